@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Sobor: everything from a fresh clone. "make help" lists the targets.
+
+PRESET ?= release
+BUILD := build/$(PRESET)
+PREFIX ?= /usr/local
+CTEST_ARGS ?=
+RUFF := .venv/bin/ruff
+C_FILES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
+
+.PHONY: help setup build test demo peers install docs format lint clean distclean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## install what is needed: packages, Python environments
+	@scripts/setup.sh
+
+build: setup ## build into build/release (PRESET=debug, coverage for others); ./sobor then runs
+	@mkdir -p $(BUILD)
+	@cmake --preset $(PRESET) >$(BUILD)/configure.log || { cat $(BUILD)/configure.log; exit 1; }
+	@cmake --build $(BUILD)
+
+test: build ## build and run all tests (CTEST_ARGS="-L python" for some)
+	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" $(CTEST_ARGS)
+
+demo: build ## build, look at this machine, and time Open MPI against Sobor
+	@scripts/demo.sh
+
+peers: ## install the other MPIs of the tests again
+	@scripts/setup.sh --retry-peers
+
+install: build ## install below PREFIX (/usr/local)
+	@cmake --install $(BUILD) --prefix $(PREFIX)
+
+docs: build ## write the reference pages from the tables in the code
+	@.venv/bin/python -I scripts/write_reference.py
+
+format: setup ## format C with clang-format and Python with ruff
+	@clang-format -i $(C_FILES)
+	@$(RUFF) check --quiet --fix-only --select I python scripts tests
+	@$(RUFF) format --quiet python scripts tests
+
+lint: setup ## check the format of C and the style of Python
+	@clang-format --dry-run -Werror $(C_FILES)
+	@$(RUFF) check --quiet python scripts tests
+	@$(RUFF) format --quiet --check python scripts tests
+
+clean: ## remove what was built
+	@rm -rf build
+
+distclean: clean ## remove the Python environments too
+	@rm -rf .venv .peers

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The bench's body: which points there are, and what is done for each. */
+
+#include "check.h"
+#include "measure.h"
+#include "options.h"
+#include "report.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { BARRIER_BATCH = 100, CHAIN_ROUNDS = 5, PASSTHROUGH_BATCH = 1000 };
+static const double BATCH_SECONDS = 0.02;
+
+#define EXPORT __attribute__((visibility("default")))
+
+EXPORT int sobor_bench_main(int argc, char **argv);
+
+struct outcome {
+    int failed;
+    int wrong;
+};
+
+/* One by one first, which also says how many fit into a batch that is not too long. */
+static int measure_barrier(struct bench_point *point, struct bench_times *times,
+                           struct bench_times *single)
+{
+    point->repeat = 1;
+    if (bench_measure(point, single) != 0)
+        return -1;
+    double slower =
+        single->host.median > single->program.median ? single->host.median : single->program.median;
+    double fitting = slower > 0.0 ? BATCH_SECONDS / slower : BARRIER_BATCH;
+    long repeat = fitting > BARRIER_BATCH ? BARRIER_BATCH : fitting < 1.0 ? 1 : (long)fitting;
+    point->repeat = (int)bench_agree(point->job, repeat);
+    return bench_measure(point, times);
+}
+
+static enum bench_checked verdict(struct bench_point *point, long (*check)(struct bench_point *),
+                                  struct outcome *outcome)
+{
+    if (!point->options->check)
+        return BENCH_UNCHECKED;
+    long wrong = check(point);
+    outcome->wrong |= wrong != 0;
+    if (wrong != 0 && point->job->rank == 0)
+        fprintf(stderr, "sobor-bench: %s of %zu bytes: %ld wrong calls\n", point->collective,
+                point->bytes, wrong);
+    return wrong == 0 ? BENCH_RIGHT : BENCH_WRONG;
+}
+
+static void run_barrier(struct bench_point *point, struct outcome *outcome)
+{
+    struct bench_times times;
+    struct bench_times single;
+    point->sampler = bench_sample_barrier;
+    int failed = measure_barrier(point, &times, &single);
+    outcome->failed |= failed;
+    enum bench_checked checked = verdict(point, bench_check_barrier, outcome);
+    if (point->job->rank == 0 && !failed)
+        bench_report(point, &times, &single, checked);
+}
+
+static void run_passthrough(struct bench_point *point, struct outcome *outcome)
+{
+    struct bench_times times;
+    point->sampler = bench_sample_passthrough;
+    point->repeat = PASSTHROUGH_BATCH;
+    point->bytes = 1;
+    int failed = bench_measure(point, &times);
+    outcome->failed |= failed;
+    if (point->job->rank == 0 && !failed)
+        bench_report(point, &times, NULL, BENCH_UNCHECKED);
+}
+
+/* Where the point has parts, point->parts says how many bytes a slot needs. */
+static int create_buffers(struct bench_point *point, bool has_parts)
+{
+    bool cold = strcmp(point->variant, "cold") == 0;
+    size_t bytes = point->bytes;
+    if (has_parts && bench_maximum(point->job, bench_parts_create(&point->parts, point)) != 0.0) {
+        bench_parts_destroy(&point->parts);
+        return -1;
+    }
+    bytes = has_parts ? 2 * point->parts.area : bytes;
+    if (bench_buffers_create(&point->buffers, point->job, bytes, cold, point->options->range) == 0)
+        return 0;
+    if (has_parts)
+        bench_parts_destroy(&point->parts);
+    return -1;
+}
+
+static bench_sampler *sampler_of(bool chain, bool has_parts)
+{
+    if (has_parts)
+        return chain ? bench_sample_parts_chain : bench_sample_parts;
+    return chain ? bench_sample_chain : bench_sample_bcast;
+}
+
+static void run_message(struct bench_point *point, struct outcome *outcome)
+{
+    struct bench_times times;
+    bool has_parts = bench_parts_which(point->collective) >= 0;
+    bool chain = strcmp(point->variant, "chain") == 0;
+    if (create_buffers(point, has_parts) != 0) {
+        if (point->job->rank == 0)
+            fprintf(stderr, "sobor-bench: %s of %zu bytes (%s): not enough free memory\n",
+                    point->collective, point->bytes, point->variant);
+        outcome->failed = 1;
+        return;
+    }
+    point->sampler = sampler_of(chain, has_parts);
+    point->repeat = chain ? CHAIN_ROUNDS * point->job->ranks : 1;
+    int failed = bench_measure(point, &times);
+    outcome->failed |= failed;
+    enum bench_checked checked =
+        verdict(point, has_parts ? bench_check_parts : bench_check_bcast, outcome);
+    if (point->job->rank == 0 && !failed)
+        bench_report(point, &times, NULL, checked);
+    bench_buffers_destroy(&point->buffers);
+    if (has_parts)
+        bench_parts_destroy(&point->parts);
+}
+
+static void run_message_points(struct bench_point point, struct outcome *outcome)
+{
+    const struct bench_options *options = point.options;
+    for (size_t s = 0; s < options->size_count; s++)
+        for (size_t v = 0; v < options->variant_count; v++) {
+            point.bytes = options->sizes[s];
+            point.variant = options->variants[v];
+            run_message(&point, outcome);
+        }
+}
+
+static void run_points(const struct bench_job *job, const struct bench_options *options,
+                       struct outcome *outcome)
+{
+    for (size_t c = 0; c < options->collective_count; c++) {
+        struct bench_point point = {.job = job,
+                                    .options = options,
+                                    .collective = options->collectives[c],
+                                    .variant = "hot",
+                                    .repeat = 1};
+        if (strcmp(point.collective, "barrier") == 0)
+            run_barrier(&point, outcome);
+        else if (strcmp(point.collective, "passthrough") == 0)
+            run_passthrough(&point, outcome);
+        else
+            run_message_points(point, outcome);
+    }
+}
+
+static int refuse(const struct bench_job *job, const char *text)
+{
+    if (job->rank == 0)
+        fprintf(stderr, "sobor-bench: %s\n", text);
+    return 2;
+}
+
+static int run(const struct bench_job *job, int argc, char **argv)
+{
+    struct bench_options options;
+    char error[256];
+    if (bench_options_parse(&options, argc, argv, error, sizeof error) != 0)
+        return refuse(job, error);
+    if (options.help) {
+        if (job->rank == 0)
+            fputs(bench_options_usage(), stdout);
+        return 0;
+    }
+    if (options.root >= job->ranks)
+        return refuse(job, "--root: expected a rank of the job, found a larger number");
+    if (!options.host_only && !job->preloaded)
+        return refuse(job, "Sobor is not preloaded; preload it, or give --host-only");
+    struct outcome outcome = {0};
+    run_points(job, &options, &outcome);
+    return outcome.failed || outcome.wrong;
+}
+
+int sobor_bench_main(int argc, char **argv)
+{
+    struct bench_job job;
+    if (bench_job_start(&job, &argc, &argv) != 0)
+        return 2;
+    int status = run(&job, argc, argv);
+    bench_job_end();
+    return status;
+}

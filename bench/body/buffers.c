@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "buffers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { LINE = 64, PAGE = 4096, MINIMUM_COLD_SLOTS = 3 };
+
+static uint64_t available_memory(void)
+{
+    unsigned long long kilobytes = 0;
+    char line[128];
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (file == NULL)
+        return 0;
+    while (fgets(line, sizeof line, file) != NULL)
+        if (sscanf(line, "MemAvailable: %llu kB", &kilobytes) == 1)
+            break;
+    fclose(file);
+    return (uint64_t)kilobytes << 10;
+}
+
+static uint64_t default_range(uint64_t available)
+{
+    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    uint64_t range = cache > 0 ? 4 * (uint64_t)cache : 0;
+    if (range < (uint64_t)256 << 20)
+        range = (uint64_t)256 << 20;
+    return range < available / 4 ? range : available / 4;
+}
+
+/* 0 when even the smallest rotation does not fit into half of the free memory. */
+static long count_slots(size_t stride, bool cold, uint64_t range, int ranks)
+{
+    uint64_t available = available_memory();
+    uint64_t share = (range > 0 ? range : default_range(available)) / (uint64_t)ranks;
+    uint64_t slots = cold ? share / stride : 1;
+    if (cold && slots < MINIMUM_COLD_SLOTS)
+        slots = MINIMUM_COLD_SLOTS;
+    return slots * stride * (uint64_t)ranks > available / 2 ? 0 : (long)slots;
+}
+
+/* Cold slots do not share a page, so that no prefetcher runs ahead from one into the next. */
+static size_t slot_stride(size_t bytes, bool cold)
+{
+    size_t lines = (bytes + LINE - 1) / LINE * LINE;
+    return cold ? lines + PAGE + LINE : lines;
+}
+
+int bench_buffers_create(struct bench_buffers *buffers, const struct bench_job *job, size_t bytes,
+                         bool cold, uint64_t range)
+{
+    size_t stride = slot_stride(bytes, cold);
+    long slots = bench_agree(job, count_slots(stride, cold, range, job->ranks));
+    *buffers = (struct bench_buffers){.bytes = bytes, .stride = stride, .slots = (size_t)slots};
+    if (slots == 0)
+        return -1;
+    buffers->ahead = buffers->slots / 2;
+    buffers->mapped = stride * buffers->slots;
+    void *pool =
+        mmap(NULL, buffers->mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool failed = bench_maximum(job, pool == MAP_FAILED ? 1.0 : 0.0) != 0.0;
+    buffers->pool = pool == MAP_FAILED ? NULL : pool;
+    if (failed) {
+        bench_buffers_destroy(buffers);
+        return -1;
+    }
+    memset(buffers->pool, 0x5a, buffers->mapped);
+    return 0;
+}
+
+void bench_buffers_destroy(struct bench_buffers *buffers)
+{
+    if (buffers->pool != NULL)
+        munmap(buffers->pool, buffers->mapped);
+    buffers->pool = NULL;
+}
+
+unsigned char *bench_buffers_slot(const struct bench_buffers *buffers, size_t call)
+{
+    return buffers->pool + call % buffers->slots * buffers->stride;
+}
+
+void bench_buffers_renew(const struct bench_buffers *buffers, size_t call, bool root)
+{
+    unsigned char *slot = bench_buffers_slot(buffers, call + buffers->ahead);
+    if (root) {
+        memset(slot, (int)(call & 0xff), buffers->bytes);
+        return;
+    }
+    for (size_t i = 0; i < buffers->bytes; i += LINE)
+        *(volatile unsigned char *)(slot + i) = (unsigned char)~call;
+}
+
+/* A well mixed word for each position (the finaliser of splitmix64). */
+static uint64_t pattern_word(uint64_t seed, size_t position)
+{
+    uint64_t z = seed * 0x9e3779b97f4a7c15u + position;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static size_t word_length(size_t bytes, size_t at)
+{
+    return bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
+}
+
+void bench_buffers_fill(const struct bench_buffers *buffers, size_t call, uint64_t seed)
+{
+    unsigned char *slot = bench_buffers_slot(buffers, call);
+    for (size_t i = 0; i < buffers->bytes; i += sizeof(uint64_t)) {
+        uint64_t word = pattern_word(seed, i);
+        memcpy(slot + i, &word, word_length(buffers->bytes, i));
+    }
+}
+
+int bench_buffers_verify(const struct bench_buffers *buffers, size_t call, uint64_t seed)
+{
+    const unsigned char *slot = bench_buffers_slot(buffers, call);
+    for (size_t i = 0; i < buffers->bytes; i += sizeof(uint64_t)) {
+        uint64_t word = pattern_word(seed, i);
+        if (memcmp(slot + i, &word, word_length(buffers->bytes, i)) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "job.h"
+
+#include "parts.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static void *libmpi_handle(void)
+{
+    const char *path = getenv("SOBOR_BENCH_LIBMPI");
+    return path == NULL ? NULL : dlopen(path, RTLD_NOW | RTLD_NOLOAD);
+}
+
+/* dlsym on the library's own handle never meets a preloaded object of the same name. */
+static void *host_symbol(void *libmpi, const char *name)
+{
+    void *symbol = dlsym(libmpi, name);
+    if (symbol == NULL)
+        fprintf(stderr, "sobor-bench: SOBOR_BENCH_LIBMPI: the library has no %s\n", name);
+    return symbol;
+}
+
+/* A body called with another family's handles would crash; this names the mistake instead. */
+static const char *library_abi(void *libmpi)
+{
+    int major = -1;
+    int minor = -1;
+    int (*abi_version)(int *, int *) = NULL;
+    *(void **)&abi_version = dlsym(libmpi, "MPI_Abi_get_version");
+    if (abi_version != NULL)
+        abi_version(&major, &minor);
+    if (major > 0)
+        return "mpiabi1";
+    return dlsym(libmpi, "ompi_mpi_comm_world") != NULL ? "ompi40" : "mpich12";
+}
+
+static const char *body_abi(void)
+{
+#if defined(OPEN_MPI)
+    return "ompi40";
+#elif defined(MPICH_NUMVERSION)
+    return "mpich12";
+#else
+    return "mpiabi1";
+#endif
+}
+
+static int check_abi(void *libmpi)
+{
+    const char *found = library_abi(libmpi);
+    if (strcmp(found, body_abi()) == 0)
+        return 0;
+    fprintf(stderr, "sobor-bench: --abi: expected %s for this --libmpi, found %s\n", found,
+            body_abi());
+    return -1;
+}
+
+static int find_functions(struct bench_job *job, void *libmpi)
+{
+    job->host.barrier = (bench_barrier *)host_symbol(libmpi, "PMPI_Barrier");
+    job->host.bcast = (bench_bcast *)host_symbol(libmpi, "PMPI_Bcast");
+    *(void **)&job->reduce = host_symbol(libmpi, "PMPI_Reduce");
+    *(void **)&job->allreduce = host_symbol(libmpi, "PMPI_Allreduce");
+    job->program.barrier = MPI_Barrier;
+    job->program.bcast = MPI_Bcast;
+    *(void **)&job->last_algorithm = dlsym(RTLD_DEFAULT, "sobor_last_algorithm");
+    return job->host.barrier && job->host.bcast && job->reduce && job->allreduce
+               ? bench_parts_find(job, libmpi)
+               : -1;
+}
+
+/* A preload lies in another object than the library's own PMPI_Barrier. */
+static bool is_preloaded(const struct bench_job *job)
+{
+    Dl_info host, program;
+    return dladdr((void *)job->host.barrier, &host) != 0 &&
+           dladdr((void *)job->program.barrier, &program) != 0 &&
+           host.dli_fbase != program.dli_fbase;
+}
+
+/* "Open MPI v4.1.4, package: ..." becomes "Open MPI 4.1.4", and so on for the others. */
+static void shorten_version(const char *text, char *name, size_t size)
+{
+    int part[2] = {0, 0};
+    const char *start = text + strcspn(text, "0123456789");
+    size_t number = strspn(start, "0123456789.");
+    if (strncmp(text, "Open MPI", 8) == 0)
+        snprintf(name, size, "Open MPI %.*s", (int)number, start);
+    else if (strncmp(text, "MPICH", 5) == 0)
+        snprintf(name, size, "MPICH %.*s", (int)number, start);
+    else if (strncmp(text, "Intel", 5) == 0 && sscanf(start, "%d.%d", &part[0], &part[1]) == 2)
+        snprintf(name, size, "Intel MPI %d.%d", part[0], part[1]);
+    else
+        snprintf(name, size, "%.*s", (int)strcspn(text, ",\n"), text);
+}
+
+static void read_version(struct bench_job *job)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    shorten_version(text, job->library, sizeof job->library);
+}
+
+static void find_nodes(struct bench_job *job)
+{
+    MPI_Comm node;
+    int size = 0;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    job->one_node = bench_maximum(job, size == job->ranks ? 0.0 : 1.0) == 0.0;
+}
+
+int bench_job_start(struct bench_job *job, int *argc, char ***argv)
+{
+    *job = (struct bench_job){0};
+    void *libmpi = libmpi_handle();
+    if (libmpi == NULL) {
+        fprintf(stderr, "sobor-bench: SOBOR_BENCH_LIBMPI: expected the library already loaded, "
+                        "found none; start the bench through bin/sobor-bench\n");
+        return -1;
+    }
+    if (check_abi(libmpi) != 0 || find_functions(job, libmpi) != 0 ||
+        MPI_Init(argc, argv) != MPI_SUCCESS)
+        return -1;
+    MPI_Comm_rank(MPI_COMM_WORLD, &job->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &job->ranks);
+    job->preloaded = is_preloaded(job);
+    read_version(job);
+    find_nodes(job);
+    return 0;
+}
+
+void bench_job_end(void)
+{
+    MPI_Finalize();
+}
+
+double bench_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+long bench_agree(const struct bench_job *job, long value)
+{
+    job->host.bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    return value;
+}
+
+double bench_maximum(const struct bench_job *job, double value)
+{
+    double largest = value;
+    job->allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return largest;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The MPI job that the bench runs in: the host's own functions beside those a program calls. */
+#ifndef SOBOR_BENCH_JOB_H
+#define SOBOR_BENCH_JOB_H
+
+#include SOBOR_BENCH_MPI_H
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef int bench_barrier(MPI_Comm comm);
+typedef int bench_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm);
+
+/* One of the two sides that are compared: the same calls, taken from different places. */
+enum { BENCH_PARTS = 9 }; /* collectives that move parts of data, see parts.h */
+
+struct bench_calls {
+    bench_barrier *barrier;
+    bench_bcast *bcast;
+    void *parts[BENCH_PARTS];
+};
+
+struct bench_job {
+    int rank;
+    int ranks;
+    bool one_node;
+    char library[64];
+    struct bench_calls host;    /* straight from libmpi, past any preload */
+    struct bench_calls program; /* what an unmodified program reaches */
+    bool preloaded;             /* these two differ */
+    const char *(*last_algorithm)(void);
+    int (*reduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
+    int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
+};
+
+/* MPI_Init and all that is known from it. Returns 0, or -1 after a line on stderr. */
+int bench_job_start(struct bench_job *job, int *argc, char ***argv);
+
+void bench_job_end(void);
+
+/* Seconds from a clock that all ranks of a node share. */
+double bench_now(void);
+
+/* Rank 0's value on every rank. */
+long bench_agree(const struct bench_job *job, long value);
+
+/* The largest value on every rank. */
+double bench_maximum(const struct bench_job *job, double value);
+
+#endif

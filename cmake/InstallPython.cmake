@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Installs what belongs to the sobor command. With pip, which installs the Python package itself,
+# only VERSION and the machine files go beside the native parts.
+
+install(FILES ${PROJECT_SOURCE_DIR}/VERSION DESTINATION lib/sobor)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/sobor/machines DESTINATION share/sobor
+    FILES_MATCHING PATTERN "*.json")
+if(SKBUILD)
+    return()
+endif()
+
+option(SOBOR_INSTALL_PYTHON_PACKAGES
+    "Let the installation make a virtual environment for the sobor command, with pip" ON)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sobor
+    DESTINATION lib/sobor/python
+    FILES_MATCHING PATTERN "*.py"
+    PATTERN "__pycache__" EXCLUDE)
+install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/sobor-installed.sh
+    DESTINATION bin RENAME sobor)
+
+# A staged installation (DESTDIR) is made into a package elsewhere; its packager says what it needs.
+if(SOBOR_INSTALL_PYTHON_PACKAGES)
+    set(install_command ${PROJECT_SOURCE_DIR}/scripts/install_command.sh)
+    install(CODE "
+        if(\"\$ENV{DESTDIR}\" STREQUAL \"\")
+            execute_process(COMMAND \"${install_command}\"
+                \"\${CMAKE_INSTALL_PREFIX}/lib/sobor/venv\")
+        endif()")
+endif()

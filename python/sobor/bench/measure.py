@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs all jobs of a request, with a progress bar, and writes the result."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sobor import console
+from sobor.bench import table
+from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
+from sobor.bench.request import Request
+from sobor.bench.schedule import Measured, jobs, merge
+from sobor.bench.target import Target, make_target
+from sobor.errors import SoborError
+from sobor.native import Native
+from sobor.sizes import short_size
+from sobor.system.cpus import read_cpus
+from sobor.system.files import Files
+
+_INTERRUPTED = 130
+
+
+def bench(request: Request, native: Native, json_file: str | None) -> int:
+    """Measures, writes the table and the JSON file, and returns the exit status."""
+    _check(request, native, json_file)
+    targets = [
+        make_target(command, native, request.libmpi if first else None, request.host_only)
+        for first, command in _numbered(request.launchers)
+    ]
+    for target in targets:
+        if not target.preloads and not request.host_only:
+            console.print_warning(
+                f"{target.launcher.label}: no back end {target.library.abi}; "
+                "the host alone is timed"
+            )
+    cores = read_cpus(Files()).usable
+    run = _Run(request, native, targets, cores)
+    status = run.all()
+    rows = merge(run.measured, request, targets)
+    _write(rows, json_file, cores)
+    return status
+
+
+def _numbered(launchers: list[str]) -> list[tuple[bool, str]]:
+    return [(index == 0, command) for index, command in enumerate(launchers)]
+
+
+def _check(request: Request, native: Native, json_file: str | None) -> None:
+    if not native.bench.is_file():
+        raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
+    if json_file not in (None, "-"):
+        path = Path(json_file).absolute()
+        if path.is_dir() or not os.access(path.parent, os.W_OK):
+            raise SoborError(f"--json: {json_file}: expected a file that can be written")
+    if 1 in request.ranks:
+        raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
+
+
+class _Run:
+    """The measurement while it is going on."""
+
+    def __init__(self, request: Request, native: Native, targets: list[Target], cores: int):
+        self.request = request
+        self.native = native
+        self.targets = targets
+        self.cores = cores
+        self.measured: list[Measured] = []
+        self.notices: set[str] = set()
+
+    def all(self) -> int:
+        """Runs every job; returns 0, 1 if one failed, or 130 if the user stopped it."""
+        plan = list(jobs(self.request, self.targets))
+        total = sum(self.request.points(job.collectives) for _, job in plan)
+        status = 0
+        with _progress() as progress:
+            task = progress.add_task("starting", total=total)
+            try:
+                for number, job in plan:
+                    if not self._one(number, job, progress, task):
+                        status = 1
+            except KeyboardInterrupt:
+                progress.console.print("stopped; what was measured so far:")
+                status = _INTERRUPTED
+        return status
+
+    def _one(self, number: int, job: Job, progress: Progress, task) -> bool:
+        progress.update(task, description=job.title)
+
+        def on_row(row: Row) -> None:
+            forced = job.forced.get(row["collective"])
+            self.measured.append(Measured(number, job.ranks, forced, row))
+            size = f" {short_size(row['bytes'])} {row['variant']}" if row["bytes"] else ""
+            description = f"{job.title}: {row['collective']}{size}"
+            progress.update(task, advance=1, description=description)
+
+        launch = plan_job(job, self.request, self.native, self.cores)
+        outcome = run_launch(launch, time_limit(job, self.request), on_row)
+        for notice in outcome.notices:
+            if notice not in self.notices:
+                self.notices.add(notice)
+                console.print_warning(f"{job.title}: {notice.removeprefix('sobor: ')}")
+        problem = outcome.problem
+        if not problem and len(outcome.rows) < self.request.points(job.collectives):
+            problem = "it ended before everything was measured"
+        if problem:
+            console.print_error(SoborError(f"{job.title}: {problem}"))
+        return not problem
+
+
+def _progress() -> Progress:
+    stream = console.err()
+    return Progress(
+        TextColumn("{task.description:<44}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=stream,
+        transient=True,
+        disable=not stream.is_terminal,
+    )
+
+
+def _write(rows: list[Row], json_file: str | None, cores: int) -> None:
+    if json_file == "-":
+        console.print_json(rows)
+        return
+    if rows:
+        table.write(rows, console.out(), cores)
+    if json_file is not None:
+        Path(json_file).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        print(f"\nwritten to {json_file}", file=sys.stderr)

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the user wants measured, checked before anything is started."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sobor.errors import SoborError
+from sobor.native import Native
+from sobor.sizes import parse_counts, parse_sizes
+
+VARIANTS = ("hot", "cold", "chain")
+# Whose barrier comes before each timed call.
+SYNCS = ("own", "common")
+# How the parts of a call differ, where they may.
+COUNTS = ("equal", "linear", "heavy", "random", "half-zero")
+# Collectives without a message: one point, whatever the sizes and variants.
+SIZELESS = frozenset({"barrier", "passthrough"})
+# Measures what a call costs that goes on to the host.
+PASSTHROUGH = "passthrough"
+_COMMA = re.compile(r"(?<!\\),")
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of `sobor bench`, parsed."""
+
+    collectives: list[str]
+    ranks: list[int]
+    sizes: list[int]
+    variants: list[str]
+    launchers: list[str]
+    seconds: float
+    seed: int
+    rounds: int
+    host_only: bool
+    sync: str = "own"
+    counts: str = "equal"
+    libmpi: str | None = None
+    timeout: float | None = None
+    algorithms: dict[str, list[str]] = field(default_factory=dict)
+
+    def points(self, collectives: Iterable[str]) -> int:
+        """How many results one job over these collectives gives."""
+        each = len(self.sizes) * len(self.variants)
+        return sum(1 if name in SIZELESS else each for name in collectives)
+
+
+def split_commands(text: str) -> list[str]:
+    """Commands separated by commas; a backslash keeps a comma in its command."""
+    return [part.replace("\\,", ",").strip() for part in _COMMA.split(text) if part.strip()]
+
+
+def parse_collectives(text: str, native: Native) -> list[str]:
+    """A comma separated list of operations that Sobor has, in the given order."""
+    known = _known_collectives(native)
+    names = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
+    for name in names:
+        if name not in known:
+            expected = ", ".join(known)
+            raise SoborError(f'COLLECTIVES: expected names out of {expected}, found "{name}"')
+    return names
+
+
+def _known_collectives(native: Native) -> list[str]:
+    served = [algorithm["collective"] for algorithm in native.query("algorithms")]
+    return [*dict.fromkeys(served), PASSTHROUGH]
+
+
+def parse_variants(text: str) -> list[str]:
+    """A comma separated list out of hot, cold and chain."""
+    names = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
+    for name in names:
+        if name not in VARIANTS:
+            raise SoborError(
+                f'--variants: expected words out of {", ".join(VARIANTS)}, found "{name}"'
+            )
+    return names
+
+
+def parse_sync(text: str) -> str:
+    """Own or common."""
+    if text not in SYNCS:
+        raise SoborError(f'--sync: expected {" or ".join(SYNCS)}, found "{text}"')
+    return text
+
+
+def parse_counts_pattern(text: str) -> str:
+    """One of the patterns of counts."""
+    if text not in COUNTS:
+        raise SoborError(f'--counts: expected one of {", ".join(COUNTS)}, found "{text}"')
+    return text
+
+
+def parse_algorithms(
+    text: str | None, collectives: list[str], native: Native
+) -> dict[str, list[str]]:
+    """Forced algorithms such as barrier:tree,bcast:ring, for each collective."""
+    if text is None:
+        return {}
+    known: dict[str, list[str]] = {}
+    for algorithm in native.query("algorithms"):
+        known.setdefault(algorithm["collective"], ["auto", "host"]).append(algorithm["name"])
+    forced: dict[str, list[str]] = {}
+    for word in text.split(","):
+        collective, name = _algorithm(word.strip(), collectives, known)
+        forced.setdefault(collective, []).append(name)
+    return forced
+
+
+def _algorithm(word: str, collectives: list[str], known: dict[str, list[str]]) -> tuple[str, str]:
+    collective, colon, name = word.partition(":")
+    if not colon or collective not in collectives:
+        raise SoborError(
+            f"--algorithms: expected COLLECTIVE:NAME with a collective that is measured "
+            f'({", ".join(collectives)}), found "{word}"'
+        )
+    names = list(dict.fromkeys(known.get(collective, [])))
+    if name not in names:
+        raise SoborError(f'--algorithms: {collective} has {", ".join(names)}, found "{name}"')
+    return collective, name
+
+
+def make_request(
+    native: Native,
+    *,
+    collectives: str,
+    ranks: str,
+    sizes: str,
+    variants: str,
+    launcher: str,
+    peers: list[str],
+    algorithms: str | None,
+    seconds: float,
+    seed: int,
+    rounds: int | None,
+    host_only: bool,
+    sync: str,
+    counts: str = "equal",
+    libmpi: str | None,
+    timeout: float | None,
+) -> Request:
+    """Parses and checks the options."""
+    names = parse_collectives(collectives, native)
+    commands = [launcher, *(command for text in peers for command in split_commands(text))]
+    return Request(
+        collectives=names,
+        ranks=parse_counts(ranks, "--ranks"),
+        sizes=parse_sizes(sizes, "--sizes"),
+        variants=parse_variants(variants),
+        launchers=commands,
+        seconds=seconds,
+        seed=seed,
+        rounds=rounds or (1 if len(commands) == 1 else 3),
+        host_only=host_only,
+        sync=parse_sync(sync),
+        counts=parse_counts_pattern(counts),
+        libmpi=libmpi,
+        timeout=timeout,
+        algorithms=parse_algorithms(algorithms, names, native),
+    )

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The jobs of a request in the order they are run, and what is made of their rows."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from sobor.bench.job import Job, Row
+from sobor.bench.request import Request
+from sobor.bench.target import Target
+
+# The columns of figures: medians and percentiles of times, and their ratios.
+_FIGURE = re.compile(r".*_us(_p\d+)?|ratio(_p\d+)?")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A row with what it was measured for."""
+
+    target: int
+    ranks: int
+    forced: str | None
+    row: Row
+
+    @property
+    def key(self) -> tuple:
+        """The same for the rounds of one point."""
+        point = (self.row["collective"], self.row["bytes"], self.row["variant"])
+        return self.ranks, point, self.target, self.forced
+
+
+def jobs(request: Request, targets: list[Target]) -> Iterator[tuple[int, Job]]:
+    """Every job with its target's number, round by round: all targets see the same noise."""
+    for ranks in request.ranks:
+        for _ in range(request.rounds):
+            for number, target in enumerate(targets):
+                for forced in _settings(request, target):
+                    collectives = list(forced) if forced else request.collectives
+                    yield number, Job(target, ranks, collectives, forced)
+
+
+def _settings(request: Request, target: Target) -> list[dict[str, str]]:
+    """The forced algorithms of each job for one target: the k-th of each collective together."""
+    if not request.algorithms or not target.preloads:
+        return [{}]
+    longest = max(len(names) for names in request.algorithms.values())
+    return [
+        {collective: names[k] for collective, names in request.algorithms.items() if k < len(names)}
+        for k in range(longest)
+    ]
+
+
+def merge(measured: list[Measured], request: Request, targets: list[Target]) -> list[Row]:
+    """One row for each point: the median over the rounds, ordered for reading."""
+    points: dict[tuple, list[Measured]] = {}
+    for entry in measured:
+        points.setdefault(entry.key, []).append(entry)
+    order = sorted(points, key=lambda key: _order(key, request))
+    return [_combined(points[key], targets) for key in order]
+
+
+def _order(key: tuple, request: Request) -> tuple:
+    ranks, (collective, size, variant), target, forced = key
+    place = request.collectives.index(collective)
+    names = request.algorithms.get(collective, [])
+    turn = names.index(forced) if forced in names else -1
+    order = request.variants.index(variant) if variant in request.variants else 0
+    return ranks, place, size, order, target, turn
+
+
+def _combined(rounds: list[Measured], targets: list[Target]) -> Row:
+    rows = [entry.row for entry in rounds]
+    row = {**rows[-1], "launcher": targets[rounds[0].target].command, "rounds": len(rows)}
+    for name in filter(_FIGURE.fullmatch, rows[-1]):
+        row[name] = _median([each.get(name) for each in rows])
+    row["calls"] = sum(each["calls"] for each in rows)
+    if any(each.get("checked") is False for each in rows):
+        row["checked"] = False
+    return row
+
+
+def _median(values: list[Any]) -> float | None:
+    return None if any(value is None for value in values) else median(values)

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""One launcher to measure under: its command, its MPI library, and what it needs to start ranks."""
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sobor.errors import SoborError
+from sobor.launchers import Family, Launcher, recognise
+from sobor.libmpi import Library, library_at, library_of
+from sobor.native import Native
+
+
+@dataclass(frozen=True)
+class Target:
+    """A launcher with the library of its MPI."""
+
+    command: str
+    words: list[str]
+    launcher: Launcher
+    library: Library
+    preloads: bool
+
+    def start(self, ranks: int, cores: int) -> list[str]:
+        """The words that start so many ranks; what the user said himself is not said again."""
+        options = _OPTIONS[self.launcher.family](self.launcher, ranks > cores)
+        mine = []
+        for option in options:
+            if option[0].lstrip("-") not in {word.lstrip("-") for word in self.words[1:]}:
+                mine += option
+        return [*self.words, *mine, "-n", str(ranks)]
+
+    def environment(self, oversubscribed: bool) -> dict[str, str]:
+        """Variables that the launcher needs."""
+        if self.launcher.family is Family.OPENMPI and os.geteuid() == 0:
+            names = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+            return dict.fromkeys(names, "1")
+        if self.launcher.product == "Intel MPI" and oversubscribed:
+            return {"I_MPI_PIN": "0"}
+        return {}
+
+
+def _openmpi_options(_launcher: Launcher, oversubscribed: bool) -> list[list[str]]:
+    if oversubscribed:
+        return [["--bind-to", "none"], ["--oversubscribe"]]
+    return [["--bind-to", "core"]]
+
+
+def _hydra_options(launcher: Launcher, oversubscribed: bool) -> list[list[str]]:
+    if not launcher.takes_hydra_options or launcher.product == "Intel MPI":
+        return []
+    return [["-bind-to", "none" if oversubscribed else "core"]]
+
+
+def _srun_options(_launcher: Launcher, oversubscribed: bool) -> list[list[str]]:
+    return [["--overcommit"]] if oversubscribed else []
+
+
+_OPTIONS = {
+    Family.OPENMPI: _openmpi_options,
+    Family.HYDRA: _hydra_options,
+    Family.SRUN: _srun_options,
+}
+
+
+def make_target(
+    command: str,
+    native: Native,
+    libmpi: str | None = None,
+    host_only: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> Target:
+    """Finds what a launcher command stands for, or says why it cannot be measured."""
+    words = shlex.split(command)
+    if not words:
+        raise SoborError("--launcher: expected a command, found nothing")
+    launcher = recognise(words[0], environ)
+    if launcher.family is Family.PLAIN:
+        raise SoborError(
+            f"{words[0]} is not an MPI launcher that Sobor knows",
+            "use Open MPI's mpirun, MPICH's or Intel MPI's mpiexec, or srun",
+        )
+    library = library_at(libmpi) if libmpi else library_of(launcher, environ)
+    if library is None:
+        raise SoborError(
+            f"{words[0]}: its MPI library was not found", "name it: --libmpi /path/to/libmpi.so.40"
+        )
+    _check_body(native, library)
+    preloads = not host_only and native.backend(library.abi).is_file()
+    return Target(command, words, launcher, library, preloads)
+
+
+def _check_body(native: Native, library: Library) -> None:
+    body = native.libraries / f"libsobor-bench-{library.abi}.so"
+    if not body.is_file():
+        raise SoborError(
+            f"{library.path}: the bench was not built for its ABI, {library.abi} (no {body})",
+            "install that MPI's headers and build again: make build",
+        )

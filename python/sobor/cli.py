@@ -1,0 +1,686 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The `sobor` command: its commands and options. What they do is in the modules beside this one."""
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from sobor import console
+from sobor.errors import EXIT_ERROR, SoborError
+from sobor.version import __version__
+
+app = typer.Typer(
+    name="sobor",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"sobor {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def sobor(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", is_eager=True, callback=_show_version, help="Show the version and leave."
+        ),
+    ] = False,
+) -> None:
+    """Faster collective operations for unmodified MPI programs.
+
+    Put **sobor run --** before the command that starts your program:
+
+        sobor run -- mpirun -n 64 ./app
+
+    **sobor doctor** tells whether it will work here, **sobor bench** what it
+    gains, **sobor info** what it would do and why.
+    """
+
+
+@app.command("run", context_settings={"allow_interspersed_args": False})
+def run_command(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="LAUNCHER", help="The command as you would run it without Sobor."),
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set a variable of Sobor for this run; SOBOR_ may be left out. Repeatable.",
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--print", help="Show the command that would be run, and leave.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Show it as JSON: argv, and env to add. Does not run it.")
+    ] = False,
+) -> None:
+    """Run a program with Sobor.
+
+    The preload and all SOBOR_* variables reach the ranks the way the launcher wants it: Open MPI's
+    mpirun by -x, MPICH's and Intel MPI's mpiexec by -genv, srun and a program without a launcher
+    by the environment. Your own LD_PRELOAD is kept, and Sobor stands after it. The launcher
+    takes the place of this process: signals and the exit status are its own.
+
+    **Examples**
+
+        sobor run -- mpirun -n 4 ./app input.dat
+
+        sobor run --set VERBOSE=1 -- mpiexec -n 2 ./app : -n 2 ./other
+
+        sobor run --print -- srun -n 64 ./app
+    """
+    from sobor.run import run
+
+    run(command, settings or [], show, as_json)
+
+
+@app.command("doctor")
+def doctor_command(
+    launchers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--launcher",
+            metavar="PATH",
+            help="Look at this launcher too, beside those on the PATH. Repeatable.",
+        ),
+    ] = None,
+    attempt: Annotated[
+        bool,
+        typer.Option("--try", help="Start a small job with two ranks under each MPI as well."),
+    ] = False,
+    short: Annotated[
+        bool, typer.Option("--short", help="Show the verdict and what is not in order only.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Tell whether Sobor will work on this machine, and what to do where it will not.
+
+    Looks at the MPIs, the back ends, shared memory and its limits, single copy, control groups,
+    cores, bindings, NUMA nodes and files left behind. The exit status is 0 when Sobor will work
+    with at least one MPI here, else 1.
+    """
+    from sobor.doctor.report import doctor
+
+    raise typer.Exit(doctor(launchers or [], attempt, short, as_json))
+
+
+@app.command("info")
+def info_command(
+    variables: Annotated[
+        bool, typer.Option("--variables", help="All variables: value, default, documentation.")
+    ] = False,
+    algorithms: Annotated[
+        bool, typer.Option("--algorithms", help="All algorithms, with what each does.")
+    ] = False,
+    groups: Annotated[
+        bool,
+        typer.Option("--groups", help="How --ranks ranks are grouped by the machine's levels."),
+    ] = False,
+    placement: Annotated[
+        bool, typer.Option("--placement", help="Place shared memory for ranks and check its nodes.")
+    ] = False,
+    collective: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The algorithm for this operation, and the reason."),
+    ] = None,
+    size: Annotated[
+        str | None,
+        typer.Option("--bytes", metavar="SIZE", help="Its message size, such as 4096 or 64K."),
+    ] = None,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="The number of ranks on the node.")
+    ] = None,
+    oversubscribed: Annotated[
+        bool | None,
+        typer.Option(
+            "--oversubscribed/--not-oversubscribed",
+            help="Whether ranks outnumber cores; else it follows from this machine.",
+        ),
+    ] = None,
+    mapping: Annotated[
+        str | None,
+        typer.Option(
+            "--map", metavar="HOW", help="How ranks are dealt: core, numa, socket or none."
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE|TEXT",
+            help="Another machine: a name of sobor simulate --list, a machine file, an hwloc XML "
+            "file, or text such as 'pack:2 numa:4 core:8 pu:1'.",
+        ),
+    ] = None,
+    dot: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the groups in Graphviz' language.")
+    ] = None,
+    svg: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a picture of the groups.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Explain what Sobor is here, and what it would do and why.
+
+    Without options: version, back ends, the machine as Sobor sees it, and the variables that are
+    set.
+
+    **Examples**
+
+        sobor info --collective bcast --bytes 4096 --ranks 8
+
+        sobor info --groups --ranks 14 --map numa --machine kunpeng920-2s
+
+        sobor info --variables
+    """
+    from sobor.info.questions import Wanted, info
+
+    wanted = Wanted(
+        variables=variables,
+        algorithms=algorithms,
+        placement=placement,
+        groups=groups,
+        collective=collective,
+        size=size,
+        ranks=ranks,
+        oversubscribed=oversubscribed,
+        mapping=mapping,
+        machine=machine,
+        dot=dot,
+        svg=svg,
+    )
+    info(wanted, as_json)
+
+
+@app.command("model")
+def model_command(
+    collective: Annotated[
+        str, typer.Argument(metavar="COLLECTIVE", help="The operation: bcast.")
+    ] = "bcast",
+    size: Annotated[
+        str | None, typer.Option("--bytes", metavar="SIZE", help="m: the message.")
+    ] = None,
+    ring: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="b: the buffers of one rank; else what one rank may own, SOBOR_MEMORY.",
+        ),
+    ] = None,
+    fragment: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="f: one buffer; else the best.")
+    ] = None,
+    slots: Annotated[
+        str | None, typer.Option(metavar="N", help="s: buffers of one rank; else b / f.")
+    ] = None,
+    sets: Annotated[
+        str | None, typer.Option(metavar="N", help="q: sets of buffers; else 1.")
+    ] = None,
+    byte: Annotated[
+        str | None,
+        typer.Option("--t", metavar="TIME", help="t: reading or writing one byte, such as 0.1ns."),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option("--tw", metavar="TIME", help="t_W: waiting for a notification."),
+    ] = None,
+    opening: Annotated[
+        str | None,
+        typer.Option("--two", metavar="TIME", help="t_WO: waiting for a set to be opened."),
+    ] = None,
+    release: Annotated[
+        str | None,
+        typer.Option("--ta", metavar="TIME", help="t_A: one atomic subtraction."),
+    ] = None,
+    ranks: Annotated[
+        str | None, typer.Option(metavar="N", help="p: ranks; else one for each core.")
+    ] = None,
+    page: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="w: a page; else this machine's.")
+    ] = None,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="Choose f and s: by the budget --ring, for a known message, for a fixed fragment "
+            "or for fixed slots.",
+        ),
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="The ring sizes for many f and s.")
+    ] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure t, t_W, t_WO and t_A on this machine.")
+    ] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.svg", help="Draw T(f), its saw-tooth for fixed s, and T(s)."),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+) -> None:
+    """Say what a pipelined broadcast should cost, and which buffers it should have.
+
+    The model is that of the published NUMA-placed broadcast, the algorithm numa-pipelined. Times
+    that are not given are those of its paper's example: t 1 ns, t_W 50 ns, t_WO 100 ns, t_A 10 ns.
+
+    **Examples**
+
+        sobor model bcast --bytes 16MiB --ring 4MiB
+
+        sobor model bcast --bytes 1MiB --fragment 8KiB --slots 8 --sets 2 --ranks 8 --json -
+
+        sobor model bcast --choose message --bytes 1MiB
+
+        sobor model bcast --measure --bytes 4MiB --plot model.svg
+    """
+    from sobor.model.questions import Wanted, model
+
+    values = {
+        "--bytes": size,
+        "--ring": ring,
+        "--fragment": fragment,
+        "--slots": slots,
+        "--sets": sets,
+        "--t": byte,
+        "--tw": notify,
+        "--two": opening,
+        "--ta": release,
+        "--ranks": ranks,
+        "--page": page,
+    }
+    wanted = Wanted(collective, values, choose, table, measure, plot)
+    model(wanted, json_file)
+
+
+@app.command("bench")
+def bench_command(
+    collectives: Annotated[
+        str,
+        typer.Argument(
+            metavar="COLLECTIVES",
+            help="What to measure, separated by commas; passthrough is the cost of a call that "
+            "goes to the host.",
+        ),
+    ] = "barrier,bcast",
+    ranks: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Numbers of ranks; 2,4 if not given.")
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option(metavar="LIST", help="Message sizes; 8,1K,64K,1M if not given.")
+    ] = None,
+    launcher: Annotated[
+        str,
+        typer.Option(metavar="CMD", help="The launcher, with options of its own if need be."),
+    ] = "mpirun",
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write the rows to FILE; - for the output."),
+    ] = None,
+    variants: Annotated[
+        str,
+        typer.Option(
+            metavar="LIST",
+            help="hot: the same buffer again; cold: rotating over a large range; chain: an "
+            "unbroken row of calls in which the root goes round, mean time of a call.",
+        ),
+    ] = "hot,cold",
+    sync: Annotated[
+        str,
+        typer.Option(
+            metavar="own|common",
+            help="What comes before each timed call: each side's own barrier, or Sobor's for both. "
+            "A barrier that lets the root go first hides part of the call after it.",
+        ),
+    ] = "own",
+    counts: Annotated[
+        str,
+        typer.Option(
+            metavar="PATTERN",
+            help="The parts of scatterv, gatherv, allgatherv, alltoallv and alltoallw: equal, "
+            "linear, heavy (one rank has nearly all), random, half-zero. A size is that of a part, "
+            "on average.",
+        ),
+    ] = "equal",
+    peers: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CMD,CMD",
+            help="Measure under these launchers too, in turn with the first. Write a comma inside "
+            "a command as \\\\,. Repeatable.",
+        ),
+    ] = None,
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            "--algorithms",
+            metavar="LIST",
+            help="Force algorithms, one after the other: barrier:tree,bcast:ring,bcast:auto.",
+        ),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(
+            min=0.001, max=3600, help="Time for each side of each point, over all rounds."
+        ),
+    ] = 0.5,
+    rounds: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How often to go round; the median counts. Default 1, with peers 3.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
+    host_only: Annotated[
+        bool, typer.Option("--host-only", help="Time the hosts alone, without Sobor.")
+    ] = False,
+    libmpi: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="The launcher's MPI library, where it is not found or not wanted."
+        ),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(min=1, help="Seconds after which one job is taken to hang."),
+    ] = None,
+    study: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Repeat a published experiment with the numa-pipelined broadcast: slots, "
+            "fragment, tree, placement or root-shift.",
+        ),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Run the study in the simulator, on a machine of sobor simulate --list.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Where a study writes its CSV file and its picture."),
+    ] = None,
+) -> None:
+    """Time the host MPI and Sobor side by side.
+
+    Both are called in the same job, in alternating blocks. Before each call the ranks meet and the
+    buffers are written anew; a call's time is that of its slowest rank; shown is the median, with
+    the 10th and 90th percentile of the ratio. In a separate pass the data of every call is checked.
+
+    The ratio is host time divided by Sobor time: above 1 Sobor is faster.
+
+    **Examples**
+
+        sobor bench
+
+        sobor bench bcast --ranks 2,4 --sizes 8,4K,1M --json result.json
+
+        sobor bench --launcher mpirun.openmpi --peers mpirun.mpich,/opt/mpi/bin/mpirun
+
+        sobor bench barrier --algorithms barrier:auto,barrier:tree
+
+        sobor bench scatterv,gatherv --counts heavy --ranks 8
+
+        sobor bench bcast --study slots --machine xeon-e5-2620v4-2s --out results
+    """
+    from sobor.bench.measure import bench
+    from sobor.bench.request import make_request
+    from sobor.native import find_native
+
+    native = find_native()
+    if study is not None:
+        from sobor.bench.study import Wanted, run_study
+
+        wanted = Wanted(
+            name=study, collectives=collectives, machine=machine, ranks=ranks, sizes=sizes,
+            launcher=launcher, libmpi=libmpi, seconds=seconds, seed=seed, timeout=timeout,
+            out=out or ".", json_file=json_file,
+        )  # fmt: skip
+        raise typer.Exit(run_study(wanted, native))
+    for option, value in (("--machine", machine), ("--out", out)):
+        if value is not None:
+            raise SoborError(f"{option} goes with --study")
+    request = make_request(
+        native,
+        collectives=collectives,
+        ranks=ranks or "2,4",
+        sizes=sizes or "8,1K,64K,1M",
+        variants=variants,
+        launcher=launcher,
+        peers=peers or [],
+        algorithms=algorithms,
+        seconds=seconds,
+        seed=seed,
+        rounds=rounds,
+        host_only=host_only,
+        sync=sync,
+        counts=counts,
+        libmpi=libmpi,
+        timeout=timeout,
+    )
+    raise typer.Exit(bench(request, native, json_file))
+
+
+@app.command("simulate")
+def simulate_command(
+    collective: Annotated[
+        str | None, typer.Argument(metavar="COLLECTIVE", help="barrier, bcast, scatterv, ...")
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="The machine: a name of --list, or a machine file."),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Numbers of ranks; one for each core of a node if not given."
+        ),
+    ] = None,
+    maps: Annotated[
+        str,
+        typer.Option("--map", metavar="LIST", help="How ranks are dealt: core, numa, socket."),
+    ] = "core",
+    algorithms: Annotated[
+        str | None,
+        typer.Option(
+            "--algorithm",
+            metavar="LIST",
+            help="Algorithms by name, or all; what Sobor would choose if not given.",
+        ),
+    ] = None,
+    sizes: Annotated[
+        str | None, typer.Option("--bytes", metavar="LIST", help="Message sizes of a broadcast.")
+    ] = None,
+    root: Annotated[
+        str | None, typer.Option(metavar="RANK|rotate", help="The root of a broadcast.")
+    ] = None,
+    calls: Annotated[
+        int | None,
+        typer.Option(min=1, help="Calls in a row. Default 100; 3 with --timeline or a check."),
+    ] = None,
+    warmup: Annotated[
+        int | None, typer.Option(min=0, help="Calls before those that count.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same output.")] = 1,
+    arrival: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="How late ranks come: none, uniform:500us, normal:..., exponential:..., "
+            "straggler:..., trace:FILE.",
+        ),
+    ] = None,
+    counts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="Sizes of the parts where they may differ: equal, linear, heavy (one rank has "
+            "most), random, half (every other rank has none). --bytes is their mean.",
+        ),
+    ] = None,
+    sync: Annotated[
+        str | None,
+        typer.Option(
+            metavar="none|barrier",
+            help="Before each call all ranks are there at once (none), or come out of a barrier "
+            "and read the clock, as under sobor bench.",
+        ),
+    ] = None,
+    noise: Annotated[
+        bool | None, typer.Option("--noise/--no-noise", help="Stalls by the operating system.")
+    ] = None,
+    cold: Annotated[
+        bool | None, typer.Option("--cold/--hot", help="User buffers that no cache holds.")
+    ] = None,
+    placement: Annotated[
+        bool | None,
+        typer.Option(
+            "--placement/--no-placement", help="Memory on the node of the rank that owns it."
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="Set a variable of Sobor. Repeatable."),
+    ] = None,
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Look for races, deadlocks, lost wake-ups and wrong data."),
+    ] = False,
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="How interleavings are explored: random, pct or exhaustive; timed follows the "
+            "clock. With --check random.",
+        ),
+    ] = None,
+    schedules: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many interleavings are tried. Default 1000."),
+    ] = None,
+    relaxed: Annotated[
+        bool,
+        typer.Option("--relaxed", help="Let stores come late, as far as C11 allows."),
+    ] = False,
+    replay: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Run again the schedule that a fault's report gives."),
+    ] = None,
+    histogram: Annotated[
+        str | None,
+        typer.Option(metavar="lines", help="Count the transfers of cache lines by distance."),
+    ] = None,
+    timeline: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Draw what each rank did when.")
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write the rows to FILE; - for the output."),
+    ] = None,
+    listing: Annotated[
+        bool,
+        typer.Option("--list", help="The machines; with a name after it, the numbers of that one."),
+    ] = False,
+    calibrate: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.json", help="Measure this machine and write a machine file."),
+    ] = None,
+    seconds: Annotated[
+        float,
+        typer.Option(min=0.1, max=3600, help="About how long --calibrate may take."),
+    ] = 20,
+) -> None:
+    """Run collectives on a simulated machine.
+
+    The algorithms are those of the library, compiled for a machine that a file describes: caches
+    and NUMA nodes, what a cache line costs to move, what memory and links carry. Times are of that
+    model; docs/simulator.md tells when not to believe them.
+
+    **Examples**
+
+        sobor simulate --list
+
+        sobor simulate barrier --machine kunpeng920-2s --algorithm all --map core,numa,socket
+
+        sobor simulate bcast --machine epyc9654-2s --bytes 64K,4M --arrival uniform:500us
+
+        sobor simulate bcast --machine xeon-e5620-2s --ranks 3 --bytes 64 --check --schedules 10000
+
+        sobor simulate --calibrate mine.json
+    """
+    from sobor.native import find_native
+    from sobor.simulate.calibrate import calibrate as calibrate_machine
+    from sobor.simulate.listing import list_machines
+    from sobor.simulate.request import Options
+    from sobor.simulate.run import simulate
+
+    if listing:
+        list_machines(collective or machine, json_file == "-")
+        return
+    if calibrate is not None:
+        raise typer.Exit(calibrate_machine(find_native(), calibrate, seconds))
+    options = Options(
+        collective=collective,
+        machine=machine,
+        ranks=ranks,
+        maps=maps,
+        algorithms=algorithms,
+        sizes=sizes,
+        root=root,
+        calls=calls,
+        warmup=warmup,
+        seed=seed,
+        arrival=arrival,
+        sync=sync,
+        counts=counts,
+        noise=noise,
+        cold=cold,
+        placement=placement,
+        settings=tuple(settings or ()),
+        check=check,
+        mode=mode,
+        schedules=schedules,
+        relaxed=relaxed,
+        replay=replay,
+        histogram=histogram,
+        timeline=timeline,
+        json_file=json_file,
+    )
+    raise typer.Exit(simulate(options, find_native()))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line and returns the exit status."""
+    try:
+        app(args=arguments, prog_name="sobor", standalone_mode=True)
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
+    except SoborError as error:
+        console.print_error(error)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # The reader of our output has gone; keep Python from failing again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Output: rich on a terminal, plain text in a pipe, JSON on request."""
+
+import json
+import sys
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from sobor.errors import SoborError
+
+# A pipe has no width: long enough that no row of ours is wrapped.
+_PIPE_WIDTH = 240
+
+
+def _console(stream) -> Console:
+    return Console(
+        file=stream,
+        width=None if stream.isatty() else _PIPE_WIDTH,
+        highlight=False,
+        soft_wrap=not stream.isatty(),
+    )
+
+
+def out() -> Console:
+    """The console on standard output."""
+    return _console(sys.stdout)
+
+
+def err() -> Console:
+    """The console on standard error."""
+    return _console(sys.stderr)
+
+
+def print_json(value: Any) -> None:
+    """Writes a value as JSON to standard output."""
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def print_error(error: SoborError) -> None:
+    """Writes an error and its remedy to standard error."""
+    console = err()
+    console.print(Text.assemble(("sobor: ", "bold red"), error.message))
+    if error.remedy:
+        console.print(Text.assemble(("  remedy: ", "bold"), error.remedy))
+
+
+def print_warning(message: str) -> None:
+    """Writes a warning to standard error."""
+    err().print(Text.assemble(("sobor: ", "bold yellow"), message))
+
+
+def heading(console: Console, title: str) -> None:
+    """Writes the title of a part of the output, after an empty line."""
+    console.print()
+    console.print(Text(title, style="bold"))
+
+
+def table(
+    console: Console, *columns: str, right: tuple[str, ...] = (), wrap: tuple[str, ...] = ()
+) -> Table:
+    """An empty table with our looks.
+
+    `right` names the columns of numbers, `wrap` those of text that may take several lines.
+    """
+    grid = Table(
+        box=box.SIMPLE_HEAD if console.is_terminal else None,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0) if console.is_terminal else (0, 2, 0, 0),
+        header_style="bold",
+    )
+    for column in columns:
+        grid.add_column(
+            column,
+            justify="right" if column in right else "left",
+            no_wrap=column not in wrap or not console.is_terminal,
+        )
+    return grid
+
+
+def grid(first_width: int) -> Table:
+    """Two columns without lines, the first of that width: for text that hangs beside a label."""
+    columns = Table.grid(padding=0)
+    columns.add_column(width=first_width, no_wrap=True)
+    columns.add_column(overflow="fold")
+    return columns
+
+
+def indented(renderable: Any, columns: int = 2) -> Padding:
+    """The renderable moved to the right."""
+    return Padding(renderable, (0, 0, 0, columns), expand=False)

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files in /dev/shm that earlier runs have left: Sobor's, which should not be, and MPI's."""
+
+import re
+from collections.abc import Iterator
+
+from sobor.doctor.finding import Finding, Patient, Status
+from sobor.sizes import human_size
+
+SECTION = "Leftovers"
+_SHM = "/dev/shm"
+# sobor.PID.NAMESPACE.NONCE: the process that made it, and the namespace its number belongs to.
+_OURS = re.compile(r"sobor\.(\d+)\.(\d+)\.")
+_OF_MPI = re.compile(
+    r"vader_segment|sm_segment|ompi_|open_mpi|mpich_sh|Intel_MPI|impi_shm|psm2_shm|xhc_|acoll_"
+)
+
+
+def check(patient: Patient) -> Iterator[Finding]:
+    """Lists stale files by their maker."""
+    ours = [file for file in _files(patient, _OURS) if _is_stale(patient, file[0])]
+    if ours:
+        value = f"{_summary(ours)} of Sobor, whose makers have ended"
+        remedy = _removal(ours)
+        yield Finding(SECTION, _SHM, Status.WARN, value, remedy, {"files": _names(ours)})
+    else:
+        yield Finding(SECTION, _SHM, Status.OK, "nothing of Sobor", data={"files": []})
+    others = list(_files(patient, _OF_MPI))
+    if others:
+        value = f"{_summary(others)} of MPI libraries, running or ended"
+        remedy = f"if no MPI program runs now: {_removal(others)}"
+        yield Finding(SECTION, "MPI files", Status.NOTE, value, remedy, {"files": _names(others)})
+
+
+def _files(patient: Patient, pattern: re.Pattern) -> Iterator[tuple[str, int]]:
+    try:
+        entries = sorted(patient.files.path(_SHM).iterdir())
+    except OSError:
+        return
+    for entry in entries:
+        if pattern.search(entry.name):
+            try:
+                yield entry.name, entry.lstat().st_size
+            except OSError:
+                continue
+
+
+def _is_stale(patient: Patient, name: str) -> bool:
+    """Whether the maker is a process of this namespace that has ended."""
+    pid, namespace = _OURS.match(name).groups()
+    try:
+        mine = patient.files.path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return False
+    return mine == int(namespace) and not patient.files.path(f"/proc/{pid}").exists()
+
+
+def _names(files: list[tuple[str, int]]) -> list[str]:
+    return [name for name, _ in files]
+
+
+def _summary(files: list[tuple[str, int]]) -> str:
+    plural = "" if len(files) == 1 else "s"
+    return f"{len(files)} file{plural}, {human_size(sum(size for _, size in files))}"
+
+
+def _removal(files: list[tuple[str, int]]) -> str:
+    shown = [f"{_SHM}/{name}" for name in _names(files)[:3]]
+    return f"rm -r {' '.join(shown)}{' ...' if len(files) > len(shown) else ''}"

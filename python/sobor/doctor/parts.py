@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks Sobor's own parts: the preload object, the back ends, the settings, Python."""
+
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from sobor import variables
+from sobor.doctor.finding import Finding, Patient, Status
+from sobor.errors import SoborError
+from sobor.libmpi import NAMES
+from sobor.version import __version__
+
+SECTION = "Sobor"
+_SECONDS = 10
+
+
+def check(patient: Patient) -> Iterator[Finding]:
+    """Looks at the parts of Sobor that are installed."""
+    yield Finding(SECTION, "command", Status.OK, f"version {__version__}")
+    if patient.native is None:
+        missing = patient.missing
+        yield Finding(SECTION, "preload object", Status.FAIL, missing.message, missing.remedy)
+    else:
+        yield _preload(patient)
+        yield _back_ends(patient)
+        yield from _settings(patient)
+    yield Finding(SECTION, "Python", Status.OK, f"{platform.python_version()} ({sys.executable})")
+
+
+def _preload(patient: Patient) -> Finding:
+    library = patient.native.preload
+    try:
+        answer = subprocess.run(
+            ["/bin/true"],
+            env={**patient.environ, "LD_PRELOAD": str(library)},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
+        problem = answer.stderr.strip() or (answer.returncode and f"exit {answer.returncode}")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        problem = str(error)
+    if problem:
+        remedy = "build Sobor on this machine: make build"
+        return Finding(SECTION, "preload object", Status.FAIL, f"{library}: {problem}", remedy)
+    return Finding(SECTION, "preload object", Status.OK, f"{library} loads")
+
+
+def _back_ends(patient: Patient) -> Finding:
+    present = [abi for abi in NAMES if patient.native.backend(abi).is_file()]
+    missing = [abi for abi in NAMES if abi not in present]
+    data = {"present": present, "missing": missing}
+    if not present:
+        remedy = "install an MPI with its headers (apt install libopenmpi-dev) and build again"
+        return Finding(SECTION, "back ends", Status.FAIL, "none is built", remedy, data)
+    value = ", ".join(present) + (f" (not built: {', '.join(missing)})" if missing else "")
+    return Finding(SECTION, "back ends", Status.OK, value, data=data)
+
+
+def _settings(patient: Patient) -> Iterator[Finding]:
+    for name, value in variables.present(patient.environ).items():
+        yield Finding(SECTION, name, Status.NOTE, f"set to {value}", data={"value": value})
+    for variable in patient.ask("variables") or []:
+        if variable["name"] == variables.SWITCH and variable["value"] == "off":
+            remedy = f"unset {variables.SWITCH}"
+            yield Finding(SECTION, "switch", Status.WARN, "Sobor is switched off", remedy)
+        if variable.get("error"):
+            remedy = f"set {variable['name']} right, or unset it"
+            yield Finding(SECTION, variable["name"], Status.WARN, variable["error"], remedy)
+    try:
+        for warning in variables.unknown_present(patient.native, patient.environ):
+            yield Finding(SECTION, "variables", Status.WARN, warning)
+    except SoborError as error:
+        yield Finding(SECTION, "sobor-query", Status.FAIL, error.message, error.remedy)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Looks into a program's file for what a preload cannot reach: static linking, set-user-id."""
+
+import mmap
+import os
+import shutil
+import stat
+import struct
+
+_MAGIC = b"\x7fELF"
+_CLASS_64, _LITTLE_ENDIAN = 2, 1
+_PT_INTERP = 3
+_SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
+_SYMBOL = struct.Struct("<IBBHQQ")
+_PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
+_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
+_ENTRY_POINTS = (b"\0PMPI_Init\0", b"\0PMPI_Init_thread\0", b"\0MPI_Init\0", b"\0MPI_Init_thread\0")
+
+
+def preload_obstacle(program: str) -> str | None:
+    """Why a preload has no effect on this program, with the remedy, or None."""
+    path = shutil.which(program)
+    if path is None:
+        return None
+    try:
+        with open(path, "rb") as file:
+            if os.fstat(file.fileno()).st_mode & (stat.S_ISUID | stat.S_ISGID):
+                return f"{program} is set-user-id: the system ignores preloads for it"
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return None
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+                return _obstacle_in(image, program)
+    except (OSError, ValueError, IndexError, OverflowError, struct.error):
+        # Not a program as the dynamic linker knows it.
+        return None
+
+
+def _obstacle_in(image: mmap.mmap, program: str) -> str | None:
+    if image[4] != _CLASS_64 or image[5] != _LITTLE_ENDIAN:
+        return None
+    if not _has_interpreter(image):
+        return f"{program} is linked statically: it cannot be preloaded; link it without -static"
+    if _defines_mpi(image):
+        return (
+            f"{program} has MPI linked into it statically: Sobor cannot reach its calls; "
+            "link it against the shared libmpi"
+        )
+    return None
+
+
+def _headers(image: mmap.mmap, layout: struct.Struct, offset: int, size: int, count: int):
+    for index in range(count):
+        yield layout.unpack_from(image, offset + index * size)
+
+
+def _has_interpreter(image: mmap.mmap) -> bool:
+    (offset,) = struct.unpack_from("<Q", image, 32)
+    size, count = struct.unpack_from("<HH", image, 54)
+    return any(h[0] == _PT_INTERP for h in _headers(image, _PROGRAM_HEADER, offset, size, count))
+
+
+def _defines_mpi(image: mmap.mmap) -> bool:
+    (offset,) = struct.unpack_from("<Q", image, 40)
+    size, count = struct.unpack_from("<HH", image, 58)
+    sections = list(_headers(image, _SECTION_HEADER, offset, size, count))
+    return any(
+        _defines_one(image, section, sections[section[6]])
+        for section in sections
+        if section[1] in _SYMBOL_TABLES and section[6] < len(sections)
+    )
+
+
+def _defines_one(image: mmap.mmap, symbols: tuple, strings: tuple) -> bool:
+    """Whether a symbol table has an entry point of MPI that is not left to another library."""
+    first, last = strings[4], strings[4] + strings[5]
+    wanted = {place + 1 - first for e in _ENTRY_POINTS if (place := image.find(e, first, last)) > 0}
+    if not wanted:
+        return False
+    table = memoryview(image)[symbols[4] : symbols[4] + symbols[5]]
+    try:
+        return any(s[0] in wanted and s[3] != 0 for s in _SYMBOL.iter_unpack(table))
+    finally:
+        table.release()

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes the core's answers for people."""
+
+from collections.abc import Callable
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from sobor import console
+from sobor.info.picture import ranks_of
+from sobor.sizes import short_size
+
+_NAME_WIDTH = 12
+
+
+def write(answers: dict[str, Any], out: Console) -> None:
+    """Writes every part of the answers."""
+    if "version" in answers:
+        _overview(answers, out)
+    for part, view in _VIEWS.items():
+        if part in answers:
+            view(answers[part], out)
+
+
+def _line(out: Console, name: str, value: str) -> None:
+    out.print(Text.assemble("  ", (f"{name:<{_NAME_WIDTH}} ", "cyan"), value))
+
+
+def _overview(answers: dict[str, Any], out: Console) -> None:
+    version, paths = answers["version"], answers["paths"]
+    console.heading(out, f"Sobor {version['version']}")
+    _line(out, "back ends", ", ".join(version["backends"]) or "none")
+    _line(out, "preload", paths["preload"])
+    _topology(answers["topology"], out)
+    console.heading(out, "Variables that are set")
+    if answers["changed"]:
+        _variables(answers["changed"], out, title=False)
+    else:
+        out.print("  none; sobor info --variables lists them all")
+
+
+def _topology(topology: dict[str, Any], out: Console) -> None:
+    console.heading(out, "Machine")
+    _line(out, "machine", str(topology["machine"]))
+    _line(out, "cores", f"{topology['cores']} ({topology['pus']} hardware threads)")
+    _line(out, "NUMA nodes", str(topology["numa_nodes"]))
+    _line(out, "may use", f"{topology['allowed_pus']} threads: {topology['binding']}")
+    if topology.get("quota_cpus"):
+        _line(out, "CPU quota", f"{topology['quota_cpus']:.2f}")
+    for level in topology["levels"]:
+        _line(out, level["name"], f"{level['count']} × {level['cores_per_unit']} cores")
+
+
+def _variables(variables: list[dict[str, Any]], out: Console, title: bool = True) -> None:
+    if title:
+        console.heading(out, "Variables")
+    for variable in variables:
+        is_set = variable["source"] != "default"
+        line = Text.assemble("  ", (variable["name"], "bold cyan"), " = ")
+        line.append(_shown(variable["value"]), style="bold green" if is_set else "")
+        line.append(f"  ({_origin(variable)})", style="dim")
+        out.print(line)
+        if variable.get("error"):
+            out.print(Text(f"      {variable['error']}", style="red"))
+        out.print(console.indented(Text(variable["doc"]), 6))
+
+
+def _origin(variable: dict[str, Any]) -> str:
+    choices = ", ".join(variable.get("choices") or [])
+    kind = f"{variable['type']}: {choices}" if choices else variable["type"]
+    if variable["source"] == "default":
+        return f"default; {kind}"
+    return f"from the {variable['source']}, default {_shown(variable['default'])}; {kind}"
+
+
+def _shown(value: Any) -> str:
+    return str(value) or '""'
+
+
+def _algorithms(algorithms: list[dict[str, Any]], out: Console) -> None:
+    console.heading(out, "Algorithms")
+    columns = ("collective", "algorithm", "what it does", "source")
+    grid = console.table(out, *columns, wrap=("what it does", "source"))
+    for algorithm in algorithms:
+        row = (algorithm[key] for key in ("collective", "name", "doc", "source"))
+        grid.add_row(*(Text(str(cell)) for cell in row))
+    out.print(console.indented(grid))
+
+
+def _groups(groups: dict[str, Any], out: Console) -> None:
+    console.heading(out, "Groups of ranks")
+    if groups.get("refusal"):
+        _line(out, "none", groups["refusal"])
+    for level in groups["levels"]:
+        shown = "  ".join(ranks_of(group) for group in level["groups"])
+        _line(out, str(level["level"]), shown)
+
+
+def _placement(placement: dict[str, Any], out: Console) -> None:
+    console.heading(out, "Placement of shared memory")
+    grid = console.table(out, "rank", "node", "pages on node", "wrong", right=("rank", "wrong"))
+    for rank in placement["ranks"]:
+        pages = ", ".join(f"{node}: {count}" for node, count in rank["pages"].items())
+        wrong = Text(str(rank["wrong"]), style="red" if rank["wrong"] else "green")
+        grid.add_row(str(rank["rank"]), str(rank["node"]), pages, wrong)
+    out.print(console.indented(grid))
+    if len(placement.get("nodes", [])) > 1:
+        _pages_of_nodes(placement["nodes"], out)
+    if placement.get("placement") == "off":
+        out.print("  SOBOR_PLACEMENT is off: all memory is on the first node on purpose")
+    total = sum(rank["wrong"] for rank in placement["ranks"])
+    out.print(f"  {total} pages are on a wrong node" if total else "  every page is in its place")
+
+
+def _pages_of_nodes(nodes: list[dict[str, Any]], out: Console) -> None:
+    grid = console.table(out, "node", "pages", "wrong", right=("node", "pages", "wrong"))
+    for node in nodes:
+        wrong = Text(str(node["wrong"]), style="red" if node["wrong"] else "green")
+        grid.add_row(str(node["node"]), str(node["pages"]), wrong)
+    out.print(console.indented(grid))
+
+
+def _choice(choice: dict[str, Any], out: Console) -> None:
+    console.heading(out, _question(choice))
+    out.print(Text.assemble("  ", (choice["algorithm"], "bold green"), f": {choice['reason']}"))
+    grid = console.table(out, "candidate", "eligible", "reason", wrap=("reason",))
+    for candidate in choice["candidates"]:
+        eligible = bool(candidate["eligible"])
+        mark = Text("yes" if eligible else "no", style="green" if eligible else "yellow")
+        grid.add_row(candidate["name"], mark, Text(candidate["reason"] or ""))
+    out.print(console.indented(grid))
+
+
+def _question(choice: dict[str, Any]) -> str:
+    size = f" of {short_size(choice['bytes'])} bytes" if choice["bytes"] else ""
+    return f"{choice['collective']}{size} on {choice['ranks']} ranks"
+
+
+_VIEWS: dict[str, Callable[[Any, Console], None]] = {
+    "variables": _variables,
+    "algorithms": _algorithms,
+    "groups": _groups,
+    "placement": _placement,
+    "choice": _choice,
+}

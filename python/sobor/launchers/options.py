@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a launcher's command line just far enough to know its options from its programs.
+
+A launcher has more options than anyone lists. Those that take values and are in common use are in
+the tables; of any other option the next word is taken to be its value, unless that word is an
+option too or a program that can be run.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator
+
+from sobor.launchers.recognition import Family
+
+_OPENMPI = {
+    **dict.fromkeys(
+        """app am bind-to c cpu-list cpu-set cpus-per-proc cpus-per-rank default-hostfile H host
+        hostfile launch-agent machinefile map-by max-restarts n N np npernode npersocket
+        output output-filename path personality ppr prefix preload-files rank-by rankfile rf
+        runtime-options report-uri stdin timeout tune wd wdir x xterm""".split(),
+        1,
+    ),
+    **dict.fromkeys("gmca gpmixmca gprtemca mca omca pmixmca prtemca".split(), 2),
+    **dict.fromkeys(
+        """allow-run-as-root d debug-daemons display-allocation display-map do-not-launch
+        nolocal nooversubscribe oversubscribe pernode q quiet report-bindings s tag-output
+        timestamp-output use-hwthread-cpus v verbose xml""".split(),
+        0,
+    ),
+}
+_HYDRA = {
+    **dict.fromkeys(
+        """bind-to configfile demux envlist errfile-pattern f genvlist grr host hostfile hosts
+        iface launcher launcher-exec localhost machine machinefile map-by membind n nameserver
+        np outfile-pattern path perhost ppn prepend-pattern rmk topolib umask usize wdir""".split(),
+        1,
+    ),
+    **dict.fromkeys("env genv".split(), 2),
+    **dict.fromkeys("envall envnone genvall genvnone l prepend-rank v verbose".split(), 0),
+}
+# Hydra takes both -genv NAME VALUE and -genv NAME=VALUE.
+_NAME_VALUE_OPTIONS = frozenset({"env", "genv"})
+_SRUN = {
+    **dict.fromkeys(
+        """A c cpu-bind cpus-per-task D chdir e error exclude export gres i input J job-name m
+        mem mem-bind mpi N n nodelist nodes ntasks ntasks-per-node o output p partition t time w
+        x""".split(),
+        1,
+    ),
+    **dict.fromkeys("exclusive l label O overcommit overlap Q quiet u unbuffered v".split(), 0),
+}
+_TABLES = {Family.OPENMPI: _OPENMPI, Family.HYDRA: _HYDRA, Family.SRUN: _SRUN, Family.PLAIN: {}}
+
+SEPARATOR = ":"
+
+
+def split_programs(arguments: list[str]) -> list[list[str]]:
+    """The parts of a command line that starts several programs, cut at each lone colon."""
+    parts: list[list[str]] = [[]]
+    for argument in arguments:
+        if argument == SEPARATOR:
+            parts.append([])
+        else:
+            parts[-1].append(argument)
+    return parts
+
+
+def join_programs(parts: list[list[str]]) -> list[str]:
+    """The reverse of split_programs."""
+    joined = list(parts[0])
+    for part in parts[1:]:
+        joined += [SEPARATOR, *part]
+    return joined
+
+
+def program_index(arguments: list[str], family: Family) -> int:
+    """Where the program's name stands among the arguments; their number if it is not there."""
+    table = _TABLES[family]
+    index = 0
+    while index < len(arguments) and _is_option(arguments[index]):
+        index += 1 + _values_after(arguments, index, table)
+    return min(index, len(arguments))
+
+
+def options_of(arguments: list[str], family: Family) -> Iterator[tuple[int, str]]:
+    """The launcher's own options: position and name without dashes."""
+    table = _TABLES[family]
+    end = program_index(arguments, family)
+    index = 0
+    while index < end:
+        yield index, _bare(arguments[index])
+        index += 1 + _values_after(arguments, index, table)
+
+
+def _values_after(arguments: list[str], index: int, table: dict[str, int]) -> int:
+    word = arguments[index]
+    name = _bare(word)
+    following = arguments[index + 1] if index + 1 < len(arguments) else ""
+    if "=" in word or not following:
+        return 0
+    if name in table:
+        is_one_word = name in _NAME_VALUE_OPTIONS and "=" in following
+        return 1 if is_one_word else table[name]
+    return 0 if _is_option(following) or _is_program(following) else 1
+
+
+def _is_option(word: str) -> bool:
+    return word.startswith("-") and word != "-"
+
+
+def _bare(word: str) -> str:
+    return word.lstrip("-").partition("=")[0]
+
+
+def _is_program(word: str) -> bool:
+    return shutil.which(word) is not None or (os.sep in word and os.path.isfile(word))

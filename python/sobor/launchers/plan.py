@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plans the launch of a command: finds its launcher and lets that launcher's module build it."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from sobor.errors import SoborError
+from sobor.launchers import hydra, openmpi, slurm
+from sobor.launchers.forward import LD_PRELOAD, Forward, Launch
+from sobor.launchers.options import program_index, split_programs
+from sobor.launchers.recognition import LAUNCHER_NAMES, Family, Launcher, recognise
+
+# Programs that start another one, behind which a launcher is looked for.
+_WRAPPERS = frozenset(
+    [
+        "env",
+        "ionice",
+        "nice",
+        "nohup",
+        "numactl",
+        "setsid",
+        "stdbuf",
+        "strace",
+        "taskset",
+        "time",
+        "timeout",
+    ]
+)
+
+
+def plan_launch(command: list[str], forward: Forward) -> Launch:
+    """The command with the preload in it, as its launcher wants it."""
+    _check_preload_path(forward.preload)
+    start = _launcher_index(command)
+    launcher = recognise(command[start], forward.environ)
+    arguments = command[start + 1 :]
+    built = _BUILDERS[launcher.family](launcher, arguments, forward)
+    return replace(
+        built,
+        argv=[*command[: start + 1], *built.argv],
+        warnings=[*built.warnings, *_doubts(launcher, arguments)],
+        launcher=launcher,
+        programs=_programs(launcher, arguments),
+    )
+
+
+def _build_plain(_launcher: Launcher, arguments: list[str], forward: Forward) -> Launch:
+    return Launch(arguments, forward.as_environment())
+
+
+_BUILDERS: dict[Family, Callable[[Launcher, list[str], Forward], Launch]] = {
+    Family.PLAIN: _build_plain,
+    Family.OPENMPI: openmpi.build,
+    Family.HYDRA: hydra.build,
+    Family.SRUN: slurm.build,
+}
+
+
+def _check_preload_path(preload: str) -> None:
+    if re.search(r"[:\s$]", preload):
+        raise SoborError(
+            f"{preload}: the dynamic linker cannot preload a path with a space, a colon or a $",
+            "install Sobor in another folder, or set SOBOR_PREFIX to a link without such letters",
+        )
+
+
+def _launcher_index(command: list[str]) -> int:
+    if Path(command[0]).name not in _WRAPPERS:
+        return 0
+    for index, word in enumerate(command[1:], start=1):
+        if Path(word).name in LAUNCHER_NAMES:
+            _refuse_preload_before_launcher(command[:index])
+            return index
+    return 0
+
+
+def _refuse_preload_before_launcher(words: list[str]) -> None:
+    for word in words:
+        if word.startswith(f"{LD_PRELOAD}="):
+            raise SoborError(
+                f"{word}: Sobor cannot add itself to a preload that {words[0]} sets",
+                f"put it in front: {word} sobor run -- ...",
+            )
+
+
+def _programs(launcher: Launcher, arguments: list[str]) -> list[str]:
+    """The programs that the ranks run, as far as the words tell."""
+    if launcher.family is Family.PLAIN:
+        return [str(launcher.path)]
+    programs = []
+    for part in split_programs(arguments):
+        programs += part[program_index(part, launcher.family) :][:1]
+    return programs
+
+
+def _doubts(launcher: Launcher, arguments: list[str]) -> list[str]:
+    """What may keep the preload from the ranks although the command is right."""
+    doubts = []
+    if launcher.family is Family.PLAIN and launcher.path.name in LAUNCHER_NAMES:
+        doubts.append(
+            f"{launcher.path} is no launcher that Sobor knows; the preload goes through the "
+            "environment, which it may or may not hand on"
+        )
+    for part in split_programs(arguments):
+        for word in part[program_index(part, launcher.family) :]:
+            if word.startswith(f"{LD_PRELOAD}="):
+                doubts.append(f"{word} after the program's name takes the place of Sobor's preload")
+    return doubts

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Asks the core's cost model what the options of `sobor model` want to know."""
+
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sobor import console
+from sobor.errors import SoborError
+from sobor.model import views
+from sobor.native import Native, find_native
+
+COLLECTIVES = ("bcast",)
+WAYS = ("budget", "message", "fragment", "slots")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `sobor model`."""
+
+    collective: str
+    #: Options that go to the core as they are written, by name.
+    values: Mapping[str, str | None] = field(default_factory=dict)
+    choose: str | None = None
+    table: bool = False
+    measure: bool = False
+    plot: str | None = None
+
+    def arguments(self) -> list[str]:
+        """The words for the core's tool."""
+        words = [self.collective]
+        for option, value in (*self.values.items(), ("--choose", self.choose)):
+            if value is not None:
+                words += [option, value]
+        switches = {"--table": self.table, "--measure": self.measure, "--curves": bool(self.plot)}
+        return words + [option for option, given in switches.items() if given]
+
+
+def model(wanted: Wanted, json_file: str | None) -> None:
+    """Writes the answers."""
+    _check(wanted, json_file)
+    answers = ask(find_native(), wanted)
+    curves = answers.pop("curves", None)
+    if wanted.plot:
+        from sobor.model.plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
+
+        draw(answers, curves, Path(wanted.plot))
+    if json_file == "-":
+        console.print_json(answers)
+        return
+    views.write(answers, wanted, console.out())
+    if json_file is not None:
+        Path(json_file).write_text(json.dumps(answers, indent=2) + "\n", encoding="utf-8")
+    for written in filter(None, (json_file, wanted.plot)):
+        print(f"\nwritten to {written}", file=sys.stderr)
+
+
+def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
+    """The answers, with what was asked for beside the times."""
+    answers = native.model(*wanted.arguments())
+    if answers.get("choice"):
+        answers["choice"] = {"by": wanted.choose, **answers["choice"]}
+    return answers
+
+
+def _check(wanted: Wanted, json_file: str | None) -> None:
+    if wanted.collective not in COLLECTIVES:
+        raise SoborError(
+            f"expected a collective that has a model: {', '.join(COLLECTIVES)}, "
+            f"found {wanted.collective}"
+        )
+    if wanted.choose and wanted.choose not in WAYS:
+        raise SoborError(f"--choose: expected {', '.join(WAYS)}, found {wanted.choose}")
+    for option, name in (("--json", json_file), ("--plot", wanted.plot)):
+        if name not in (None, "-"):
+            _check_file(option, Path(name))
+    if wanted.plot and Path(wanted.plot).suffix.lower() != ".svg":
+        raise SoborError(f"--plot: expected a file name that ends in .svg, found {wanted.plot}")
+    if wanted.plot and wanted.values.get("--bytes") is None and wanted.choose != "budget":
+        raise SoborError("--plot needs the size of the message", "add, for example, --bytes 16MiB")
+
+
+def _check_file(option: str, path: Path) -> None:
+    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
+        raise SoborError(f"{option}: expected a file that can be written, found {path}")

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sobor run`: starts a command with Sobor preloaded into its ranks."""
+
+import os
+import shlex
+import sys
+from collections.abc import Mapping
+
+from sobor import console, elf, variables
+from sobor.errors import SoborError
+from sobor.launchers import Forward, Launch, plan_launch
+from sobor.native import find_native
+
+
+def run(command: list[str], settings: list[str], show: bool, as_json: bool) -> None:
+    """Takes the place of this process by the command, or shows it."""
+    launch = prepare(command, settings, os.environ)
+    for warning in launch.warnings:
+        console.print_warning(warning)
+    if as_json:
+        console.print_json({"argv": launch.argv, "env": launch.env})
+    elif show:
+        print(shell_command(launch))
+    else:
+        _replace_process(launch)
+
+
+def prepare(command: list[str], settings: list[str], environ: Mapping[str, str]) -> Launch:
+    """The launch of a command, with the warnings about it."""
+    native = find_native(environ)
+    chosen = variables.parse_settings(settings)
+    variables.check_settings(native, chosen, environ)
+    forward = Forward(str(native.preload), variables.present(environ), chosen, environ)
+    launch = plan_launch(command, forward)
+    launch.warnings.extend(variables.unknown_present(native, environ))
+    launch.warnings.extend(filter(None, map(elf.preload_obstacle, launch.programs)))
+    return launch
+
+
+def shell_command(launch: Launch) -> str:
+    """The command as one would type it in a shell."""
+    assignments = [f"{name}={shlex.quote(value)}" for name, value in launch.env.items()]
+    return " ".join([*assignments, shlex.join(launch.argv)])
+
+
+def _replace_process(launch: Launch) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        os.execvpe(launch.argv[0], launch.argv, {**os.environ, **launch.env})
+    except OSError as error:
+        raise SoborError(f"{launch.argv[0]}: cannot be started: {error.strerror}") from None

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sobor simulate`: collectives on simulated machines."""

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the options of `sobor simulate` ask for, checked, and as options of sobor-simulate."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sobor.errors import SoborError
+from sobor.machines import Machine, find_machine
+from sobor.native import Native
+from sobor.sizes import parse_counts, parse_sizes
+
+COLLECTIVES = (
+    "barrier",
+    "bcast",
+    "scatter",
+    "scatterv",
+    "gather",
+    "gatherv",
+    "allgather",
+    "allgatherv",
+    "alltoall",
+    "alltoallv",
+    "alltoallw",
+)
+# Those whose parts may differ in size.
+IRREGULAR = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw")
+COUNTS = ("equal", "linear", "heavy", "random", "half")
+MAPS = ("core", "numa", "socket")
+MODES = ("timed", "random", "pct", "exhaustive")
+HISTOGRAMS = ("lines",)
+ARRIVALS = ("none", "uniform:", "normal:", "exponential:", "straggler:", "trace:")
+_TIMELINE_CALLS = 3
+_CALLS = 100
+_SCHEDULES = 1000
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options as they were given."""
+
+    collective: str | None = None
+    machine: str | None = None
+    ranks: str | None = None
+    maps: str = "core"
+    algorithms: str | None = None
+    sizes: str | None = None
+    root: str | None = None
+    calls: int | None = None
+    warmup: int | None = None
+    seed: int = 1
+    arrival: str | None = None
+    sync: str | None = None
+    counts: str | None = None
+    noise: bool | None = None
+    cold: bool | None = None
+    placement: bool | None = None
+    settings: tuple[str, ...] = ()
+    check: bool = False
+    mode: str | None = None
+    schedules: int | None = None
+    relaxed: bool = False
+    replay: str | None = None
+    histogram: str | None = None
+    timeline: str | None = None
+    json_file: str | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of sobor-simulate."""
+
+    ranks: int
+    mapping: str
+    arguments: tuple[str, ...]
+
+    @property
+    def title(self) -> str:
+        """What is shown while it runs."""
+        return f"{self.ranks} ranks by {self.mapping}"
+
+
+@dataclass(frozen=True)
+class Request:
+    """All runs that the options ask for."""
+
+    machine: Machine
+    collective: str
+    jobs: tuple[Job, ...]
+    checks: bool
+    histogram: bool
+    timeline: Path | None
+    json_file: str | None
+
+
+def make_request(options: Options, native: Native) -> Request:
+    """Checks the options and makes the runs."""
+    _check_words(options)
+    machine = find_machine(options.machine or "")
+    ranks = _ranks(options, machine, native)
+    maps = _words(options.maps, MAPS, "--map")
+    common = _common(options, machine)
+    jobs = tuple(
+        Job(count, mapping, (*common, "--ranks", str(count), "--map", mapping))
+        for count in ranks
+        for mapping in maps
+    )
+    _check_timeline(options, jobs)
+    for file, option in ((options.timeline, "--timeline"), (options.json_file, "--json")):
+        check_writable(file, option)
+    return Request(
+        machine=machine,
+        collective=options.collective or "",
+        jobs=jobs,
+        checks=_checks(options),
+        histogram=options.histogram is not None,
+        timeline=None if options.timeline is None else Path(options.timeline),
+        json_file=options.json_file,
+    )
+
+
+def check_writable(file: str | None, option: str) -> None:
+    """Refuses a file that cannot be written, before the work is done."""
+    if file in (None, "-"):
+        return
+    path = Path(file).absolute()
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SoborError(f"{option}: {file}: expected a file that can be written")
+
+
+def _checks(options: Options) -> bool:
+    """Whether interleavings are looked at for faults, instead of time."""
+    explores = options.mode not in (None, "timed")
+    return options.check or explores or options.relaxed or options.replay is not None
+
+
+def _check_words(options: Options) -> None:
+    if options.collective not in COLLECTIVES:
+        raise SoborError(
+            f"expected the collective to simulate, one of {', '.join(COLLECTIVES)}, "
+            f"found {options.collective or 'nothing'}"
+        )
+    if options.machine is None:
+        raise SoborError("--machine is needed", "sobor simulate --list shows the machines")
+    if options.mode is not None and options.mode not in MODES:
+        raise SoborError(f"--mode: expected {', '.join(MODES)}, found {options.mode}")
+    if options.histogram is not None and options.histogram not in HISTOGRAMS:
+        raise SoborError(f"--histogram: expected lines, found {options.histogram}")
+    if options.arrival is not None and not options.arrival.startswith(ARRIVALS):
+        shown = ", ".join(word.rstrip(":") for word in ARRIVALS)
+        raise SoborError(
+            f"--arrival: expected one of {shown}, found {options.arrival}",
+            "for example --arrival uniform:500us",
+        )
+    _check_pairs(options)
+
+
+def _check_pairs(options: Options) -> None:
+    """Refuses options that the others leave without a meaning."""
+    only_bcast = {"--bytes": options.sizes, "--root": options.root}
+    for option, value in only_bcast.items():
+        if value is not None and options.collective == "barrier":
+            raise SoborError(f"{option}: a barrier has none")
+    if options.counts is not None and options.counts not in COUNTS:
+        raise SoborError(f"--counts: expected {', '.join(COUNTS)}, found {options.counts}")
+    if options.counts is not None and options.collective not in IRREGULAR:
+        raise SoborError(f"--counts goes with {', '.join(IRREGULAR)}")
+    if options.replay is not None and options.schedules is not None:
+        raise SoborError("--replay runs one schedule; --schedules goes without it")
+    if options.schedules is not None and not _checks(options):
+        raise SoborError("--schedules goes with --check, --mode, or --relaxed")
+    if options.mode == "timed" and options.relaxed:
+        raise SoborError("--relaxed explores orders of stores; it goes with another --mode")
+
+
+def _words(text: str, known: tuple[str, ...], option: str) -> list[str]:
+    words = [word.strip() for word in text.split(",")]
+    for word in words:
+        if word not in known:
+            raise SoborError(f"{option}: expected {', '.join(known)}, found {word or 'nothing'}")
+    return list(dict.fromkeys(words))
+
+
+def _ranks(options: Options, machine: Machine, native: Native) -> list[int]:
+    """The numbers of ranks; without the option, one for each core of a node."""
+    if options.ranks is not None:
+        return parse_counts(options.ranks, "--ranks")
+    topology = native.query("topology", "--machine", machine.topology)
+    return [topology["cores"]]
+
+
+def _common(options: Options, machine: Machine) -> tuple[str, ...]:
+    """The options of sobor-simulate that all runs share."""
+    words: list[str] = [options.collective or "", "--machine", str(machine.path)]
+    if options.sizes is not None:
+        words += ["--bytes", ",".join(map(str, parse_sizes(options.sizes, "--bytes")))]
+    words += ["--calls", str(_calls(options)), "--seed", str(options.seed)]
+    for option, value in (
+        ("--algorithm", options.algorithms or "auto"),
+        ("--root", options.root),
+        ("--warmup", options.warmup),
+        ("--arrival", options.arrival),
+        ("--sync", options.sync),
+        ("--counts", options.counts),
+    ):
+        if value is not None:
+            words += [option, str(value)]
+    for option, switch in (
+        ("--noise", options.noise),
+        ("--cold", options.cold),
+        ("--placement", options.placement),
+        ("--lines", True if options.histogram is not None else None),
+    ):
+        if switch is not None:
+            words += [option, _switch(switch)]
+    for setting in options.settings:
+        words += ["--set", setting]
+    return (*words, *_exploration(options))
+
+
+def _calls(options: Options) -> int:
+    if options.calls is not None:
+        return options.calls
+    if _checks(options):
+        return _TIMELINE_CALLS
+    return _CALLS if options.timeline is None else _TIMELINE_CALLS
+
+
+def _exploration(options: Options) -> list[str]:
+    if not _checks(options):
+        return []
+    words = ["--check", "on", "--mode", options.mode or "random"]
+    if options.relaxed:
+        words += ["--relaxed", "on"]
+    if options.replay is not None:
+        return [*words, "--replay", options.replay]
+    if options.mode != "timed":
+        words += ["--schedules", str(options.schedules or _SCHEDULES)]
+    return words
+
+
+def _switch(value: bool) -> str:
+    return "on" if value else "off"
+
+
+def _check_timeline(options: Options, jobs: tuple[Job, ...]) -> None:
+    if options.timeline is None:
+        return
+    several = len(jobs) > 1
+    several = several or options.algorithms == "all" or "," in (options.algorithms or "")
+    several = several or "," in (options.sizes or "")
+    if several:
+        raise SoborError(
+            "--timeline: expected one algorithm, size, number of ranks and map to draw, "
+            "found several"
+        )

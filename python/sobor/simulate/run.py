@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs what `sobor simulate` was asked for and writes the results."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sobor import console
+from sobor.errors import SoborError
+from sobor.native import Native
+from sobor.simulate import table, timeline
+from sobor.simulate.engine import Row, check_engine, run_engine
+from sobor.simulate.request import Job, Options, Request, make_request
+
+_FAULT = 1
+
+
+def simulate(options: Options, native: Native) -> int:
+    """Simulates, writes table, files and picture; 1 if a check found a fault."""
+    check_engine(native)
+    request = make_request(options, native)
+    rows = _run_all(request, native)
+    _write(rows, request)
+    return _FAULT if any(table.faults(row) for row in rows) else 0
+
+
+def _run_all(request: Request, native: Native) -> list[Row]:
+    rows: list[Row] = []
+    with _progress() as progress:
+        task = progress.add_task("starting", total=len(request.jobs))
+        for job in request.jobs:
+            progress.update(task, description=f"{request.collective}: {job.title}")
+            rows += _run(job, request, native)
+            progress.advance(task)
+    # Messages say which machine by its name, wherever its file is.
+    return [{**row, "machine": request.machine.name} for row in rows]
+
+
+def _run(job: Job, request: Request, native: Native) -> list[Row]:
+    if request.timeline is None:
+        return run_engine(native, job.arguments, None)
+    with tempfile.TemporaryDirectory(prefix="sobor-") as folder:
+        path = Path(folder) / "timeline.json"
+        rows = run_engine(native, job.arguments, path)
+        records = timeline.read_records(path)
+    title = _picture_title(rows[0], job, request)
+    picture = timeline.draw(records, job.ranks, _nodes(job, request, native), title)
+    request.timeline.write_text(picture, encoding="utf-8")
+    return rows
+
+
+def _picture_title(row: Row, job: Job, request: Request) -> str:
+    size = f" of {row['bytes']} bytes" if row.get("bytes") else ""
+    name = request.machine.title
+    return f"{row['collective']} {row['algorithm']}{size}, {job.title} on {name}"
+
+
+def _nodes(job: Job, request: Request, native: Native) -> list[int]:
+    """The NUMA node of each rank; unknown where there are several hosts."""
+    if request.machine.nodes > 1:
+        return []
+    groups = native.query(
+        "groups", "--machine", request.machine.topology, "--map", job.mapping,
+        "--ranks", str(job.ranks),
+    )  # fmt: skip
+    nodes = [rank["node"] for rank in groups.get("ranks", [])]
+    return nodes if len(nodes) == job.ranks and min(nodes) >= 0 else []
+
+
+def _progress() -> Progress:
+    stream = console.err()
+    return Progress(
+        TextColumn("{task.description:<36}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=stream,
+        transient=True,
+        disable=not stream.is_terminal,
+    )
+
+
+def _write(rows: list[Row], request: Request) -> None:
+    if not rows:
+        raise SoborError("no algorithm can do this; sobor info --algorithms lists them")
+    if request.json_file == "-":
+        console.print_json(rows)
+    else:
+        table.write(rows, request.machine, request.checks, request.histogram, console.out())
+    if request.json_file not in (None, "-"):
+        text = json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
+        Path(request.json_file).write_text(text, encoding="utf-8")
+        print(f"\nwritten to {request.json_file}", file=sys.stderr)
+    if request.timeline is not None:
+        print(f"drawn to {request.timeline}", file=sys.stderr)

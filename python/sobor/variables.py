@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The SOBOR_* variables: those given with --set, checked against the core's own list."""
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+from sobor.errors import SoborError
+from sobor.native import PREFIX_VARIABLE, Native
+
+SWITCH = "SOBOR"
+PREFIX = "SOBOR_"
+# Read by the command itself; the library does not know them.
+COMMAND_VARIABLES = frozenset({PREFIX_VARIABLE, "SOBOR_PYTHON"})
+
+
+def present(environ: Mapping[str, str]) -> dict[str, str]:
+    """The library's variables that the environment sets, sorted by name."""
+    return {
+        name: environ[name]
+        for name in sorted(environ)
+        if (name == SWITCH or name.startswith(PREFIX)) and name not in COMMAND_VARIABLES
+    }
+
+
+def parse_settings(settings: Iterable[str]) -> dict[str, str]:
+    """Turns NAME=VALUE words into variables; NAME may leave out SOBOR_."""
+    chosen = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise SoborError(f'--set: expected NAME=VALUE, found "{setting}"')
+        chosen[_full_name(name.strip())] = value
+    return chosen
+
+
+def _full_name(name: str) -> str:
+    name = name.upper()
+    return name if name == SWITCH or name.startswith(PREFIX) else PREFIX + name
+
+
+def check_settings(native: Native, chosen: Mapping[str, str], environ: Mapping[str, str]) -> None:
+    """Refuses unknown names and wrong values, as the library itself would see them."""
+    if not chosen:
+        return
+    variables = native.query("variables", environ={**environ, **chosen})
+    known = {variable["name"]: variable for variable in variables}
+    for name in chosen:
+        if name not in known:
+            raise SoborError(f"--set: {name} is not a variable of Sobor", _suggestion(name, known))
+        problem = known[name].get("error")
+        if problem:
+            raise SoborError(f"--set: {_with_name(name, problem)}")
+
+
+def unknown_present(native: Native, environ: Mapping[str, str]) -> list[str]:
+    """One warning for each SOBOR_* variable of the environment that the library ignores."""
+    names = present(environ)
+    if not names:
+        return []
+    known = {variable["name"] for variable in native.query("variables", environ=environ)}
+    return [
+        f"{name} in the environment is not a variable of Sobor ({_suggestion(name, known)})"
+        for name in names
+        if name not in known
+    ]
+
+
+def _with_name(name: str, problem: str) -> str:
+    return problem if name in problem else f"{name}: {problem}"
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    nearest = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    listing = "sobor info --variables lists them all"
+    return f"did you mean {nearest[0]}? {listing}" if nearest else listing

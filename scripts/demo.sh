@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Shows what Sobor does on this machine: the doctor's verdict, and Open MPI timed against Sobor.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+LAUNCHER=mpirun.openmpi
+command -v "$LAUNCHER" >/dev/null || LAUNCHER=mpirun
+
+echo "== What the doctor says: ./sobor doctor --short"
+./sobor doctor --short
+echo
+echo "== Barrier and broadcast, $LAUNCHER alone against $LAUNCHER with Sobor (about a minute)"
+./sobor bench barrier,bcast --ranks 2,4 --sizes 8,1K,64K,1M --seconds 0.3 --launcher "$LAUNCHER"
+cat <<END
+
+The same job calls both sides in turn. The ratio is host time over Sobor time: above 1 Sobor is faster.
+
+== What to do next
+Run a program of yours, as it is:
+    ./sobor run -- $LAUNCHER -n 4 ./your_program
+See which of its calls Sobor served:
+    ./sobor run --set VERBOSE=1 -- $LAUNCHER -n 4 ./your_program
+See all that the doctor found, and try each MPI:
+    ./sobor doctor --try
+Ask what would be chosen for a call, and why:
+    ./sobor info --collective bcast --bytes 4096 --ranks 8
+Compare several MPIs:
+    ./sobor bench --launcher $LAUNCHER --peers mpirun.mpich
+END

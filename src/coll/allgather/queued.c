@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The published Allgatherv: rank 0 waits for a set of slots to be free and tells so; in each slot
+ * every rank writes one fragment of its part into its own queue and announces it to each of the
+ * others in a control word of its own, and then reads the fragments of the others in rank order.
+ * All count themselves off each set. Cost: for each turn p atomic additions to one line and p - 1
+ * ranks told that it is free; for each fragment p - 1 lines written; p copies of each byte, at the
+ * same time on all ranks. Memory: s (f + 128 (p + 1)) + w (384 + 136 p) bytes a rank.
+ * Preconditions: the queues. Source: the shared queues of Kurnosov and Tokmasheva for irregular
+ * operations.
+ *
+ * Everyone knows all counts; yet a reader goes by what a fragment says of those that follow, so
+ * that ranks that disagree about a size still agree on the number of turns. No deadlock: a rank
+ * writes its fragment of a slot before it reads those of the others, and a turn begins when all
+ * have left the set.
+ */
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
+#include "coll/parts/queues.h"
+
+/* Writes the own fragment and announces it to all. Returns whether more follows. */
+static bool put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t offset,
+                sb_status_t *data)
+{
+    const sb_queues_t *queues = team->queues;
+    size_t bytes = sb_min(queues->fragment, part->bytes - offset);
+    bool more = offset + bytes < part->bytes;
+
+    *data = sb_first(*data,
+                     sb_stream_read(part, offset, sb_queue_slot(team, team->rank, index), bytes));
+    for (uint32_t reader = 0; reader < team->size; reader++) {
+        sb_flag_t *ctrl = sb_queue_ctrl_for(team, team->rank, index, reader);
+        if (reader == team->rank)
+            continue;
+        sb_flag_set_note(ctrl, (uint32_t)bytes | (more ? SB_QUEUE_MORE : 0));
+        sb_flag_publish(ctrl, queues->turns + 1);
+    }
+    return more;
+}
+
+/* What is still to come of a part is in the top bit of how far it has come. */
+#define ENDED ((uint64_t)1 << 63)
+
+static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_stream_t *part,
+                       sb_status_t *data)
+{
+    uint64_t *came = &team->queues->own[rank];
+    sb_flag_t *ctrl = sb_queue_ctrl_for(team, rank, index, team->rank);
+    sb_status_t status = sb_flag_wait(ctrl, team->queues->turns + 1, &team->waiter);
+
+    if (status != SB_OK)
+        return status;
+    uint32_t note = sb_flag_note(ctrl);
+    size_t bytes = note & SB_QUEUE_BYTES;
+    *data = sb_first(*data,
+                     sb_queue_take(part, (size_t)*came, sb_queue_slot(team, rank, index), bytes));
+    *came += bytes;
+    if (note & SB_QUEUE_MORE)
+        return SB_OK;
+    if (*came != part->bytes)
+        *data = sb_first(*data, SB_ERR_TRUNCATE);
+    *came |= ENDED;
+    return SB_OK;
+}
+
+/* One slot of the turn: the own fragment, and then those of the others. */
+static sb_status_t pass(sb_team_t *team, uint32_t index, const sb_stream_t *own,
+                        const sb_stream_t *parts, sb_status_t *data)
+{
+    uint64_t *came = team->queues->own;
+    sb_status_t status = SB_OK;
+
+    if (!(came[team->rank] & ENDED)) {
+        bool more = put(team, index, own, (size_t)came[team->rank], data);
+        came[team->rank] += team->queues->fragment;
+        if (!more)
+            came[team->rank] |= ENDED;
+    }
+    for (uint32_t rank = 0; rank < team->size && status == SB_OK; rank++) {
+        if (rank != team->rank && !(came[rank] & ENDED))
+            status = get(team, rank, index, &parts[rank], data);
+    }
+    return status;
+}
+
+static bool all_ended(const sb_team_t *team)
+{
+    bool ended = true;
+
+    for (uint32_t rank = 0; rank < team->size; rank++)
+        ended = ended && (team->queues->own[rank] & ENDED) != 0;
+    return ended;
+}
+
+/* Rank 0 does the accounting of sets for all. */
+static sb_status_t enter_set(sb_team_t *team)
+{
+    return team->rank == 0 ? sb_queue_claim(team) : sb_queue_enter(team);
+}
+
+static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
+{
+    sb_queues_t *queues = team->queues;
+    sb_status_t data = SB_OK;
+
+    for (uint32_t rank = 0; rank < team->size; rank++)
+        queues->own[rank] = parts[rank].bytes == 0 ? ENDED : 0;
+    queues->own[team->rank] = own->bytes == 0 ? ENDED : 0;
+    do {
+        sb_status_t status = enter_set(team);
+        for (uint32_t i = 0; i < queues->per_set && status == SB_OK; i++)
+            status = pass(team, sb_queue_index(queues, i), own, parts, &data);
+        if (status != SB_OK)
+            return status;
+        sb_queue_leave(team);
+    } while (!all_ended(team));
+    return data;
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    const sb_stream_t *place = &parts->receive[team->rank];
+    const sb_stream_t *own = parts->in_place ? place : parts->send;
+    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own(own, place);
+
+    return team->size == 1 ? data : sb_first(exchange(team, own, parts->receive), data);
+}
+
+/* As the direct one, and a line for each rank to be told and to count itself off. */
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double others = shape->ranks - 1;
+
+    return SB_COST_LINE * (3 + 2 * others) + SB_COST_BYTE * (double)bytes * (others + 1) +
+           others * SB_COST_STORE + sb_cost_turns(shape, 3);
+}
+
+#define QUEUED(of)                                                                                 \
+    {                                                                                              \
+        .name = "queued", .collective = of,                                                        \
+        .doc = "Every rank writes its part into its own queue and reads those of the others, in "  \
+               "sets of slots that all leave. The published algorithm.",                           \
+        .source = "Kurnosov, Tokmasheva, shared queues", .ring_above = SIZE_MAX,                   \
+        .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
+    }
+
+const sb_algorithm_t sb_allgather_queued = QUEUED(SB_ALLGATHER);
+const sb_algorithm_t sb_allgatherv_queued = QUEUED(SB_ALLGATHERV);

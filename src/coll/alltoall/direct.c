@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Alltoall over channels between each two ranks. First a rank writes what there is room for of
+ * every part, without waiting for anybody: all of the short ones. Then it goes through the others
+ * in turn, and exchanges with each what is left, in both directions at the same time. In turn t
+ * rank r meets rank (t - r) mod p, which meets r: so no two ranks draw on the same third. Cost: p -
+ * 1 lines written and p - 1 read by each rank for short parts; two copies of each byte of long
+ * ones, at the same time on all ranks. Memory: the channels, p (256 k + 256) bytes and the areas of
+ * SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more.
+ * Preconditions: the channels. Source: this project; the pairwise exchange is common knowledge.
+ *
+ * No deadlock: two that meet go in steps of as many bytes as a quarter of an area. In step m of
+ * turn t a rank first sends up to the step's end, then receives up to there. Consider the ranks of
+ * which (t, m) is least. None of them waits to send: the other is there or farther, and has
+ * received what was sent in the steps before, and the area holds what may be sent in one. So both
+ * send, and then none waits for ever to receive.
+ *
+ * In place: a part is written over with what comes from the rank that it is for, and never before
+ * that many bytes of it were sent: a step sends before it receives, and both parts have one size.
+ */
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
+
+static inline uint32_t partner_of(const sb_team_t *team, uint32_t turn)
+{
+    return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
+}
+
+/* Writes of all parts what there is room for. */
+static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_status_t status = SB_OK;
+
+    for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
+        uint32_t peer = partner_of(team, turn);
+        sb_sending_t *sending = &team->channels->sending[peer];
+        *sending = (sb_sending_t){.stream = &parts->send[peer], .peer = peer};
+        if (peer != team->rank)
+            status = sb_send(team, sending, SIZE_MAX, false);
+    }
+    return status;
+}
+
+static sb_status_t exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving_t *receiving)
+{
+    size_t step = team->channels->step;
+    sb_status_t status = SB_OK;
+
+    for (size_t limit = step; status == SB_OK; limit += step) {
+        status = sb_send(team, sending, limit, true);
+        if (status == SB_OK)
+            status = sb_receive(team, receiving, limit, true);
+        if (sb_sent(sending) && sb_received(receiving))
+            break;
+    }
+    return status;
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_status_t data = SB_OK;
+    sb_status_t status = send_ahead(team, parts);
+
+    if (!parts->in_place)
+        data = sb_copy_own(&parts->send[team->rank], &parts->receive[team->rank]);
+    for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
+        uint32_t peer = partner_of(team, turn);
+        sb_sending_t *sending = &team->channels->sending[peer];
+        sb_receiving_t receiving = {.stream = &parts->receive[peer], .peer = peer};
+        if (peer == team->rank)
+            continue;
+        status = exchange(team, sending, &receiving);
+        data = sb_first(data, sb_first(sending->data, sb_receipt(&receiving)));
+    }
+    sb_channels_finish(team);
+    return sb_first(status, data);
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double others = shape->ranks - 1;
+
+    return SB_COST_LINE +
+           others * (4 * SB_COST_STORE + SB_COST_NEXT_LINE + 2 * SB_COST_BYTE * (double)bytes) +
+           sb_cost_turns(shape, 1);
+}
+
+#define DIRECT(of)                                                                                 \
+    {                                                                                              \
+        .name = "direct", .collective = of,                                                        \
+        .doc = "Every rank writes each part into its channel to that rank; what is left of long "  \
+               "parts is exchanged in pairs.",                                                     \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .cost = cost, .parts = run,                                                                \
+    }
+
+const sb_algorithm_t sb_alltoall_direct = DIRECT(SB_ALLTOALL);
+const sb_algorithm_t sb_alltoallv_direct = DIRECT(SB_ALLTOALLV);
+const sb_algorithm_t sb_alltoallw_direct = DIRECT(SB_ALLTOALLW);

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/bcast/message.h"
+
+#include "base/config.h"
+
+/* A quarter of the ring lets the root fill, the readers empty, and credits travel in between. */
+#define FRAGMENTS_PER_RING 4
+#define FRAGMENT_SMALL ((size_t)8 << 10)
+#define FRAGMENT_LARGE ((size_t)32 << 10)
+#define LARGE_MESSAGE ((size_t)256 << 10)
+
+/* Waits for one flag of every other rank; returns in `least` the smallest value seen. */
+static sb_status_t wait_for_all(sb_team_t *team, size_t flag_offset, uint64_t value,
+                                uint64_t *least)
+{
+    *least = UINT64_MAX;
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i == team->rank)
+            continue;
+        sb_wide_flag_t *wide = (sb_wide_flag_t *)(void *)((char *)team->lanes[i] + flag_offset);
+        sb_status_t status = sb_flag_wait(&wide->flag, value, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        uint64_t seen = sb_flag_read(&wide->flag);
+        *least = seen < *least ? seen : *least;
+    }
+    return SB_OK;
+}
+
+sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
+{
+    if (SB_LIKELY(use < team->slots_free_below + SB_SLOTS))
+        return SB_OK;
+    return wait_for_all(team, offsetof(sb_lane_t, done), use - SB_SLOTS + 1,
+                        &team->slots_free_below);
+}
+
+sb_status_t sb_ring_wait_free(sb_team_t *team, uint64_t end)
+{
+    if (SB_LIKELY(end <= team->ring_free_below + team->ring_bytes))
+        return SB_OK;
+    return wait_for_all(team, offsetof(sb_lane_t, consumed), end - team->ring_bytes,
+                        &team->ring_free_below);
+}
+
+size_t sb_fragment_usual(size_t bytes)
+{
+    return bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
+}
+
+/* The plan of a message of this rank as root. */
+static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment)
+{
+    if (team->settings.fragment_bytes != 0)
+        fragment = (size_t)team->settings.fragment_bytes;
+    fragment = sb_min(sb_round_up(fragment, SB_LINE), team->ring_bytes / FRAGMENTS_PER_RING);
+    return (sb_plan_t){.position = team->ring_position, .bytes = bytes, .fragment = fragment};
+}
+
+/* What trials of a way to write are counted in. */
+static uint64_t turn_of(const sb_team_t *team, const sb_plan_t *plan)
+{
+    return plan->bytes >= team->ring_bytes ? team->slot_uses : plan->position / team->ring_bytes;
+}
+
+/*
+ * The time of a message is what its slowest reader needed from the moment that the root began. A
+ * reader that came late has nothing to say, so the times of a message may be missing. Value: the
+ * message's slot use, which only grows, and the time in nanoseconds below it.
+ */
+#define TIME_BITS 24
+#define TIME_MOST (((uint64_t)1 << TIME_BITS) - 1)
+
+static uint64_t time_value(uint64_t use, uint64_t ns)
+{
+    return (use + 1) << TIME_BITS | sb_min(ns, TIME_MOST);
+}
+
+/* Root: what its last timed message took, if all its readers have told. */
+static void learn(sb_team_t *team)
+{
+    uint64_t slowest = 0;
+
+    team->timed.open = false;
+    for (uint32_t i = 0; i < team->size; i++) {
+        uint64_t told = sb_flag_read(&team->lanes[i]->timed.flag);
+        if (i != team->rank && told >> TIME_BITS != team->timed.use + 1)
+            return;
+        if (i != team->rank)
+            slowest = sb_max(slowest, told & TIME_MOST);
+    }
+    sb_pace_record(&team->pace, team->timed.bytes, team->timed.way, team->timed.turn, slowest);
+}
+
+/* Root: chooses how to write, from what was measured where that is wanted. */
+static void choose_way(sb_team_t *team, sb_plan_t *plan)
+{
+    bool large = plan->bytes >= SB_PACE_LEAST;
+    bool forced = team->settings.stores == SB_STORES_STREAMING;
+
+    plan->way = large && forced ? SB_WAY_STREAMING : SB_WAY_CACHED;
+    if (!large || team->settings.stores != SB_STORES_AUTO)
+        return;
+    if (team->timed.open)
+        learn(team);
+    uint64_t turn = turn_of(team, plan);
+    plan->way = sb_pace_choose(&team->pace, (size_t)plan->bytes, turn);
+    if (!sb_pace_times(team->slot_uses, turn))
+        return;
+    plan->started = sb_now_ns();
+    team->timed.open = true;
+    team->timed.use = team->slot_uses;
+    team->timed.turn = turn;
+    team->timed.bytes = (size_t)plan->bytes;
+    team->timed.way = (sb_way_t)plan->way;
+}
+
+/* Reader that waited for the message: tells the root how long it took, and keeps it in mind. */
+static void tell(sb_team_t *team, const sb_plan_t *plan)
+{
+    uint64_t ns = sb_now_ns() - plan->started;
+
+    sb_flag_publish(&team->self->timed.flag, time_value(team->slot_uses, ns));
+    sb_pace_record(&team->pace, (size_t)plan->bytes, (sb_way_t)plan->way, turn_of(team, plan), ns);
+}
+
+/* Both sides: the message is over. */
+static void finish(sb_team_t *team, const sb_plan_t *plan)
+{
+    team->ring_position = plan->position + sb_round_up((size_t)plan->bytes, SB_LINE);
+    sb_flag_publish(&team->self->consumed.flag, team->ring_position);
+    sb_slot_finish(team, 1);
+}
+
+static void announce(sb_team_t *team, const sb_plan_t *plan)
+{
+    sb_slot_t *slot = sb_slot(team, team->rank, team->slot_uses);
+
+    sb_flag_set_note(&slot->flag, SB_NOTE_RING);
+    sb_copy(slot->payload, plan, sizeof *plan);
+    sb_flag_publish(&slot->flag, team->slot_uses + 1);
+}
+
+/* Data that is handed out by functions goes wherever they put it. */
+static sb_status_t put(const sb_stream_t *stream, size_t offset, char *to, size_t bytes,
+                       uint64_t way)
+{
+    if (way == SB_WAY_CACHED || stream->base == NULL)
+        return sb_stream_read(stream, offset, to, bytes);
+    sb_copy_streaming(to, stream->base + offset, bytes);
+    return SB_OK;
+}
+
+sb_status_t sb_ring_send(sb_team_t *team, const sb_stream_t *stream, size_t fragment)
+{
+    sb_plan_t plan = make_plan(team, stream->bytes, fragment);
+    sb_status_t data = SB_OK;
+
+    choose_way(team, &plan);
+    sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
+
+    for (size_t offset = 0; status == SB_OK && offset < plan.bytes;) {
+        uint64_t position = plan.position + offset;
+        size_t bytes = sb_fragment(team, &plan, position, plan.bytes - offset);
+        status = sb_ring_wait_free(team, position + bytes);
+        if (status != SB_OK)
+            break;
+        /* A rank that cannot read its own data serves the others all the same. */
+        if (data == SB_OK)
+            data = put(stream, offset, sb_ring_at(team, team->rank, position), bytes, plan.way);
+        if (offset == 0)
+            announce(team, &plan);
+        else
+            sb_flag_publish(&team->self->published.flag, position + bytes);
+        offset += bytes;
+    }
+    if (status != SB_OK)
+        return status;
+    finish(team, &plan);
+    return data;
+}
+
+sb_status_t sb_take_from_root(sb_team_t *team, const sb_receipt_t *receipt,
+                              const sb_arrived_t *fragment, sb_status_t *data)
+{
+    if (*data == SB_OK)
+        *data = sb_take(receipt->stream, fragment->offset,
+                        sb_ring_at(team, receipt->root, fragment->position), fragment->bytes);
+    return SB_OK;
+}
+
+/* Waits for the announcement and reads the plan; a message in slots is a disagreement of ranks. */
+static sb_status_t receive_plan(sb_team_t *team, uint32_t from, bool relay, sb_plan_t *plan,
+                                bool *waited)
+{
+    sb_slot_t *slot = sb_slot(team, from, team->slot_uses);
+
+    *waited = sb_flag_read(&slot->flag) <= team->slot_uses;
+    sb_status_t status = sb_flag_wait(&slot->flag, team->slot_uses + 1, &team->waiter);
+
+    if (status != SB_OK)
+        return status;
+    if (sb_flag_note(&slot->flag) != SB_NOTE_RING)
+        return sb_out_of_step(team);
+    sb_copy(plan, slot->payload, sizeof *plan);
+    if (relay)
+        announce(team, plan);
+    return SB_OK;
+}
+
+sb_status_t sb_ring_receive(sb_team_t *team, const sb_receipt_t *receipt)
+{
+    sb_flag_t *news = &team->lanes[receipt->from]->published.flag;
+    sb_plan_t plan = {0};
+    bool waited = false;
+    sb_status_t status = receive_plan(team, receipt->from, receipt->relay, &plan, &waited);
+    sb_status_t data = SB_OK;
+
+    for (size_t offset = 0; status == SB_OK && offset < plan.bytes;) {
+        uint64_t position = plan.position + offset;
+        size_t bytes = sb_fragment(team, &plan, position, plan.bytes - offset);
+        if (offset > 0) {
+            status = sb_flag_wait(news, position + bytes, &team->waiter);
+            if (status != SB_OK)
+                break;
+            if (receipt->relay)
+                sb_flag_publish(&team->self->published.flag, position + bytes);
+        }
+        const sb_arrived_t fragment = {position, offset, bytes};
+        status = receipt->take(team, receipt, &fragment, &data);
+        if (status != SB_OK)
+            break;
+        offset += bytes;
+        sb_flag_publish(&team->self->consumed.flag, position + bytes);
+    }
+    if (status != SB_OK)
+        return status;
+    if (plan.started != 0 && waited)
+        tell(team, &plan);
+    finish(team, &plan);
+    return data == SB_OK && plan.bytes != receipt->stream->bytes ? SB_ERR_TRUNCATE : data;
+}

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast through NUMA-placed rings with a tree of notifications. Each rank owns a ring of s
+ * buffers of f bytes, divided into q sets, and one control word for each buffer, all on its own
+ * NUMA node. The root opens a set when all readers have left it, copies fragment after fragment
+ * into its ring, and writes the size of each into the control words of its children. A reader waits
+ * for its own control word, writes the size on to its children, and only then copies from the
+ * root's ring; after the set's last buffer it counts itself off. Cost: q ceil(m/b) openings of a
+ * set + ceil(m/f) notifications + f t + m t, see model.h; the counter of a set takes p - 1 atomic
+ * additions. Memory: s (f + 128) bytes a rank. Preconditions: the pipeline's memory. Source:
+ * Kurnosov, Tokmasheva, 2020.
+ *
+ * What differs from the paper, and why it is the same algorithm:
+ *   - Control words and openings are not reset but hold the number of the set's use, which only
+ *     grows; the size stands beside it. A control word has one writer at a time, the parent in the
+ *     tree of that use's root: the next writer has the next root's news, which that root gave after
+ *     all readers had left the set, this one included.
+ *   - The number of readers still in a set is counted up, by atomic addition to one counter at rank
+ *     0 as in the paper, so that its contention is the paper's; the last to leave publishes a flag,
+ *     because flags are what is waited for.
+ *   - A message's first set is opened in a slot of the root's lane, where all messages are
+ *     announced: a rank that chose another way, because it expects another size, can be told.
+ *   - The end of the message travels with the last size, so readers need not know the length.
+ */
+#include "coll/bcast/bcast.h"
+#include "coll/bcast/message.h"
+#include "coll/bcast/pipeline.h"
+
+/* Root: opens the set of the next use; `first`: of the message. */
+static sb_status_t open_set(sb_team_t *team, bool first)
+{
+    uint64_t use = team->pipeline->uses;
+    sb_pipeline_set_t *set = sb_pipeline_set(team, use);
+    sb_status_t status =
+        sb_flag_wait(&set->emptied.flag, use / team->pipeline->sets, &team->waiter);
+
+    if (status != SB_OK)
+        return status;
+    if (!first) {
+        sb_flag_publish(&set->opened.flag, use + 1);
+        return SB_OK;
+    }
+    status = sb_slot_wait_free(team, team->slot_uses);
+    if (status != SB_OK)
+        return status;
+    sb_slot_t *slot = sb_slot(team, team->rank, team->slot_uses);
+    sb_flag_set_note(&slot->flag, SB_NOTE_PIPELINE);
+    sb_flag_publish(&slot->flag, team->slot_uses + 1);
+    return SB_OK;
+}
+
+/* Reader: waits until the set of the next use is open. */
+static sb_status_t enter_set(sb_team_t *team, uint32_t root, bool first)
+{
+    uint64_t use = team->pipeline->uses;
+
+    if (!first)
+        return sb_flag_wait(&sb_pipeline_set(team, use)->opened.flag, use + 1, &team->waiter);
+    sb_slot_t *slot = sb_slot(team, root, team->slot_uses);
+    sb_status_t status = sb_flag_wait(&slot->flag, team->slot_uses + 1, &team->waiter);
+    if (status == SB_OK && sb_flag_note(&slot->flag) != SB_NOTE_PIPELINE)
+        return sb_out_of_step(team);
+    return status;
+}
+
+/* Reader: is done with the set of this use. */
+static void leave_set(sb_team_t *team)
+{
+    uint64_t use = team->pipeline->uses;
+    uint64_t round = use / team->pipeline->sets + 1;
+    sb_pipeline_set_t *set = sb_pipeline_set(team, use);
+
+    if (sb_counter_add(&set->left.counter, 1) + 1 == round * (team->size - 1))
+        sb_flag_publish(&set->emptied.flag, round);
+}
+
+/* Writes the news of a buffer into the children's control words. */
+static void notify(sb_team_t *team, uint32_t children, uint32_t index, uint32_t note)
+{
+    const sb_pipeline_t *pipeline = team->pipeline;
+
+    for (uint32_t i = 0; i < children; i++) {
+        sb_flag_t *control = sb_pipeline_control(team, pipeline->children[i], index);
+        sb_flag_set_note(control, note);
+        sb_flag_publish(control, pipeline->uses + 1);
+    }
+}
+
+static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
+{
+    sb_pipeline_t *pipeline = team->pipeline;
+    sb_pipeline_place_t place = sb_pipeline_place(team, team->rank);
+    sb_status_t data = SB_OK;
+    bool last = false;
+
+    for (size_t offset = 0; !last; pipeline->uses++) {
+        sb_status_t status = open_set(team, offset == 0);
+        if (status != SB_OK)
+            return status;
+        for (uint32_t i = 0; i < pipeline->per_set && !last; i++) {
+            uint32_t index = sb_pipeline_index(pipeline, pipeline->uses, i);
+            size_t bytes = sb_min(pipeline->fragment, stream->bytes - offset);
+            /* A rank that cannot read its own data serves the others all the same. */
+            if (data == SB_OK)
+                data = sb_stream_read(stream, offset, sb_pipeline_buffer(team, team->rank, index),
+                                      bytes);
+            offset += bytes;
+            last = offset == stream->bytes;
+            notify(team, place.count, index, (uint32_t)bytes | (last ? SB_PIPELINE_LAST : 0));
+        }
+    }
+    sb_slot_finish(team, 1);
+    return data;
+}
+
+/* What a reader has of its message so far. */
+typedef struct progress {
+    size_t offset; /* bytes announced */
+    bool last;     /* there are no more */
+    sb_status_t data;
+} progress_t;
+
+/* Waits for the buffer's news, passes it on and copies what there is room for. */
+static sb_status_t receive_fragment(sb_team_t *team, uint32_t root, uint32_t index,
+                                    uint32_t children, const sb_stream_t *stream,
+                                    progress_t *progress)
+{
+    sb_flag_t *control = sb_pipeline_control(team, team->rank, index);
+    sb_status_t status = sb_flag_wait(control, team->pipeline->uses + 1, &team->waiter);
+
+    if (status != SB_OK)
+        return status;
+    uint32_t note = sb_flag_note(control);
+    notify(team, children, index, note);
+    size_t bytes = note & SB_PIPELINE_BYTES;
+    size_t room = stream->bytes > progress->offset ? stream->bytes - progress->offset : 0;
+    if (progress->data == SB_OK && room > 0)
+        progress->data = sb_stream_write(
+            stream, progress->offset, sb_pipeline_buffer(team, root, index), sb_min(bytes, room));
+    progress->offset += bytes;
+    progress->last = (note & SB_PIPELINE_LAST) != 0;
+    return SB_OK;
+}
+
+static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+{
+    sb_pipeline_t *pipeline = team->pipeline;
+    sb_pipeline_place_t place = sb_pipeline_place(team, root);
+    progress_t progress = {0};
+
+    for (bool first = true; !progress.last; first = false) {
+        sb_status_t status = enter_set(team, root, first);
+        for (uint32_t i = 0; status == SB_OK && i < pipeline->per_set && !progress.last; i++) {
+            uint32_t index = sb_pipeline_index(pipeline, pipeline->uses, i);
+            status = receive_fragment(team, root, index, place.count, stream, &progress);
+        }
+        if (status != SB_OK)
+            return status;
+        leave_set(team);
+        pipeline->uses++;
+    }
+    sb_slot_finish(team, 1);
+    return progress.data == SB_OK && progress.offset != stream->bytes ? SB_ERR_TRUNCATE
+                                                                      : progress.data;
+}
+
+static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+{
+    if (team->size == 1) /* nobody would ever empty a set */
+        return SB_OK;
+    return team->rank == root ? send(team, stream) : receive(team, root, stream);
+}
+
+/*
+ * As the model has it, in the prices of the other algorithms: a set is opened to p - 1 readers and
+ * left by as many additions to one line; both copies are paid for, as is one notification for each
+ * fragment.
+ */
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    sb_settings_t settings = {.ring_bytes = shape->ring_bytes};
+    sb_pipeline_form_t form = sb_pipeline_form(&settings);
+    double ring = (double)form.fragment * form.slots;
+    const sb_model_prices_t prices = {
+        .byte = SB_COST_BYTE,
+        .notify = SB_COST_LINE,
+        .open = SB_COST_RING + SB_COST_READER * (shape->ranks - 2),
+        .release = SB_COST_LINE * (shape->ranks - 1),
+    };
+    double turns = (double)bytes > ring ? (double)bytes / ring : 1;
+
+    return sb_model_sets(&prices, bytes, form.fragment, ring,
+                         (double)bytes > ring ? form.sets : 1) +
+           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 2 * turns);
+}
+
+const sb_algorithm_t sb_bcast_numa_pipelined = {
+    .name = "numa-pipelined",
+    .collective = SB_BCAST,
+    .doc = "Pipelined through the root's ring in sets of buffers; notifications go down a tree by "
+           "SOBOR_BCAST_TREE. The published algorithm.",
+    .source = "Kurnosov, Tokmasheva 2020",
+    .ring_above = SIZE_MAX,
+    .prepare = sb_pipeline_prepare,
+    .cost = cost,
+    .bcast = run,
+};

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/bcast/pipeline.h"
+
+#include "base/config.h"
+#include "team/tree.h"
+
+#include <stdlib.h>
+
+/* Two sets let the root fill one while the readers empty the other. */
+#define SETS_STANDARD 2
+#define FRAGMENT_MOST ((uint64_t)256 << 20)
+#define SLOTS_MOST ((uint64_t)1 << 20)
+#define PAGE 4096
+
+/* A fragment that follows from the budget by the model; never so large that there are no sets. */
+static uint64_t model_fragment(uint64_t budget, uint64_t sets)
+{
+    const sb_model_prices_t prices = SB_MODEL_PRICES;
+    sb_model_ring_t ring =
+        sb_model_choose(SB_MODEL_BUDGET, &prices, budget, (sb_model_ring_t){0}, PAGE);
+
+    return sb_max(sb_min(ring.fragment, budget / sets), 1);
+}
+
+sb_pipeline_form_t sb_pipeline_form(const sb_settings_t *settings)
+{
+    uint64_t budget = settings->ring_bytes;
+    uint64_t sets = settings->bcast_sets == 0 ? SETS_STANDARD : settings->bcast_sets;
+    uint64_t slots = sb_min(settings->bcast_slots, SLOTS_MOST);
+
+    if (slots > 0)
+        sets = sb_min(sets, slots);
+    sets = sb_min(sets, SLOTS_MOST);
+    uint64_t fragment = settings->fragment_bytes;
+    if (fragment == 0)
+        fragment = model_fragment(budget, sets);
+    fragment = sb_min(fragment, FRAGMENT_MOST);
+    if (slots == 0)
+        slots = sb_min(budget / fragment, SLOTS_MOST);
+    slots = sb_max(slots, sets) / sets * sets;
+    return (sb_pipeline_form_t){(uint32_t)fragment, (uint32_t)sets, (uint32_t)slots};
+}
+
+static size_t stride_of(const sb_pipeline_form_t *form)
+{
+    return sb_round_up(form->fragment, SB_LINE);
+}
+
+static size_t bytes_of(const sb_pipeline_form_t *form, uint64_t slots)
+{
+    return form->sets * sizeof(sb_pipeline_set_t) +
+           slots * (sizeof(sb_wide_flag_t) + stride_of(form));
+}
+
+size_t sb_pipeline_bytes(const sb_pipeline_form_t *form)
+{
+    return bytes_of(form, form->slots);
+}
+
+/* As many buffers as fit the blocks that all have got. */
+static void adopt(sb_team_t *team, sb_pipeline_t *pipeline, const sb_pipeline_form_t *form)
+{
+    size_t room = team->pipeline_share.bytes - form->sets * sizeof(sb_pipeline_set_t);
+    size_t slots = sb_min(form->slots, room / (sizeof(sb_wide_flag_t) + stride_of(form)));
+
+    pipeline->sets = form->sets;
+    pipeline->per_set = (uint32_t)(slots / form->sets);
+    pipeline->fragment = form->fragment;
+    pipeline->stride = (uint32_t)stride_of(form);
+    pipeline->spans = pipeline->lists;
+    pipeline->children = pipeline->lists + team->size;
+    sb_nomial_spans(pipeline->spans, team->size, sb_max(team->settings.tree_arity, 2));
+    team->pipeline = pipeline;
+}
+
+sb_status_t sb_pipeline_prepare(sb_team_t *team)
+{
+    if (SB_LIKELY(team->pipeline != NULL))
+        return SB_OK;
+    if (team->pipeline_share.state == SB_SHARE_REFUSED)
+        return SB_ERR_UNSUPPORTED;
+    sb_pipeline_form_t form = sb_pipeline_form(&team->settings);
+    sb_pipeline_t *made = calloc(1, sizeof *made + 2 * (size_t)team->size * sizeof(uint32_t));
+    sb_status_t status = sb_share_make(team, &team->pipeline_share, sb_pipeline_bytes(&form),
+                                       bytes_of(&form, form.sets), made != NULL);
+    if (status == SB_OK)
+        adopt(team, made, &form);
+    else
+        free(made);
+    return status;
+}
+
+/* The arity of the k-ary tree that stands for `tree`. */
+static uint32_t arity_of(const sb_team_t *team)
+{
+    switch (team->settings.bcast_tree) {
+    case SB_TREE_FLAT:
+        return sb_max(team->size, 2) - 1;
+    case SB_TREE_CHAIN:
+        return 1;
+    case SB_TREE_KARY:
+        return team->settings.tree_arity;
+    default:
+        return 2;
+    }
+}
+
+sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root)
+{
+    sb_pipeline_t *pipeline = team->pipeline;
+
+    if (team->settings.bcast_tree == SB_TREE_KNOMIAL) {
+        sb_nomial_t tree = sb_nomial(team->rank, root, team->size,
+                                     sb_max(team->settings.tree_arity, 2), pipeline->spans);
+        return (sb_pipeline_place_t){tree.parent, sb_nomial_children(&tree, pipeline->children)};
+    }
+    sb_tree_t tree = sb_tree(team->rank, root, team->size, arity_of(team));
+    for (uint32_t i = 0; i < tree.children; i++)
+        pipeline->children[i] = sb_tree_child(&tree, i);
+    return (sb_pipeline_place_t){tree.parent, tree.children};
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast through the root's ring: the root copies fragment after fragment into its ring, every
+ * rank copies them out as they come, and all look at the root's flag for news. Cost: two copies of
+ * each byte, which overlap but for the first and the last fragment, and one line transfer for each
+ * fragment; p - 1 readers queue up for that line. Memory: one ring a rank. Preconditions: the
+ * team's rings. Source: Kurnosov, Tokmasheva 2020, the flat tree of notifications; one monotone
+ * position replaces the control word of each buffer, and credits replace the counter of readers.
+ */
+#include "coll/bcast/bcast.h"
+#include "coll/bcast/message.h"
+
+static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+{
+    if (team->rank == root)
+        return sb_ring_send(team, stream, sb_fragment_usual(stream->bytes));
+    const sb_receipt_t receipt = {root, root, false, stream, sb_take_from_root, NULL};
+    return sb_ring_receive(team, &receipt);
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    return SB_COST_RING + SB_COST_READER * (shape->ranks - 2) + 2 * SB_COST_BYTE * (double)bytes +
+           sb_cost_turns(shape, sb_cost_ring_turns(shape, bytes));
+}
+
+const sb_algorithm_t sb_bcast_ring = {
+    .name = "ring",
+    .collective = SB_BCAST,
+    .doc = "Pipelined through the root's ring buffer; all ranks look at the root's flag.",
+    .source = "Kurnosov, Tokmasheva 2020, flat notification",
+    .ring_above = 0,
+    .cost = cost,
+    .bcast = run,
+};

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcast through slots: the message travels beside the root's flag, in pieces of at most one
+ * slot, and every rank reads the root's slots. Up to SB_SLOT_IN_LINE bytes are in the flag's own
+ * line, so that one line transfer is the whole message. Cost: one line transfer, more by a few for
+ * a longer piece; p - 1 readers queue up for a line. Memory: none beyond the lanes. Preconditions:
+ * none. Source: the immediate data of XHC (Katevenis, Ploumidis, Marazakis, 2022), with several
+ * slots and credits in place of acknowledgement of each message.
+ */
+#include "coll/bcast/bcast.h"
+#include "coll/bcast/message.h"
+
+static uint64_t pieces(size_t bytes)
+{
+    return (bytes + SB_SLOT_PAYLOAD - 1) / SB_SLOT_PAYLOAD;
+}
+
+static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
+{
+    uint64_t first = team->slot_uses, count = pieces(stream->bytes);
+    sb_status_t data = SB_OK;
+
+    for (uint64_t i = 0; i < count; i++) {
+        size_t offset = (size_t)i * SB_SLOT_PAYLOAD;
+        sb_status_t status = sb_slot_wait_free(team, first + i);
+        if (status != SB_OK)
+            return status;
+        sb_slot_t *slot = sb_slot(team, team->rank, first + i);
+        if (data == SB_OK)
+            data = sb_stream_read(stream, offset, slot->payload,
+                                  sb_min(SB_SLOT_PAYLOAD, stream->bytes - offset));
+        sb_flag_set_note(&slot->flag, (uint32_t)sb_min(stream->bytes, SB_NOTE_BYTES));
+        sb_flag_publish(&slot->flag, first + i + 1);
+    }
+    sb_slot_finish(team, count);
+    return data;
+}
+
+/* Copies piece i and says so in time for the root, which may be waiting for the slot. */
+static sb_status_t take(sb_team_t *team, const sb_slot_t *slot, uint64_t i, size_t sent,
+                        const sb_stream_t *stream)
+{
+    size_t offset = (size_t)i * SB_SLOT_PAYLOAD;
+    size_t room = stream->bytes > offset ? stream->bytes - offset : 0;
+    size_t bytes = sb_min(sb_min(SB_SLOT_PAYLOAD, sent - offset), room);
+    sb_status_t status = bytes > 0 ? sb_stream_write(stream, offset, slot->payload, bytes) : SB_OK;
+
+    sb_flag_publish(&team->self->done.flag, team->slot_uses + i + 1);
+    return status;
+}
+
+static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+{
+    uint64_t first = team->slot_uses, count = 1;
+    size_t sent = 0;
+    sb_status_t data = SB_OK;
+
+    for (uint64_t i = 0; i < count; i++) {
+        sb_slot_t *slot = sb_slot(team, root, first + i);
+        sb_status_t status = sb_flag_wait(&slot->flag, first + i + 1, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        uint32_t note = sb_flag_note(&slot->flag);
+        if (note & SB_NOTE_RING)
+            return sb_out_of_step(team);
+        if (i == 0) {
+            sent = note == SB_NOTE_BYTES ? stream->bytes : note;
+            count = pieces(sent);
+        }
+        sb_status_t taken = take(team, slot, i, sent, stream);
+        data = data == SB_OK ? taken : data;
+    }
+    team->slot_uses += count;
+    return data == SB_OK && sent != stream->bytes ? SB_ERR_TRUNCATE : data;
+}
+
+static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+{
+    return team->rank == root ? send(team, stream) : receive(team, root, stream);
+}
+
+/* A piece more is a few lines more, which all ranks read before the root may go round. */
+#define COST_PIECE 60.0
+#define COST_BEYOND 80.0 /* the lines after the flag's own */
+#define COST_PIECE_READER 2.0
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double count = (double)pieces(bytes);
+    double beyond = bytes > SB_SLOT_IN_LINE ? COST_BEYOND : 0;
+
+    return SB_COST_LINE + SB_COST_WAITING * (shape->ranks - 2) + beyond +
+           (count - 1) * (COST_PIECE + COST_PIECE_READER * shape->ranks) +
+           2 * SB_COST_BYTE * (double)bytes +
+           sb_cost_turns(shape, count > SB_SLOTS ? count / SB_SLOTS : 1);
+}
+
+const sb_algorithm_t sb_bcast_slots = {
+    .name = "slots",
+    .collective = SB_BCAST,
+    .doc =
+        "The message travels beside the root's flag, in pieces of 240 bytes, to all ranks at once.",
+    .source = "immediate data of XHC (Katevenis et al. 2022), with credits",
+    .ring_above = SIZE_MAX,
+    .cost = cost,
+    .bcast = run,
+};

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_COLL_H
+#define SB_COLL_COLL_H
+
+#include "base/collectives.h"
+#include "team/hierarchy.h"
+
+/* The collective operations and their algorithms, as data. */
+
+/*
+ * The user's bytes, as a stream. Contiguous data is given by its address; other data by functions
+ * that hand out or take in any bytes of the packed stream. In order is the fastest.
+ */
+typedef struct sb_stream {
+    char *base; /* NULL: use the functions */
+    size_t bytes;
+    sb_status_t (*read)(void *context, size_t offset, void *to, size_t bytes);
+    sb_status_t (*write)(void *context, size_t offset, const void *from, size_t bytes);
+    void *context;
+} sb_stream_t;
+
+/* Copies the stream's bytes at `offset`. */
+static inline sb_status_t sb_stream_read(const sb_stream_t *stream, size_t offset, void *to,
+                                         size_t bytes)
+{
+    if (SB_UNLIKELY(stream->base == NULL))
+        return stream->read(stream->context, offset, to, bytes);
+    sb_copy(to, stream->base + offset, bytes);
+    return SB_OK;
+}
+
+static inline sb_status_t sb_stream_write(const sb_stream_t *stream, size_t offset,
+                                          const void *from, size_t bytes)
+{
+    if (SB_UNLIKELY(stream->base == NULL))
+        return stream->write(stream->context, offset, from, bytes);
+    sb_copy(stream->base + offset, from, bytes);
+    return SB_OK;
+}
+
+/* What these copy is reported by the line of the algorithm. */
+#define sb_stream_read(...) SB_SITED(sb_stream_read(__VA_ARGS__))
+#define sb_stream_write(...) SB_SITED(sb_stream_write(__VA_ARGS__))
+
+/* What the choice of an algorithm may depend on: known alike to every member. */
+typedef struct sb_shape {
+    uint32_t ranks;
+    bool oversubscribed;
+    uint32_t processors; /* that the ranks may use together */
+    uint32_t tree_arity;
+    uint32_t barrier_arity; /* 0: each algorithm's own */
+    size_t ring_bytes;      /* wished */
+    /* The hierarchy of the ranks: from the lowest level up, members of the largest group. */
+    uint32_t stages;
+    uint32_t fan[SB_STAGES_MOST];
+    const char *ungrouped; /* why there is no hierarchy, or NULL */
+    bool apart;            /* in several units of the highest level, most often packages */
+} sb_shape_t;
+
+/*
+ * What a rank gives and takes in an operation that moves parts of data between ranks. `send` and
+ * `receive` are one stream, or one for each rank in rank order:
+ *
+ *                 send                            receive
+ *   scatter(v)    root: p, part i for rank i      1
+ *   gather(v)     1                               root: p, part i of rank i
+ *   allgather(v)  1                               p, part i of rank i
+ *   alltoall(v,w) p, part i for rank i            p, part i of rank i
+ *
+ * Where one stream meets the other within a rank, the algorithm copies it, unless the receiving
+ * stream is the same memory (MPI_IN_PLACE: `base` equal and not NULL, or `in_place`). NULL where a
+ * rank has none.
+ */
+typedef struct sb_parts {
+    uint32_t root;
+    bool in_place; /* this rank's own part is where it belongs already */
+    const sb_stream_t *send;
+    const sb_stream_t *receive;
+} sb_parts_t;
+
+typedef sb_status_t sb_parts_function_t(sb_team_t *team, const sb_parts_t *parts);
+typedef sb_status_t sb_barrier_function_t(sb_team_t *team);
+typedef sb_status_t sb_bcast_function_t(sb_team_t *team, uint32_t root, const sb_stream_t *stream);
+
+typedef struct sb_algorithm {
+    const char *name;
+    sb_collective_t collective;
+    const char *doc;
+    const char *source; /* where it is from */
+    size_t ring_above;  /* messages of more bytes need the team's rings */
+    unsigned levels;    /* not 0: works on groups of ranks by these levels, of SB_LEVEL_BIT */
+    bool on_request;    /* never chosen but by name */
+    bool unlisted;      /* a variant that the documentation of another stands for */
+    /* Collective: gets the team what the algorithm needs beside that; NULL: nothing. */
+    sb_status_t (*prepare)(sb_team_t *team);
+    /* Expected time in nanoseconds: from the shape and the bytes alone, so that all choose alike.
+     */
+    double (*cost)(const sb_shape_t *shape, size_t bytes);
+    sb_barrier_function_t *barrier;
+    sb_bcast_function_t *bcast;
+    sb_parts_function_t *parts;
+} sb_algorithm_t;
+
+/*
+ * Gets the team what the algorithm needs for a message of `bytes`. Collective; all get the same
+ * outcome: SB_OK, or SB_ERR_UNSUPPORTED: the algorithm cannot serve this team, then and for good.
+ */
+static inline sb_status_t sb_algorithm_prepare(const sb_algorithm_t *algorithm, sb_team_t *team,
+                                               size_t bytes)
+{
+    sb_status_t status = bytes > algorithm->ring_above ? sb_team_need_ring(team) : SB_OK;
+
+    if (status == SB_OK && algorithm->prepare != NULL)
+        status = algorithm->prepare(team);
+    return status;
+}
+
+/* Rough prices of the machine's steps, in nanoseconds, for the cost functions. */
+#define SB_COST_LINE 70.0      /* a line from another core */
+#define SB_COST_NEXT_LINE 17.5 /* one more line from another core, while the first is under way */
+#define SB_COST_HOME 1.0       /* a line among many that move at once */
+#define SB_COST_SWITCH 750.0   /* from one process to the next on one processor */
+#define SB_COST_STORE 5.0 /* a line that is already ours, and looking at one that has arrived */
+#define SB_COST_BYTE 0.06 /* one more byte copied */
+
+/*
+ * What every algorithm has to pay when ranks outnumber processors: each rank must get a processor
+ * `turns` times before the call is complete.
+ */
+static inline double sb_cost_turns(const sb_shape_t *shape, double turns)
+{
+    return shape->oversubscribed ? turns * SB_COST_SWITCH * shape->ranks / shape->processors : 0;
+}
+
+/* Smallest r with 2^r >= ranks. */
+static inline uint32_t sb_rounds(uint32_t ranks)
+{
+    return ranks < 2 ? 0 : 32 - (uint32_t)__builtin_clz(ranks - 1);
+}
+
+/* Smallest d such that a tree of `arity` and depth d holds `ranks`. */
+static inline uint32_t sb_tree_depth(uint32_t ranks, uint32_t arity)
+{
+    uint32_t depth = 0;
+
+    for (uint64_t held = 1, row = 1; held < ranks; depth++) {
+        row *= arity;
+        held += row;
+    }
+    return depth;
+}
+
+#endif

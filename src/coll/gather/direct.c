@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Gather over channels to the root: every rank writes its part into its channel to the root as soon
+ * as it comes, without waiting for a turn, and leaves when it is in. The root takes from all what
+ * is there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line.
+ * Cost: the root reads p - 1 lines of short parts; two copies of each byte of long ones, the
+ * root's one after the other, the others' at the same time. Memory: the channels, p (256 k + 256)
+ * bytes and the areas of SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2
+ * for more. Preconditions: the channels. Source: this project.
+ *
+ * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
+ * of which it has read all that was sent.
+ */
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
+
+/* The root's messages, those of the next ranks first. Returns how many there are. */
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 1; i < team->size; i++) {
+        uint32_t peer = (team->rank + i) % team->size;
+        if (parts->receive[peer].bytes > 0)
+            team->channels->receiving[count++] =
+                (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer};
+    }
+    return count;
+}
+
+/* One round of receiving without waiting. Keeps the messages that are not done. */
+static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progress,
+                                 sb_status_t *data)
+{
+    sb_receiving_t *receiving = team->channels->receiving;
+    uint32_t left = 0;
+
+    *progress = false;
+    for (uint32_t i = 0; i < *count; i++) {
+        size_t before = receiving[i].offset;
+        sb_status_t status = sb_receive(team, &receiving[i], SIZE_MAX, false);
+        if (status != SB_OK)
+            return status;
+        *progress = *progress || receiving[i].offset > before;
+        if (sb_received(&receiving[i]))
+            *data = sb_first(*data, sb_receipt(&receiving[i]));
+        else if (left++ != i)
+            receiving[left - 1] = receiving[i];
+    }
+    *count = left;
+    return SB_OK;
+}
+
+static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_receiving_t *first = team->channels->receiving;
+    uint32_t count = set_up(team, parts);
+    sb_status_t status = SB_OK, data = SB_OK;
+    bool progress = true;
+
+    if (!parts->in_place)
+        data = sb_copy_own(parts->send, &parts->receive[team->rank]);
+    while (status == SB_OK && count > 0) {
+        /* Nothing has come: the announcement or the next fragment of one of them. */
+        if (!progress)
+            status = sb_receive(team, first, first->offset + first->fragment, true);
+        if (status == SB_OK)
+            status = receive_round(team, &count, &progress, &data);
+    }
+    return sb_first(status, data);
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_status_t outcome;
+
+    if (team->rank == parts->root) {
+        outcome = collect(team, parts);
+    } else {
+        sb_sending_t sending = {.stream = parts->send, .peer = parts->root};
+        outcome = sb_send(team, &sending, SIZE_MAX, true);
+        outcome = sb_first(outcome, sending.data);
+    }
+    sb_channels_finish(team);
+    return outcome;
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double others = shape->ranks - 1;
+
+    return SB_COST_LINE + others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
+           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 1);
+}
+
+#define DIRECT(of)                                                                                 \
+    {                                                                                              \
+        .name = "direct", .collective = of,                                                        \
+        .doc = "Every rank writes its part into its channel to the root, which takes what has "    \
+               "come.",                                                                            \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .cost = cost, .parts = run,                                                                \
+    }
+
+const sb_algorithm_t sb_gather_direct = DIRECT(SB_GATHER);
+const sb_algorithm_t sb_gatherv_direct = DIRECT(SB_GATHERV);

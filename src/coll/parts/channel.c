@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/parts/channel.h"
+
+#include "base/config.h"
+
+#include <stdlib.h>
+
+#define PAGE 4096
+#define AREA_MOST ((size_t)128 << 10)
+#define AREA_LEAST ((size_t)1 << 10)
+#define FRAGMENTS_PER_AREA 4
+#define FRAGMENT_SMALL ((size_t)8 << 10)
+#define FRAGMENT_LARGE ((size_t)32 << 10)
+#define LARGE_MESSAGE ((size_t)256 << 10)
+
+/* A slot's note: bytes of a short message, or that there is a plan. */
+#define NOTE_PLAN 0x80000000u
+
+/* What the slot of a long message holds. */
+typedef struct plan {
+    uint64_t position;
+    uint64_t bytes;
+    uint64_t fragment;
+} plan_t;
+
+_Static_assert(sizeof(plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
+
+/* One channel of a block. */
+typedef struct mouth {
+    sb_wide_flag_t published;
+    _Alignas(SB_SLOT_BYTES) sb_slot_t slot[];
+} mouth_t;
+
+/* How far a reader has come with one writer's channels: it alone writes here. */
+typedef struct reader {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t one;
+    sb_flag_t all;
+} reader_t;
+
+/* The first of a block. */
+#define HEAD SB_SLOT_BYTES
+
+/* Number of `other` among the channels of `owner`. */
+static inline uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t other)
+{
+    return other > owner ? other - owner - 1 : other + team->size - owner - 1;
+}
+
+static inline sb_flag_t *done_of(const sb_channels_t *channels, uint32_t rank)
+{
+    return &((sb_wide_flag_t *)(void *)channels->peer[rank].base)->flag;
+}
+
+/* The channel of `owner` to `other`, or to all. */
+static inline mouth_t *mouth_of(const sb_team_t *team, uint32_t owner, uint32_t other)
+{
+    const sb_channels_t *channels = team->channels;
+    size_t number = other == SB_TO_ALL ? 0 : 1 + index_of(team, owner, other);
+
+    return (mouth_t *)(void *)(channels->peer[owner].base + HEAD + number * channels->stride);
+}
+
+static inline reader_t *reader_of(const sb_team_t *team, uint32_t reader, uint32_t writer)
+{
+    const sb_channels_t *channels = team->channels;
+
+    return (reader_t *)(void *)(channels->peer[reader].base + channels->consumed) +
+           index_of(team, reader, writer);
+}
+
+/* The area of a channel, and its size. */
+static inline char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other, size_t *bytes)
+{
+    const sb_channels_t *channels = team->channels;
+    char *base = channels->peer[owner].base;
+
+    if (other == SB_TO_ALL) {
+        *bytes = channels->bytes_all;
+        return base + channels->area_all;
+    }
+    *bytes = channels->bytes;
+    return base + channels->areas + index_of(team, owner, other) * channels->bytes;
+}
+
+/* Fewer slots where there are many ranks: each rank has so many for each other. */
+static uint32_t slots_for(uint32_t ranks)
+{
+    return ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
+}
+
+/* Where things are in a block, but for the areas. Returns its bytes so far. */
+static size_t lay_out(sb_channels_t *channels, uint32_t ranks)
+{
+    channels->slots = slots_for(ranks);
+    channels->stride = sizeof(mouth_t) + channels->slots * sizeof(sb_slot_t);
+    channels->consumed = HEAD + ranks * channels->stride;
+    channels->area_all = channels->consumed + (ranks - 1) * sizeof(reader_t);
+    channels->area_all = sb_round_up(channels->area_all, PAGE);
+    return channels->area_all;
+}
+
+/* Areas out of `room` bytes: that to all is as large as four others, while there is enough. */
+static void lay_out_areas(sb_channels_t *channels, uint32_t ranks, size_t room)
+{
+    size_t each = room / (ranks + 3) & ~(size_t)(SB_LINE * FRAGMENTS_PER_AREA - 1);
+
+    channels->bytes = sb_min(each, AREA_MOST);
+    channels->bytes_all = channels->bytes * 4;
+    channels->areas = channels->area_all + channels->bytes_all;
+    channels->step = channels->bytes / FRAGMENTS_PER_AREA;
+}
+
+static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
+{
+    lay_out_areas(channels, team->size, team->channels_share.bytes - fixed);
+    channels->sending = (sb_sending_t *)(void *)(channels->peer + team->size);
+    channels->receiving = (sb_receiving_t *)(void *)(channels->sending + team->size);
+    for (uint32_t i = 0; i < team->size; i++)
+        channels->peer[i].base = team->channels_share.bases[i];
+    channels->own = channels->peer[team->rank].base;
+    team->channels = channels;
+}
+
+sb_status_t sb_channels_prepare(sb_team_t *team)
+{
+    if (SB_LIKELY(team->channels != NULL))
+        return SB_OK;
+    if (team->channels_share.state == SB_SHARE_REFUSED)
+        return SB_ERR_UNSUPPORTED;
+    sb_channels_t form = {0};
+    size_t fixed = lay_out(&form, team->size), areas = team->size + 3;
+    size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
+    size_t least = areas * AREA_LEAST;
+    size_t each = sizeof(sb_channel_peer_t) + sizeof(sb_sending_t) + sizeof(sb_receiving_t);
+    sb_channels_t *made = calloc(1, sizeof *made + team->size * each);
+    sb_status_t status =
+        sb_share_make(team, &team->channels_share, sb_round_up(fixed + sb_max(most, least), PAGE),
+                      sb_round_up(fixed + least, PAGE), made != NULL);
+    if (status != SB_OK) {
+        free(made);
+        return status;
+    }
+    *made = form;
+    adopt(team, made, fixed);
+    return SB_OK;
+}
+
+size_t sb_parts_fragment(const sb_team_t *team, size_t bytes, size_t area)
+{
+    size_t fragment = (size_t)team->settings.fragment_bytes;
+
+    if (fragment == 0)
+        fragment = bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
+    return sb_min(sb_round_up(fragment, SB_LINE), area / FRAGMENTS_PER_AREA);
+}
+
+/* Looks at the flag, or waits until it is at least `value`; `known` keeps what was seen. */
+static sb_status_t look(const sb_team_t *team, sb_flag_t *flag, uint64_t value, bool wait,
+                        uint64_t *known)
+{
+    sb_status_t status = wait ? sb_flag_wait(flag, value, &team->waiter) : SB_OK;
+
+    if (status == SB_OK)
+        *known = sb_flag_read(flag);
+    return status;
+}
+
+/* Looks, or waits, until all others are done with the calls before `calls`. */
+static sb_status_t look_at_all_done(sb_team_t *team, uint64_t calls, bool wait)
+{
+    sb_channels_t *channels = team->channels;
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        sb_channel_peer_t *peer = &channels->peer[i];
+        if (i == team->rank)
+            continue;
+        if (peer->done < calls) {
+            sb_status_t status = look(team, done_of(channels, i), calls, wait, &peer->done);
+            if (status != SB_OK)
+                return status;
+        }
+        least = peer->done < least ? peer->done : least;
+    }
+    channels->done = least;
+    return SB_OK;
+}
+
+/* Whether the slot of the present call may be filled. */
+static sb_status_t slot_free(sb_team_t *team, uint32_t to, bool wait, bool *is_free)
+{
+    sb_channels_t *channels = team->channels;
+    uint64_t *done = to == SB_TO_ALL ? &channels->done : &channels->peer[to].done;
+    sb_status_t status = SB_OK;
+
+    *is_free = true;
+    if (SB_LIKELY(channels->calls < *done + channels->slots))
+        return SB_OK;
+    uint64_t calls = channels->calls - channels->slots + 1;
+    if (to == SB_TO_ALL)
+        status = look_at_all_done(team, calls, wait);
+    else
+        status = look(team, done_of(channels, to), calls, wait, done);
+    *is_free = *done >= calls;
+    return status;
+}
+
+static sb_status_t look_at_all_consumed(sb_team_t *team, uint64_t position, bool wait)
+{
+    uint64_t least = UINT64_MAX, seen = 0;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i == team->rank)
+            continue;
+        sb_flag_t *flag = &reader_of(team, i, team->rank)->all;
+        sb_status_t status = look(team, flag, position, wait, &seen);
+        if (status != SB_OK)
+            return status;
+        least = seen < least ? seen : least;
+    }
+    team->channels->free_all = least;
+    return SB_OK;
+}
+
+/* Whether the channel's area may be filled up to position `end`. */
+static sb_status_t area_free(sb_team_t *team, uint32_t to, uint64_t end, size_t area, bool wait,
+                             bool *is_free)
+{
+    sb_channels_t *channels = team->channels;
+    uint64_t *known = to == SB_TO_ALL ? &channels->free_all : &channels->peer[to].free;
+    sb_status_t status = SB_OK;
+
+    *is_free = true;
+    if (SB_LIKELY(end <= *known + area))
+        return SB_OK;
+    if (to == SB_TO_ALL)
+        status = look_at_all_consumed(team, end - area, wait);
+    else
+        status = look(team, &reader_of(team, to, team->rank)->one, end - area, wait, known);
+    *is_free = end <= *known + area;
+    return status;
+}
+
+static inline sb_slot_t *slot_of(const sb_team_t *team, mouth_t *mouth)
+{
+    return &mouth->slot[team->channels->calls % team->channels->slots];
+}
+
+static sb_status_t send_short(sb_team_t *team, sb_sending_t *sending)
+{
+    sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
+    size_t bytes = sending->stream->bytes;
+
+    sending->data = sb_stream_read(sending->stream, 0, slot->payload, bytes);
+    sb_flag_set_note(&slot->flag, (uint32_t)bytes);
+    sb_flag_publish(&slot->flag, team->channels->calls + 1);
+    sending->offset = bytes;
+    return SB_OK;
+}
+
+/* Bytes of the piece at `position` of which `left` are to come: it ends where the area does. */
+static inline size_t piece(uint64_t position, size_t fragment, size_t left, size_t area)
+{
+    return sb_min(sb_min(fragment, left), area - (size_t)(position % area));
+}
+
+/* Tells the reader of the piece that ends at `end`: the first one by the plan. */
+static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uint64_t end)
+{
+    mouth_t *mouth = mouth_of(team, team->rank, sending->peer);
+    sb_slot_t *slot = slot_of(team, mouth);
+
+    if (sending->announced) {
+        sb_flag_publish(&mouth->published.flag, end);
+        return;
+    }
+    plan_t plan = {start, sending->stream->bytes, sending->fragment};
+    sb_copy(slot->payload, &plan, sizeof plan);
+    sb_flag_set_note(&slot->flag, NOTE_PLAN);
+    sb_flag_publish(&slot->flag, team->channels->calls + 1);
+    sending->announced = true;
+}
+
+static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
+{
+    sb_channels_t *channels = team->channels;
+    uint64_t *position = sending->peer == SB_TO_ALL ? &channels->position_all
+                                                    : &channels->peer[sending->peer].position;
+    size_t area, total = sending->stream->bytes;
+    char *base = area_of(team, team->rank, sending->peer, &area);
+    bool is_free;
+
+    if (sending->fragment == 0)
+        sending->fragment = sb_parts_fragment(team, total, area);
+    while (sending->offset < limit) {
+        size_t bytes = piece(*position, sending->fragment, total - sending->offset, area);
+        sb_status_t status =
+            area_free(team, sending->peer, *position + bytes, area, wait, &is_free);
+        if (status != SB_OK || !is_free)
+            return status;
+        /* A rank that cannot read its own data serves the others all the same. */
+        if (sending->data == SB_OK)
+            sending->data =
+                sb_stream_read(sending->stream, sending->offset, base + *position % area, bytes);
+        announce(team, sending, *position, *position + bytes);
+        sending->offset += bytes;
+        *position += bytes;
+    }
+    /* Messages begin on a line. */
+    if (sending->offset == total)
+        *position = (*position + SB_LINE - 1) & ~(uint64_t)(SB_LINE - 1);
+    return SB_OK;
+}
+
+sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
+{
+    size_t bytes = sending->stream->bytes;
+    bool is_free;
+
+    limit = sb_min(limit, bytes);
+    if (sending->offset >= limit)
+        return SB_OK;
+    if (sending->offset == 0) {
+        sb_status_t status = slot_free(team, sending->peer, wait, &is_free);
+        if (status != SB_OK || !is_free)
+            return status;
+    }
+    return bytes <= SB_SLOT_PAYLOAD ? send_short(team, sending)
+                                    : send_long(team, sending, limit, wait);
+}
+
+/* Copies what of the bytes this rank has room for. */
+static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
+{
+    size_t room = receiving->stream->bytes;
+
+    if (receiving->data != SB_OK || receiving->offset >= room)
+        return;
+    receiving->data = sb_stream_write(receiving->stream, receiving->offset, from,
+                                      sb_min(bytes, room - receiving->offset));
+}
+
+/* A message from the peer in this call: it is done with the calls before. */
+static void learn(sb_team_t *team, uint32_t from)
+{
+    sb_channels_t *channels = team->channels;
+    sb_channel_peer_t *peer = &channels->peer[from];
+
+    peer->done = channels->calls > peer->done ? channels->calls : peer->done;
+}
+
+static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
+{
+    plan_t plan;
+    size_t area;
+
+    sb_copy(&plan, slot->payload, sizeof plan);
+    area_of(team, receiving->peer, receiving->of_all ? SB_TO_ALL : team->rank, &area);
+    receiving->position = plan.position;
+    receiving->bytes = (size_t)plan.bytes;
+    receiving->fragment = (size_t)plan.fragment;
+    receiving->first = piece(plan.position, receiving->fragment, receiving->bytes, area);
+}
+
+/* Looks, or waits, for the announcement; takes a short message. */
+static sb_status_t open_message(sb_team_t *team, sb_receiving_t *receiving, bool wait)
+{
+    uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
+    sb_slot_t *slot = slot_of(team, mouth_of(team, receiving->peer, to));
+    uint64_t use = team->channels->calls + 1, seen = 0;
+    sb_status_t status = look(team, &slot->flag, use, wait, &seen);
+
+    if (status != SB_OK || seen < use)
+        return status;
+    uint32_t note = sb_flag_note(&slot->flag);
+    learn(team, receiving->peer);
+    receiving->opened = true;
+    if (note == NOTE_PLAN) {
+        open_long(team, receiving, slot);
+        return SB_OK;
+    }
+    receiving->bytes = note;
+    take(receiving, (const char *)slot->payload, note);
+    receiving->offset = note;
+    return SB_OK;
+}
+
+static sb_status_t receive_long(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait)
+{
+    uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
+    sb_flag_t *published = &mouth_of(team, receiving->peer, to)->published.flag;
+    reader_t *own = reader_of(team, team->rank, receiving->peer);
+    sb_flag_t *consumed = receiving->of_all ? &own->all : &own->one;
+    size_t area;
+    const char *base = area_of(team, receiving->peer, to, &area);
+
+    while (receiving->offset < limit) {
+        size_t before = receiving->offset;
+        uint64_t position = receiving->position + before, seen = 0;
+        size_t bytes = piece(position, receiving->fragment, limit - before, area);
+        if (before < receiving->first)
+            bytes = sb_min(bytes, receiving->first - before);
+        if (before >= receiving->first) {
+            sb_status_t status = look(team, published, position + bytes, wait, &seen);
+            if (status != SB_OK || seen < position + bytes)
+                return status;
+        }
+        take(receiving, base + position % area, bytes);
+        receiving->offset += bytes;
+        sb_flag_publish(consumed, position + bytes);
+    }
+    return SB_OK;
+}
+
+sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait)
+{
+    sb_status_t status = SB_OK;
+
+    if (receiving->stream->bytes == 0)
+        return SB_OK;
+    if (!receiving->opened)
+        status = open_message(team, receiving, wait);
+    if (status != SB_OK || !receiving->opened || receiving->offset == receiving->bytes)
+        return status;
+    return receive_long(team, receiving, sb_min(limit, receiving->bytes), wait);
+}
+
+void sb_channels_finish(sb_team_t *team)
+{
+    sb_channels_t *channels = team->channels;
+
+    channels->calls++;
+    sb_flag_publish(done_of(channels, team->rank), channels->calls);
+}
+
+#define BOUNCE 4096
+
+sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
+{
+    size_t bytes = sb_min(from->bytes, to->bytes);
+    sb_status_t status = SB_OK;
+    char bounce[BOUNCE];
+
+    if (bytes > 0 && to->base != NULL)
+        status = sb_stream_read(from, 0, to->base, bytes);
+    else if (bytes > 0 && from->base != NULL)
+        status = sb_stream_write(to, 0, from->base, bytes);
+    for (size_t at = 0; to->base == NULL && from->base == NULL && at < bytes; at += BOUNCE) {
+        size_t count = sb_min(BOUNCE, bytes - at);
+        status = sb_first(status, sb_stream_read(from, at, bounce, count));
+        if (status == SB_OK)
+            status = sb_stream_write(to, at, bounce, count);
+    }
+    return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
+}

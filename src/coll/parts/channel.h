@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_PARTS_CHANNEL_H
+#define SB_COLL_PARTS_CHANNEL_H
+
+#include "coll/coll.h"
+
+/*
+ * Channels: how a rank passes parts of data to one other rank, or the same part to all. Each rank
+ * owns a block of shared memory, on its own NUMA node:
+ *
+ *     done               calls that this rank is done with
+ *     to all             published, slots[k]                     its channel to all
+ *     to each other      published, slots[k]                     its channels to one rank each
+ *     from each other    consumed: of the other's channel to this rank, and of its channel to all
+ *     areas              where long messages pass: one of the channel to all, one of each other
+ *
+ * The team counts calls. In one call a rank sends at most one message on a channel, in slot
+ * `call mod k`, whose flag becomes call + 1. A slot may be filled once its readers are done with
+ * call - k; that they say in `done`, and by any message that they send: whoever sends in this call
+ * is done with those before. So nobody has to be told that nothing comes, and a message that is not
+ * wanted is overtaken by a later one.
+ *
+ * Up to SB_SLOT_PAYLOAD bytes travel in the slot itself. Of a longer message the slot holds a plan:
+ * where in the area it begins, its bytes, and its fragments. Positions in an area only grow;
+ * position x is at x modulo the area's size. `published` says up to where there is data; the first
+ * fragment comes with the plan. `consumed` says up to where a reader is done.
+ *
+ * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
+ * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
+ */
+
+/* In place of a rank: the channel to all. */
+#define SB_TO_ALL UINT32_MAX
+
+/* What this rank knows of another. */
+typedef struct sb_channel_peer {
+    char *base;        /* its block */
+    uint64_t done;     /* calls that it is done with, at least */
+    uint64_t position; /* of this rank's channel to it: where the next message begins */
+    uint64_t free;     /* it has consumed what is before */
+} sb_channel_peer_t;
+
+/* A message that this rank sends in the present call. */
+typedef struct sb_sending {
+    const sb_stream_t *stream;
+    uint32_t peer; /* or SB_TO_ALL */
+    bool announced;
+    size_t fragment;
+    size_t offset; /* bytes sent so far */
+    sb_status_t data;
+} sb_sending_t;
+
+/* A message that this rank receives in the present call. */
+typedef struct sb_receiving {
+    const sb_stream_t *stream;
+    uint32_t peer;
+    bool of_all; /* on the peer's channel to all */
+    bool opened; /* the announcement was seen */
+    size_t bytes;
+    size_t first;  /* bytes that came with the announcement */
+    size_t offset; /* bytes done so far */
+    uint64_t position;
+    size_t fragment;
+    sb_status_t data;
+} sb_receiving_t;
+
+/* Private to the rank. One allocation. */
+typedef struct sb_channels {
+    uint32_t slots;   /* k */
+    size_t stride;    /* bytes of a channel's flags and slots */
+    size_t consumed;  /* where the parts of the block are */
+    size_t area_all;  /*   */
+    size_t areas;     /*   */
+    size_t bytes;     /* of an area to one rank */
+    size_t bytes_all; /* of the area to all */
+    size_t step;      /* bytes by which those who send and receive take turns */
+    char *own;        /* this rank's block */
+    uint64_t calls;   /* of the team so far */
+    uint64_t done;    /* all members are done with the calls before, at least */
+    uint64_t position_all;
+    uint64_t free_all;
+    sb_sending_t *sending;     /* room for one message to each rank */
+    sb_receiving_t *receiving; /* and from each */
+    sb_channel_peer_t peer[];
+} sb_channels_t;
+
+/*
+ * Makes the team's channels at the first call. Collective; all get the same outcome: SB_OK, or
+ * SB_ERR_UNSUPPORTED, then and for good.
+ */
+sb_status_t sb_channels_prepare(sb_team_t *team);
+
+/*
+ * Sends up to `limit` bytes of the message at least, in whole fragments. `wait`: for room, where
+ * there is none; otherwise what there is room for.
+ */
+sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
+
+/* Receives up to `limit` bytes of the message; without `wait`: what is there of them. */
+sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait);
+
+/* Every rank, at the end of a call, whatever it sent or received. */
+void sb_channels_finish(sb_team_t *team);
+
+static inline bool sb_sent(const sb_sending_t *sending)
+{
+    return sending->offset == sending->stream->bytes;
+}
+
+static inline bool sb_received(const sb_receiving_t *receiving)
+{
+    return receiving->stream->bytes == 0 ||
+           (receiving->opened && receiving->offset == receiving->bytes);
+}
+
+/* What is to be told of a message that was received. */
+static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
+{
+    if (receiving->data != SB_OK || receiving->stream->bytes == 0)
+        return receiving->data;
+    return receiving->bytes == receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
+}
+
+/* The first of two outcomes that is not SB_OK. */
+static inline sb_status_t sb_first(sb_status_t first, sb_status_t second)
+{
+    return first == SB_OK ? second : first;
+}
+
+/* This rank's own part, from one stream to the other. */
+sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
+
+/* Bytes that one piece of such a message should have, by the team's settings. */
+size_t sb_parts_fragment(const sb_team_t *team, size_t bytes, size_t area);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_PARTS_PARTS_H
+#define SB_COLL_PARTS_PARTS_H
+
+#include "coll/coll.h"
+
+/*
+ * The algorithms of the operations that move parts of data between the ranks of a team; sb_parts_t
+ * says what each rank gives and takes. Each is registered for the regular operation and for those
+ * with counts of their own. Where the bytes that a rank sends are not what the other expects, that
+ * other gets SB_ERR_TRUNCATE, writes nothing beyond its stream, and the team stays in order. A rank
+ * leaves when what it sends is on its way and what it receives is there.
+ */
+extern const sb_algorithm_t sb_scatter_direct;
+extern const sb_algorithm_t sb_scatterv_direct;
+extern const sb_algorithm_t sb_scatter_queued;
+extern const sb_algorithm_t sb_scatterv_queued;
+extern const sb_algorithm_t sb_gather_direct;
+extern const sb_algorithm_t sb_gatherv_direct;
+extern const sb_algorithm_t sb_gather_queued;
+extern const sb_algorithm_t sb_gatherv_queued;
+extern const sb_algorithm_t sb_allgather_direct;
+extern const sb_algorithm_t sb_allgatherv_direct;
+extern const sb_algorithm_t sb_allgather_queued;
+extern const sb_algorithm_t sb_allgatherv_queued;
+extern const sb_algorithm_t sb_alltoall_direct;
+extern const sb_algorithm_t sb_alltoallv_direct;
+extern const sb_algorithm_t sb_alltoallw_direct;
+extern const sb_algorithm_t sb_scatter_p2p_linear;
+extern const sb_algorithm_t sb_scatterv_p2p_linear;
+extern const sb_algorithm_t sb_gather_p2p_linear;
+extern const sb_algorithm_t sb_gatherv_p2p_linear;
+extern const sb_algorithm_t sb_allgather_p2p_ring;
+extern const sb_algorithm_t sb_allgatherv_p2p_ring;
+extern const sb_algorithm_t sb_allgather_p2p_recursive_doubling;
+extern const sb_algorithm_t sb_allgatherv_p2p_recursive_doubling;
+extern const sb_algorithm_t sb_alltoall_p2p_pairwise;
+extern const sb_algorithm_t sb_alltoallv_p2p_pairwise;
+extern const sb_algorithm_t sb_alltoallw_p2p_pairwise;
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scatter over the root's channels: the root writes every part into the channel to its rank, all
+ * that there is room for without waiting for anybody; then it goes on with those that have made
+ * room, and waits only if nobody has. So a rank that comes late holds up nobody else
+ * as long as one of them has room, and a part is received while others are dealt. Up to
+ * SB_SLOT_IN_LINE bytes are in the flag's own line. Cost:
+ * one line transfer for a short part, p - 1 lines written by the root; two copies of each byte of a
+ * long one, the root's one after the other, the others' at the same time. Memory: the channels,
+ * p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4
+ * for up to 64, 2 for more. Preconditions: the channels. Source: this project.
+ *
+ * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
+ * waits for the root alone. A receiver reads all that has come before it waits again.
+ */
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
+
+/* The root's messages, those to the next ranks first. Returns how many there are. */
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 1; i < team->size; i++) {
+        uint32_t peer = (team->rank + i) % team->size;
+        if (parts->send[peer].bytes > 0)
+            team->channels->sending[count++] =
+                (sb_sending_t){.stream = &parts->send[peer], .peer = peer};
+    }
+    return count;
+}
+
+/* One round of sending without waiting. Keeps the messages that are not done, returns how many. */
+static sb_status_t send_round(sb_team_t *team, uint32_t *count, bool *progress, sb_status_t *data)
+{
+    sb_sending_t *sending = team->channels->sending;
+    uint32_t left = 0;
+
+    *progress = false;
+    for (uint32_t i = 0; i < *count; i++) {
+        size_t before = sending[i].offset;
+        sb_status_t status = sb_send(team, &sending[i], SIZE_MAX, false);
+        if (status != SB_OK)
+            return status;
+        *progress = *progress || sending[i].offset > before;
+        if (sb_sent(&sending[i]))
+            *data = sb_first(*data, sending[i].data);
+        else if (left++ != i)
+            sending[left - 1] = sending[i];
+    }
+    *count = left;
+    return SB_OK;
+}
+
+static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_sending_t *first = team->channels->sending;
+    uint32_t count = set_up(team, parts);
+    sb_status_t status, data = SB_OK;
+    bool progress;
+
+    status = send_round(team, &count, &progress, &data);
+    if (!parts->in_place)
+        data = sb_first(data, sb_copy_own(&parts->send[team->rank], parts->receive));
+    while (status == SB_OK && count > 0) {
+        /* Nobody has made room: the next piece of one of them. */
+        if (!progress)
+            status = sb_send(team, first, first->offset + 1, true);
+        if (status == SB_OK)
+            status = send_round(team, &count, &progress, &data);
+    }
+    return sb_first(status, data);
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_status_t outcome;
+
+    if (team->rank == parts->root) {
+        outcome = deal(team, parts);
+    } else {
+        sb_receiving_t receiving = {.stream = parts->receive, .peer = parts->root};
+        outcome = sb_receive(team, &receiving, SIZE_MAX, true);
+        outcome = sb_first(outcome, sb_receipt(&receiving));
+    }
+    sb_channels_finish(team);
+    return outcome;
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double others = shape->ranks - 1;
+
+    return SB_COST_LINE + others * (4 * SB_COST_STORE + SB_COST_BYTE * (double)bytes) +
+           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 1);
+}
+
+#define DIRECT(of)                                                                                 \
+    {                                                                                              \
+        .name = "direct", .collective = of,                                                        \
+        .doc = "The root writes each part into its channel to that rank, without waiting for the " \
+               "others.",                                                                          \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .cost = cost, .parts = run,                                                                \
+    }
+
+const sb_algorithm_t sb_scatter_direct = DIRECT(SB_SCATTER);
+const sb_algorithm_t sb_scatterv_direct = DIRECT(SB_SCATTERV);

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MACHINE_FLAG_H
+#define SB_MACHINE_FLAG_H
+
+/*
+ * Flags and counters over the primitives.
+ *
+ * Waking a sleeper. A waiter that sleeps adds itself to the flag's `sleepers`, makes every running
+ * process execute a full fence (membarrier), looks at the flag once more and sleeps in the kernel
+ * on the flag's low half. A publisher stores the flag and then looks at `sleepers`. The two sides
+ * need "store, fence, load" each; membarrier lets the sleeper pay for both fences, so that
+ * publishing stays a plain store on the path where nobody sleeps. Where membarrier is not available
+ * the time limit of each sleep bounds what a missed wake-up can cost.
+ */
+
+#include "base/status.h"
+#include "machine/primitive.h"
+
+/*
+ * Flags stand this far apart: two 64-byte lines, because processors fetch lines in adjacent pairs.
+ */
+#define SB_FLAG_STRIDE 128
+
+typedef struct sb_flag {
+    sb_word64_t value;    /* grows only; one writer at a time */
+    sb_word32_t sleepers; /* waiters that are, or are about to be, asleep */
+    uint32_t note;        /* the writer's own, ordered by value: see sb_flag_t's users */
+} sb_flag_t;
+
+typedef struct sb_counter {
+    sb_word64_t value;
+} sb_counter_t;
+
+/*
+ * How one rank waits, and what it does meanwhile. One for each team; private to the rank.
+ */
+typedef struct sb_waiter {
+    uint32_t bare_spins;       /* looks at the flag, one after the other, before anything else */
+    uint32_t paused_spins;     /* then looks with a processor's pause between them */
+    uint32_t progress_every;   /* looks between two calls of `progress` */
+    uint32_t yield;            /* give the processor to another process between looks, */
+    uint64_t yield_after_ns;   /* after waiting this long */
+    uint64_t sleep_after_ns;   /* let the kernel put the rank to sleep after waiting this long */
+    uint64_t sleep_longest_ns; /* and wake it after at most this long, to call `progress` */
+    uint64_t check_every_ns;   /* time between two calls of `check` */
+    void (*progress)(void *context); /* lets the host MPI serve other ranks; may be NULL */
+    void *progress_context;
+    sb_status_t (*check)(void *context); /* are the peers alive? may be NULL */
+    void *check_context;
+} sb_waiter_t;
+
+/* Wakes every sleeper of the flag. */
+void sb_flag_wake(sb_flag_t *flag);
+
+/* The waiting part of sb_flag_wait. */
+sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter);
+
+/* Acquire: pairs with the store in sb_flag_publish. */
+static inline uint64_t sb_flag_read(const sb_flag_t *flag)
+{
+    return sb_load64(&flag->value, SB_ACQUIRE);
+}
+
+/* Release: pairs with the load in sb_flag_read. */
+static inline void sb_flag_publish(sb_flag_t *flag, uint64_t value)
+{
+    sb_store64(&flag->value, value, SB_RELEASE);
+    /* Only the compiler has to keep this order; see "Waking a sleeper" above for the processor. */
+    sb_keep_order();
+    /* Relaxed: nothing is read on the strength of it. */
+    if (SB_UNLIKELY(sb_load32(&flag->sleepers, SB_RELAXED) != 0))
+        sb_flag_wake(flag);
+}
+
+/* The 32 bits that are the flag's writer's own; the next publish shows them. */
+static inline void sb_flag_set_note(sb_flag_t *flag, uint32_t note)
+{
+    sb_note_write(&flag->note, note);
+}
+
+/* To be read after the flag, and before its writer may write it again. */
+static inline uint32_t sb_flag_note(const sb_flag_t *flag)
+{
+    return sb_note_read(&flag->note);
+}
+
+/*
+ * Waits until the flag is at least `value`. Returns SB_OK, or what the waiter's check returned.
+ */
+static inline sb_status_t sb_flag_wait(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter)
+{
+    if (SB_LIKELY(sb_flag_read(flag) >= value))
+        return SB_OK;
+    return sb_flag_wait_long(flag, value, waiter);
+}
+
+/*
+ * Adds and returns the value before. Acquire and release: whoever adds later sees what everybody
+ * who added earlier did before.
+ */
+static inline uint64_t sb_counter_add(sb_counter_t *counter, uint64_t amount)
+{
+    return sb_add64(&counter->value, amount, SB_ACQ_REL);
+}
+
+/* Acquire: pairs with sb_counter_add. */
+static inline uint64_t sb_counter_read(const sb_counter_t *counter)
+{
+    return sb_load64(&counter->value, SB_ACQUIRE);
+}
+
+#ifdef SB_SIMULATED
+#include "machine/sim/flag_sim.h"
+#endif
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MACHINE_NET_H
+#define SB_MACHINE_NET_H
+
+#include "base/compiler.h"
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/*
+ * Messages between ranks of different nodes: all that the cluster layer needs of a network. Below a
+ * front end the host MPI carries them; on the simulated machine a model does. Messages of one tag
+ * from one rank to another arrive in their order. Bytes are bytes; nobody packs.
+ */
+
+#define SB_NET_ANY UINT32_MAX /* a receive from whoever sends first */
+
+/* Who sent what has come. */
+typedef struct sb_net_news {
+    uint32_t from;
+    uint32_t tag;
+    size_t bytes;
+} sb_net_news_t;
+
+/* One send or receive under way; opaque, and gone when it is done. */
+typedef struct sb_net_request sb_net_request_t;
+
+typedef struct sb_net {
+    void *context;
+    uint32_t rank; /* this one */
+    uint32_t ranks;
+    /* Starts to send; `data` must stay until the request is done. */
+    sb_status_t (*send)(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
+                        sb_net_request_t **request);
+    /* Starts to receive from a rank or from SB_NET_ANY; more than `room` bytes: SB_ERR_TRUNCATE. */
+    sb_status_t (*receive)(void *context, uint32_t from, uint32_t tag, void *data, size_t room,
+                           sb_net_request_t **request);
+    /* Whether it is done; then the request is gone, *request NULL, and `news` (may be NULL) filled
+     * for a receive. */
+    sb_status_t (*test)(void *context, sb_net_request_t **request, bool *done, sb_net_news_t *news);
+    /* The same, until it is done. */
+    sb_status_t (*wait)(void *context, sb_net_request_t **request, sb_net_news_t *news);
+} sb_net_t;
+
+#endif

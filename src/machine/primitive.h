@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MACHINE_PRIMITIVE_H
+#define SB_MACHINE_PRIMITIVE_H
+
+/*
+ * What a machine gives; everything else is made of it, for both machines from the same source.
+ *
+ *   sb_load64, sb_store64, sb_add64   atomic, with the memory order written at each use; sb_add
+ *   sb_load32, sb_store32, sb_add32   returns the value before
+ *   sb_note_read, sb_note_write       32 bits of plain data, ordered by an atomic nearby
+ *   sb_copy                           bytes of plain data
+ *   sb_copy_streaming                 the same, to an address on a cache line, around the writer's
+ *                                     caches where the processor can do that
+ *   sb_spin                           look at a word up to `looks` times, with a pause after each
+ *                                     look or without, until it is at least `value`; returns what
+ *                                     was seen last (acquire), 0 if `looks` is 0
+ *   sb_keep_order                     the compiler keeps the order of what is before and after
+ *   sb_fence_all                      every running process executes a full fence, where the
+ *                                     system can do that
+ *   sb_futex_wait, sb_futex_wake      sleep, while the word has the expected value, for at most so
+ *                                     many nanoseconds; wake all that sleep on the word
+ *   sb_pause, sb_give_processor       between two looks: rest a moment; let another process run
+ *   sb_now_ns                         nanoseconds of a clock that never goes back
+ *   sb_machine_start                  to be called once in a process, before the first team
+ *   SB_PROCESS_STATE(type, name, {})  state that a process has once, zero or as given: name()
+ *                                     returns its address
+ *   SB_SITED(call)                    the call, which reports name by the line it stands in
+ */
+
+#include "base/compiler.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Bytes of a cache line. */
+#define SB_LINE 64
+
+typedef _Atomic uint64_t sb_word64_t;
+typedef _Atomic uint32_t sb_word32_t;
+
+/* Memory orders: those of C11, as constants to be written at each use. */
+typedef enum sb_order {
+    SB_RELAXED = memory_order_relaxed,
+    SB_ACQUIRE = memory_order_acquire,
+    SB_RELEASE = memory_order_release,
+    SB_ACQ_REL = memory_order_acq_rel,
+    SB_SEQ_CST = memory_order_seq_cst,
+} sb_order_t;
+
+#ifdef SB_SIMULATED
+#include "machine/sim/primitive_sim.h"
+#else
+#include "machine/real/primitive_real.h"
+#endif
+
+#endif

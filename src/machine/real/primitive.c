@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The primitives of the real machine that ask the kernel. */
+#include "machine/primitive.h"
+
+#include <string.h>
+
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+static bool fence_for_all; /* membarrier works: set once, before the first team */
+
+void sb_machine_start(void)
+{
+    fence_for_all = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
+}
+
+void sb_fence_all(void)
+{
+    if (fence_for_all)
+        syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+uint64_t sb_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void sb_give_processor(void)
+{
+    sched_yield();
+}
+
+void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns)
+{
+    struct timespec limit = {(time_t)(limit_ns / 1000000000u), (long)(limit_ns % 1000000000u)};
+
+    syscall(SYS_futex, word, FUTEX_WAIT, expected, &limit, NULL, 0);
+}
+
+void sb_futex_wake(uint32_t *word)
+{
+    syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+#ifdef __SSE2__
+
+void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
+{
+    size_t lines = bytes / SB_LINE;
+    __m128i *line = to;
+    const __m128i *source = from;
+
+    for (size_t i = 0; i < lines; i++, line += 4, source += 4) {
+        __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
+        __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
+        _mm_stream_si128(line, a);
+        _mm_stream_si128(line + 1, b);
+        _mm_stream_si128(line + 2, c);
+        _mm_stream_si128(line + 3, d);
+    }
+    memcpy(line, source, bytes % SB_LINE);
+    /* Streaming stores are not ordered by a release. */
+    _mm_sfence();
+}
+
+#else
+
+void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+#endif

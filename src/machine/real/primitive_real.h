@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MACHINE_REAL_PRIMITIVE_H
+#define SB_MACHINE_REAL_PRIMITIVE_H
+
+/* The real machine: C11 atomics on memory shared between processes, and the kernel's futex. */
+
+#include <string.h>
+
+/* The order is a constant at each use, so each of these is one instruction or two. */
+static inline uint64_t sb_load64(const sb_word64_t *word, sb_order_t order)
+{
+    return atomic_load_explicit(word, (memory_order)order);
+}
+
+static inline void sb_store64(sb_word64_t *word, uint64_t value, sb_order_t order)
+{
+    atomic_store_explicit(word, value, (memory_order)order);
+}
+
+static inline uint64_t sb_add64(sb_word64_t *word, uint64_t amount, sb_order_t order)
+{
+    return atomic_fetch_add_explicit(word, amount, (memory_order)order);
+}
+
+static inline uint32_t sb_load32(const sb_word32_t *word, sb_order_t order)
+{
+    return atomic_load_explicit(word, (memory_order)order);
+}
+
+static inline void sb_store32(sb_word32_t *word, uint32_t value, sb_order_t order)
+{
+    atomic_store_explicit(word, value, (memory_order)order);
+}
+
+static inline uint32_t sb_add32(sb_word32_t *word, uint32_t amount, sb_order_t order)
+{
+    return atomic_fetch_add_explicit(word, amount, (memory_order)order);
+}
+
+static inline uint32_t sb_note_read(const uint32_t *note)
+{
+    return *note;
+}
+
+static inline void sb_note_write(uint32_t *note, uint32_t value)
+{
+    *note = value;
+}
+
+static inline void sb_copy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+/* What it stored is ordered before the stores that follow. */
+void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
+
+static inline void sb_keep_order(void)
+{
+    atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void sb_pause(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("isb" ::: "memory");
+#else
+    atomic_signal_fence(memory_order_seq_cst);
+#endif
+}
+
+static inline uint64_t sb_spin(const sb_word64_t *word, uint64_t value, uint32_t looks, bool paused)
+{
+    uint64_t seen = 0;
+
+    for (uint32_t i = 0; i < looks; i++) {
+        seen = sb_load64(word, SB_ACQUIRE);
+        if (seen >= value)
+            break;
+        if (paused)
+            sb_pause();
+    }
+    return seen;
+}
+
+void sb_fence_all(void);
+void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns);
+void sb_futex_wake(uint32_t *word);
+void sb_give_processor(void);
+uint64_t sb_now_ns(void);
+void sb_machine_start(void);
+
+#define SB_PROCESS_STATE(type, name, ...)                                                          \
+    static type *name(void)                                                                        \
+    {                                                                                              \
+        static type state = __VA_ARGS__;                                                           \
+        return &state;                                                                             \
+    }
+
+#define SB_SITED(call) (call)
+
+#endif

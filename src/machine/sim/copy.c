@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What a copy costs. A core moves so many bytes in a second from its own cache, fewer from farther
+ * away; the slower of reading and writing counts. What passes a memory controller, or a link
+ * between NUMA nodes or packages, queues there behind what others have sent before: many who copy
+ * at the same time share it. A copy is done in pieces of at most a page, so that those who copy at
+ * the same time take turns.
+ */
+#include "machine/sim/state.h"
+
+/* A write of so few lines is a handful of stores; a longer one is a stream. */
+#define FEW_LINES 4
+
+/* One side of a piece. */
+typedef struct side {
+    uint64_t time;   /* the stream has come so far */
+    uint64_t latest; /* shared parts of the machine are done with it */
+    bool first;      /* no line was missed so far */
+} side_t;
+
+static inline uint64_t bytes_time(uint64_t kib, uint64_t bytes)
+{
+    return kib * bytes / 1024;
+}
+
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The shared parts of the machine that bytes from a NUMA node, from memory or a cache there, pass.
+ */
+static void charge(const sb_rank_t *rank, uint32_t numa, sb_source_t source, uint64_t bytes,
+                   uint64_t now, side_t *side)
+{
+    side->latest = later(side->latest, sb_links_pass(rank, numa, source, bytes, now).done);
+}
+
+static void use_memory(const sb_rank_t *rank, uint32_t numa, uint64_t bytes, uint64_t now,
+                       side_t *side)
+{
+    sb_source_t memory = {sb_lines_memory_distance(rank, numa), true};
+
+    charge(rank, numa, memory, bytes, now, side);
+}
+
+static void read_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now, side_t *side)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    sb_line_t *line = place->line;
+
+    if (sb_lines_holds(rank, place))
+        return;
+    sb_source_t source = sb_lines_source(rank, place);
+    uint64_t start = later(side->time, later(line->commit, line->free));
+    line->free = start + machine->line_service[source.near];
+    if (side->first)
+        start += (source.memory ? machine->memory : machine->read)[source.near];
+    side->first = false;
+    side->time = start + bytes_time(machine->copy_kib[source.near], SB_LINE);
+    charge(rank, sb_lines_origin(place, source), source, SB_LINE, now, side);
+    sb_lines_fetched(rank, place, source, side->time);
+}
+
+static void write_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now, side_t *side)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    sb_line_t *line = place->line;
+    uint32_t rivals;
+    sb_source_t source = sb_lines_rivals(rank, place, &rivals);
+
+    if (source.memory || source.near != SB_NEAR_CORE) {
+        uint64_t start = later(side->time, later(line->commit, line->free));
+        side->time = start + bytes_time(machine->copy_kib[source.near], SB_LINE);
+        line->free = side->time;
+        charge(rank, sb_lines_origin(place, source), source, SB_LINE, now, side);
+        sb_lines_moved(rank, 1);
+        if (source.memory)
+            sb_sim->lines.memory++;
+        else
+            sb_sim->lines.moved[source.near]++;
+        /* The last lines of the stream are visible when they have come. */
+        rank->drain = later(rank->drain, side->time + machine->invalidate[source.near]);
+    }
+    sb_lines_owned(rank, place, side->time);
+    sb_sim_wake_line(line, side->time);
+}
+
+/* The line goes to memory, past the caches, and out of those that had it. */
+static void stream_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now, side_t *side)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    sb_line_t *line = place->line;
+    sb_distance_t near = sb_lines_memory_distance(rank, place->numa);
+    uint64_t start = later(side->time, later(line->commit, line->free));
+
+    side->time = start + bytes_time(machine->copy_kib[near], SB_LINE);
+    line->free = line->commit = side->time;
+    use_memory(rank, place->numa, SB_LINE, now, side);
+    sb_sim->lines.memory++;
+    sb_lines_forgotten(place);
+    rank->drain = later(rank->drain, side->time + machine->memory[near]);
+    sb_sim_wake_line(line, side->time);
+}
+
+/* What a rank's caches still hold of a page of its own buffer, and where the rest comes from. */
+static sb_distance_t own_distance(const sb_rank_t *rank, const sb_own_page_t *page, bool *memory)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    uint32_t group = rank->node * sb_sim->groups + machine->core[rank->core].unit[SB_NEAR_L3];
+    uint64_t core_age = sb_sim->traffic_core[sb_sim_core_index(rank)] - page->stamp_core;
+    uint64_t group_age = sb_sim->traffic_group[group] - page->stamp_group;
+
+    *memory = false;
+    if (machine->l2_bytes == 0 || core_age * SB_LINE <= machine->l2_bytes)
+        return SB_NEAR_CORE;
+    *memory = machine->l3_bytes == 0 || group_age * SB_LINE > machine->l3_bytes;
+    return SB_NEAR_L3;
+}
+
+static uint64_t lines_between(uint64_t offset, uint64_t bytes)
+{
+    uint64_t first = offset % SB_SIM_PAGE / SB_LINE;
+    uint64_t last = (offset + bytes - 1) % SB_SIM_PAGE / SB_LINE;
+    uint64_t upto = last == 63 ? UINT64_MAX : (UINT64_C(1) << (last + 1)) - 1;
+
+    return upto & ~((UINT64_C(1) << first) - 1);
+}
+
+/* A piece of a user's buffer, within one page. Written lines come from memory and go back to it. */
+static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
+                    bool written, uint64_t now, side_t *side)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    sb_own_page_t *page = &block->own[offset / SB_SIM_PAGE];
+    uint32_t group = rank->node * sb_sim->groups + machine->core[rank->core].unit[SB_NEAR_L3];
+    uint64_t lines = lines_between(offset, bytes);
+    bool memory;
+    sb_distance_t near = own_distance(rank, page, &memory);
+
+    sb_sim_touch(block, offset, rank);
+    if (memory)
+        page->lines = 0;
+    uint64_t missing = (uint64_t)__builtin_popcountll(lines & ~page->lines) * SB_LINE;
+    uint64_t held = (uint64_t)__builtin_popcountll(lines & page->lines) * SB_LINE;
+    uint32_t numa = block->numa[offset / SB_SIM_PAGE];
+    if (near != SB_NEAR_CORE)
+        side->time += bytes_time(machine->copy_kib[near], held);
+    if (missing > 0) {
+        side->time += bytes_time(machine->copy_kib[sb_lines_memory_distance(rank, numa)], missing);
+        use_memory(rank, numa, written ? 2 * missing : missing, now, side);
+        sb_sim->lines.memory += missing / SB_LINE;
+    }
+    sb_lines_moved(rank, (uint32_t)((near == SB_NEAR_CORE ? missing : missing + held) / SB_LINE));
+    page->lines |= lines;
+    page->stamp_core = sb_sim->traffic_core[sb_sim_core_index(rank)];
+    page->stamp_group = sb_sim->traffic_group[group];
+}
+
+static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
+                       sb_access_t access, uint64_t now, side_t *side)
+{
+    uint64_t first = offset / SB_LINE, last = (offset + bytes - 1) / SB_LINE;
+    sb_line_place_t place;
+
+    for (uint64_t at = first; at <= last && sb_sim_line(block, at * SB_LINE, &place); at++) {
+        if (access == SB_ACCESS_READ) {
+            read_line(rank, &place, now, side);
+        } else if (access == SB_ACCESS_STREAM) {
+            stream_line(rank, &place, now, side);
+        } else if (last - first < FEW_LINES) {
+            sb_lines_write(rank, &place, now);
+            side->time += sb_sim->machine.store;
+        } else {
+            write_line(rank, &place, now, side);
+        }
+    }
+}
+
+static void use_side(sb_rank_t *rank, const void *address, uint64_t bytes, sb_access_t access,
+                     uint64_t now, side_t *side)
+{
+    uint32_t number;
+    uint64_t offset;
+    sb_memory_block_t *block = sb_sim_find(address, &number, &offset);
+
+    if (block == NULL || block->dead)
+        return;
+    if (block->shared)
+        use_shared(rank, block, offset, bytes, access, now, side);
+    else
+        use_own(rank, block, offset, bytes, access != SB_ACCESS_READ, now, side);
+}
+
+/* One piece, which neither side of which crosses a page. Returns when it is done. */
+uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes, sb_access_t access,
+                      bool first)
+{
+    uint64_t now = rank->clock;
+    side_t read = {now, now, first};
+    side_t write = {now, now, first};
+
+    use_side(rank, from, bytes, SB_ACCESS_READ, now, &read);
+    use_side(rank, to, bytes, access, now, &write);
+    uint64_t done = now + bytes_time(sb_sim->machine.copy_kib[SB_NEAR_CORE], bytes);
+    done = later(done, later(read.time, write.time));
+    return later(done, later(read.latest, write.latest));
+}

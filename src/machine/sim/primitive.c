@@ -1,0 +1,435 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The primitives: each is a point where another rank may be next, costs time, is shown to the
+ * watch, and then takes effect.
+ */
+#include "machine/machine.h"
+
+#include "machine/sim/state.h"
+
+#include <string.h>
+
+/* Picoseconds that pass for a rank whose guide has it give up a wait: longer than any patience. */
+#define GIVEN_UP UINT64_C(1000000000000)
+
+void sb_sim_enter(const sb_site_t *site)
+{
+    sb_rank_t *self = sb_sim->running;
+
+    if (self->depth++ == 0)
+        self->site = site;
+}
+
+void sb_sim_leave(void)
+{
+    sb_sim->running->depth--;
+}
+
+static void changed(const sb_rank_t *rank)
+{
+    if (sb_sim->progress < rank->clock)
+        sb_sim->progress = rank->clock;
+}
+
+/* An atomic word, where it is. */
+typedef struct word {
+    uint32_t block;
+    uint64_t offset;
+    sb_memory_block_t *memory; /* NULL: private to the rank */
+} word_t;
+
+static word_t find_word(const void *address)
+{
+    word_t word = {NOBODY, 0, NULL};
+
+    word.memory = sb_sim_find(address, &word.block, &word.offset);
+    return word;
+}
+
+static void pay_load(sb_rank_t *self, const word_t *word)
+{
+    sb_line_place_t place;
+
+    if (!sb_sim->guided && sb_sim_line(word->memory, word->offset, &place))
+        self->clock = sb_lines_read(self, &place, self->clock);
+}
+
+static uint64_t load(const void *address, size_t bytes, sb_order_t order)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    sb_rank_t *self = sb_sim->running;
+    word_t word = find_word(address);
+    uint64_t value = 0;
+
+    if (word.memory == NULL) {
+        memcpy(&value, address, bytes);
+        return value;
+    }
+    sb_sim_step(SB_SIM_READS, word.block, word.offset);
+    memcpy(&value, address, bytes);
+    if (watch != NULL) {
+        value = watch->load(watch->context, self->number, word.block, word.offset, value,
+                            (memory_order)order, self->site);
+        sb_sim_check_failed();
+    }
+    pay_load(self, &word);
+    return value;
+}
+
+uint64_t sb_sim_load64(const sb_word64_t *word, sb_order_t order)
+{
+    return load((const void *)(uintptr_t)word, 8, order);
+}
+
+uint32_t sb_sim_load32(const sb_word32_t *word, sb_order_t order)
+{
+    return (uint32_t)load((const void *)(uintptr_t)word, 4, order);
+}
+
+static void pay_store(sb_rank_t *self, const word_t *word, sb_order_t order)
+{
+    sb_line_place_t place;
+
+    if (sb_sim->guided || !sb_sim_line(word->memory, word->offset, &place))
+        return;
+    uint64_t commit = sb_lines_write(self, &place, self->clock);
+    self->clock += sb_sim->machine.store;
+    if (order == SB_SEQ_CST)
+        self->clock = self->serial = commit;
+}
+
+static void store(void *address, size_t bytes, uint64_t value, sb_order_t order)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    sb_rank_t *self = sb_sim->running;
+    word_t word = find_word(address);
+    uint64_t now = 0;
+
+    if (word.memory == NULL) {
+        memcpy(address, &value, bytes);
+        return;
+    }
+    sb_sim_step(SB_SIM_WRITES, word.block, word.offset);
+    memcpy(&now, address, bytes);
+    if (watch != NULL) {
+        watch->store(watch->context, self->number, word.block, word.offset, now, value,
+                     (memory_order)order, self->site);
+        sb_sim_check_failed();
+    }
+    uint64_t begin = self->clock;
+    memcpy(address, &value, bytes);
+    pay_store(self, &word, order);
+    changed(self);
+    sb_sim_note(SB_SIM_NOTIFIES, begin, self->clock);
+}
+
+void sb_sim_store64(sb_word64_t *word, uint64_t value, sb_order_t order)
+{
+    store((void *)word, 8, value, order);
+}
+
+void sb_sim_store32(sb_word32_t *word, uint32_t value, sb_order_t order)
+{
+    store((void *)word, 4, value, order);
+}
+
+/* An addition waits for the line, and for the stores before it. */
+static void pay_add(sb_rank_t *self, const word_t *word)
+{
+    sb_line_place_t place;
+
+    if (sb_sim->guided || !sb_sim_line(word->memory, word->offset, &place))
+        return;
+    uint64_t begin = self->clock > self->drain ? self->clock : self->drain;
+    uint64_t done = sb_lines_write(self, &place, begin) + sb_sim->machine.atomic_extra;
+    place.line->commit = place.line->free = done;
+    self->drain = self->clock = self->serial = done;
+}
+
+static uint64_t add(void *address, size_t bytes, uint64_t amount, sb_order_t order)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    sb_rank_t *self = sb_sim->running;
+    word_t word = find_word(address);
+    uint64_t before = 0;
+
+    if (word.memory != NULL)
+        sb_sim_step(SB_SIM_WRITES, word.block, word.offset);
+    memcpy(&before, address, bytes);
+    uint64_t after = before + amount;
+    if (word.memory != NULL && watch != NULL) {
+        watch->add(watch->context, self->number, word.block, word.offset, before, amount,
+                   (memory_order)order, self->site);
+        sb_sim_check_failed();
+    }
+    memcpy(address, &after, bytes);
+    if (word.memory != NULL)
+        pay_add(self, &word);
+    return before;
+}
+
+uint64_t sb_sim_add64(sb_word64_t *word, uint64_t amount, sb_order_t order)
+{
+    uint64_t before = add((void *)word, 8, amount, order);
+
+    changed(sb_sim->running);
+    return before;
+}
+
+/* Sleepers are counted with it: what a rank in vain does is no progress. */
+uint32_t sb_sim_add32(sb_word32_t *word, uint32_t amount, sb_order_t order)
+{
+    return (uint32_t)add((void *)word, 4, amount, order);
+}
+
+static void watch_plain(const void *address, size_t bytes, bool written)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    const sb_rank_t *self = sb_sim->running;
+    uint32_t block;
+    uint64_t offset;
+    const sb_memory_block_t *memory = sb_sim_find(address, &block, &offset);
+
+    if (watch == NULL || memory == NULL || !memory->shared)
+        return;
+    (written ? watch->write : watch->read)(watch->context, self->number, block, offset, bytes,
+                                           self->site);
+    sb_sim_check_failed();
+}
+
+uint32_t sb_sim_note_read(const uint32_t *note)
+{
+    word_t word = find_word(note);
+
+    sb_sim_reach();
+    watch_plain(note, sizeof *note, false);
+    if (word.memory != NULL)
+        pay_load(sb_sim->running, &word);
+    return *note;
+}
+
+void sb_sim_note_write(uint32_t *note, uint32_t value)
+{
+    word_t word = find_word(note);
+
+    sb_sim_reach();
+    watch_plain(note, sizeof *note, true);
+    *note = value;
+    if (word.memory != NULL)
+        pay_store(sb_sim->running, &word, SB_RELAXED);
+}
+
+/* Bytes up to the end of the page; where private memory lies must make no difference. */
+static size_t page_rest(const void *address)
+{
+    uint32_t block;
+    uint64_t offset;
+
+    return sb_sim_locate(address, &block, &offset) ? SB_SIM_PAGE - offset % SB_SIM_PAGE
+                                                   : SB_SIM_PAGE;
+}
+
+static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
+{
+    sb_rank_t *self = sb_sim->running;
+    uint64_t begin = self->clock;
+
+    if (bytes == 0)
+        return;
+    watch_plain(from, bytes, false);
+    watch_plain(to, bytes, true);
+    if (sb_sim->guided) {
+        memcpy(to, from, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes;) {
+        char *target = (char *)to + done;
+        const char *source = (const char *)from + done;
+        size_t piece = sb_min(bytes - done, sb_min(page_rest(target), page_rest(source)));
+        sb_sim_reach();
+        memcpy(target, source, piece);
+        self->clock = sb_copy_cost(self, target, source, piece, access, done == 0);
+        done += piece;
+    }
+    self->serial = self->clock;
+    changed(self);
+    sb_sim_note(SB_SIM_COPIES, begin, self->clock);
+}
+
+void sb_sim_copy(void *to, const void *from, size_t bytes)
+{
+    copy(to, from, bytes, SB_ACCESS_WRITE);
+}
+
+void sb_sim_copy_streaming(void *to, const void *from, size_t bytes)
+{
+    copy(to, from, bytes, SB_ACCESS_STREAM);
+}
+
+/* In a guided run a spin is one step that waits, unless the guide has the rank give up at once. */
+static uint64_t guided_spin(const sb_word64_t *word, uint64_t value)
+{
+    const sb_sim_guide_t *guide = sb_sim->options.guide;
+    sb_rank_t *self = sb_sim->running;
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    word_t at = find_word((const void *)(uintptr_t)word);
+
+    if (guide->gives_up(guide->context, self->number)) {
+        self->clock += GIVEN_UP;
+        return load((const void *)(uintptr_t)word, 8, SB_ACQUIRE);
+    }
+    for (;;) {
+        sb_sim_guided_wait(at.block, at.offset, value);
+        uint64_t seen = *(const uint64_t *)(const void *)(uintptr_t)word;
+        if (watch != NULL) {
+            seen = watch->load(watch->context, self->number, at.block, at.offset, seen,
+                               memory_order_acquire, self->site);
+            sb_sim_check_failed();
+        }
+        if (seen >= value)
+            return seen;
+    }
+}
+
+uint64_t sb_sim_spin(const sb_word64_t *word, uint64_t value, uint32_t looks, bool paused)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    sb_rank_t *self = sb_sim->running;
+    uint64_t look = machine->read[SB_NEAR_CORE] + (paused ? machine->pause : 0);
+    uint64_t deadline = self->clock + looks * look;
+    sb_line_place_t place;
+
+    if (looks == 0)
+        return 0;
+    if (sb_sim->guided)
+        return guided_spin(word, value);
+    for (;;) {
+        uint64_t seen = load((const void *)(uintptr_t)word, 8, SB_ACQUIRE);
+        if (seen >= value || self->clock >= deadline)
+            return seen;
+        word_t at = find_word((const void *)(uintptr_t)word);
+        if (at.memory == NULL || !sb_sim_line(at.memory, at.offset, &place))
+            return seen;
+        sb_sim_spin_on(place.line, deadline);
+        if (self->expired)
+            return seen;
+    }
+}
+
+void sb_sim_fence_all(void)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+
+    sb_sim_step(SB_SIM_FENCES, NOBODY, 0);
+    if (watch != NULL)
+        watch->fence_all(watch->context);
+    sb_rank_t *self = sb_sim->running;
+    self->clock += sb_sim->machine.yield;
+    self->serial = self->clock;
+}
+
+/*
+ * What the kernel sees when it compares: the low half of an atomic word of 8 bytes. The kernel's
+ * own fence does not make others' stores visible that have not come out of their store buffers.
+ */
+static uint32_t futex_look(sb_rank_t *self, const void *word, uint32_t block, uint64_t offset)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    const uint64_t *whole = (const void *)((const char *)word - offset % 8);
+    uint64_t seen = *whole;
+
+    if (watch != NULL) {
+        watch->fence(watch->context, self->number);
+        seen = watch->load(watch->context, self->number, block, offset - offset % 8, seen,
+                           memory_order_relaxed, self->site);
+        sb_sim_check_failed();
+    }
+    return (uint32_t)seen;
+}
+
+void sb_sim_futex_wait(const uint32_t *word, uint32_t expected, uint64_t limit_ns)
+{
+    sb_rank_t *self = sb_sim->running;
+    word_t at = find_word(word);
+
+    if (at.memory == NULL)
+        return;
+    sb_sim_step(SB_SIM_WRITES, at.block, at.offset - at.offset % 8);
+    uint32_t now = futex_look(self, word, at.block, at.offset);
+    self->clock += sb_sim->machine.futex_wait;
+    self->serial = self->clock;
+    if (now != expected)
+        return;
+    if (sb_sim->guided)
+        sb_sim_guided_sleep(at.block, at.offset);
+    else
+        sb_sim_sleep_on(at.block, at.offset, limit_ns * 1000);
+}
+
+void sb_sim_futex_wake(const uint32_t *word)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+    sb_rank_t *self = sb_sim->running;
+    word_t at = find_word(word);
+
+    sb_sim_step(SB_SIM_WRITES, at.block, at.offset - at.offset % 8);
+    if (watch != NULL)
+        watch->fence(watch->context, self->number);
+    self->clock += sb_sim->machine.yield;
+    self->serial = self->clock;
+    sb_sim_wake_sleepers(at.block, at.offset, self->clock + sb_sim->machine.futex_wake);
+}
+
+void sb_sim_pause(void)
+{
+    sb_sim->running->clock += sb_sim->machine.pause;
+}
+
+/* In a guided run who waits for a flag gives its processor away until the flag is there, unless the
+ * guide has it go on to its next way of waiting. */
+static void guided_give(sb_rank_t *self)
+{
+    const sb_sim_guide_t *guide = sb_sim->options.guide;
+
+    if (self->awaited.block == NOBODY)
+        return;
+    if (guide->gives_up(guide->context, self->number))
+        self->clock += GIVEN_UP;
+    else
+        sb_sim_guided_wait(self->awaited.block, self->awaited.offset, self->awaited.wanted);
+}
+
+void sb_sim_give_processor(void)
+{
+    if (sb_sim->guided) {
+        guided_give(sb_sim->running);
+        return;
+    }
+    sb_sim_reach();
+    sb_sim_yield();
+}
+
+uint64_t sb_sim_now_ns(void)
+{
+    sb_sim->running->clock += sb_sim->machine.clock_read;
+    return sb_sim->running->clock / 1000;
+}
+
+void sb_sim_wait_begins(const sb_flag_t *flag, uint64_t value)
+{
+    sb_rank_t *self = sb_sim->running;
+
+    self->wait_began = self->clock;
+    self->awaited.wanted = value;
+    if (!sb_sim_locate(&flag->value, &self->awaited.block, &self->awaited.offset))
+        self->awaited.block = NOBODY;
+}
+
+sb_status_t sb_sim_wait_ends(sb_status_t status)
+{
+    sb_rank_t *self = sb_sim->running;
+
+    self->awaited.block = NOBODY;
+    sb_sim_note(SB_SIM_WAITS, self->wait_began, self->clock);
+    return status;
+}

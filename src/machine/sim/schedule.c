@@ -1,0 +1,924 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Who runs next. In a timed run a heap holds every rank whose next step has a time: those that run
+ * by their clock, those that spin or sleep by the end of their patience. The earliest is taken; the
+ * running rank goes on without a switch as long as nobody is earlier. Each processor has one
+ * current rank and a queue; a rank that spins keeps its processor.
+ *
+ * In a guided run the guide chooses among the ranks that can take a step, at every access to an
+ * atomic word; times and processors play no part.
+ */
+#include "machine/sim/random.h"
+#include "machine/sim/state.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAM_TIES 1
+#define STREAM_NOISE 2
+#define LIMIT_STANDARD 10000000000u /* ns */
+
+/* --- the heap ------------------------------------------------------------------------------ */
+
+static bool before(const sb_sim_t *sim, uint32_t a, uint32_t b)
+{
+    if (sim->heap_time[a] != sim->heap_time[b])
+        return sim->heap_time[a] < sim->heap_time[b];
+    return sim->tie[a] < sim->tie[b];
+}
+
+static void heap_set(sb_sim_t *sim, uint32_t at, uint32_t rank)
+{
+    sim->heap[at] = rank;
+    sim->heap_at[rank] = at;
+}
+
+static void sift_up(sb_sim_t *sim, uint32_t at, uint32_t rank)
+{
+    while (at > 0 && before(sim, rank, sim->heap[(at - 1) / 2])) {
+        heap_set(sim, at, sim->heap[(at - 1) / 2]);
+        at = (at - 1) / 2;
+    }
+    heap_set(sim, at, rank);
+}
+
+static void sift_down(sb_sim_t *sim, uint32_t at, uint32_t rank)
+{
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child + 1 < sim->heap_count && before(sim, sim->heap[child + 1], sim->heap[child]))
+            child++;
+        if (child >= sim->heap_count || before(sim, rank, sim->heap[child]))
+            break;
+        heap_set(sim, at, sim->heap[child]);
+        at = child;
+    }
+    heap_set(sim, at, rank);
+}
+
+static void heap_put(sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
+{
+    sim->heap_time[rank->number] = time;
+    sift_up(sim, sim->heap_count++, rank->number);
+}
+
+static void heap_remove(sb_sim_t *sim, uint32_t rank)
+{
+    uint32_t at = sim->heap_at[rank];
+    uint32_t moved = sim->heap[--sim->heap_count];
+
+    sim->heap_at[rank] = NOBODY;
+    if (moved == rank)
+        return;
+    if (at > 0 && before(sim, moved, sim->heap[(at - 1) / 2]))
+        sift_up(sim, at, moved);
+    else
+        sift_down(sim, at, moved);
+}
+
+/* --- the end of a run ---------------------------------------------------------------------- */
+
+static void leave(sb_sim_t *sim)
+{
+    sb_rank_t *self = sim->running;
+
+    sim->running = NULL;
+    sb_fibre_switch(&self->fibre, &sim->outside);
+}
+
+_Noreturn static void finish(sb_sim_t *sim, sb_sim_end_t end)
+{
+    sim->end = end;
+    leave(sim);
+    abort();
+}
+
+_Noreturn void sb_sim_stop(const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(sb_sim->problem, sizeof sb_sim->problem, format, arguments);
+    va_end(arguments);
+    finish(sb_sim, SB_SIM_STOPPED);
+}
+
+void sb_sim_check_failed(void)
+{
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
+
+    if (watch != NULL && watch->failed != NULL && watch->failed(watch->context))
+        finish(sb_sim, SB_SIM_STOPPED);
+}
+
+static uint64_t word_now(const sb_sim_t *sim, const sb_awaited_t *awaited)
+{
+    uint64_t value = 0;
+
+    memcpy(&value, sim->block[awaited->block].base + awaited->offset, sizeof value);
+    return value;
+}
+
+static const char *state_name(sb_rank_state_t state)
+{
+    static const char *const names[] = {[SB_RANK_READY] = "waits for its processor",
+                                        [SB_RANK_RUNS] = "runs",
+                                        [SB_RANK_SPINS] = "spins",
+                                        [SB_RANK_SLEEPS] = "sleeps",
+                                        [SB_RANK_RECEIVES] = "waits for a message",
+                                        [SB_RANK_MEETS] = "waits for all to meet",
+                                        [SB_RANK_ENDED] = "has ended"};
+    return names[state];
+}
+
+static void describe_place(const sb_sim_t *sim, const sb_awaited_t *awaited, char *text,
+                           size_t size)
+{
+    const sb_sim_watch_t *watch = sim->options.watch;
+
+    snprintf(text, size, "block %u of rank %u at byte %llu", awaited->block,
+             sim->block[awaited->block].owner, (unsigned long long)awaited->offset);
+    if (watch != NULL && watch->describe != NULL)
+        watch->describe(watch->context, awaited->block, awaited->offset, text, size);
+}
+
+static size_t describe_rank(const sb_sim_t *sim, const sb_rank_t *rank, char *text, size_t size)
+{
+    char place[128];
+    int length = snprintf(text, size, "  rank %u %s", rank->number, state_name(rank->state));
+
+    if (rank->awaited.block != NOBODY && (size_t)length < size) {
+        describe_place(sim, &rank->awaited, place, sizeof place);
+        length += snprintf(text + length, size - (size_t)length, ", waits for %llu in %s: %llu",
+                           (unsigned long long)rank->awaited.wanted, place,
+                           (unsigned long long)word_now(sim, &rank->awaited));
+    }
+    if (rank->site != NULL && (size_t)length < size)
+        length += snprintf(text + length, size - (size_t)length, " (%s:%d)", rank->site->file,
+                           rank->site->line);
+    if ((size_t)length < size)
+        length += snprintf(text + length, size - (size_t)length, "\n");
+    return sb_min((size_t)length, size);
+}
+
+/* A sleeper whose flag is there has missed its wake-up. */
+static bool missed_wake_up(const sb_sim_t *sim, const sb_rank_t *rank)
+{
+    return rank->state == SB_RANK_SLEEPS && rank->awaited.block != NOBODY &&
+           word_now(sim, &rank->awaited) >= rank->awaited.wanted;
+}
+
+/* Ends the run and says who waits for what. */
+_Noreturn static void stuck(sb_sim_t *sim, const char *what)
+{
+    sb_sim_end_t end = SB_SIM_STUCK;
+
+    for (uint32_t i = 0; i < sim->ranks; i++) {
+        if (missed_wake_up(sim, &sim->rank[i]))
+            end = SB_SIM_LATE;
+    }
+    if (end == SB_SIM_LATE)
+        what = "lost wake-up: a rank sleeps though its flag is there";
+    size_t length = (size_t)snprintf(sim->problem, sizeof sim->problem, "%s\n", what);
+    for (uint32_t i = 0; i < sim->ranks && length < sizeof sim->problem; i++) {
+        if (sim->rank[i].state != SB_RANK_ENDED)
+            length += describe_rank(sim, &sim->rank[i], sim->problem + length,
+                                    sizeof sim->problem - length);
+    }
+    finish(sim, end);
+}
+
+/* --- processors ---------------------------------------------------------------------------- */
+
+static sb_processor_t *processor_of(sb_sim_t *sim, const sb_rank_t *rank)
+{
+    return &sim->processors[rank->processor];
+}
+
+static void enqueue_last(sb_sim_t *sim, sb_processor_t *processor, sb_rank_t *rank)
+{
+    rank->state = SB_RANK_READY;
+    rank->next = NOBODY;
+    if (processor->first == NOBODY)
+        processor->first = rank->number;
+    else
+        sim->rank[processor->tail].next = rank->number;
+    processor->tail = rank->number;
+}
+
+static void enqueue_first(sb_processor_t *processor, sb_rank_t *rank)
+{
+    rank->state = SB_RANK_READY;
+    rank->next = processor->first;
+    if (processor->first == NOBODY)
+        processor->tail = rank->number;
+    processor->first = rank->number;
+}
+
+static void take_processor(sb_sim_t *sim, sb_processor_t *processor, sb_rank_t *rank)
+{
+    processor->current = rank->number;
+    processor->last = rank->number;
+    processor->slice_end = rank->clock + sim->machine.slice;
+    rank->state = SB_RANK_RUNS;
+    rank->interrupted = true;
+    heap_put(sim, rank, rank->clock);
+}
+
+/* The processor is free from `time` on: the first in its queue gets it. */
+static void dispatch(sb_sim_t *sim, sb_processor_t *processor, uint64_t time)
+{
+    processor->current = NOBODY;
+    if (processor->first == NOBODY)
+        return;
+    sb_rank_t *rank = &sim->rank[processor->first];
+    processor->first = rank->next;
+    if (rank->clock < time)
+        rank->clock = time;
+    if (processor->last != rank->number)
+        rank->clock += sim->machine.context_switch;
+    rank->serial = rank->clock;
+    take_processor(sim, processor, rank);
+}
+
+static void leave_line(sb_sim_t *sim, sb_rank_t *rank)
+{
+    uint32_t *at = &rank->line->waiting;
+
+    while (*at != rank->number)
+        at = &sim->rank[*at].next;
+    *at = rank->next;
+    rank->line = NULL;
+}
+
+/* A rank that waits shares its processor from now on: it has until the end of its slice. */
+static void cut_wait(sb_sim_t *sim, const sb_processor_t *processor, const sb_rank_t *rank,
+                     uint64_t time)
+{
+    uint64_t end = processor->slice_end > time ? processor->slice_end : time;
+    bool waits = rank->state == SB_RANK_SPINS || rank->state == SB_RANK_RECEIVES;
+    bool known = sim->heap_at[rank->number] != NOBODY;
+
+    if (!waits || (known && sim->heap_time[rank->number] <= end))
+        return;
+    if (known)
+        heap_remove(sim, rank->number);
+    heap_put(sim, rank, end);
+}
+
+/* The kernel prefers a rank that was asleep to the one that has the processor. */
+static void preempt(sb_sim_t *sim, sb_processor_t *processor, sb_rank_t *rank, uint64_t time)
+{
+    sb_rank_t *current = &sim->rank[processor->current];
+
+    enqueue_first(processor, rank);
+    if (current->state == SB_RANK_SPINS) {
+        leave_line(sim, current);
+        heap_remove(sim, current->number);
+        enqueue_last(sim, processor, current);
+        dispatch(sim, processor, time);
+        return;
+    }
+    if (processor->slice_end > time)
+        processor->slice_end = time;
+    cut_wait(sim, processor, current, time);
+}
+
+/* The rank can go on at `time`, if its processor is free. `urgent`: it was asleep. */
+static void make_ready(sb_sim_t *sim, sb_rank_t *rank, uint64_t time, bool urgent)
+{
+    sb_processor_t *processor = processor_of(sim, rank);
+
+    if (rank->clock < time)
+        rank->clock = time;
+    rank->serial = rank->clock;
+    if (processor->current == NOBODY) {
+        take_processor(sim, processor, rank);
+    } else if (urgent) {
+        preempt(sim, processor, rank, time);
+    } else {
+        enqueue_last(sim, processor, rank);
+        cut_wait(sim, processor, &sim->rank[processor->current], time);
+    }
+}
+
+/* The running rank goes to the end of its processor's queue. */
+static void rotate(sb_sim_t *sim, sb_rank_t *rank)
+{
+    sb_processor_t *processor = processor_of(sim, rank);
+
+    enqueue_last(sim, processor, rank);
+    dispatch(sim, processor, rank->clock);
+}
+
+static uint64_t next_noise(const sb_sim_t *sim, sb_processor_t *processor)
+{
+    return sb_random_below(&processor->noise_state, 2 * sim->machine.noise_every) + 1;
+}
+
+/* Stalls of the processor up to the rank's clock. One that fell into a wait costs what is left. */
+static void suffer_noise(sb_sim_t *sim, sb_rank_t *rank)
+{
+    sb_processor_t *processor = processor_of(sim, rank);
+
+    while (processor->next_noise <= rank->clock) {
+        uint64_t end = processor->next_noise + sim->machine.noise_length;
+        if (!rank->interrupted)
+            rank->clock += sim->machine.noise_length;
+        else if (end > rank->clock)
+            rank->clock = end;
+        processor->next_noise += next_noise(sim, processor);
+    }
+    rank->interrupted = false;
+}
+
+/* --- timed runs ---------------------------------------------------------------------------- */
+
+static void go_on_with(sb_sim_t *sim, sb_rank_t *rank)
+{
+    sb_rank_t *self = sim->running;
+
+    if (rank == self)
+        return;
+    sim->running = rank;
+    sb_fibre_switch(&self->fibre, &rank->fibre);
+}
+
+/* The rank that spins has lost patience, or its time on the processor is over. */
+static void end_spin(sb_sim_t *sim, sb_rank_t *rank, uint64_t time)
+{
+    leave_line(sim, rank);
+    rank->clock = time;
+    rank->interrupted = true;
+    rank->expired = time >= rank->deadline;
+    if (rank->expired) {
+        rank->state = SB_RANK_RUNS;
+        heap_put(sim, rank, time);
+    } else {
+        rotate(sim, rank);
+    }
+}
+
+static void run_chosen(sb_sim_t *sim);
+
+static void remove_sleeper(sb_sim_t *sim, const sb_rank_t *rank)
+{
+    uint32_t *at = &sim->sleepers;
+
+    while (*at != rank->number)
+        at = &sim->rank[*at].next;
+    *at = rank->next;
+}
+
+static bool waits(const sb_rank_t *rank)
+{
+    return rank->state == SB_RANK_SPINS || rank->state == SB_RANK_SLEEPS ||
+           rank->awaited.block != NOBODY;
+}
+
+/* Hands the processor of this process to the rank whose step is next; returns when it is ours. */
+static void run_earliest(sb_sim_t *sim)
+{
+    uint64_t limit = sim->options.limit_ns * 1000;
+
+    for (;;) {
+        if (sim->heap_count == 0)
+            stuck(sim, "deadlock: no rank can go on");
+        sb_rank_t *rank = &sim->rank[sim->heap[0]];
+        uint64_t time = sim->heap_time[rank->number];
+        if (time > sim->progress + limit && waits(rank))
+            stuck(sim, "deadlock: ranks wait, and nothing has changed for long");
+        heap_remove(sim, rank->number);
+        if (rank->state == SB_RANK_SPINS) {
+            end_spin(sim, rank, time);
+        } else if (rank->state == SB_RANK_SLEEPS) {
+            remove_sleeper(sim, rank);
+            rank->expired = true;
+            make_ready(sim, rank, time, true);
+        } else {
+            if (rank->clock < time)
+                rank->clock = rank->serial = time;
+            go_on_with(sim, rank);
+            return;
+        }
+    }
+}
+
+void sb_sim_reach(void)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    if (sim->guided)
+        return;
+    suffer_noise(sim, self);
+    const sb_processor_t *processor = processor_of(sim, self);
+    if (SB_UNLIKELY(processor->first != NOBODY && self->clock >= processor->slice_end)) {
+        rotate(sim, self);
+        run_earliest(sim);
+        return;
+    }
+    if (sim->heap_count == 0)
+        return;
+    sim->heap_time[self->number] = self->clock;
+    if (before(sim, self->number, sim->heap[0]))
+        return;
+    heap_put(sim, self, self->clock);
+    run_earliest(sim);
+}
+
+void sb_sim_spin_on(sb_line_t *line, uint64_t deadline)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+    const sb_processor_t *processor = processor_of(sim, self);
+    uint64_t end = deadline;
+
+    if (processor->first != NOBODY && processor->slice_end < end)
+        end = processor->slice_end < self->clock ? self->clock : processor->slice_end;
+    self->state = SB_RANK_SPINS;
+    self->deadline = deadline;
+    self->expired = false;
+    self->line = line;
+    self->next = line->waiting;
+    line->waiting = self->number;
+    heap_put(sim, self, end);
+    run_earliest(sim);
+    self->serial = self->clock;
+}
+
+void sb_sim_wake_line(sb_line_t *line, uint64_t time)
+{
+    sb_sim_t *sim = sb_sim;
+
+    while (line->waiting != NOBODY) {
+        sb_rank_t *rank = &sim->rank[line->waiting];
+        line->waiting = rank->next;
+        rank->line = NULL;
+        heap_remove(sim, rank->number);
+        if (rank->clock < time)
+            rank->clock = time;
+        rank->state = SB_RANK_RUNS;
+        rank->interrupted = true;
+        heap_put(sim, rank, rank->clock);
+    }
+}
+
+void sb_sim_sleep_on(uint32_t block, uint64_t offset, uint64_t limit)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    self->state = SB_RANK_SLEEPS;
+    self->expired = false;
+    self->deadline = self->clock + limit;
+    self->futex_block = block;
+    self->futex_offset = offset;
+    self->next = sim->sleepers;
+    sim->sleepers = self->number;
+    dispatch(sim, processor_of(sim, self), self->clock);
+    heap_put(sim, self, self->deadline);
+    run_earliest(sim);
+}
+
+uint32_t sb_sim_wake_sleepers(uint32_t block, uint64_t offset, uint64_t time)
+{
+    sb_sim_t *sim = sb_sim;
+    uint32_t woken = 0;
+
+    for (uint32_t *at = &sim->sleepers; *at != NOBODY;) {
+        sb_rank_t *rank = &sim->rank[*at];
+        if (rank->futex_block != block || rank->futex_offset != offset) {
+            at = &rank->next;
+            continue;
+        }
+        *at = rank->next;
+        woken++;
+        if (sim->guided) {
+            rank->state = SB_RANK_RUNS;
+            rank->pending.enabled = true;
+            continue;
+        }
+        heap_remove(sim, rank->number);
+        make_ready(sim, rank, time, true);
+    }
+    return woken;
+}
+
+void sb_sim_yield(void)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    self->clock += sim->machine.yield;
+    self->serial = self->clock;
+    if (sim->guided || processor_of(sim, self)->first == NOBODY)
+        return;
+    rotate(sim, self);
+    run_earliest(sim);
+}
+
+/* The running rank keeps its processor until mail comes; `arrival`: of what is on its way. */
+void sb_sim_await_mail(uint64_t arrival)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    self->state = SB_RANK_RECEIVES;
+    self->interrupted = true;
+    if (sim->guided) {
+        self->pending = (sb_sim_pending_t){SB_SIM_STARTS, arrival != UINT64_MAX, NOBODY, 0};
+        run_chosen(sim);
+    } else {
+        if (arrival != UINT64_MAX)
+            heap_put(sim, self, arrival);
+        if (processor_of(sim, self)->first != NOBODY)
+            cut_wait(sim, processor_of(sim, self), self, self->clock);
+        run_earliest(sim);
+    }
+    self->state = SB_RANK_RUNS;
+}
+
+void sb_sim_mail_comes(sb_rank_t *rank, uint64_t arrival)
+{
+    sb_sim_t *sim = sb_sim;
+
+    if (rank->state != SB_RANK_RECEIVES)
+        return;
+    rank->pending.enabled = true;
+    if (sim->guided)
+        return;
+    bool known = sim->heap_at[rank->number] != NOBODY;
+    if (known && sim->heap_time[rank->number] <= arrival)
+        return;
+    if (known)
+        heap_remove(sim, rank->number);
+    heap_put(sim, rank, arrival > rank->clock ? arrival : rank->clock);
+}
+
+/* --- guided runs --------------------------------------------------------------------------- */
+
+static bool collect_pending(sb_sim_t *sim)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < sim->ranks; i++) {
+        sb_rank_t *rank = &sim->rank[i];
+        if (rank->pending_spin)
+            rank->pending.enabled =
+                word_now(sim, &(sb_awaited_t){rank->pending.block, rank->pending.offset, 0}) >=
+                rank->pending_wanted;
+        sim->pending[i] = rank->pending;
+        any = any || rank->pending.enabled;
+    }
+    return any;
+}
+
+static void run_chosen(sb_sim_t *sim)
+{
+    const sb_sim_guide_t *guide = sim->options.guide;
+
+    if (!collect_pending(sim))
+        stuck(sim, "deadlock: no rank can go on");
+    uint32_t next = guide->next(guide->context, sim->pending, sim->ranks);
+    if (next == SB_SIM_NOBODY)
+        finish(sim, SB_SIM_STOPPED);
+    go_on_with(sim, &sim->rank[next]);
+}
+
+void sb_sim_step(sb_sim_step_t step, uint32_t block, uint64_t offset)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    if (!sim->guided) {
+        sb_sim_reach();
+        return;
+    }
+    self->clock += 1000;
+    self->pending = (sb_sim_pending_t){step, true, block, offset};
+    run_chosen(sim);
+}
+
+void sb_sim_guided_wait(uint32_t block, uint64_t offset, uint64_t wanted)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    self->pending = (sb_sim_pending_t){SB_SIM_READS, false, block, offset};
+    self->pending_spin = true;
+    self->pending_wanted = wanted;
+    self->state = SB_RANK_SPINS;
+    run_chosen(sim);
+    self->pending_spin = false;
+    self->state = SB_RANK_RUNS;
+}
+
+void sb_sim_guided_sleep(uint32_t block, uint64_t offset)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+
+    self->pending = (sb_sim_pending_t){SB_SIM_WRITES, false, block, offset};
+    self->futex_block = block;
+    self->futex_offset = offset;
+    self->state = SB_RANK_SLEEPS;
+    self->next = sim->sleepers;
+    sim->sleepers = self->number;
+    run_chosen(sim);
+}
+
+/* --- meetings ------------------------------------------------------------------------------ */
+
+static void run_next(sb_sim_t *sim)
+{
+    if (sim->guided)
+        run_chosen(sim);
+    else
+        run_earliest(sim);
+}
+
+static void leave_processor(sb_sim_t *sim, sb_rank_t *rank)
+{
+    if (!sim->guided)
+        dispatch(sim, processor_of(sim, rank), rank->clock);
+}
+
+/* Takes the rank back into the race. */
+static void resume(sb_sim_t *sim, sb_rank_t *rank, uint64_t time)
+{
+    if (sim->guided) {
+        rank->state = SB_RANK_RUNS;
+        rank->pending = (sb_sim_pending_t){SB_SIM_STARTS, true, NOBODY, 0};
+        return;
+    }
+    make_ready(sim, rank, time, false);
+}
+
+static bool takes_part(const sb_sim_t *sim, const sb_rank_t *rank, uint32_t node)
+{
+    return rank->state == SB_RANK_MEETS && (node == sim->machine.nodes || rank->node == node);
+}
+
+static void end_meeting(sb_sim_t *sim, uint32_t node)
+{
+    sb_meeting_t *meeting = &sim->meetings[node];
+    const sb_sim_watch_t *watch = sim->options.watch;
+
+    if (watch != NULL && meeting->members == sim->ranks)
+        watch->meet(watch->context);
+    meeting->here = 0;
+    sim->progress = meeting->latest;
+    for (uint32_t i = 0; i < sim->ranks; i++) {
+        if (takes_part(sim, &sim->rank[i], node))
+            resume(sim, &sim->rank[i], meeting->latest);
+    }
+}
+
+static void set_guided(sb_sim_t *sim, bool on)
+{
+    sim->guided = on;
+    for (uint32_t i = 0; i < sim->machine.nodes * sim->processors_per_node; i++)
+        sim->processors[i].current = sim->processors[i].first = NOBODY;
+}
+
+/* Meets; the last to come calls for what `turn` says of guidance: -1 off, 1 on, 0 as it is. */
+static void meet(uint32_t node, int turn)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = sim->running;
+    uint32_t index = node == SB_SIM_ALL ? sim->machine.nodes : node;
+    sb_meeting_t *meeting = &sim->meetings[index];
+
+    sb_sim_reach();
+    uint64_t begin = self->clock;
+    if (meeting->here++ == 0 || meeting->latest < self->clock)
+        meeting->latest = self->clock;
+    self->state = SB_RANK_MEETS;
+    self->pending = (sb_sim_pending_t){SB_SIM_STARTS, false, NOBODY, 0};
+    leave_processor(sim, self);
+    if (meeting->here == meeting->members) {
+        if (turn != 0)
+            set_guided(sim, turn > 0);
+        end_meeting(sim, index);
+    }
+    run_next(sim);
+    sb_sim_note(SB_SIM_HOST, begin, self->clock);
+}
+
+void sb_sim_meet(uint32_t node)
+{
+    meet(node, 0);
+}
+
+void sb_sim_guided(bool on)
+{
+    if (sb_sim->options.guide != NULL)
+        meet(SB_SIM_ALL, on ? 1 : -1);
+}
+
+void sb_sim_allgather(uint32_t node, const void *mine, void *all, size_t bytes)
+{
+    sb_sim_t *sim = sb_sim;
+    uint32_t index = node == SB_SIM_ALL ? sim->machine.nodes : node;
+    sb_meeting_t *meeting = &sim->meetings[index];
+    uint32_t place = 0;
+
+    for (uint32_t i = 0; i < sim->running->number; i++)
+        place += node == SB_SIM_ALL || sim->rank[i].node == node;
+    if (meeting->board_bytes < bytes * meeting->members) {
+        meeting->board = realloc(meeting->board, bytes * meeting->members);
+        meeting->board_bytes = bytes * meeting->members;
+        if (meeting->board == NULL)
+            sb_sim_stop("the simulator is out of memory");
+    }
+    memcpy(meeting->board + place * bytes, mine, bytes);
+    meet(node, 0);
+    memcpy(all, meeting->board, bytes * meeting->members);
+    meet(node, 0);
+}
+
+void sb_sim_compute(uint64_t picoseconds)
+{
+    sb_rank_t *self = sb_sim->running;
+    uint64_t begin = self->clock;
+
+    if (sb_sim->guided)
+        return;
+    self->clock += picoseconds;
+    self->serial = self->clock;
+    sb_sim_reach();
+    if (sb_sim->progress < self->clock)
+        sb_sim->progress = self->clock;
+    sb_sim_note(SB_SIM_HOST, begin, self->clock);
+}
+
+/* --- a run --------------------------------------------------------------------------------- */
+
+static void rank_main(void *argument)
+{
+    sb_sim_t *sim = sb_sim;
+    sb_rank_t *self = argument;
+
+    sim->body(sim->argument, self->number);
+    self->state = SB_RANK_ENDED;
+    self->pending = (sb_sim_pending_t){SB_SIM_ENDED, false, NOBODY, 0};
+    leave_processor(sim, self);
+    if (--sim->alive == 0)
+        finish(sim, SB_SIM_COMPLETE);
+    run_next(sim);
+    abort();
+}
+
+static void draw_ties(sb_sim_t *sim)
+{
+    uint64_t state = sb_random_stream(sim->options.seed, STREAM_TIES, 0);
+
+    for (uint32_t i = 0; i < sim->ranks; i++)
+        sim->tie[i] = i;
+    for (uint32_t i = sim->ranks; i > 1; i--) {
+        uint32_t other = (uint32_t)sb_random_below(&state, i);
+        uint32_t kept = sim->tie[i - 1];
+        sim->tie[i - 1] = sim->tie[other];
+        sim->tie[other] = kept;
+    }
+}
+
+static void begin_processors(sb_sim_t *sim)
+{
+    for (uint32_t i = 0; i < sim->machine.nodes * sim->processors_per_node; i++) {
+        sb_processor_t *processor = &sim->processors[i];
+        *processor = (sb_processor_t){
+            .current = NOBODY, .last = NOBODY, .first = NOBODY, .next_noise = UINT64_MAX};
+        processor->noise_state = sb_random_stream(sim->options.seed, STREAM_NOISE, i);
+        if (sim->options.noise && sim->machine.noise_every > 0)
+            processor->next_noise = next_noise(sim, processor);
+    }
+}
+
+static void begin_rank(sb_sim_t *sim, sb_rank_t *rank)
+{
+    sb_rank_t kept = *rank;
+
+    *rank = (sb_rank_t){.number = kept.number,
+                        .node = kept.node,
+                        .core = kept.core,
+                        .processor = kept.processor,
+                        .fibre = kept.fibre};
+    rank->awaited.block = NOBODY;
+    rank->pending = (sb_sim_pending_t){SB_SIM_STARTS, true, NOBODY, 0};
+    sb_fibre_prepare(&rank->fibre, rank_main, rank);
+    make_ready(sim, rank, 0, false);
+}
+
+void sb_sim_schedule_begin(sb_sim_t *sim)
+{
+    sim->heap_count = 0;
+    memset(sim->heap_at, 0xff, sim->ranks * sizeof *sim->heap_at);
+    sim->progress = 0;
+    sim->guided = false;
+    sim->sleepers = NOBODY;
+    sim->alive = sim->ranks;
+    sim->problem[0] = '\0';
+    draw_ties(sim);
+    begin_processors(sim);
+    for (uint32_t i = 0; i <= sim->machine.nodes; i++)
+        sim->meetings[i].here = 0;
+    for (uint32_t i = 0; i < sim->ranks; i++)
+        begin_rank(sim, &sim->rank[i]);
+}
+
+sb_sim_end_t sb_sim_run(sb_sim_t *sim, sb_sim_body_t *body, void *argument)
+{
+    sb_sim = sim;
+    sim->body = body;
+    sim->argument = argument;
+    sb_sim_memory_begin(sim);
+    sb_sim_caches_begin(sim);
+    sb_sim_net_begin(sim);
+    sb_sim_schedule_begin(sim);
+    sim->record_count = 0;
+    sb_rank_t *first = &sim->rank[sim->heap[0]];
+    heap_remove(sim, first->number);
+    sim->running = first;
+    sb_fibre_switch(&sim->outside, &first->fibre);
+    return sim->end;
+}
+
+/* --- making and freeing -------------------------------------------------------------------- */
+
+/* Ranks of one core are dealt over its threads. */
+static void place_rank(sb_sim_t *sim, uint32_t number)
+{
+    const sb_sim_options_t *options = &sim->options;
+    sb_rank_t *rank = &sim->rank[number];
+    uint32_t before_it = 0;
+
+    rank->number = number;
+    rank->node = options->node == NULL ? 0 : options->node[number];
+    rank->core = options->core[number];
+    for (uint32_t i = 0; i < number; i++)
+        before_it += sim->rank[i].node == rank->node && sim->rank[i].core == rank->core;
+    rank->processor = rank->node * sim->processors_per_node + rank->core * sim->machine.threads +
+                      before_it % sim->machine.threads;
+    sim->meetings[rank->node].members++;
+    sim->meetings[sim->machine.nodes].members++;
+}
+
+/* Room for what algorithms put on their stacks: some bytes for each rank of the team. */
+static size_t stack_bytes(uint32_t ranks)
+{
+    size_t bytes = ((size_t)128 << 10) + (size_t)ranks * 256;
+
+#if defined(__SANITIZE_ADDRESS__)
+    bytes *= 4;
+#endif
+    return sb_round_up(bytes, 65536);
+}
+
+bool sb_sim_schedule_new(sb_sim_t *sim)
+{
+    uint32_t ranks = sim->ranks;
+
+    if (sim->options.limit_ns == 0)
+        sim->options.limit_ns = LIMIT_STANDARD;
+    sim->processors_per_node = sim->machine.cores * sim->machine.threads;
+    sim->rank = calloc(ranks, sizeof *sim->rank);
+    sim->heap = calloc(ranks + 1, sizeof *sim->heap);
+    sim->heap_at = calloc(ranks, sizeof *sim->heap_at);
+    sim->heap_time = calloc(ranks, sizeof *sim->heap_time);
+    sim->tie = calloc(ranks, sizeof *sim->tie);
+    sim->pending = calloc(ranks, sizeof *sim->pending);
+    sim->processors =
+        calloc((size_t)sim->machine.nodes * sim->processors_per_node, sizeof *sim->processors);
+    sim->meetings = calloc(sim->machine.nodes + 1, sizeof *sim->meetings);
+    if (sim->rank == NULL || sim->heap == NULL || sim->heap_at == NULL || sim->heap_time == NULL ||
+        sim->tie == NULL || sim->pending == NULL || sim->processors == NULL ||
+        sim->meetings == NULL)
+        return false;
+    memset(sim->heap_at, 0xff, ranks * sizeof *sim->heap_at);
+    for (uint32_t i = 0; i < ranks; i++) {
+        place_rank(sim, i);
+        if (!sb_fibre_new(&sim->rank[i].fibre, stack_bytes(ranks)))
+            return false;
+    }
+    return true;
+}
+
+void sb_sim_schedule_free(sb_sim_t *sim)
+{
+    for (uint32_t i = 0; sim->rank != NULL && i < sim->ranks; i++)
+        sb_fibre_free(&sim->rank[i].fibre);
+    for (uint32_t i = 0; sim->meetings != NULL && i <= sim->machine.nodes; i++)
+        free(sim->meetings[i].board);
+    free(sim->rank);
+    free(sim->heap);
+    free(sim->heap_at);
+    free(sim->heap_time);
+    free(sim->tie);
+    free(sim->pending);
+    free(sim->processors);
+    free(sim->meetings);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MACHINE_SIM_STATE_H
+#define SB_MACHINE_SIM_STATE_H
+
+/* For the files of this folder only: what the engine is made of. */
+
+#include "machine/primitive.h"
+#include "machine/sim/engine.h"
+#include "machine/sim/fibre.h"
+#include "machine/sim/net.h"
+
+#define SB_SIM_PAGE 4096
+#define SB_SIM_PAGE_LINES (SB_SIM_PAGE / SB_LINE)
+#define NOBODY UINT32_MAX
+
+/* One line of shared memory, as the caches see it. */
+typedef struct sb_line {
+    uint64_t commit;      /* the last write is visible from then on */
+    uint64_t free;        /* the next request is served from then on */
+    uint32_t stamp_core;  /* lines that the writer, */
+    uint32_t stamp_group; /* and its third-level cache, had moved at the last write */
+    uint32_t owner;       /* core that wrote last; NOBODY: nobody did */
+    uint32_t waiting;     /* first of the ranks that spin on it, or NOBODY */
+} sb_line_t;
+
+/* The lines of one page, with the set of cores that hold each. */
+typedef struct sb_page {
+    sb_line_t line[SB_SIM_PAGE_LINES];
+    uint64_t holders[];
+} sb_page_t;
+
+/* One page of a user's buffer: which lines its rank's caches hold since when. */
+typedef struct sb_own_page {
+    uint64_t lines;
+    uint32_t stamp_core;
+    uint32_t stamp_group;
+} sb_own_page_t;
+
+typedef struct sb_memory_block {
+    char *base;
+    uint64_t bytes;
+    uint32_t owner;
+    uint32_t node; /* machine */
+    bool shared;
+    bool dead;
+    uint8_t *numa; /* node of each page; NO_NUMA: untouched */
+    sb_page_t **pages;
+    sb_own_page_t *own; /* of a user's buffer */
+} sb_memory_block_t;
+
+#define NO_NUMA 0xff
+
+/* A line with all that belongs to it. */
+typedef struct sb_place_of_line {
+    sb_memory_block_t *block;
+    sb_line_t *line;
+    uint64_t *holders;
+    uint8_t numa;
+} sb_line_place_t;
+
+typedef enum sb_rank_state {
+    SB_RANK_READY, /* waits for its processor */
+    SB_RANK_RUNS,  /* has it; the heap knows its clock, unless it is the running rank */
+    SB_RANK_SPINS, /* has it, looks at a line; the heap knows when it loses patience */
+    SB_RANK_SLEEPS,
+    SB_RANK_MEETS,
+    SB_RANK_RECEIVES, /* has its processor; the heap knows when its mail comes, if any is known */
+    SB_RANK_ENDED,
+} sb_rank_state_t;
+
+/* Loads, and stores, that a core may have under way. */
+#define SB_OVERLAP_MOST 16
+
+typedef struct sb_own_state {
+    const void *key;
+    void *state;
+    struct sb_own_state *next;
+} sb_own_state_t;
+
+/* What a rank waits for, for reports. */
+typedef struct sb_awaited {
+    uint32_t block; /* NOBODY: nothing */
+    uint64_t offset;
+    uint64_t wanted;
+} sb_awaited_t;
+
+typedef struct sb_rank {
+    uint32_t number;
+    uint32_t node;
+    uint32_t core;
+    uint32_t processor;
+    sb_rank_state_t state;
+    bool expired;     /* a spin or a sleep has come to its limit */
+    bool interrupted; /* its clock was moved while it waited */
+    uint64_t clock;
+    uint64_t drain;  /* its stores are visible from then on */
+    uint64_t serial; /* loads cannot have been sent before */
+    uint64_t retired[SB_OVERLAP_MOST];
+    uint32_t loads;
+    uint64_t written[SB_OVERLAP_MOST]; /* when each of the last stores became visible */
+    uint32_t stores;
+    uint64_t deadline;
+    sb_line_t *line; /* that it spins on */
+    uint32_t next;   /* on that line, or in a processor's queue, or among sleepers */
+    uint32_t futex_block;
+    uint64_t futex_offset;
+    sb_awaited_t awaited;
+    uint64_t wait_began;
+    const sb_site_t *site;
+    uint32_t depth;
+    sb_sim_pending_t pending;
+    uint64_t pending_wanted; /* a guided spin: enabled when the word is as large */
+    bool pending_spin;
+    sb_own_state_t *own;
+    struct sb_message *mail;
+    sb_fibre_t fibre;
+} sb_rank_t;
+
+typedef struct sb_processor {
+    uint32_t current; /* rank, or NOBODY */
+    uint32_t last;
+    uint32_t first; /* queue */
+    uint32_t tail;
+    uint64_t slice_end;
+    uint64_t next_noise;
+    uint64_t noise_state;
+} sb_processor_t;
+
+/* What a core has fetched last, and when it had it. */
+typedef struct sb_fill {
+    const sb_line_t *line;
+    uint64_t done;
+} sb_fill_t;
+
+typedef struct sb_meeting {
+    uint32_t members;
+    uint32_t here;
+    uint64_t latest;
+    char *board;
+    size_t board_bytes;
+} sb_meeting_t;
+
+/* What a node has put on the network, and what has come to it, occupies it until then. */
+typedef struct sb_wire {
+    uint64_t out;
+    uint64_t in;
+} sb_wire_t;
+
+struct sb_sim {
+    sb_sim_options_t options;
+    sb_sim_machine_t machine;
+    uint32_t ranks;
+    sb_rank_t *rank;
+    sb_rank_t *running;
+    sb_fibre_t outside;
+    sb_sim_body_t *body;
+    void *argument;
+    uint32_t alive;
+    sb_sim_end_t end;
+    char problem[16384];
+
+    /* Ranks by clock. */
+    uint32_t *heap;
+    uint32_t *heap_at; /* of each rank; NOBODY: not in it */
+    uint64_t *heap_time;
+    uint32_t *tie; /* who is first at one time */
+    uint32_t heap_count;
+    uint64_t progress; /* the last time that something changed */
+
+    sb_processor_t *processors;
+    uint32_t processors_per_node;
+    uint32_t sleepers;      /* first */
+    sb_meeting_t *meetings; /* of each node, and of all */
+
+    bool guided;
+    sb_sim_pending_t *pending;
+    uint32_t wishes; /* ranks that have called sb_sim_guided */
+
+    /* Caches; all indexed by node * cores + core, but the masks by core. */
+    uint32_t words;    /* of a set of cores */
+    uint64_t *mask;    /* [core][distance][word] */
+    uint8_t *distance; /* [core][core] */
+    uint32_t *numa_package;
+    uint32_t *traffic_core;
+    uint32_t *traffic_group;
+    uint32_t groups; /* third-level caches of one node */
+    sb_fill_t *fill;
+    uint64_t *home;         /* [node][numa] */
+    uint64_t *link_line;    /* [node][package] */
+    uint64_t *controller;   /* [node][numa] */
+    uint64_t *link_package; /* [node][numa][numa] */
+    uint64_t *link_machine; /* [node][package][package] */
+    sb_sim_lines_t lines;
+    sb_wire_t *wire; /* of each node */
+    uint64_t star_busy;
+    sb_sim_messages_t messages;
+
+    /* Memory. */
+    sb_memory_block_t *block;
+    uint32_t blocks;
+
+    sb_sim_record_t *records;
+    size_t record_count;
+    size_t record_room;
+};
+
+/* The one simulation. */
+extern sb_sim_t *sb_sim;
+
+/* schedule.c */
+void sb_sim_reach(void);
+void sb_sim_step(sb_sim_step_t step, uint32_t block, uint64_t offset);
+void sb_sim_spin_on(sb_line_t *line, uint64_t deadline);
+void sb_sim_wake_line(sb_line_t *line, uint64_t time);
+void sb_sim_sleep_on(uint32_t block, uint64_t offset, uint64_t limit);
+uint32_t sb_sim_wake_sleepers(uint32_t block, uint64_t offset, uint64_t time);
+void sb_sim_yield(void);
+void sb_sim_guided_wait(uint32_t block, uint64_t offset, uint64_t wanted);
+void sb_sim_guided_sleep(uint32_t block, uint64_t offset);
+void sb_sim_check_failed(void);
+void sb_sim_await_mail(uint64_t arrival);
+void sb_sim_mail_comes(sb_rank_t *rank, uint64_t arrival);
+bool sb_sim_schedule_new(sb_sim_t *sim);
+void sb_sim_schedule_begin(sb_sim_t *sim);
+void sb_sim_schedule_free(sb_sim_t *sim);
+
+/* memory.c */
+sb_memory_block_t *sb_sim_find(const void *address, uint32_t *block, uint64_t *offset);
+void sb_sim_touch(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *rank);
+bool sb_sim_line(sb_memory_block_t *block, uint64_t offset, sb_line_place_t *place);
+void sb_sim_memory_begin(sb_sim_t *sim);
+void sb_sim_memory_free(sb_sim_t *sim);
+
+/* lines.c */
+bool sb_sim_caches_new(sb_sim_t *sim);
+void sb_sim_caches_begin(sb_sim_t *sim);
+void sb_sim_caches_free(sb_sim_t *sim);
+uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
+uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
+
+/* Where a line is to be had from. */
+typedef struct sb_source {
+    sb_distance_t near;
+    bool memory;
+} sb_source_t;
+
+bool sb_lines_holds(const sb_rank_t *rank, const sb_line_place_t *place);
+sb_source_t sb_lines_source(const sb_rank_t *rank, const sb_line_place_t *place);
+sb_source_t sb_lines_rivals(const sb_rank_t *rank, const sb_line_place_t *place, uint32_t *rivals);
+sb_distance_t sb_lines_memory_distance(const sb_rank_t *rank, uint32_t numa);
+void sb_lines_fetched(sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
+                      uint64_t done);
+void sb_lines_owned(sb_rank_t *rank, const sb_line_place_t *place, uint64_t commit);
+void sb_lines_forgotten(const sb_line_place_t *place);
+void sb_lines_moved(const sb_rank_t *rank, uint32_t lines);
+
+/* The NUMA node that a line comes from: that of its last writer, or of its memory. */
+uint32_t sb_lines_origin(const sb_line_place_t *place, sb_source_t source);
+
+/* links.c: bytes from a NUMA node, from memory or a cache there, pass what all cores share. */
+typedef struct sb_passage {
+    uint64_t wait; /* for those before */
+    uint64_t done;
+} sb_passage_t;
+
+sb_passage_t sb_links_pass(const sb_rank_t *rank, uint32_t numa, sb_source_t source, uint64_t bytes,
+                           uint64_t now);
+
+/* copy.c: what a copy does at its target; streaming goes past the caches. */
+typedef enum sb_access { SB_ACCESS_READ, SB_ACCESS_WRITE, SB_ACCESS_STREAM } sb_access_t;
+
+uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes, sb_access_t access,
+                      bool first);
+
+/* net.c */
+void sb_sim_net_begin(sb_sim_t *sim);
+
+/* engine.c */
+void sb_sim_note(sb_sim_activity_t activity, uint64_t begin, uint64_t end);
+
+static inline uint32_t sb_sim_core_index(const sb_rank_t *rank)
+{
+    return rank->node * sb_sim->machine.cores + rank->core;
+}
+
+#endif

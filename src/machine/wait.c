@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The one wait function. A wait goes through up to four stages, each with a limit from the waiter:
+ *
+ *   1. look at the flag again and again: the answer is usually a line transfer away;
+ *   2. look with the processor's pause in between, and let the host MPI make progress;
+ *   3. after some time (none where ranks outnumber processors) give the processor away between
+ *      looks, still with progress: a rank inside Sobor must serve rendezvous and one-sided traffic;
+ *   4. sleep in the kernel until the flag is published, waking now and then for progress.
+ *
+ * From the second stage on the clock is read now and then, and the peers are checked to be alive.
+ */
+#include "machine/machine.h"
+
+/* Looks between two readings of the clock while spinning; a reading costs about one look. */
+#define LOOKS_PER_CLOCK 64
+
+/* The half of the value that changes first: the kernel compares 32 bits. */
+static uint32_t *futex_word(sb_flag_t *flag)
+{
+    uint32_t *halves = (uint32_t *)(void *)&flag->value;
+
+    return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? halves : halves + 1;
+}
+
+void sb_flag_wake(sb_flag_t *flag)
+{
+    sb_futex_wake(futex_word(flag));
+}
+
+/* Stage 4: one sleep of at most `longest` nanoseconds. */
+static void sleep_once(sb_flag_t *flag, uint64_t value, uint64_t longest)
+{
+    sb_add32(&flag->sleepers, 1, SB_SEQ_CST);
+    sb_fence_all();
+    uint64_t seen = sb_flag_read(flag);
+    if (seen < value)
+        sb_futex_wait(futex_word(flag), (uint32_t)seen, longest);
+    /* Relaxed: a publisher that still sees this sleeper makes a call too many. */
+    sb_add32(&flag->sleepers, UINT32_MAX, SB_RELAXED);
+}
+
+/* What one fruitless wait has behind it. */
+typedef struct waiting {
+    uint64_t started; /* 0: the clock was not read yet */
+    uint64_t now;
+    uint64_t checked;
+    uint64_t sleep;
+} waiting_t;
+
+/* Reads the clock and, when it is time, checks the peers. */
+static sb_status_t look_around(waiting_t *state, const sb_waiter_t *waiter)
+{
+    state->now = sb_now_ns();
+    if (state->started == 0)
+        state->started = state->checked = state->now;
+    if (waiter->check == NULL || state->now - state->checked < waiter->check_every_ns)
+        return SB_OK;
+    state->checked = state->now;
+    return waiter->check(waiter->check_context);
+}
+
+/* Looks after this one, of number `looks`, at which nothing is done but pause. */
+static uint32_t idle_looks(uint32_t looks, const sb_waiter_t *waiter)
+{
+    uint32_t idle = LOOKS_PER_CLOCK - 1 - looks % LOOKS_PER_CLOCK;
+    uint32_t every = waiter->progress_every;
+
+    if (waiter->progress == NULL)
+        return idle;
+    return (uint32_t)sb_min(idle, every - 1 - looks % every);
+}
+
+/*
+ * Stages 3 and 4: one turn of giving the processor away after look number `looks`. Returns how many
+ * more looks it has taken.
+ */
+static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waiting_t *state,
+                         const sb_waiter_t *waiter)
+{
+    uint64_t waited = state->started == 0 ? 0 : state->now - state->started;
+
+    if (waited >= waiter->sleep_after_ns) {
+        if (state->sleep < waiter->sleep_longest_ns)
+            state->sleep = state->sleep == 0 ? waiter->sleep_longest_ns / 16 : state->sleep * 2;
+        sleep_once(flag, value, state->sleep);
+        return 0;
+    }
+    if (waiter->yield && waited >= waiter->yield_after_ns) {
+        sb_give_processor();
+        return 0;
+    }
+    uint32_t idle = idle_looks(looks, waiter);
+    sb_pause();
+    sb_spin(&flag->value, value, idle, true);
+    return idle;
+}
+
+sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter)
+{
+    if (sb_spin(&flag->value, value, waiter->bare_spins, false) >= value ||
+        sb_spin(&flag->value, value, waiter->paused_spins, true) >= value)
+        return SB_OK;
+    waiting_t state = {0};
+    for (uint32_t looks = 1; sb_flag_read(flag) < value; looks++) {
+        bool asleep = state.sleep > 0;
+        if (waiter->progress != NULL && (asleep || looks % waiter->progress_every == 0)) {
+            /* Hosts that know of too few processors give this one away in their progress. */
+            waiter->progress(waiter->progress_context);
+            if (sb_flag_read(flag) >= value)
+                break;
+        }
+        if (asleep || looks % LOOKS_PER_CLOCK == 0) {
+            sb_status_t status = look_around(&state, waiter);
+            if (status != SB_OK)
+                return sb_flag_read(flag) >= value ? SB_OK : status;
+        }
+        looks += give_way(flag, value, looks, &state, waiter);
+    }
+    return SB_OK;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/backend.h"
+
+#include "base/log.h"
+#include "machine/machine.h"
+#include "mpi/datatype.h"
+#include "mpi/host.h"
+#include "mpi/report.h"
+#include "select/select.h"
+
+#include <string.h>
+
+typedef struct wrapper {
+    const char *name;
+    void *function;
+} wrapper_t;
+
+int sb_backend_start(void *libmpi)
+{
+    sb_settings_t settings;
+
+    if (!sb_host_open(libmpi))
+        return -1;
+    sb_machine_start();
+    sb_settings_self(&settings);
+    sb_settings_check(&settings);
+    return 0;
+}
+
+void *sb_backend_function(const char *name)
+{
+    static const wrapper_t wrappers[] = {
+#define SB_FUNCTION(name) {#name, (void *)(uintptr_t)sb_mpi_##name},
+#include "base/functions.def"
+#undef SB_FUNCTION
+    };
+
+    for (size_t i = 0; i < SB_COUNT_OF(wrappers); i++) {
+        if (strcmp(wrappers[i].name, name) == 0)
+            return wrappers[i].function;
+    }
+    return NULL;
+}
+
+const char *sb_backend_last_algorithm(void)
+{
+    return sb_last_algorithm();
+}
+
+/* Programs that use sessions alone never call MPI_Finalize. */
+__attribute__((destructor)) static void report_at_exit(void)
+{
+    sb_report_print();
+}

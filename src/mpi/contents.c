@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Types are taken apart with MPI_Type_get_envelope and MPI_Type_get_contents. Hosts with large
+ * counts are asked by the functions for those: they know types of both kinds, while the others
+ * reject the large kind. The two kinds give the same numbers in nearly the same order, so they are
+ * read from one array.
+ */
+#include "mpi/contents.h"
+
+#include "mpi/predefined.h"
+
+#include <stdlib.h>
+
+/* A type of types of types ... deeper than this is left to the host. */
+#define NESTING_MOST 200
+
+/* What a type was built from. */
+typedef struct source {
+    int combiner;
+    bool large; /* by a constructor with large counts */
+    size_t numbers;
+    size_t types;
+    MPI_Count *number; /* integers, then addresses or large counts */
+    MPI_Datatype *type;
+} source_t;
+
+static bool allocate(source_t *source)
+{
+    source->number = calloc(sb_max(source->numbers, 1), sizeof *source->number);
+    source->type = calloc(sb_max(source->types, 1), sizeof(MPI_Datatype));
+    return source->number != NULL && source->type != NULL;
+}
+
+#if SB_LARGE_COUNTS
+static bool read_large(MPI_Datatype type, source_t *source)
+{
+    MPI_Count integers, addresses, counts, types;
+
+    if (sb_host.Type_get_envelope_c(type, &integers, &addresses, &counts, &types,
+                                    &source->combiner) != MPI_SUCCESS)
+        return false;
+    source->large = counts > 0;
+    source->numbers = (size_t)(integers + addresses + counts);
+    source->types = (size_t)types;
+    if (types == 0)
+        return true;
+    int *integer = calloc((size_t)integers + 1, sizeof *integer);
+    MPI_Aint *address = calloc((size_t)addresses + 1, sizeof *address);
+    bool done = allocate(source) && integer != NULL && address != NULL &&
+                sb_host.Type_get_contents_c(type, integers, addresses, counts, types, integer,
+                                            address, source->number + integers + addresses,
+                                            source->type) == MPI_SUCCESS;
+    for (MPI_Count i = 0; done && i < integers; i++)
+        source->number[i] = integer[i];
+    for (MPI_Count i = 0; done && i < addresses; i++)
+        source->number[integers + i] = address[i];
+    free(integer);
+    free(address);
+    return done;
+}
+#endif
+
+static bool read_small(MPI_Datatype type, source_t *source)
+{
+    int integers, addresses, types;
+
+    if (sb_host.Type_get_envelope(type, &integers, &addresses, &types, &source->combiner) !=
+        MPI_SUCCESS)
+        return false;
+    source->numbers = (size_t)integers + (size_t)addresses;
+    source->types = (size_t)types;
+    if (types == 0)
+        return true;
+    int *integer = calloc((size_t)integers + 1, sizeof *integer);
+    MPI_Aint *address = calloc((size_t)addresses + 1, sizeof *address);
+    bool done = allocate(source) && integer != NULL && address != NULL &&
+                sb_host.Type_get_contents(type, integers, addresses, types, integer, address,
+                                          source->type) == MPI_SUCCESS;
+    for (int i = 0; done && i < integers; i++)
+        source->number[i] = integer[i];
+    for (int i = 0; done && i < addresses; i++)
+        source->number[integers + i] = address[i];
+    free(integer);
+    free(address);
+    return done;
+}
+
+/* Reads how the type was built. Named types, which may not be asked for more, have no types. */
+static bool read_source(MPI_Datatype type, source_t *source)
+{
+    *source = (source_t){0};
+#if SB_LARGE_COUNTS
+    if (sb_host.Type_get_envelope_c != NULL && sb_host.Type_get_contents_c != NULL)
+        return read_large(type, source);
+#endif
+    return read_small(type, source);
+}
+
+static bool get_combiner(MPI_Datatype type, int *combiner)
+{
+#if SB_LARGE_COUNTS
+    MPI_Count large[4];
+
+    if (sb_host.Type_get_envelope_c != NULL)
+        return sb_host.Type_get_envelope_c(type, &large[0], &large[1], &large[2], &large[3],
+                                           combiner) == MPI_SUCCESS;
+#endif
+    int small[3];
+
+    return sb_host.Type_get_envelope(type, &small[0], &small[1], &small[2], combiner) ==
+           MPI_SUCCESS;
+}
+
+static bool is_permanent(int combiner)
+{
+    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
+           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+bool sb_contents_are_permanent(MPI_Datatype type)
+{
+    int combiner;
+
+    return get_combiner(type, &combiner) && is_permanent(combiner);
+}
+
+/* A combiner that this file knows to have been made by a constructor. */
+static bool is_constructed(int combiner)
+{
+    switch (combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+    case MPI_COMBINER_STRUCT:
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+    case MPI_COMBINER_RESIZED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Reading contents hands out derived types as new handles; others must not be freed. */
+static void release_source(source_t *source, bool read)
+{
+    int combiner;
+
+    for (size_t i = 0; read && i < source->types; i++) {
+        if (sb_predefined_find(source->type[i]) == NULL &&
+            get_combiner(source->type[i], &combiner) && is_constructed(combiner))
+            sb_host.Type_free(&source->type[i]);
+    }
+    free(source->number);
+    free(source->type);
+}
+
+/* A type inside another. */
+typedef struct inner {
+    MPI_Datatype type;
+    sb_layout_t *layout;
+    ptrdiff_t extent;
+} inner_t;
+
+static sb_layout_t *describe(MPI_Datatype type, unsigned nesting);
+
+static bool open_inner(inner_t *inner, MPI_Datatype type, unsigned nesting)
+{
+    MPI_Aint lower, extent;
+
+    *inner = (inner_t){.type = type};
+    if (sb_host.Type_get_extent(type, &lower, &extent) != MPI_SUCCESS)
+        return false;
+    inner->extent = extent;
+    inner->layout = describe(type, nesting + 1);
+    return inner->layout != NULL;
+}
+
+/* `number * unit`; what cannot be expressed fails in the builder. */
+static ptrdiff_t scaled(MPI_Count number, ptrdiff_t unit)
+{
+    ptrdiff_t result;
+
+    return __builtin_mul_overflow((ptrdiff_t)number, unit, &result) ? PTRDIFF_MAX : result;
+}
+
+/* `count` blocks of `length` elements, `stride` bytes apart. */
+static sb_layout_t *vector_of(const inner_t *inner, MPI_Count count, MPI_Count length,
+                              ptrdiff_t stride)
+{
+    if (count < 0 || length < 0)
+        return NULL;
+    sb_layout_t *block = sb_layout_repeat(0, (size_t)length, inner->extent, inner->layout);
+    if (block == NULL)
+        return NULL;
+    sb_layout_t *result = sb_layout_repeat(0, (size_t)count, stride, block);
+    sb_layout_release(block);
+    return result;
+}
+
+/* Blocks at places counted in `unit` bytes; all of lengths[0] elements if `equal`. */
+static sb_layout_t *blocks_of(const inner_t *inner, size_t count, const MPI_Count *lengths,
+                              bool equal, const MPI_Count *places, ptrdiff_t unit)
+{
+    sb_builder_t builder;
+
+    sb_builder_start(&builder);
+    for (size_t i = 0; i < count; i++)
+        sb_builder_add(&builder, scaled(places[i], unit), (size_t)lengths[equal ? 0 : i],
+                       inner->extent, inner->layout);
+    return sb_builder_end(&builder);
+}
+
+static sb_layout_t *describe_blocks(const source_t *source, const inner_t *inner, ptrdiff_t unit)
+{
+    const MPI_Count *number = source->number;
+    size_t count = (size_t)number[0];
+
+    if (source->numbers != 1 + 2 * count)
+        return NULL;
+    return blocks_of(inner, count, number + 1, false, number + 1 + count, unit);
+}
+
+static sb_layout_t *describe_equal_blocks(const source_t *source, const inner_t *inner,
+                                          ptrdiff_t unit)
+{
+    const MPI_Count *number = source->number;
+    size_t count = (size_t)number[0];
+
+    if (source->numbers != 2 + count)
+        return NULL;
+    return blocks_of(inner, count, number + 1, true, number + 2, unit);
+}
+
+static sb_layout_t *describe_struct(const source_t *source, unsigned nesting)
+{
+    const MPI_Count *number = source->number;
+    size_t count = source->types;
+    inner_t inner = {0};
+    sb_builder_t builder;
+    bool known = true;
+
+    if (source->numbers != 1 + 2 * count)
+        return NULL;
+    sb_builder_start(&builder);
+    for (size_t i = 0; known && i < count; i++) {
+        /* Neighbours of one type are described once. */
+        if (inner.layout == NULL || inner.type != source->type[i]) {
+            sb_layout_release(inner.layout);
+            known = open_inner(&inner, source->type[i], nesting);
+        }
+        if (known)
+            sb_builder_add(&builder, (ptrdiff_t)number[1 + count + i], (size_t)number[1 + i],
+                           inner.extent, inner.layout);
+    }
+    sb_layout_release(inner.layout);
+    sb_layout_t *layout = sb_builder_end(&builder);
+    if (known)
+        return layout;
+    sb_layout_release(layout);
+    return NULL;
+}
+
+/* One dimension of an array: which of its indices are taken. */
+typedef struct axis {
+    MPI_Count size;
+    MPI_Count first;  /* index */
+    MPI_Count block;  /* consecutive indices */
+    MPI_Count blocks; /* whole blocks */
+    MPI_Count step;   /* indices from one block to the next */
+    MPI_Count rest;   /* indices of a block that the array's end cuts off */
+} axis_t;
+
+/* Adds one dimension around what is there. `step`: bytes from one index to the next. */
+static sb_layout_t *wrap_axis(sb_layout_t *layout, const axis_t *axis, ptrdiff_t step)
+{
+    sb_builder_t builder;
+    ptrdiff_t first = scaled(axis->first, step), stride = scaled(axis->step, step);
+    sb_layout_t *block = sb_layout_repeat(0, (size_t)axis->block, step, layout);
+
+    if (block == NULL)
+        return NULL;
+    sb_builder_start(&builder);
+    sb_builder_add(&builder, first, (size_t)axis->blocks, stride, block);
+    if (axis->rest > 0)
+        sb_builder_add(&builder, first + scaled(axis->blocks * axis->step, step),
+                       (size_t)axis->rest, step, layout);
+    sb_layout_release(block);
+    return sb_builder_end(&builder);
+}
+
+/* An array's part, from the dimension that varies fastest to the slowest. */
+static sb_layout_t *wrap_axes(const inner_t *inner, const axis_t *axes, size_t count, bool fortran)
+{
+    sb_layout_t *layout = sb_layout_hold(inner->layout);
+    ptrdiff_t step = inner->extent;
+
+    for (size_t i = 0; layout != NULL && i < count; i++) {
+        const axis_t *axis = &axes[fortran ? i : count - 1 - i];
+        sb_layout_t *wider = wrap_axis(layout, axis, step);
+        sb_layout_release(layout);
+        layout = wider;
+        step = scaled(axis->size, step);
+    }
+    return layout;
+}
+
+static sb_layout_t *describe_subarray(const source_t *source, const inner_t *inner)
+{
+    size_t count = (size_t)source->number[0];
+    axis_t *axes = source->numbers == 2 + 3 * count ? calloc(count + 1, sizeof *axes) : NULL;
+
+    if (axes == NULL)
+        return NULL;
+    const MPI_Count *sizes = source->number + (source->large ? 2 : 1);
+    MPI_Count order = source->number[source->large ? 1 : 1 + 3 * count];
+    for (size_t i = 0; i < count; i++)
+        axes[i] = (axis_t){.size = sizes[i],
+                           .first = sizes[2 * count + i],
+                           .block = sizes[count + i],
+                           .blocks = 1};
+    sb_layout_t *layout = wrap_axes(inner, axes, count, order == MPI_ORDER_FORTRAN);
+    free(axes);
+    return layout;
+}
+
+/* What process `place` of `processes` has of a dimension. */
+static axis_t distribute(MPI_Count size, MPI_Count how, MPI_Count argument, MPI_Count processes,
+                         MPI_Count place)
+{
+    axis_t axis = {.size = size, .block = size, .blocks = 1};
+
+    if (how == MPI_DISTRIBUTE_NONE)
+        return axis;
+    if (argument == MPI_DISTRIBUTE_DFLT_DARG)
+        argument = how == MPI_DISTRIBUTE_BLOCK ? (size + processes - 1) / processes : 1;
+    axis.first = place * argument;
+    axis.step = processes * argument;
+    axis.block = argument;
+    MPI_Count left = size > axis.first ? size - axis.first : 0;
+    axis.blocks = left / axis.step;
+    left -= axis.blocks * axis.step;
+    if (left >= argument)
+        axis.blocks++;
+    else
+        axis.rest = left;
+    return axis;
+}
+
+static sb_layout_t *describe_darray(const source_t *source, const inner_t *inner)
+{
+    const MPI_Count *number = source->number;
+    MPI_Count processes = number[0], rank = number[1];
+    size_t count = (size_t)number[2];
+    axis_t *axes = source->numbers == 4 + 4 * count ? calloc(count + 1, sizeof *axes) : NULL;
+
+    if (axes == NULL)
+        return NULL;
+    const MPI_Count *sizes = number + (source->large ? 4 + 3 * count : 3);
+    const MPI_Count *how = number + (source->large ? 3 : 3 + count);
+    const MPI_Count *arguments = how + count, *grid = how + 2 * count;
+    MPI_Count order = grid[count];
+    /* Processes are numbered with the last dimension fastest, whatever the order of the array. */
+    for (size_t i = 0; i < count; i++) {
+        processes /= grid[i];
+        axes[i] = distribute(sizes[i], how[i], arguments[i], grid[i], rank / processes);
+        rank %= processes;
+    }
+    sb_layout_t *layout = wrap_axes(inner, axes, count, order == MPI_ORDER_FORTRAN);
+    free(axes);
+    return layout;
+}
+
+/* A type with one inner type. */
+static sb_layout_t *describe_single(const source_t *source, const inner_t *inner)
+{
+    const MPI_Count *number = source->number;
+
+    switch (source->combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_RESIZED:
+        return sb_layout_hold(inner->layout);
+    case MPI_COMBINER_CONTIGUOUS:
+        return vector_of(inner, 1, number[0], 0);
+    case MPI_COMBINER_VECTOR:
+        return vector_of(inner, number[0], number[1], scaled(number[2], inner->extent));
+    case MPI_COMBINER_HVECTOR:
+        return vector_of(inner, number[0], number[1], (ptrdiff_t)number[2]);
+    case MPI_COMBINER_INDEXED:
+        return describe_blocks(source, inner, inner->extent);
+    case MPI_COMBINER_HINDEXED:
+        return describe_blocks(source, inner, 1);
+    case MPI_COMBINER_INDEXED_BLOCK:
+        return describe_equal_blocks(source, inner, inner->extent);
+    case MPI_COMBINER_HINDEXED_BLOCK:
+        return describe_equal_blocks(source, inner, 1);
+    case MPI_COMBINER_SUBARRAY:
+        return describe_subarray(source, inner);
+    case MPI_COMBINER_DARRAY:
+        return describe_darray(source, inner);
+    default:
+        return NULL;
+    }
+}
+
+static sb_layout_t *describe_source(const source_t *source, unsigned nesting)
+{
+    inner_t inner = {0};
+    sb_layout_t *layout = NULL;
+
+    if (source->combiner == MPI_COMBINER_STRUCT)
+        return describe_struct(source, nesting);
+    if (source->types == 1 && is_constructed(source->combiner) &&
+        open_inner(&inner, source->type[0], nesting))
+        layout = describe_single(source, &inner);
+    sb_layout_release(inner.layout);
+    return layout;
+}
+
+static sb_layout_t *describe(MPI_Datatype type, unsigned nesting)
+{
+    const sb_type_t *known = sb_predefined_find(type);
+    source_t source;
+
+    if (known == NULL && sb_contents_are_permanent(type))
+        known = sb_predefined_add(type);
+    if (known != NULL)
+        return known->layout == NULL ? NULL : sb_layout_hold(known->layout);
+    if (nesting > NESTING_MOST)
+        return NULL;
+    bool read = read_source(type, &source);
+    sb_layout_t *layout = read ? describe_source(&source, nesting) : NULL;
+    release_source(&source, read);
+    return layout;
+}
+
+/* Whether the host sees the same size, and a span of memory that holds ours: some hosts count the
+ * places of empty blocks in. */
+static bool fits(const sb_layout_t *layout, MPI_Datatype type)
+{
+    MPI_Count size;
+    MPI_Aint lower, extent;
+
+    if (sb_host.Type_size_x(type, &size) != MPI_SUCCESS || size != (MPI_Count)layout->bytes ||
+        sb_host.Type_get_true_extent(type, &lower, &extent) != MPI_SUCCESS)
+        return false;
+    return size == 0 || (lower <= layout->low && extent >= layout->high - lower);
+}
+
+sb_layout_t *sb_contents_layout(MPI_Datatype type)
+{
+    sb_layout_t *layout = describe(type, 0);
+
+    if (layout == NULL || fits(layout, type))
+        return layout;
+    sb_layout_release(layout);
+    return NULL;
+}

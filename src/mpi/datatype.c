@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/datatype.h"
+
+#include "mpi/contents.h"
+#include "mpi/predefined.h"
+#include "mpi/self.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+static int keyval = MPI_KEYVAL_INVALID;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+/* Types are described by one thread at a time; looking one up needs no lock. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* The description as an attribute; it holds its layout. NULL: no memory. */
+static sb_type_t *keep(const sb_type_t *description)
+{
+    sb_type_t *kept = malloc(sizeof *kept);
+
+    if (kept == NULL)
+        return NULL;
+    *kept = *description;
+    if (kept->layout != NULL)
+        sb_layout_hold(kept->layout);
+    return kept;
+}
+
+static void drop(sb_type_t *kept)
+{
+    if (kept != NULL)
+        sb_layout_release(kept->layout);
+    free(kept);
+}
+
+static int forget(MPI_Datatype type, int key, void *description, void *extra)
+{
+    (void)type;
+    (void)key;
+    (void)extra;
+    drop(description);
+    return MPI_SUCCESS;
+}
+
+/* A duplicate is described as its original. */
+static int copy(MPI_Datatype type, int key, void *extra, void *in, void *out, int *flag)
+{
+    sb_type_t *kept = keep(in);
+
+    (void)type;
+    (void)key;
+    (void)extra;
+    *(sb_type_t **)out = kept;
+    *flag = kept != NULL;
+    return MPI_SUCCESS;
+}
+
+static void start(void)
+{
+    sb_predefined_start();
+    if (sb_host.Type_create_keyval(copy, forget, &keyval, NULL) != MPI_SUCCESS)
+        keyval = MPI_KEYVAL_INVALID;
+}
+
+void sb_types_start(void)
+{
+    pthread_once(&once, start);
+}
+
+/* The host's own check, in a broadcast to nobody, which moves nothing. Of no elements at all MPICH
+ * would not ask the type. */
+static bool is_usable(MPI_Datatype type)
+{
+    MPI_Comm self = sb_private_self();
+    char nothing[1];
+
+    return self == sb_host.comm_null || sb_host.Bcast(nothing, 1, type, 0, self) == MPI_SUCCESS;
+}
+
+static bool find_kept(MPI_Datatype type, sb_type_t *description)
+{
+    sb_type_t *kept = NULL;
+    int found = 0;
+
+    if (keyval == MPI_KEYVAL_INVALID ||
+        sb_host.Type_get_attr(type, keyval, &kept, &found) != MPI_SUCCESS || !found)
+        return false;
+    *description = *kept;
+    return true;
+}
+
+/* Describes a derived type and attaches the description. Where that fails, the host has to pack. */
+static bool describe_derived(MPI_Datatype type, sb_type_t *description)
+{
+    MPI_Count size = 0;
+    MPI_Aint lower, extent;
+
+    if (sb_host.Type_size_x(type, &size) != MPI_SUCCESS || size < 0 ||
+        sb_host.Type_get_extent(type, &lower, &extent) != MPI_SUCCESS)
+        return false;
+    sb_layout_t *layout = sb_contents_layout(type);
+    *description = (sb_type_t){
+        .size = (size_t)size,
+        .extent = extent,
+        .contiguous =
+            layout != NULL && sb_layout_is_one_run(layout) && extent == size && layout->low == 0,
+        .layout = layout,
+    };
+    sb_type_t *kept = keyval == MPI_KEYVAL_INVALID ? NULL : keep(description);
+    if (kept == NULL || sb_host.Type_set_attr(type, keyval, kept) != MPI_SUCCESS) {
+        drop(kept);
+        description->layout = NULL;
+    }
+    sb_layout_release(layout);
+    return true;
+}
+
+static bool describe_permanent(MPI_Datatype type, sb_type_t *description)
+{
+    const sb_type_t *known = sb_predefined_add(type);
+
+    if (known == NULL)
+        return false;
+    *description = *known;
+    return true;
+}
+
+static bool describe_new(MPI_Datatype type, sb_type_t *description)
+{
+    pthread_mutex_lock(&lock);
+    bool done = find_kept(type, description);
+    if (!done && is_usable(type))
+        done = sb_contents_are_permanent(type) ? describe_permanent(type, description)
+                                               : describe_derived(type, description);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+bool sb_type_describe(MPI_Datatype type, sb_type_t *description)
+{
+    const sb_type_t *known = sb_predefined_find(type);
+
+    if (SB_LIKELY(known != NULL)) {
+        *description = *known;
+        return true;
+    }
+    if (type == sb_host.datatype_null)
+        return false;
+    return find_kept(type, description) || describe_new(type, description);
+}
+
+int sb_make_large_type(MPI_Count count, MPI_Datatype type, MPI_Datatype *large)
+{
+    const MPI_Count unit = (MPI_Count)1 << 30;
+    MPI_Aint lower, extent;
+    MPI_Datatype all, parts[2] = {type, type};
+    int lengths[2] = {(int)(count / unit), (int)(count % unit)};
+    int error = sb_host.Type_get_extent(type, &lower, &extent);
+
+    if (error == MPI_SUCCESS)
+        error = sb_host.Type_contiguous((int)unit, type, &parts[0]);
+    if (error != MPI_SUCCESS)
+        return error;
+    MPI_Aint places[2] = {0, (MPI_Aint)(count / unit * unit) * extent};
+    error = sb_host.Type_create_struct(2, lengths, places, parts, &all);
+    if (error == MPI_SUCCESS) {
+        /* A structure may be padded; several of these must lie as close as their elements. */
+        error = sb_host.Type_create_resized(all, lower, (MPI_Aint)count * extent, large);
+        sb_host.Type_free(&all);
+    }
+    if (error == MPI_SUCCESS)
+        error = sb_host.Type_commit(large);
+    sb_host.Type_free(&parts[0]);
+    return error;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/report.h"
+
+#include "base/config.h"
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Lines kept of communicators that ended; more are summed up. */
+#define LINES_MOST 256
+#define LINE_BYTES 1536
+
+typedef struct text {
+    char bytes[LINE_BYTES];
+    size_t length;
+} text_t;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static char *lines[LINES_MOST];
+static size_t line_count;
+static struct {
+    uint64_t comms, calls[SB_COLLECTIVES], bytes, host_calls;
+} more;
+static bool printed;
+
+bool sb_report_wanted(void)
+{
+    return sb_config()->verbose.number > 0;
+}
+
+static void append(text_t *text, const char *format, ...) SB_PRINTF(2, 3);
+
+static void append(text_t *text, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    int length =
+        vsnprintf(text->bytes + text->length, LINE_BYTES - text->length, format, arguments);
+    va_end(arguments);
+    if (length > 0)
+        text->length = sb_min(text->length + (size_t)length, LINE_BYTES - 1);
+}
+
+static void append_name(text_t *text, const sb_comm_t *comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int length = 0;
+
+    if (comm->name[0] != '\0')
+        snprintf(name, sizeof name, "%s", comm->name);
+    else
+        sb_host.Comm_get_name(comm->comm, name, &length);
+    for (char *at = name; *at != '\0'; at++)
+        *at = *at == ' ' ? '_' : *at;
+    append(text, "%s", name[0] == '\0' ? "-" : name);
+}
+
+/* Barrier and broadcast always, the others where there were any. */
+static void append_calls(text_t *text, const uint64_t *calls)
+{
+    for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++) {
+        if (calls[c] > 0 || c <= SB_BCAST)
+            append(text, " %s=%" PRIu64, sb_collective_name(c), calls[c]);
+    }
+}
+
+static void append_algorithms(text_t *text, const sb_comm_t *comm)
+{
+    const char *separator = "";
+
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        if (comm->by_algorithm[i] == 0)
+            continue;
+        append(text, "%s%s:%s=%" PRIu64, separator, sb_collective_name(algorithm->collective),
+               algorithm->name, comm->by_algorithm[i]);
+        separator = ",";
+    }
+    if (separator[0] == '\0')
+        append(text, "-");
+}
+
+static void append_reasons(text_t *text, const sb_comm_t *comm)
+{
+    const char *separator = "";
+
+    for (int why = 0; why < SB_WHY_COUNT; why++) {
+        if (!(comm->reasons & (1u << why)))
+            continue;
+        append(text, "%s%s", separator, sb_why_host_name((sb_why_host_t)why));
+        separator = ",";
+    }
+    if (separator[0] == '\0')
+        append(text, "-");
+}
+
+static void describe(text_t *text, const sb_comm_t *comm)
+{
+    text->length = 0;
+    append(text, "comm name=");
+    append_name(text, comm);
+    append(text, " size=%d where=%s", comm->size, comm->team != NULL ? "shm" : "host");
+    append_calls(text, comm->calls);
+    append(text, " bytes=%" PRIu64, comm->bytes);
+    append(text, " host=%" PRIu64 " time_us=%.1f algorithms=", comm->host_calls,
+           (double)comm->time_ns / 1000);
+    append_algorithms(text, comm);
+    append(text, " reason=");
+    append_reasons(text, comm);
+}
+
+/* "numa 4 of up to 32, top 1 of up to 4", or why there are none. */
+static void append_groups(text_t *text, const sb_hierarchy_t *hierarchy)
+{
+    if (hierarchy->refusal != NULL) {
+        append(text, "no groups (%s)", hierarchy->refusal);
+        return;
+    }
+    append(text, "groups ");
+    for (uint32_t i = 0; i < hierarchy->stages; i++) {
+        const sb_stage_shape_t *stage = &hierarchy->stage[i];
+        append(text, "%s%s %u of up to %u", i > 0 ? ", " : "", sb_level_name(stage->kind),
+               stage->groups, stage->largest);
+    }
+}
+
+void sb_report_team(sb_comm_t *comm)
+{
+    const sb_team_t *team = comm->team;
+    const sb_algorithm_t *barrier = sb_planned(&comm->plan, SB_BARRIER, 0)->algorithm;
+    text_t text = {.length = 0};
+
+    if (sb_config()->verbose.number < 2 || comm->rank != 0)
+        return;
+    append_groups(&text, team->hierarchies);
+    sb_log("team of %u ranks: %s, barrier %s, %s, lanes of %zu bytes", team->size,
+           team->oversubscribed ? "ranks share processors" : "a processor for each rank",
+           barrier == NULL ? "host" : barrier->name, text.bytes, sizeof(sb_lane_t));
+}
+
+void sb_report_name(sb_comm_t *comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int length = 0;
+
+    if (!sb_report_wanted() || comm->rank != 0)
+        return;
+    sb_host.Comm_get_name(comm->comm, name, &length);
+    snprintf(comm->name, sizeof comm->name, "%s", name[0] == '\0' ? "-" : name);
+}
+
+/* Communicators that were looked at but never used say nothing. */
+static bool is_silent(const sb_comm_t *comm)
+{
+    uint64_t calls = comm->host_calls;
+
+    for (uint32_t c = 0; c < SB_COLLECTIVES; c++)
+        calls += comm->calls[c];
+    return calls == 0;
+}
+
+static void sum_up(const sb_comm_t *comm)
+{
+    more.comms++;
+    for (int c = 0; c < SB_COLLECTIVES; c++)
+        more.calls[c] += comm->calls[c];
+    more.bytes += comm->bytes;
+    more.host_calls += comm->host_calls;
+}
+
+void sb_report_end(sb_comm_t *comm)
+{
+    text_t text;
+
+    if (!sb_report_wanted() || comm->rank != 0 || is_silent(comm))
+        return;
+    if (comm->name[0] == '\0')
+        snprintf(comm->name, sizeof comm->name, "-");
+    describe(&text, comm);
+    pthread_mutex_lock(&lock);
+    char *line = line_count < LINES_MOST ? strdup(text.bytes) : NULL;
+    if (line != NULL)
+        lines[line_count++] = line;
+    else
+        sum_up(comm);
+    pthread_mutex_unlock(&lock);
+}
+
+static void print_live(sb_comm_t *comm)
+{
+    text_t text;
+
+    if (comm->rank != 0 || is_silent(comm))
+        return;
+    describe(&text, comm);
+    sb_log("%s", text.bytes);
+}
+
+static void print_more(void)
+{
+    text_t text = {.length = 0};
+
+    append(&text, "comm name=(%" PRIu64 "_more) size=0 where=shm", more.comms);
+    append_calls(&text, more.calls);
+    sb_log("%s bytes=%" PRIu64 " host=%" PRIu64 " time_us=0.0 algorithms=- reason=-", text.bytes,
+           more.bytes, more.host_calls);
+}
+
+void sb_report_print(void)
+{
+    if (!sb_report_wanted() || printed)
+        return;
+    printed = true;
+    for (size_t i = 0; i < line_count; i++) {
+        sb_log("%s", lines[i]);
+        free(lines[i]);
+    }
+    line_count = 0;
+    if (more.comms > 0)
+        print_more();
+    sb_comm_visit(print_live);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/serve.h"
+
+#include "base/log.h"
+#include "mpi/backend.h"
+
+#include <stdatomic.h>
+
+static const char *_Atomic last_algorithm;
+
+const char *sb_last_algorithm(void)
+{
+    return atomic_load_explicit(&last_algorithm, memory_order_relaxed);
+}
+
+static void note_algorithm(const char *name)
+{
+    atomic_store_explicit(&last_algorithm, name, memory_order_relaxed);
+}
+
+void sb_pass(sb_comm_t *comm, sb_why_host_t why)
+{
+    if (comm != NULL)
+        sb_comm_count_host(comm, why);
+    note_algorithm("host");
+}
+
+static size_t algorithm_index(const sb_algorithm_t *algorithm)
+{
+    size_t i = 0;
+
+    while (sb_algorithm_at(i) != algorithm)
+        i++;
+    return i;
+}
+
+void sb_count(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes, uint64_t began)
+{
+    comm->calls[algorithm->collective]++;
+    comm->bytes += bytes;
+    note_algorithm(algorithm->name);
+    if (SB_UNLIKELY(began != 0)) {
+        comm->time_ns += sb_now_ns() - began;
+        comm->by_algorithm[algorithm_index(algorithm)]++;
+    }
+}
+
+static int error_class(sb_status_t status)
+{
+    switch (status) {
+    case SB_ERR_TRUNCATE:
+        return MPI_ERR_TRUNCATE;
+    case SB_ERR_PEER_DEAD:
+#if defined(MPIX_ERR_PROC_FAILED)
+        return MPIX_ERR_PROC_FAILED;
+#else
+        return MPI_ERR_OTHER;
+#endif
+    case SB_ERR_REVOKED:
+#if defined(MPIX_ERR_REVOKED)
+        return MPIX_ERR_REVOKED;
+#else
+        return MPI_ERR_OTHER;
+#endif
+    default:
+        return MPI_ERR_INTERN;
+    }
+}
+
+int sb_raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status, int code)
+{
+    if (code == MPI_SUCCESS)
+        code = error_class(status);
+    sb_log("%s on rank %d of %d: %s", sb_collective_function(collective), comm->rank, comm->size,
+           sb_status_string(status));
+    sb_host.Comm_call_errhandler(comm->comm, code);
+    return code;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "segment/arena.h"
+
+#include "base/config.h"
+#include "base/log.h"
+#include "segment/limits.h"
+#include "topology/topology.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The first region; each further one is twice as large, up to the bound. */
+#define FIRST_REGION ((size_t)1 << 20)
+#define BOUND_LEAST ((uint64_t)4 << 20)
+#define BOUND_MOST ((uint64_t)64 << 20)
+#define REGIONS_MOST 64
+
+/* Attachments that no team uses are kept for the next team, up to so many. */
+#define IDLE_ATTACHMENTS 64
+
+typedef struct owned {
+    sb_region_t region;
+    sb_extents_t free_space;
+} owned_t;
+
+struct sb_attachment {
+    sb_region_t region;
+    size_t users;
+    sb_attachment_t *next;
+};
+
+static struct {
+    pthread_mutex_t lock;
+    owned_t *owned[REGIONS_MOST];
+    size_t owned_count;
+    size_t owned_bytes;
+    size_t taken_bytes;
+    sb_attachment_t *attachments; /* the most recently used first */
+    size_t idle;
+    bool swept;
+} arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* SOBOR_MEMORY, or 1 % of the memory per core within bounds. */
+static size_t bound(void)
+{
+    uint64_t wanted = sb_config()->memory.number;
+
+    if (wanted == 0) {
+        wanted = sb_topology_memory_per_core() / 100;
+        wanted = wanted < BOUND_LEAST ? BOUND_LEAST : wanted > BOUND_MOST ? BOUND_MOST : wanted;
+    }
+    return (size_t)wanted;
+}
+
+/* Half of what is left must hold this region once for each sharer. */
+static bool fits_limits(size_t bytes, size_t sharers, sb_reason_t *reason)
+{
+    sb_limits_t limits;
+
+    sb_limits_read("", &limits);
+    uint64_t available = sb_limits_available(&limits);
+    if (available / 2 / sharers >= bytes)
+        return true;
+    snprintf(reason->text, sizeof reason->text,
+             "%zu ranks need %zu KiB each, but the control group or machine has %llu KiB left",
+             sharers, bytes >> 10, (unsigned long long)available >> 10);
+    return false;
+}
+
+/* How large the next region is to be, for a block of `bytes`; 0 if the bound forbids it. */
+static size_t next_region_bytes(size_t bytes)
+{
+    size_t need = bytes + SB_REGION_HEADER;
+    size_t left = bound() > arena.owned_bytes ? bound() - arena.owned_bytes : 0;
+    size_t wish = sb_max(need, sb_max(FIRST_REGION, arena.owned_bytes));
+
+    if (need > left || arena.owned_count == REGIONS_MOST)
+        return 0;
+    return sb_round_up(sb_min(wish, left), page_bytes()) <= left
+               ? sb_round_up(sb_min(wish, left), page_bytes())
+               : sb_round_up(need, page_bytes());
+}
+
+static sb_region_kind_t next_region_kind(sb_arena_source_t source)
+{
+    bool named = source == SB_ARENA_FRESH_NAMED || sb_config()->segment.number == SB_SEGMENT_NAMED;
+
+    return named ? SB_REGION_NAMED : SB_REGION_MEMFD;
+}
+
+/* Looks where the pages really are, and tells those who ask how teams are set up. */
+static void verify(const sb_region_t *region, int node)
+{
+    size_t nodes = sb_topology_numa_nodes(), wrong = 0, elsewhere;
+    size_t counts[nodes];
+
+    if (sb_config()->verbose.number < 2 || node < 0 ||
+        sb_topology_pages(region->base, region->ticket.bytes, counts, nodes, &elsewhere) != SB_OK)
+        return;
+    for (size_t i = 0; i < nodes; i++)
+        wrong += i == (size_t)node ? 0 : counts[i];
+    if (wrong > 0)
+        sb_log("%zu pages of shared memory are not on NUMA node %d of their rank", wrong, node);
+}
+
+static sb_status_t create_region(owned_t *owned, sb_region_kind_t kind, size_t bytes,
+                                 sb_reason_t *reason)
+{
+    sb_place_t here;
+
+    if (kind == SB_REGION_NAMED && !arena.swept) {
+        sb_region_sweep();
+        arena.swept = true;
+    }
+    sb_place_self(&here);
+    int node = sb_config()->placement.number != 0 ? here.numa_node : 0;
+    sb_status_t status = sb_region_create(&owned->region, kind, bytes, node, reason);
+    if (status == SB_OK)
+        verify(&owned->region, here.numa_node);
+    if (status == SB_OK &&
+        !sb_extents_init(&owned->free_space, SB_REGION_HEADER, bytes - SB_REGION_HEADER)) {
+        sb_region_close(&owned->region);
+        status = SB_ERR_MEMORY;
+    }
+    return status;
+}
+
+static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, sb_reason_t *reason)
+{
+    size_t region_bytes = next_region_bytes(bytes);
+
+    if (region_bytes == 0) {
+        snprintf(reason->text, sizeof reason->text, "SOBOR_MEMORY of %zu KiB is used up",
+                 bound() >> 10);
+        return SB_ERR_MEMORY;
+    }
+    if (!fits_limits(region_bytes, sharers, reason))
+        return SB_ERR_MEMORY;
+    owned_t *owned = calloc(1, sizeof *owned);
+    if (owned == NULL)
+        return SB_ERR_MEMORY;
+    sb_status_t status = create_region(owned, next_region_kind(source), region_bytes, reason);
+    if (status != SB_OK) {
+        free(owned);
+        return status;
+    }
+    arena.owned[arena.owned_count++] = owned;
+    arena.owned_bytes += region_bytes;
+    return SB_OK;
+}
+
+static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
+{
+    if (!sb_extents_take(&owned->free_space, bytes, &block->offset))
+        return false;
+    block->region = &owned->region;
+    block->bytes = bytes;
+    block->address = owned->region.base + block->offset;
+    memset(block->address, 0, bytes);
+    arena.taken_bytes += bytes;
+    return true;
+}
+
+static sb_status_t take_locked(sb_block_t *block, size_t bytes, sb_arena_source_t source,
+                               size_t sharers, sb_reason_t *reason)
+{
+    for (size_t i = 0; source == SB_ARENA_ANY && i < arena.owned_count; i++) {
+        if (take_from(arena.owned[i], bytes, block))
+            return SB_OK;
+    }
+    sb_status_t status = grow(bytes, source, sharers, reason);
+    if (status != SB_OK)
+        return status;
+    return take_from(arena.owned[arena.owned_count - 1], bytes, block) ? SB_OK : SB_ERR_MEMORY;
+}
+
+sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
+                          sb_reason_t *reason)
+{
+    *block = (sb_block_t){0};
+    if (sb_config()->segment.number == SB_SEGMENT_OFF) {
+        snprintf(reason->text, sizeof reason->text, "SOBOR_SEGMENT=off");
+        return SB_ERR_MEMORY;
+    }
+    snprintf(reason->text, sizeof reason->text, "private memory exhausted");
+    pthread_mutex_lock(&arena.lock);
+    sb_status_t status =
+        take_locked(block, sb_round_up(bytes, page_bytes()), source, sharers, reason);
+    pthread_mutex_unlock(&arena.lock);
+    return status;
+}
+
+void sb_arena_give(sb_block_t *block)
+{
+    if (block->region == NULL)
+        return;
+    pthread_mutex_lock(&arena.lock);
+    owned_t *owned = (owned_t *)((char *)block->region - offsetof(owned_t, region));
+    if (sb_extents_give(&owned->free_space, block->offset, block->bytes))
+        arena.taken_bytes -= block->bytes;
+    pthread_mutex_unlock(&arena.lock);
+    *block = (sb_block_t){0};
+}
+
+void sb_arena_unlink(void)
+{
+    pthread_mutex_lock(&arena.lock);
+    for (size_t i = 0; i < arena.owned_count; i++)
+        sb_region_unlink(&arena.owned[i]->region);
+    pthread_mutex_unlock(&arena.lock);
+}
+
+static bool same_region(const sb_ticket_t *one, const sb_ticket_t *other)
+{
+    return one->nonce[0] == other->nonce[0] && one->nonce[1] == other->nonce[1];
+}
+
+/* Takes the attachment out of the list, or returns NULL. */
+static sb_attachment_t *pull(const sb_ticket_t *ticket)
+{
+    for (sb_attachment_t **at = &arena.attachments; *at != NULL; at = &(*at)->next) {
+        sb_attachment_t *found = *at;
+        if (same_region(&found->region.ticket, ticket)) {
+            *at = found->next;
+            return found;
+        }
+    }
+    return NULL;
+}
+
+static void push(sb_attachment_t *attachment)
+{
+    attachment->next = arena.attachments;
+    arena.attachments = attachment;
+}
+
+static sb_status_t attach_new(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+                              sb_reason_t *reason)
+{
+    sb_attachment_t *made = calloc(1, sizeof *made);
+
+    if (made == NULL)
+        return SB_ERR_MEMORY;
+    sb_status_t status = sb_region_attach(&made->region, ticket, reason);
+    if (status != SB_OK) {
+        free(made);
+        return status;
+    }
+    *attachment = made;
+    arena.idle++; /* until its first user is counted */
+    return SB_OK;
+}
+
+sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+                            sb_reason_t *reason)
+{
+    sb_status_t status = SB_OK;
+
+    pthread_mutex_lock(&arena.lock);
+    *attachment = pull(ticket);
+    if (*attachment == NULL)
+        status = attach_new(attachment, ticket, reason);
+    if (status == SB_OK) {
+        arena.idle -= (*attachment)->users == 0;
+        (*attachment)->users++;
+        push(*attachment);
+    }
+    pthread_mutex_unlock(&arena.lock);
+    return status;
+}
+
+/* Unmaps the idle attachment that was used least recently. */
+static void drop_oldest_idle(void)
+{
+    sb_attachment_t **oldest = NULL;
+
+    for (sb_attachment_t **at = &arena.attachments; *at != NULL; at = &(*at)->next) {
+        if ((*at)->users == 0)
+            oldest = at;
+    }
+    if (oldest == NULL)
+        return;
+    sb_attachment_t *dropped = *oldest;
+    *oldest = dropped->next;
+    sb_region_close(&dropped->region);
+    free(dropped);
+    arena.idle--;
+}
+
+void sb_arena_detach(sb_attachment_t *attachment)
+{
+    pthread_mutex_lock(&arena.lock);
+    if (--attachment->users == 0 && ++arena.idle > IDLE_ATTACHMENTS)
+        drop_oldest_idle();
+    pthread_mutex_unlock(&arena.lock);
+}
+
+char *sb_attachment_base(const sb_attachment_t *attachment)
+{
+    return attachment->region.base;
+}
+
+bool sb_attachment_owner_lost(const sb_attachment_t *attachment)
+{
+    return !sb_owner_alive(&attachment->region.ticket) && !sb_region_departed(&attachment->region);
+}
+
+void sb_arena_depart(void)
+{
+    pthread_mutex_lock(&arena.lock);
+    for (size_t i = 0; i < arena.owned_count; i++)
+        sb_region_depart(&arena.owned[i]->region);
+    pthread_mutex_unlock(&arena.lock);
+}
+
+void sb_arena_usage(sb_arena_usage_t *usage)
+{
+    pthread_mutex_lock(&arena.lock);
+    *usage =
+        (sb_arena_usage_t){bound(), arena.owned_bytes, arena.taken_bytes, arena.owned_count, 0};
+    for (sb_attachment_t *at = arena.attachments; at != NULL; at = at->next)
+        usage->attachments++;
+    pthread_mutex_unlock(&arena.lock);
+}
+
+sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere)
+{
+    sb_status_t status = SB_OK;
+
+    memset(counts, 0, nodes * sizeof *counts);
+    *elsewhere = 0;
+    pthread_mutex_lock(&arena.lock);
+    for (size_t i = 0; i < arena.owned_count && status == SB_OK; i++) {
+        const sb_region_t *region = &arena.owned[i]->region;
+        size_t here[nodes], others;
+        status = sb_topology_pages(region->base, region->ticket.bytes, here, nodes, &others);
+        for (size_t node = 0; status == SB_OK && node < nodes; node++)
+            counts[node] += here[node];
+        *elsewhere += status == SB_OK ? others : 0;
+    }
+    pthread_mutex_unlock(&arena.lock);
+    return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_SEGMENT_ARENA_H
+#define SB_SEGMENT_ARENA_H
+
+#include "segment/region.h"
+
+/*
+ * The shared memory of this process: the regions it owns, from which teams take blocks, and the
+ * regions of peers it has attached to. One for each process, whatever the number of communicators;
+ * thread-safe; bounded by SOBOR_MEMORY. No function here waits for a peer.
+ */
+
+/* A piece of one of this process's own regions. */
+typedef struct sb_block {
+    sb_region_t *region;
+    size_t offset;
+    size_t bytes;
+    char *address;
+} sb_block_t;
+
+/* A peer's region, shared by all teams that use it. */
+typedef struct sb_attachment sb_attachment_t;
+
+/*
+ * Which blocks may be had: ANY region of this process, or one made for the occasion, so that its
+ * name still exists and peers that cannot use /proc may open it.
+ */
+typedef enum sb_arena_source { SB_ARENA_ANY, SB_ARENA_FRESH_NAMED } sb_arena_source_t;
+
+/*
+ * Takes a zeroed block of at least `bytes` (whole pages). `sharers`: how many ranks of this node
+ * will take as much; they must all fit into what the control group leaves. On failure `reason` says
+ * why.
+ */
+sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
+                          sb_reason_t *reason);
+
+/* Gives a block back; every peer must have ceased to use it. */
+void sb_arena_give(sb_block_t *block);
+
+/* Removes the names of this process's regions: every peer of the set-up has attached. */
+void sb_arena_unlink(void);
+
+/* Attaches to a peer's region, or finds the attachment that exists; counted. */
+sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+                            sb_reason_t *reason);
+void sb_arena_detach(sb_attachment_t *attachment);
+
+/* Where the attached region is mapped. */
+char *sb_attachment_base(const sb_attachment_t *attachment);
+
+/* Whether the owner of the attached region has ended without leaving in good order. */
+bool sb_attachment_owner_lost(const sb_attachment_t *attachment);
+
+/* Says to all peers that this process leaves in good order. */
+void sb_arena_depart(void);
+
+/* What the arena holds, for reports and tests. */
+typedef struct sb_arena_usage {
+    size_t bound; /* bytes this process may own */
+    size_t owned; /* bytes of its regions */
+    size_t taken; /* bytes in blocks */
+    size_t regions;
+    size_t attachments; /* peers' regions mapped, in use or kept for the next team */
+} sb_arena_usage_t;
+
+void sb_arena_usage(sb_arena_usage_t *usage);
+
+/*
+ * The pages of this process's regions per NUMA node: counts[i] for logical node i < nodes, the rest
+ * in *elsewhere.
+ */
+sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere);
+
+#endif

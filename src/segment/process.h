@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_SEGMENT_PROCESS_H
+#define SB_SEGMENT_PROCESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What /proc says of a process. */
+
+/* Inode number of this process's PID namespace, or 0 if it cannot be read. */
+uint64_t sb_process_namespace(void);
+
+/* When the process started, in clock ticks since boot, or 0 if it cannot be read. */
+uint64_t sb_process_start_time(int pid);
+
+/* A number for the node that this process is on: another on another node. */
+uint64_t sb_process_node(void);
+
+/*
+ * False if it is certain that the process has ended: there is none of this pid, it waits to be
+ * reaped, or it is another one that started at another time (start_time 0: not compared).
+ */
+bool sb_process_alive(int pid, uint64_t start_time);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A region is a memfd that peers open through /proc/PID/fd, or, where the system does not allow
+ * that, a file in /dev/shm that is unlinked once all have it. Which kind it is makes no difference
+ * after set-up: both are memory without a name, and vanish with their last user, however it ends.
+ */
+#include "segment/region.h"
+
+#include "segment/process.h"
+#include "topology/topology.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAGIC 0x31726f626f73ULL /* "sobor1" */
+#define NAME_PREFIX "sobor."
+
+/* The first bytes of every region. */
+typedef struct header {
+    uint64_t magic;
+    uint64_t nonce[2];
+    _Atomic uint32_t departed;
+} header_t;
+
+typedef struct name {
+    char text[96];
+} name_t;
+
+static sb_status_t failed(sb_reason_t *reason, sb_status_t status, const char *format, ...)
+    SB_PRINTF(3, 4);
+
+static sb_status_t failed(sb_reason_t *reason, sb_status_t status, const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(reason->text, sizeof reason->text, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+/* The owner's pid and PID namespace let a later process tell a leftover from a region in set-up. */
+static name_t region_name(const sb_ticket_t *ticket)
+{
+    name_t name;
+
+    snprintf(name.text, sizeof name.text, "/" NAME_PREFIX "%d.%" PRIu64 ".%016" PRIx64, ticket->pid,
+             ticket->pid_namespace, ticket->nonce[0]);
+    return name;
+}
+
+static sb_status_t draw_ticket(sb_ticket_t *ticket, sb_region_kind_t kind, size_t bytes,
+                               sb_reason_t *reason)
+{
+    *ticket = (sb_ticket_t){.bytes = bytes, .kind = kind, .fd = -1};
+    ticket->pid = getpid();
+    ticket->pid_namespace = sb_process_namespace();
+    ticket->start_time = sb_process_start_time(getpid());
+    if (getrandom(ticket->nonce, sizeof ticket->nonce, 0) != (ssize_t)sizeof ticket->nonce)
+        return failed(reason, SB_ERR_SYSTEM, "getrandom: %s", strerror(errno));
+    return SB_OK;
+}
+
+static int open_new(sb_region_t *region)
+{
+    if (region->ticket.kind == SB_REGION_MEMFD)
+        return memfd_create("sobor", MFD_CLOEXEC);
+    name_t name = region_name(&region->ticket);
+    int fd = shm_open(name.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    region->linked = fd >= 0;
+    return fd;
+}
+
+static const char *kind_name(uint32_t kind)
+{
+    return kind == SB_REGION_MEMFD ? "memfd" : "/dev/shm";
+}
+
+static char *map_shared(int fd, size_t bytes)
+{
+    char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+    if (base == MAP_FAILED)
+        return NULL;
+    /* A child of fork has no part in the team; without this its memory would outlive the job. */
+    madvise(base, bytes, MADV_DONTFORK);
+    return base;
+}
+
+/* The owner is the first to touch each page, so that it is in the owner's table too. */
+static void touch_pages(char *base, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    for (size_t offset = 0; offset < bytes; offset += page)
+        *(volatile char *)(base + offset) = 0;
+}
+
+/*
+ * Maps, reserves and touches. The wish for a NUMA node comes first, because reserving allocates the
+ * pages. Meanwhile the kernel is told not to read ahead, which could bring pages in before it is
+ * their turn.
+ */
+static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason)
+{
+    size_t bytes = region->ticket.bytes;
+    const char *kind = kind_name(region->ticket.kind);
+
+    if (fchmod(region->fd, 0600) != 0 || ftruncate(region->fd, (off_t)bytes) != 0)
+        return failed(reason, SB_ERR_MEMORY, "%s of %zu KiB: %s", kind, bytes >> 10,
+                      strerror(errno));
+    region->base = map_shared(region->fd, bytes);
+    if (region->base == NULL)
+        return failed(reason, SB_ERR_MEMORY, "mapping %zu KiB of %s: %s", bytes >> 10, kind,
+                      strerror(errno));
+    sb_topology_prefer(region->base, bytes, numa_node);
+    madvise(region->base, bytes, MADV_RANDOM);
+    int error = posix_fallocate(region->fd, 0, (off_t)bytes);
+    if (error != 0)
+        return failed(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10, kind,
+                      strerror(error));
+    touch_pages(region->base, bytes);
+    madvise(region->base, bytes, MADV_NORMAL);
+    return SB_OK;
+}
+
+sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t bytes,
+                             int numa_node, sb_reason_t *reason)
+{
+    *region = (sb_region_t){.fd = -1};
+    sb_status_t status = draw_ticket(&region->ticket, kind, bytes, reason);
+    if (status != SB_OK)
+        return status;
+    region->fd = open_new(region);
+    if (region->fd < 0)
+        return failed(reason, SB_ERR_SYSTEM, "making a %s region: %s", kind_name(kind),
+                      strerror(errno));
+    region->ticket.fd = region->fd;
+    status = place(region, numa_node, reason);
+    if (status != SB_OK) {
+        sb_region_close(region);
+        return status;
+    }
+    header_t *header = (header_t *)(void *)region->base;
+    header->nonce[0] = region->ticket.nonce[0];
+    header->nonce[1] = region->ticket.nonce[1];
+    header->magic = MAGIC;
+    return SB_OK;
+}
+
+/* A name is tried first where there is one: /proc may be closed to us where names are used. */
+static int open_peer(const sb_ticket_t *ticket)
+{
+    if (ticket->kind == SB_REGION_NAMED) {
+        name_t name = region_name(ticket);
+        int fd = shm_open(name.text, O_RDWR | O_CLOEXEC, 0);
+        if (fd >= 0)
+            return fd;
+    }
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", ticket->pid, ticket->fd);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Whoever is at this pid now, its file must be as long as promised and hold the nonce. */
+static bool is_promised(const sb_region_t *region)
+{
+    const header_t *header = (const header_t *)(const void *)region->base;
+
+    return header->magic == MAGIC && header->nonce[0] == region->ticket.nonce[0] &&
+           header->nonce[1] == region->ticket.nonce[1];
+}
+
+sb_status_t sb_region_attach(sb_region_t *region, const sb_ticket_t *ticket, sb_reason_t *reason)
+{
+    struct stat file;
+
+    *region = (sb_region_t){.ticket = *ticket, .fd = -1};
+    int fd = open_peer(ticket);
+    if (fd < 0)
+        return failed(reason, SB_ERR_SYSTEM, "opening the region of process %d: %s", ticket->pid,
+                      strerror(errno));
+    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size >= ticket->bytes)
+        region->base = map_shared(fd, ticket->bytes);
+    close(fd);
+    if (region->base == NULL)
+        return failed(reason, SB_ERR_SYSTEM, "mapping the region of process %d failed",
+                      ticket->pid);
+    if (is_promised(region))
+        return SB_OK;
+    sb_region_close(region);
+    return failed(reason, SB_ERR_SYSTEM, "process %d does not share the expected region",
+                  ticket->pid);
+}
+
+void sb_region_unlink(sb_region_t *region)
+{
+    if (region->linked)
+        shm_unlink(region_name(&region->ticket).text);
+    region->linked = false;
+}
+
+void sb_region_close(sb_region_t *region)
+{
+    sb_region_unlink(region);
+    if (region->base != NULL)
+        munmap(region->base, region->ticket.bytes);
+    if (region->fd >= 0)
+        close(region->fd);
+    region->base = NULL;
+    region->fd = -1;
+}
+
+bool sb_owner_alive(const sb_ticket_t *ticket)
+{
+    if (ticket->pid_namespace != sb_process_namespace())
+        return true;
+    return sb_process_alive(ticket->pid, ticket->start_time);
+}
+
+void sb_region_depart(sb_region_t *region)
+{
+    header_t *header = (header_t *)(void *)region->base;
+
+    /* Release: pairs with sb_region_departed. */
+    atomic_store_explicit(&header->departed, 1, memory_order_release);
+}
+
+bool sb_region_departed(const sb_region_t *region)
+{
+    const header_t *header = (const header_t *)(const void *)region->base;
+
+    /* Acquire: pairs with sb_region_depart. */
+    return atomic_load_explicit(&header->departed, memory_order_acquire) != 0;
+}
+
+static void sweep_entry(const char *entry)
+{
+    int pid;
+    uint64_t space;
+    char name[300];
+
+    if (sscanf(entry, NAME_PREFIX "%d.%" SCNu64 ".", &pid, &space) != 2)
+        return;
+    if (space == sb_process_namespace() && !sb_process_alive(pid, 0)) {
+        snprintf(name, sizeof name, "/%s", entry);
+        shm_unlink(name); /* refused by the system if another user's */
+    }
+}
+
+void sb_region_sweep(void)
+{
+    DIR *folder = opendir("/dev/shm");
+
+    if (folder == NULL)
+        return;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+        sweep_entry(entry->d_name);
+    closedir(folder);
+}

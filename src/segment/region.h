@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_SEGMENT_REGION_H
+#define SB_SEGMENT_REGION_H
+
+#include "base/status.h"
+#include "segment/extents.h"
+
+#include <sys/types.h>
+
+/*
+ * A region is shared memory that one process owns and places; peers attach to it. It has no name
+ * that outlives its set-up, is reserved before it is used, and is readable by the same user only.
+ */
+typedef enum sb_region_kind { SB_REGION_MEMFD = 1, SB_REGION_NAMED = 2 } sb_region_kind_t;
+
+/* What a peer needs to attach to a region, and to prove that it got the right one. Plain data. */
+typedef struct sb_ticket {
+    uint64_t nonce[2];
+    uint64_t bytes;
+    uint64_t pid_namespace; /* inode number of the owner's PID namespace; 0: unknown */
+    uint64_t start_time;    /* of the owner, in clock ticks since boot: tells a reused pid */
+    int32_t pid;
+    int32_t fd;
+    uint32_t kind;
+    uint32_t reserved;
+} sb_ticket_t;
+
+typedef struct sb_region {
+    sb_ticket_t ticket;
+    char *base;
+    int fd;      /* open while this process owns the region; -1 in a peer */
+    bool linked; /* a name in /dev/shm still exists */
+} sb_region_t;
+
+/* Room for a message that says why a region could not be had. */
+typedef struct sb_reason {
+    char text[160];
+} sb_reason_t;
+
+/* Bytes at the start of a region that belong to the region itself. */
+#define SB_REGION_HEADER 4096
+
+/*
+ * Makes a region of `bytes` (whole pages), placed on the NUMA node `numa_node` (-1: wherever). All
+ * of it is reserved: using it later cannot fail. On failure returns SB_ERR_MEMORY or SB_ERR_SYSTEM
+ * and fills `reason`.
+ */
+sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t bytes,
+                             int numa_node, sb_reason_t *reason);
+
+/* Attaches to a peer's region and checks the nonce. */
+sb_status_t sb_region_attach(sb_region_t *region, const sb_ticket_t *ticket, sb_reason_t *reason);
+
+/* Removes the region's name, if it still has one. To be called once every peer has attached. */
+void sb_region_unlink(sb_region_t *region);
+
+/* Unmaps the region, and ends it if this process owns it. */
+void sb_region_close(sb_region_t *region);
+
+/*
+ * Whether the owner of a region lives: false only if that is certain. Owners in another PID
+ * namespace cannot be seen and count as living.
+ */
+bool sb_owner_alive(const sb_ticket_t *ticket);
+
+/* Says to peers that the owner leaves in good order: its end is then no failure. */
+void sb_region_depart(sb_region_t *region);
+
+/* Whether the owner of an attached region has said so. */
+bool sb_region_departed(const sb_region_t *region);
+
+/* Removes regions' names that processes of this user left when they were killed during set-up. */
+void sb_region_sweep(void);
+
+#endif

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The arena on the simulated machine: each block is a region of its own, named by its number in the
+ * ticket. A block that is given back is dead: who uses it after that is told.
+ */
+#include "segment/arena.h"
+
+#include "base/config.h"
+#include "machine/machine.h"
+#include "machine/sim/engine.h"
+#include "segment/process.h"
+#include "topology/topology.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BOUND_LEAST ((uint64_t)4 << 20)
+#define BOUND_MOST ((uint64_t)64 << 20)
+#define PAGE 4096
+
+struct sb_attachment {
+    char *base;
+};
+
+typedef struct usage {
+    size_t taken;
+    size_t blocks;
+    size_t attachments;
+} usage_t;
+
+SB_PROCESS_STATE(usage_t, usage, {0})
+
+/* As on the real machine. */
+static size_t bound(void)
+{
+    uint64_t wanted = sb_config()->memory.number;
+
+    if (wanted == 0) {
+        wanted = sb_topology_memory_per_core() / 100;
+        wanted = wanted < BOUND_LEAST ? BOUND_LEAST : wanted > BOUND_MOST ? BOUND_MOST : wanted;
+    }
+    return (size_t)wanted;
+}
+
+sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
+                          sb_reason_t *reason)
+{
+    sb_place_t here;
+
+    (void)source;
+    (void)sharers;
+    *block = (sb_block_t){0};
+    bytes = sb_round_up(bytes, PAGE);
+    if (sb_config()->segment.number == SB_SEGMENT_OFF || usage()->taken + bytes > bound()) {
+        snprintf(reason->text, sizeof reason->text, "SOBOR_MEMORY of %zu KiB is used up",
+                 bound() >> 10);
+        return SB_ERR_MEMORY;
+    }
+    sb_region_t *region = calloc(1, sizeof *region);
+    if (region == NULL)
+        return SB_ERR_MEMORY;
+    sb_place_self(&here);
+    int node = sb_config()->placement.number != 0 ? here.numa_node : 0;
+    sb_sim_memory_t memory = sb_sim_take(bytes, node);
+    region->ticket = (sb_ticket_t){.nonce = {memory.block, 0}, .bytes = bytes};
+    region->base = memory.address;
+    *block = (sb_block_t){region, 0, bytes, memory.address};
+    usage()->taken += bytes;
+    usage()->blocks++;
+    return SB_OK;
+}
+
+void sb_arena_give(sb_block_t *block)
+{
+    if (block->region == NULL)
+        return;
+    sb_sim_give((uint32_t)block->region->ticket.nonce[0]);
+    usage()->taken -= block->bytes;
+    usage()->blocks--;
+    free(block->region);
+    *block = (sb_block_t){0};
+}
+
+void sb_arena_unlink(void)
+{
+}
+
+sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+                            sb_reason_t *reason)
+{
+    (void)reason;
+    *attachment = malloc(sizeof **attachment);
+    if (*attachment == NULL)
+        return SB_ERR_MEMORY;
+    (*attachment)->base = sb_sim_address((uint32_t)ticket->nonce[0]);
+    usage()->attachments++;
+    return SB_OK;
+}
+
+void sb_arena_detach(sb_attachment_t *attachment)
+{
+    usage()->attachments--;
+    free(attachment);
+}
+
+char *sb_attachment_base(const sb_attachment_t *attachment)
+{
+    return attachment->base;
+}
+
+bool sb_attachment_owner_lost(const sb_attachment_t *attachment)
+{
+    (void)attachment;
+    return false;
+}
+
+void sb_arena_depart(void)
+{
+}
+
+void sb_arena_usage(sb_arena_usage_t *used)
+{
+    *used = (sb_arena_usage_t){bound(), usage()->taken, usage()->taken, usage()->blocks,
+                               usage()->attachments};
+}
+
+sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere)
+{
+    memset(counts, 0, nodes * sizeof *counts);
+    *elsewhere = 0;
+    return SB_ERR_UNSUPPORTED;
+}
+
+uint64_t sb_process_node(void)
+{
+    return sb_sim_node();
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "select/select.h"
+
+#include "base/config.h"
+#include "base/log.h"
+#include "coll/barrier/barrier.h"
+#include "coll/bcast/bcast.h"
+#include "coll/parts/parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const sb_algorithm_t *const algorithms[] = {
+    &sb_barrier_flat,
+    &sb_barrier_exchange,
+    &sb_barrier_dissemination,
+    &sb_barrier_tree,
+    &sb_barrier_counter,
+    &sb_barrier_central,
+    &sb_barrier_flat_counter,
+    &sb_barrier_flat_gather_release,
+    &sb_barrier_combining_tree,
+    &sb_barrier_mcs,
+    &sb_barrier_tournament,
+    &sb_barrier_tournament_tree,
+    &sb_barrier_hierarchical[14],
+    &sb_barrier_hierarchical[0],
+    &sb_barrier_hierarchical[1],
+    &sb_barrier_hierarchical[2],
+    &sb_barrier_hierarchical[3],
+    &sb_barrier_hierarchical[4],
+    &sb_barrier_hierarchical[5],
+    &sb_barrier_hierarchical[6],
+    &sb_barrier_hierarchical[7],
+    &sb_barrier_hierarchical[8],
+    &sb_barrier_hierarchical[9],
+    &sb_barrier_hierarchical[10],
+    &sb_barrier_hierarchical[11],
+    &sb_barrier_hierarchical[12],
+    &sb_barrier_hierarchical[13],
+    &sb_bcast_slots,
+    &sb_bcast_ring,
+    &sb_bcast_tree,
+    &sb_bcast_numa_pipelined,
+    &sb_bcast_numa_relay,
+    &sb_scatter_direct,
+    &sb_scatterv_direct,
+    &sb_scatter_queued,
+    &sb_scatterv_queued,
+    &sb_gather_direct,
+    &sb_gatherv_direct,
+    &sb_gather_queued,
+    &sb_gatherv_queued,
+    &sb_allgather_direct,
+    &sb_allgatherv_direct,
+    &sb_allgather_queued,
+    &sb_allgatherv_queued,
+    &sb_alltoall_direct,
+    &sb_alltoallv_direct,
+    &sb_alltoallw_direct,
+    &sb_scatter_p2p_linear,
+    &sb_scatterv_p2p_linear,
+    &sb_gather_p2p_linear,
+    &sb_gatherv_p2p_linear,
+    &sb_allgather_p2p_ring,
+    &sb_allgatherv_p2p_ring,
+    &sb_allgather_p2p_recursive_doubling,
+    &sb_allgatherv_p2p_recursive_doubling,
+    &sb_alltoall_p2p_pairwise,
+    &sb_alltoallv_p2p_pairwise,
+    &sb_alltoallw_p2p_pairwise,
+};
+
+size_t sb_algorithm_count(void)
+{
+    return SB_COUNT_OF(algorithms);
+}
+
+const sb_algorithm_t *sb_algorithm_at(size_t index)
+{
+    return algorithms[index];
+}
+
+/* A set of levels may be named in any order. */
+static const sb_algorithm_t *find_by_levels(const char *name)
+{
+    static const char prefix[] = "hierarchical-";
+    unsigned levels;
+
+    if (strncmp(name, prefix, strlen(prefix)) != 0 ||
+        !sb_levels_parse(name + strlen(prefix), &levels))
+        return NULL;
+    return &sb_barrier_hierarchical[levels - 1];
+}
+
+const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name)
+{
+    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
+        if (algorithms[i]->collective == collective && strcmp(algorithms[i]->name, name) == 0)
+            return algorithms[i];
+    }
+    return collective == SB_BARRIER ? find_by_levels(name) : NULL;
+}
+
+/* Works on groups of ranks that there are not. */
+static bool needs_groups(const sb_algorithm_t *algorithm, const sb_shape_t *shape)
+{
+    return algorithm->levels != 0 && shape->ungrouped != NULL;
+}
+
+static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes)
+{
+    const sb_algorithm_t *best = NULL;
+    double best_cost = 0;
+
+    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
+        if (algorithms[i]->collective != collective || algorithms[i]->on_request ||
+            needs_groups(algorithms[i], shape))
+            continue;
+        double cost = algorithms[i]->cost(shape, bytes);
+        if (best == NULL || cost < best_cost) {
+            best = algorithms[i];
+            best_cost = cost;
+        }
+    }
+    return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL};
+}
+
+#define PART_MOST ((size_t)16 << 10)
+
+/*
+ * Large parts between ranks that have a processor each: the host reads them out of the sender's
+ * memory in one copy, which was measured up to three times faster where the two are far apart.
+ * (How much is sent in the v and w forms is not known to all.)
+ */
+static bool is_for_the_host(sb_collective_t collective, const sb_shape_t *shape, size_t bytes)
+{
+    bool regular = collective == SB_SCATTER || collective == SB_GATHER ||
+                   collective == SB_ALLGATHER || collective == SB_ALLTOALL;
+
+    return regular && !shape->oversubscribed && bytes > PART_MOST;
+}
+
+sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
+                      const sb_settings_t *settings, size_t bytes)
+{
+    const char *name = settings->algorithm[collective];
+
+    if (!(settings->collectives & (1u << collective)))
+        return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL};
+    if (strcmp(name, "host") == 0)
+        return (sb_choice_t){NULL, "the host MPI was asked for", NULL};
+    const sb_algorithm_t *forced = sb_algorithm_find(collective, name);
+    if (forced == NULL && is_for_the_host(collective, shape, bytes))
+        return (sb_choice_t){NULL, "the host moves large parts in one copy", NULL};
+    sb_choice_t choice = cheapest(collective, shape, bytes);
+    if (forced != NULL && needs_groups(forced, shape)) {
+        choice.reason = shape->ungrouped;
+        choice.refused = forced;
+    } else if (forced != NULL) {
+        choice = (sb_choice_t){forced, "asked for by name", NULL};
+    }
+    return choice;
+}
+
+void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings)
+{
+    memset(table, 0, sizeof *table);
+    table->shape = *shape;
+    table->settings = settings;
+}
+
+void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class)
+{
+    table->of[collective][size_class] =
+        sb_choose(collective, &table->shape, table->settings, sb_class_bytes(size_class));
+}
+
+sb_status_t sb_shape_place(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,
+                           const sb_place_t *places)
+{
+    sb_levels_t levels;
+    sb_groups_t groups;
+
+    if (sb_levels_read(&levels, topology, kinds) != SB_OK)
+        return SB_ERR_MEMORY;
+    sb_status_t status = sb_groups_build(&groups, &levels, places, shape->ranks);
+    shape->ungrouped = groups.refusal;
+    shape->stages = (uint32_t)groups.count;
+    for (size_t i = 0; i < groups.count; i++)
+        shape->fan[i] = (uint32_t)sb_stage_largest(&groups.stage[i]);
+    shape->apart = groups.count > 1 && groups.stage[groups.count - 1].kind == SB_LEVEL_TOP;
+    sb_groups_free(&groups);
+    sb_levels_free(&levels);
+    return status == SB_ERR_MEMORY ? status : SB_OK;
+}
+
+static void group_shape(sb_shape_t *shape, const sb_hierarchy_t *hierarchy)
+{
+    shape->ungrouped = hierarchy->refusal;
+    shape->stages = hierarchy->stages;
+    for (uint32_t i = 0; i < hierarchy->stages; i++)
+        shape->fan[i] = hierarchy->stage[i].largest;
+    shape->apart =
+        hierarchy->stages > 1 && hierarchy->stage[hierarchy->stages - 1].kind == SB_LEVEL_TOP;
+}
+
+sb_shape_t sb_team_shape(const sb_team_t *team)
+{
+    sb_shape_t shape = {
+        .ranks = team->size,
+        .oversubscribed = team->oversubscribed,
+        .processors = team->processors,
+        .tree_arity = team->settings.tree_arity,
+        .barrier_arity = team->settings.barrier_arity,
+        .ring_bytes = (size_t)team->settings.ring_bytes,
+    };
+
+    group_shape(&shape, team->hierarchies);
+    return shape;
+}
+
+static void check_name(sb_collective_t collective, char *name)
+{
+    char known[512] = "auto, host";
+
+    if (strcmp(name, "auto") == 0 || strcmp(name, "host") == 0 ||
+        sb_algorithm_find(collective, name) != NULL)
+        return;
+    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
+        size_t length = strlen(known);
+        if (algorithms[i]->collective == collective && !algorithms[i]->unlisted)
+            snprintf(known + length, sizeof known - length, ", %s", algorithms[i]->name);
+    }
+    sb_log_once("%s: expected one of %s, found \"%s\"; using auto",
+                sb_collective_variable(collective), known, name);
+    strcpy(name, "auto");
+}
+
+void sb_settings_check(sb_settings_t *settings)
+{
+    for (sb_collective_t collective = 0; collective < SB_COLLECTIVES; collective++)
+        check_name(collective, settings->algorithm[collective]);
+}

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_SELECT_SELECT_H
+#define SB_SELECT_SELECT_H
+
+#include "coll/coll.h"
+
+/*
+ * Which algorithm serves a call. The choice follows from the shape of the team, the settings of its
+ * rank 0 and the bytes, so all members choose alike. It is made once for each team and size class,
+ * when it is first needed, and then looked up.
+ */
+
+/* Every algorithm of every collective, in a fixed order. */
+size_t sb_algorithm_count(void);
+const sb_algorithm_t *sb_algorithm_at(size_t index);
+
+/* The algorithm of that name, or NULL. */
+const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name);
+
+/*
+ * Sizes fall into classes, doubling, that end 16 bytes (a slot's header) before a power of two, so
+ * that what fits a slot is not in one class with what does not.
+ */
+#define SB_SIZE_CLASSES 64
+#define SB_CLASS_HEADER (SB_SLOT_BYTES - SB_SLOT_PAYLOAD)
+
+/* Class of a size below 2^62: the smallest c with bytes + header <= 2^c. */
+static inline uint32_t sb_size_class(size_t bytes)
+{
+    return 64 - (uint32_t)__builtin_clzll((unsigned long long)bytes + SB_CLASS_HEADER - 1);
+}
+
+/* The largest size of a class. */
+static inline size_t sb_class_bytes(uint32_t size_class)
+{
+    size_t end = (size_t)1 << size_class;
+
+    return end > SB_CLASS_HEADER ? end - SB_CLASS_HEADER : 0;
+}
+
+typedef struct sb_choice {
+    const sb_algorithm_t *algorithm; /* NULL: the host MPI */
+    const char *reason;              /* a short English phrase; never NULL */
+    const sb_algorithm_t *refused;   /* asked for by name, but `reason` is against it; or NULL */
+} sb_choice_t;
+
+/*
+ * By collective and class of the bytes that all members know alike: of the message (bcast), of one
+ * rank's part (scatter, gather, allgather, alltoall); 0 where they do not know any.
+ */
+typedef struct sb_plan_table {
+    sb_shape_t shape;
+    const sb_settings_t *settings;
+    sb_choice_t of[SB_COLLECTIVES][SB_SIZE_CLASSES]; /* reason NULL: not made yet */
+} sb_plan_table_t;
+
+/* A table for a team of this shape, with no choice made yet. It keeps the pointer. */
+void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings);
+
+/* Makes one choice of the table: the largest size of a class stands for all of it. */
+void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class);
+
+/* The choice for a call. One call on a communicator at a time, as MPI has it. */
+static inline const sb_choice_t *sb_planned(sb_plan_table_t *table, sb_collective_t collective,
+                                            size_t bytes)
+{
+    uint32_t size_class = sb_size_class(bytes);
+    sb_choice_t *choice = &table->of[collective][size_class];
+
+    if (SB_UNLIKELY(choice->reason == NULL))
+        sb_plan_fill(table, collective, size_class);
+    return choice;
+}
+
+/* The choice for one collective and size. */
+sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
+                      const sb_settings_t *settings, size_t bytes);
+
+/*
+ * Fills in what a shape says of the hierarchy of its ranks, if they are at `places`. Returns
+ * SB_ERR_MEMORY, or SB_OK.
+ */
+sb_status_t sb_shape_place(sb_shape_t *shape, unsigned levels, const sb_topology_t *topology,
+                           const sb_place_t *places);
+
+/* The shape of a team that exists. */
+sb_shape_t sb_team_shape(const sb_team_t *team);
+
+/*
+ * Checks the names in SOBOR_*_ALGORITHM; reports unknown ones once, with those that exist, and
+ * replaces them by "auto".
+ */
+void sb_settings_check(sb_settings_t *settings);
+
+#endif

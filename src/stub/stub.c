@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The preloaded object. It depends on libc alone, so it is safe in any process: a shell, Python
+ * without MPI, a launcher. It exports MPI_X and PMPI_X for each function of functions.def as a
+ * trampoline that jumps through a table; arguments are not touched, so no MPI's header is needed.
+ *
+ * The first call through a trampoline finds the MPI that this process uses, starting from the
+ * object that called, and loads the back end for its ABI from this object's own folder. If there is
+ * none the trampolines lead to the MPI itself.
+ *
+ * MPI_X leads to a profiling tool's MPI_X where the process has one behind this object; the tool's
+ * call of PMPI_X then arrives here. So Sobor sits below profiling tools, whatever the order.
+ */
+#include "base/compiler.h"
+
+#include <sobor/sobor.h>
+
+#include <dlfcn.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const names[] = {
+#define SB_FUNCTION(name) #name,
+#include "base/functions.def"
+#undef SB_FUNCTION
+};
+
+#define FUNCTIONS SB_COUNT_OF(names)
+
+/* Where the trampolines lead: MPI_X in the first half, PMPI_X in the second. NULL: not known yet.
+ */
+__attribute__((visibility("hidden"))) void *sb_stub_targets[2 * FUNCTIONS];
+
+/* Called by the trampolines; returns the target. */
+__attribute__((visibility("hidden"))) void *sb_stub_resolve(size_t index, void *caller);
+
+/* The back end's side. */
+typedef int start_function_t(void *libmpi);
+typedef void *function_function_t(const char *name);
+typedef const char *last_function_t(void);
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *libmpi;
+static function_function_t *backend_function;
+static last_function_t *backend_last;
+
+static void complain(const char *what, const char *detail)
+{
+    char line[1024];
+    int length =
+        snprintf(line, sizeof line, "sobor: %s%s%s\n", what, detail[0] ? ": " : "", detail);
+
+    if (length > 0 && write(STDERR_FILENO, line, sb_min((size_t)length, sizeof line - 1)) < 0)
+        return; /* nobody left to tell */
+}
+
+static bool is_own(const void *address)
+{
+    Dl_info theirs, ours;
+
+    return dladdr(address, &theirs) && dladdr((void *)(uintptr_t)sb_stub_resolve, &ours) &&
+           theirs.dli_fbase == ours.dli_fbase;
+}
+
+/* PMPI_Init is in every MPI and never in this object. */
+static void *find_in(void *handle)
+{
+    void *found = handle == NULL ? NULL : dlsym(handle, "PMPI_Init");
+
+    return found != NULL && !is_own(found) ? found : NULL;
+}
+
+static void *find_by_caller(void *caller)
+{
+    Dl_info info;
+    struct link_map *map = NULL;
+
+    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || map == NULL)
+        return NULL;
+    /* The program itself has the empty name: its scope is what RTLD_NEXT searches. */
+    if (map->l_name[0] == '\0')
+        return NULL;
+    void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = find_in(handle);
+    if (handle != NULL)
+        dlclose(handle);
+    return found;
+}
+
+/* A library that was loaded apart from the program, by dlopen. */
+static void *find_in_any_object(void)
+{
+    void *self = dlopen(NULL, RTLD_LAZY);
+    struct link_map *map = NULL;
+    void *found = NULL;
+
+    if (self == NULL || dlinfo(self, RTLD_DI_LINKMAP, &map) != 0)
+        return NULL;
+    for (; map != NULL && found == NULL; map = map->l_next) {
+        if (map->l_name[0] == '\0')
+            continue;
+        void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+        found = find_in(handle);
+        if (handle != NULL)
+            dlclose(handle);
+    }
+    dlclose(self);
+    return found;
+}
+
+static void find_libmpi(void *caller)
+{
+    Dl_info info;
+    void *init = find_by_caller(caller);
+
+    if (init == NULL)
+        init = find_in(RTLD_NEXT);
+    if (init == NULL)
+        init = find_in_any_object();
+    if (init != NULL && dladdr(init, &info))
+        libmpi = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+/* Every family of MPI libraries has its mark; see the documentation, "How it works". */
+static const char *family(void)
+{
+    int major = -1, minor = -1;
+    int (*abi_version)(int *, int *) =
+        (int (*)(int *, int *))(uintptr_t)dlsym(libmpi, "MPI_Abi_get_version");
+
+    if (dlsym(libmpi, "ompi_mpi_comm_world") != NULL)
+        return "ompi40";
+    if (abi_version != NULL && abi_version(&major, &minor) == 0 && major > 0)
+        return "mpiabi1";
+    return "mpich12";
+}
+
+static bool own_folder(char *folder, size_t room)
+{
+    Dl_info info;
+
+    if (!dladdr((void *)(uintptr_t)sb_stub_resolve, &info))
+        return false;
+    char *path = realpath(info.dli_fname, NULL);
+    char *slash = path == NULL ? NULL : strrchr(path, '/');
+    if (slash != NULL)
+        snprintf(folder, room, "%.*s", (int)(slash - path), path);
+    free(path);
+    return slash != NULL;
+}
+
+static void load_backend(void)
+{
+    char folder[3072], path[4096];
+
+    if (!own_folder(folder, sizeof folder))
+        return;
+    snprintf(path, sizeof path, "%s/sobor-%s.so", folder, family());
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle == NULL) {
+        complain("the back end cannot be loaded, so every call goes to the host MPI", dlerror());
+        return;
+    }
+    start_function_t *start = (start_function_t *)(uintptr_t)dlsym(handle, "sb_backend_start");
+    if (start == NULL || start(libmpi) != 0) {
+        complain("the back end does not fit this MPI, so every call goes to the host MPI", path);
+        return;
+    }
+    backend_last = (last_function_t *)(uintptr_t)dlsym(handle, "sb_backend_last_algorithm");
+    backend_function = (function_function_t *)(uintptr_t)dlsym(handle, "sb_backend_function");
+}
+
+static void *host_function(const char *prefix, const char *name)
+{
+    char symbol[64];
+
+    snprintf(symbol, sizeof symbol, "%s%s", prefix, name);
+    return dlsym(libmpi, symbol);
+}
+
+/* A tool's MPI_X: one that stands behind this object and is not the MPI's own. */
+static void *tool_function(const char *name)
+{
+    char symbol[64];
+    Dl_info tool, host;
+
+    snprintf(symbol, sizeof symbol, "MPI_%s", name);
+    void *next = dlsym(RTLD_NEXT, symbol);
+    if (next == NULL || is_own(next) || !dladdr(next, &tool))
+        return NULL;
+    void *init = dlsym(libmpi, "PMPI_Init");
+    return dladdr(init, &host) && host.dli_fbase != tool.dli_fbase ? next : NULL;
+}
+
+static void set_target(size_t index, void *target)
+{
+    /* Release: pairs with the dependent jump in the trampoline. */
+    __atomic_store_n(&sb_stub_targets[index], target, __ATOMIC_RELEASE);
+}
+
+static void set_targets(void)
+{
+    for (size_t i = 0; i < FUNCTIONS; i++) {
+        void *target = backend_function == NULL ? NULL : backend_function(names[i]);
+        if (target == NULL)
+            target = host_function("PMPI_", names[i]);
+        if (target == NULL)
+            continue;
+        void *tool = tool_function(names[i]);
+        set_target(FUNCTIONS + i, target);
+        set_target(i, tool != NULL ? tool : target);
+    }
+}
+
+void *sb_stub_resolve(size_t index, void *caller)
+{
+    pthread_mutex_lock(&lock);
+    if (libmpi == NULL) {
+        find_libmpi(caller);
+        if (libmpi != NULL) {
+            load_backend();
+            set_targets();
+        }
+    }
+    void *target = __atomic_load_n(&sb_stub_targets[index], __ATOMIC_RELAXED);
+    pthread_mutex_unlock(&lock);
+    if (target == NULL) {
+        complain("called, but no MPI library of this process has it", names[index % FUNCTIONS]);
+        abort();
+    }
+    return target;
+}
+
+__attribute__((visibility("default"))) const char *sobor_last_algorithm(void)
+{
+    return backend_last == NULL ? NULL : backend_last();
+}

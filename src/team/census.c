@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/config.h"
+#include "base/log.h"
+#include "segment/process.h"
+#include "team/member.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void sb_census_self(sb_census_t *census)
+{
+    const sb_config_t *config = sb_config();
+
+    *census = (sb_census_t){.node = sb_process_node(), .enabled = config->enabled.number != 0};
+}
+
+#define RING_LEAST ((size_t)512 << 10)
+#define RING_MOST ((size_t)4 << 20)
+
+/*
+ * A ring of twice the core's cache has its oldest half in the shared cache by the time it is filled
+ * again. Writing there, and reading from there, is faster than passing lines between the private
+ * caches of two cores.
+ */
+static size_t ring_bytes(const sb_config_t *config)
+{
+    if (config->ring.number != 0)
+        return (size_t)config->ring.number;
+    return sb_min(sb_max(2 * sb_topology_core_cache(), RING_LEAST), RING_MOST);
+}
+
+/* What SOBOR_<COLLECTIVE>_ALGORITHM says, for each. */
+static void name_algorithms(sb_settings_t *settings, const sb_config_t *config)
+{
+    const char *const wishes[] = {
+#define SB_WISH(enumerator, name, function) config->name##_algorithm.text,
+        SB_EACH_COLLECTIVE(SB_WISH)
+#undef SB_WISH
+    };
+
+    for (uint32_t c = 0; c < SB_COLLECTIVES; c++)
+        snprintf(settings->algorithm[c], SB_NAME_BYTES, "%s", wishes[c]);
+}
+
+/* The levels that the barrier asked for goes by; all, where it names none. */
+static uint32_t wished_levels(const char *algorithm)
+{
+    static const char prefix[] = "hierarchical-";
+    unsigned levels;
+
+    if (strncmp(algorithm, prefix, strlen(prefix)) != 0 ||
+        !sb_levels_parse(algorithm + strlen(prefix), &levels))
+        return SB_LEVELS_ALL;
+    return levels;
+}
+
+void sb_settings_self(sb_settings_t *settings)
+{
+    const sb_config_t *config = sb_config();
+
+    *settings = (sb_settings_t){
+        .ring_bytes = ring_bytes(config),
+        .fragment_bytes = config->fragment.number,
+        .tree_arity = config->tree_arity.number < 1 ? 1 : (uint32_t)config->tree_arity.number,
+        .barrier_arity = (uint32_t)config->barrier_arity.number,
+        .levels = wished_levels(config->barrier_algorithm.text),
+        .segment = (uint32_t)config->segment.number,
+        .stores = (uint32_t)config->stores.number,
+        .bcast_tree = (uint32_t)config->bcast_tree.number,
+        .bcast_slots = (uint32_t)sb_min(config->bcast_slots.number, UINT32_MAX),
+        .bcast_sets = (uint32_t)sb_min(config->bcast_sets.number, UINT32_MAX),
+        .queue_slots = (uint32_t)sb_min(config->queue_slots.number, UINT32_MAX),
+        .queue_sets = (uint32_t)sb_min(config->queue_sets.number, UINT32_MAX),
+        .queue_fragment = config->queue_fragment.number,
+        .collectives = sb_collectives_among(config->collectives.text),
+    };
+    name_algorithms(settings, config);
+}

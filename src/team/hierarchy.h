@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TEAM_HIERARCHY_H
+#define SB_TEAM_HIERARCHY_H
+
+#include "team/team.h"
+#include "topology/groups.h"
+
+/*
+ * The hierarchy of a team as one of its ranks sees it: the groups that it belongs to, from the
+ * lowest level up. It leads all of them but the last, and rank 0 leads that one too. Every rank but
+ * rank 0 is thus a follower exactly once. Private memory: the members of these groups alone.
+ */
+
+typedef struct sb_group {
+    uint32_t size;           /* at least 2 */
+    const uint32_t *members; /* ranks, ascending: the first leads */
+    uint32_t leaders;        /* others of them that lead a group below */
+    const uint32_t *leader;
+} sb_group_t;
+
+/* What is the same for all members about one stage. */
+typedef struct sb_stage_shape {
+    sb_level_kind_t kind;
+    uint32_t groups;
+    uint32_t largest; /* members of the largest group */
+} sb_stage_shape_t;
+
+typedef struct sb_hierarchy {
+    unsigned levels;     /* a set of SB_LEVEL_BIT: those it was asked to go by */
+    uint32_t most;       /* members that a group may have; 0: any number */
+    const char *refusal; /* why it goes by no levels, or NULL */
+    uint32_t stages;
+    sb_stage_shape_t stage[SB_STAGES_MOST];
+    uint32_t led;                     /* groups that this rank leads: the first of `group` */
+    uint32_t count;                   /* groups that it belongs to */
+    uint32_t lowest;                  /* stage of the first of them */
+    bool meets;                       /* the last of them joins the leaders of all stages */
+    sb_group_t group[SB_STAGES_MOST]; /* from the lowest level up */
+    struct sb_hierarchy *next;
+} sb_hierarchy_t;
+
+/*
+ * The team's hierarchy by `levels`, with groups of at most `most`, made at the first call and kept.
+ * It follows from the members' places, so all members have the same. NULL: this rank has no private
+ * memory for it.
+ */
+const sb_hierarchy_t *sb_team_hierarchy(sb_team_t *team, unsigned levels, uint32_t most);
+
+/* The levels within which many ranks meet, and the most that should meet in one group. */
+#define SB_PARTS_LEVELS (SB_LEVEL_BIT(SB_LEVEL_L3) | SB_LEVEL_BIT(SB_LEVEL_NUMA))
+#define SB_PARTS_MOST 10
+
+/* The hierarchy of small groups: by these levels, of at most so many or SOBOR_BARRIER_ARITY. */
+static inline const sb_hierarchy_t *sb_team_parts(sb_team_t *team)
+{
+    uint32_t most = team->settings.barrier_arity;
+
+    return sb_team_hierarchy(team, SB_PARTS_LEVELS, most < 2 ? SB_PARTS_MOST : most);
+}
+
+/* Makes all ranks one group, for `reason`, in what was made and what will be. Cannot fail. */
+void sb_team_hierarchies_refuse(sb_team_t *team, const char *reason);
+
+/* For the end of the team. */
+void sb_team_hierarchies_free(sb_team_t *team);
+
+#endif

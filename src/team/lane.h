@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TEAM_LANE_H
+#define SB_TEAM_LANE_H
+
+#include "machine/machine.h"
+
+/*
+ * A lane is what one rank of a team shows to the others: its flags, each on lines of its own, and
+ * its slots for small messages. Only its owner writes to it, but for the three fields that say
+ * otherwise. Every number in it only grows, for as long as the team exists.
+ */
+
+typedef struct sb_wide_flag {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
+} sb_wide_flag_t;
+
+typedef struct sb_wide_counter {
+    _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
+} sb_wide_counter_t;
+
+/* A counter and the number that who comes last writes: one record, on one line. */
+typedef struct sb_meeting {
+    _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
+    sb_flag_t flag;
+} sb_meeting_t;
+
+/* Flags of several writers that one rank looks at together: on one line. */
+#define SB_CHILDREN 4
+
+typedef struct sb_children {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag[SB_CHILDREN];
+} sb_children_t;
+
+/* A small message beside its flag: up to 48 bytes travel in the flag's own line. */
+#define SB_SLOT_BYTES 256
+#define SB_SLOT_PAYLOAD (SB_SLOT_BYTES - 16)
+#define SB_SLOT_IN_LINE 48
+#define SB_SLOTS 16
+
+typedef struct sb_slot {
+    _Alignas(SB_SLOT_BYTES) sb_flag_t flag; /* number of the slot's use + 1; note: see bcast */
+    unsigned char payload[SB_SLOT_PAYLOAD];
+} sb_slot_t;
+
+/* What one exchange within the team may carry. */
+#define SB_EXCHANGE_BYTES 240
+
+typedef struct sb_box {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
+    unsigned char payload[SB_EXCHANGE_BYTES];
+} sb_box_t;
+
+/* Rounds of a dissemination over the most ranks one node may have (2^16). */
+#define SB_ROUNDS 16
+
+typedef struct sb_lane {
+    sb_wide_flag_t arrived;    /* barriers this rank has entered */
+    sb_wide_flag_t released;   /* barriers this rank knows to be complete */
+    sb_wide_flag_t woken;      /* the same, written by whoever releases this rank, which does
+                                  not leave the barrier before: so writers never meet */
+    sb_wide_flag_t done;       /* slot uses of the team this rank is done with */
+    sb_wide_flag_t published;  /* ring bytes of the team known to be filled */
+    sb_wide_flag_t consumed;   /* ring bytes of the team this rank is done with */
+    sb_wide_flag_t relayed;    /* ring bytes of the team whose part this rank has brought near */
+    sb_wide_flag_t timed;      /* slot use and time of the last timed message received */
+    sb_wide_counter_t entered; /* any rank: arrivals at the central counter */
+    sb_wide_counter_t closed;  /* any rank: members that have left the team */
+    sb_meeting_t meeting;      /* any rank: the central barrier's, or a combining tree's node */
+    sb_children_t children;    /* MCS tree: flag i is written by child i */
+    sb_box_t box[2];           /* exchanges of odd and even number */
+    sb_wide_flag_t signal[SB_ROUNDS]; /* dissemination: round r is written by the rank 2^r before */
+    sb_slot_t slot[SB_SLOTS];
+} sb_lane_t;
+
+#endif

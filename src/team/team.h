@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TEAM_TEAM_H
+#define SB_TEAM_TEAM_H
+
+#include "base/collectives.h"
+#include "segment/arena.h"
+#include "team/lane.h"
+#include "team/pace.h"
+#include "team/share.h"
+#include "topology/groups.h"
+
+/*
+ * A team is the ranks of one communicator that work together in shared memory. The front end gives
+ * it an exchange for set-up and a way to let the host MPI make progress; nothing else of MPI is
+ * known here.
+ */
+
+/* How the front end serves the team. */
+typedef struct sb_front {
+    void *context;
+    /*
+     * Every rank gives `bytes` and receives those of all ranks in rank order. Collective.
+     */
+    sb_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
+    void (*progress)(void *context);     /* NULL: nothing to progress */
+    sb_status_t (*check)(void *context); /* during a long wait: may it go on? NULL: yes */
+    uint32_t objection; /* not 0: this rank's front end cannot be served; any number of its own */
+    /* The machine, and where on it this rank runs; NULL: this machine, and this process's binding.
+     */
+    const sb_topology_t *topology;
+    const sb_place_t *place;
+} sb_front_t;
+
+#define SB_NAME_BYTES 40
+
+/*
+ * What decides how calls run. Every member uses the settings of rank 0, whatever its own
+ * environment says.
+ */
+typedef struct sb_settings {
+    uint64_t ring_bytes;
+    uint64_t fragment_bytes; /* 0: by message size */
+    uint32_t tree_arity;
+    uint32_t segment;       /* SB_SEGMENT_* */
+    uint32_t stores;        /* SB_STORES_* */
+    uint32_t collectives;   /* bit c: collective c is served */
+    uint32_t barrier_arity; /* 0: each algorithm's own */
+    uint32_t levels;        /* SB_LEVEL_BIT of those that groups are made by */
+    uint32_t bcast_tree;    /* SB_TREE_* */
+    uint32_t bcast_slots;   /* 0: as many as the ring's bytes hold */
+    uint32_t bcast_sets;    /* 0: as is usual */
+    uint32_t queue_slots;   /* of the published Scatterv, Gatherv and Allgatherv */
+    uint32_t queue_sets;
+    uint64_t queue_fragment;
+    char algorithm[SB_COLLECTIVES][SB_NAME_BYTES]; /* as asked for, or "auto" */
+} sb_settings_t;
+
+/* Why a team could not be made. The same on all members. */
+typedef enum sb_refusal {
+    SB_REFUSAL_NONE,
+    SB_REFUSAL_DISABLED, /* by at least one member's environment */
+    SB_REFUSAL_NODES,    /* the members are on several nodes */
+    SB_REFUSAL_MEMORY,   /* shared memory was not to be had, or not to be shared */
+    SB_REFUSAL_FRONT,    /* at least one member's front end objected */
+} sb_refusal_t;
+
+struct sb_pipeline;
+struct sb_channels;
+struct sb_queues;
+struct sb_pairs;
+struct sb_hierarchy;
+
+typedef struct sb_team {
+    uint32_t rank;
+    uint32_t size;
+    sb_lane_t *self;   /* lanes[rank] */
+    sb_lane_t **lanes; /* of all ranks, where they are mapped here */
+    char **rings;      /* of all ranks, once the ring's share is ready */
+    sb_waiter_t waiter;
+    sb_waiter_t waiter_near; /* where all that are waited for may be running now */
+
+    /* Numbers that every member counts alike. */
+    uint64_t barriers;      /* barriers entered */
+    uint64_t slot_uses;     /* slots used by messages of the team so far */
+    uint64_t ring_position; /* ring bytes used by messages of the team so far */
+    uint64_t exchanges;
+
+    /* What this rank knows of the others' progress; less than or equal to the truth. */
+    uint64_t slots_free_below; /* every member is done with the uses below */
+    uint64_t ring_free_below;
+
+    /* How this rank writes into its ring, and the message that will tell it more. */
+    sb_pace_t pace;
+    struct {
+        uint64_t use;
+        uint64_t turn;
+        size_t bytes;
+        sb_way_t way;
+        bool open; /* its readers' times were not looked at yet */
+    } timed;
+
+    size_t ring_bytes;
+    sb_settings_t settings;
+    bool oversubscribed;
+    uint32_t processors;              /* that the members may use together */
+    sb_homes_t homes;                 /* of all ranks */
+    struct sb_hierarchy *hierarchies; /* that were asked for; first the one of the settings */
+    sb_status_t failure; /* not SB_OK: a member died, or ranks are out of step; nothing follows */
+
+    struct sb_pipeline *pipeline; /* of the pipelined broadcast, once its share is ready */
+    struct sb_channels *channels; /* of the operations that move parts, once their share is ready */
+    struct sb_queues *queues;     /* of the published ones among them, in the same way */
+    struct sb_pairs *pairs;       /* of those that are made of messages, in the same way */
+    sb_share_t pipeline_share;
+    sb_share_t ring_share;
+    sb_share_t channels_share;
+    sb_share_t queues_share;
+    sb_share_t pairs_share;
+
+    sb_front_t front;
+    sb_block_t block;
+    sb_attachment_t **attachments; /* of lanes; NULL at this rank's own place */
+} sb_team_t;
+
+/* This process's settings, from its environment. */
+void sb_settings_self(sb_settings_t *settings);
+
+/*
+ * Makes the team of the ranks that share `front`. Collective over them; all get the same outcome:
+ * SB_OK and *team, or SB_ERR_UNSUPPORTED with the refusal and, for SB_REFUSAL_MEMORY, the reason of
+ * the first rank that had one; or SB_ERR_BOOTSTRAP if the front end's exchange failed.
+ * SB_ERR_MEMORY (this rank alone, before any exchange: private memory is exhausted) leaves the
+ * others waiting: the front end has to end the job or raise an error.
+ */
+sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t rank, uint32_t size,
+                           sb_refusal_t *refusal, sb_reason_t *reason);
+
+/*
+ * Leaves the team. Not synchronising: a block is used again only when every member has left.
+ */
+void sb_team_destroy(sb_team_t *team);
+
+/*
+ * Every rank gives up to SB_EXCHANGE_BYTES and receives those of all, through shared memory.
+ */
+sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_t bytes);
+
+/*
+ * Makes the rings at the first call. Collective; all get the same outcome: SB_OK with ring_bytes
+ * set, or SB_ERR_UNSUPPORTED, then and for good.
+ */
+sb_status_t sb_team_need_ring(sb_team_t *team);
+
+/*
+ * How to wait for `missing` members to arrive. Where ranks share processors they may all be
+ * running, each on a processor other than this one, only if they are few enough; then they will be
+ * here in less time than giving the processor away would take.
+ */
+static inline const sb_waiter_t *sb_team_waiter(const sb_team_t *team, uint32_t missing)
+{
+    return team->oversubscribed && missing < team->processors ? &team->waiter_near : &team->waiter;
+}
+
+/* Every rank has come to the last barrier, so it is done with all that was before. */
+static inline void sb_team_all_arrived(sb_team_t *team)
+{
+    team->slots_free_below = team->slot_uses;
+    team->ring_free_below = team->ring_position;
+}
+
+/* Blocks that wait for members to leave, in this process. For reports and tests. */
+size_t sb_team_limbo(void);
+
+/* The machine that the team runs on, or NULL if it is not known. */
+static inline const sb_topology_t *sb_team_topology(const sb_team_t *team)
+{
+    return team->front.topology != NULL ? team->front.topology : sb_topology_self();
+}
+
+/* Sets how the team waits: by SOBOR_WAIT and by whether ranks outnumber processors. */
+void sb_team_set_waiter(sb_team_t *team);
+
+#endif

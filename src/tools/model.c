@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/model.h"
+
+#include "base/config.h"
+#include "base/log.h"
+#include "segment/arena.h"
+#include "topology/topology.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BYTES_MOST (UINT64_C(1) << 50)
+#define NUMBER_MOST (UINT64_C(1) << 30)
+#define NANOSECONDS_MOST 1e12
+
+/* The published table of ring sizes. */
+#define TABLE_FIRST 4096
+#define TABLE_LAST 65536
+#define TABLE_STEP 4096
+#define DIVISOR_FIRST 2
+#define DIVISOR_LAST 512
+
+#define CURVE_POINTS 400
+
+void sb_model_fail(const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    sb_log("%s", message);
+    exit(2);
+}
+
+typedef enum kind { SIZE, NUMBER, TIME, WAY, SWITCH } kind_t;
+
+typedef struct option {
+    const char *name;
+    kind_t kind;
+    size_t place; /* in the question */
+    const char *doc;
+} option_t;
+
+#define PLACE(field) offsetof(sb_model_question_t, field)
+
+static const option_t options[] = {
+    {"--bytes", SIZE, PLACE(bytes), "the message, m"},
+    {"--ring", SIZE, PLACE(ring), "the buffers of one rank, b; SOBOR_MEMORY if not given"},
+    {"--fragment", SIZE, PLACE(fragment), "one buffer, f; the best if not given"},
+    {"--slots", NUMBER, PLACE(slots), "buffers of one rank, s"},
+    {"--sets", NUMBER, PLACE(sets), "sets of buffers, q; 1 if not given"},
+    {"--ranks", NUMBER, PLACE(ranks), "ranks, p; one for each core if not given"},
+    {"--page", SIZE, PLACE(page), "a page, w; this machine's if not given"},
+    {"--t", TIME, PLACE(prices.byte), "reading or writing one byte"},
+    {"--tw", TIME, PLACE(prices.notify), "waiting for a notification"},
+    {"--two", TIME, PLACE(prices.open), "waiting for a set to be opened"},
+    {"--ta", TIME, PLACE(prices.release), "one atomic subtraction"},
+    {"--choose", WAY, 0, "choose f and s by: budget, message, fragment, slots"},
+    {"--table", SWITCH, PLACE(table), "the table of ring sizes"},
+    {"--curves", SWITCH, PLACE(curves), "points of T(f) and T(s)"},
+    {"--measure", SWITCH, PLACE(measure), "measure the prices on this machine"},
+};
+
+static void parse_size(const option_t *option, const char *text, uint64_t *size)
+{
+    if (!sb_parse_bytes(text, size) || *size < 1 || *size > BYTES_MOST)
+        sb_model_fail("%s: expected a size such as 4096 or 4KiB, at least 1 byte, found \"%s\"",
+                      option->name, text);
+}
+
+static void parse_number(const option_t *option, const char *text, uint64_t *number)
+{
+    char *end;
+
+    *number = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)text[0]) || *end != '\0' || *number < 1 || *number > NUMBER_MOST)
+        sb_model_fail("%s: expected a number from 1 to %llu, found \"%s\"", option->name,
+                      (unsigned long long)NUMBER_MOST, text);
+}
+
+/* "50ns", "0.1us", "50": nanoseconds. */
+static void parse_time(const option_t *option, const char *text, double *time)
+{
+    static const struct {
+        const char *unit;
+        double nanoseconds;
+    } units[] = {{"", 1}, {"ps", 1e-3}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    char *end;
+    double number = strtod(text, &end);
+    bool plain = isdigit((unsigned char)text[0]) || text[0] == '.';
+    bool least = option->place == PLACE(prices.byte) ? number > 0 : number >= 0;
+
+    for (size_t i = 0; plain && least && i < SB_COUNT_OF(units); i++) {
+        *time = number * units[i].nanoseconds;
+        if (strcmp(end, units[i].unit) == 0 && *time <= NANOSECONDS_MOST)
+            return;
+    }
+    sb_model_fail("%s: expected a time such as 50ns, %s, found \"%s\"", option->name,
+                  option->place == PLACE(prices.byte) ? "more than 0" : "0 or more", text);
+}
+
+static void parse_way(sb_model_question_t *question, const char *text)
+{
+    static const char *const names[] = {"budget", "message", "fragment", "slots"};
+
+    for (unsigned i = 0; i < SB_COUNT_OF(names); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            question->way = (sb_model_way_t)i;
+            question->choose = true;
+            return;
+        }
+    }
+    sb_model_fail("--choose: expected budget, message, fragment or slots, found \"%s\"", text);
+}
+
+static void parse_option(sb_model_question_t *question, const option_t *option, const char *text)
+{
+    void *place = (char *)question + option->place;
+
+    switch (option->kind) {
+    case SIZE:
+        parse_size(option, text, place);
+        break;
+    case NUMBER:
+        parse_number(option, text, place);
+        break;
+    case TIME:
+        parse_time(option, text, place);
+        break;
+    case WAY:
+        parse_way(question, text);
+        break;
+    case SWITCH:
+        *(bool *)place = true;
+        break;
+    }
+}
+
+static const option_t *find_option(const char *word)
+{
+    for (size_t i = 0; i < SB_COUNT_OF(options); i++) {
+        if (strcmp(options[i].name, word) == 0)
+            return &options[i];
+    }
+    sb_model_fail("sobor-model: \"%s\" is no option; see sobor-model --help", word);
+}
+
+static void parse_options(sb_model_question_t *question, char **words)
+{
+    bool byte = false, notify = false;
+
+    for (; *words != NULL; words++) {
+        const option_t *option = find_option(*words);
+        if (option->kind != SWITCH && words[1] == NULL)
+            sb_model_fail("%s: expected a value after it, found nothing", option->name);
+        parse_option(question, option, option->kind == SWITCH ? "" : *++words);
+        byte = byte || option->place == PLACE(prices.byte);
+        notify = notify || option->place == PLACE(prices.notify);
+    }
+    question->priced = byte && notify;
+}
+
+static uint64_t default_budget(void)
+{
+    sb_arena_usage_t usage;
+
+    sb_arena_usage(&usage);
+    return usage.bound;
+}
+
+static uint64_t default_ranks(void)
+{
+    sb_topology_counts_t counts;
+
+    sb_topology_count(sb_topology_self(), &counts);
+    return sb_max(counts.cores, 1);
+}
+
+static void need(uint64_t value, const char *option, const char *why)
+{
+    if (value == 0)
+        sb_model_fail("%s: expected a value, found nothing: %s", option, why);
+}
+
+/* What contradicts itself is refused; what is not given gets its standard. */
+static void complete(sb_model_question_t *question)
+{
+    if (question->page == 0)
+        question->page = (uint64_t)sysconf(_SC_PAGESIZE);
+    if (question->ranks == 0)
+        question->ranks = default_ranks();
+    if (question->sets == 0)
+        question->sets = 1;
+    if (question->fragment != 0 && question->slots != 0 && question->ring != 0 &&
+        question->fragment * question->slots != question->ring)
+        sb_model_fail("--ring: expected --fragment times --slots, %llu, found %llu",
+                      (unsigned long long)(question->fragment * question->slots),
+                      (unsigned long long)question->ring);
+    if (question->ring == 0 && (question->fragment == 0 || question->slots == 0))
+        question->ring = question->fragment != 0 && question->slots == 0
+                             ? sb_max(default_budget(), question->fragment)
+                             : default_budget();
+    if (question->ring != 0 && question->fragment > question->ring)
+        sb_model_fail("--fragment: expected at most the ring, %llu bytes, found %llu",
+                      (unsigned long long)question->ring, (unsigned long long)question->fragment);
+    if (question->ring != 0 && question->slots > question->ring)
+        sb_model_fail(
+            "--slots: expected at most one for each of %llu bytes of the ring, found %llu",
+            (unsigned long long)question->ring, (unsigned long long)question->slots);
+}
+
+/* The ring in use: an optimum is not rounded. */
+typedef struct form {
+    double fragment;
+    double slots;
+    double ring;
+} form_t;
+
+static form_t form_of(const sb_model_ring_t *ring)
+{
+    return (form_t){(double)ring->fragment, (double)ring->slots,
+                    (double)ring->fragment * (double)ring->slots};
+}
+
+static form_t choose(sb_model_question_t *question)
+{
+    const sb_model_ring_t given = {question->fragment, question->slots};
+    uint64_t bytes = question->way == SB_MODEL_BUDGET ? question->ring : question->bytes;
+
+    if (question->way == SB_MODEL_FRAGMENT)
+        need(question->fragment, "--fragment", "--choose fragment takes it as given");
+    if (question->way == SB_MODEL_SLOTS)
+        need(question->slots, "--slots", "--choose slots takes it as given");
+    if (question->way == SB_MODEL_BUDGET && question->bytes == 0)
+        question->bytes = question->ring;
+    need(question->bytes, "--bytes", "the size of the message");
+    sb_model_ring_t chosen = sb_model_choose(
+        question->way, question->priced ? &question->prices : NULL, bytes, given, question->page);
+    return form_of(&chosen);
+}
+
+static form_t find_form(const sb_model_question_t *question)
+{
+    sb_model_ring_t ring = {question->fragment, question->slots};
+
+    if (ring.fragment == 0 && ring.slots == 0) {
+        double best = sb_model_best_fragment(&question->prices, question->bytes, question->ring);
+        return (form_t){best, (double)question->ring / best, (double)question->ring};
+    }
+    if (ring.fragment == 0)
+        ring.fragment = question->ring / ring.slots;
+    if (ring.slots == 0)
+        ring.slots = question->ring / ring.fragment;
+    return form_of(&ring);
+}
+
+static json_t *whole(double number)
+{
+    return json_integer((json_int_t)llround(number));
+}
+
+static json_t *describe_prices(const sb_model_prices_t *prices)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "t_ns", prices->byte, "tw_ns", prices->notify,
+                     "two_ns", prices->open, "ta_ns", prices->release);
+}
+
+static json_t *describe(const sb_model_question_t *question, const form_t *form)
+{
+    const sb_model_prices_t *prices = &question->prices;
+    uint64_t bytes = question->bytes;
+    bool budgeted = question->ring != 0 && (!question->choose || question->way == SB_MODEL_BUDGET);
+    uint64_t budget = budgeted ? question->ring : (uint64_t)llround(form->ring);
+    double best = sb_model_best_fragment(prices, bytes, budget);
+    sb_model_ring_t ring = {(uint64_t)llround(form->fragment),
+                            sb_max((uint64_t)llround(form->slots), 1)};
+    sb_model_regime_t regime = sb_model_regime(bytes, form->fragment, form->ring);
+
+    return json_pack(
+        "{s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:I, s:f, s:f, s:f, s:s, s:o, s:o, s:I, s:o}", "bytes",
+        (json_int_t)bytes, "ring_bytes", (json_int_t)llround(form->ring), "fragment_bytes",
+        whole(form->fragment), "slots", whole(form->slots), "prices", describe_prices(prices),
+        "sets", (json_int_t)question->sets, "ranks", (json_int_t)question->ranks, "page_bytes",
+        (json_int_t)question->page, "t_one_buffer_us",
+        sb_model_one_buffer(prices, bytes, form->fragment) / 1000, "t_s_buffers_us",
+        sb_model_buffers(prices, bytes, form->fragment, form->ring) / 1000, "t_sets_us",
+        sb_model_sets(prices, bytes, form->fragment, form->ring, question->sets) / 1000, "regime",
+        sb_model_regime_name(regime), "f_opt_bytes", whole(best), "s_opt",
+        whole((double)budget / best), "segment_bytes",
+        (json_int_t)sb_model_segment_bytes(question->ranks, ring, question->sets, question->page),
+        "choice",
+        question->choose ? json_pack("{s:I, s:I}", "fragment_bytes", (json_int_t)ring.fragment,
+                                     "slots", (json_int_t)ring.slots)
+                         : json_null());
+}
+
+static json_t *list_table(void)
+{
+    json_t *rows = json_array();
+
+    for (json_int_t fragment = TABLE_FIRST; fragment <= TABLE_LAST; fragment += TABLE_STEP) {
+        json_t *rings = json_array();
+        for (json_int_t divisor = DIVISOR_FIRST; divisor <= DIVISOR_LAST; divisor *= 2)
+            json_array_append_new(rings, json_pack("{s:I, s:I, s:I}", "divisor", divisor, "slots",
+                                                   fragment / divisor, "ring_bytes",
+                                                   fragment * (fragment / divisor)));
+        json_array_append_new(rows,
+                              json_pack("{s:I, s:o}", "fragment_bytes", fragment, "rings", rings));
+    }
+    return rows;
+}
+
+static void add_point(json_t *curve, double at, double time)
+{
+    json_array_append_new(curve, json_pack("[f, f]", at, time / 1000));
+}
+
+/* From `first` to `last` in equal steps, or in equal ratios. */
+static double step_to(double first, double last, unsigned i, bool ratios)
+{
+    double part = (double)i / (CURVE_POINTS - 1);
+
+    return ratios ? first * pow(last / first, part) : first + (last - first) * part;
+}
+
+/* T(f) in a ring of b bytes; T(f) with s fixed, which is a saw-tooth; T(s) with f fixed. */
+static json_t *list_curves(const sb_model_question_t *question, const form_t *form)
+{
+    json_t *by_fragment = json_array(), *saw_tooth = json_array(), *by_slots = json_array();
+    double bytes = (double)question->bytes, slots = fmax(1, round(form->slots));
+    const sb_model_prices_t *prices = &question->prices;
+
+    for (unsigned i = 0; i < CURVE_POINTS; i++) {
+        double f = step_to(fmin(256, form->ring), form->ring, i, true);
+        add_point(by_fragment, f, sb_model_buffers(prices, question->bytes, f, form->ring));
+        f = step_to(fmax(1, bytes / slots / 12), fmax(2, bytes / slots * 1.25), i, false);
+        add_point(saw_tooth, f, sb_model_buffers(prices, question->bytes, f, f * slots));
+    }
+    for (double s = 1; s <= 1024; s = fmax(s + 1, floor(s * 1.05)))
+        add_point(by_slots, s,
+                  sb_model_buffers(prices, question->bytes, form->fragment, form->fragment * s));
+    return json_pack("{s:o, s:o, s:o}", "fragment", by_fragment, "saw_tooth", saw_tooth, "slots",
+                     by_slots);
+}
+
+static json_t *measure(sb_model_question_t *question)
+{
+    sb_model_measured_t measured = sb_model_measure((uint32_t)sb_min(question->ranks, 1024));
+
+    question->prices = measured.prices;
+    question->priced = true;
+    return json_pack("{s:o, s:I, s:b}", "prices", describe_prices(&measured.prices), "ranks",
+                     (json_int_t)measured.ranks, "shared_processors", measured.shared);
+}
+
+static json_t *answer(sb_model_question_t *question)
+{
+    json_t *parts = json_object();
+
+    if (question->measure) {
+        if (question->ranks == 0)
+            question->ranks = sb_max(default_ranks(), 2);
+        json_object_set_new(parts, "measured", measure(question));
+    }
+    if (question->table)
+        json_object_set_new(parts, "table", list_table());
+    if (question->bytes == 0 && !question->choose && (question->table || question->measure))
+        return parts;
+    complete(question);
+    form_t form = {0};
+    if (question->choose) {
+        form = choose(question);
+    } else {
+        need(question->bytes, "--bytes", "the size of the message");
+        form = find_form(question);
+    }
+    if ((double)question->sets > fmax(1, round(form.slots)))
+        sb_model_fail("--sets: expected at most as many as slots, %.0f, found %llu",
+                      round(form.slots), (unsigned long long)question->sets);
+    json_object_update_new(parts, describe(question, &form));
+    if (question->curves)
+        json_object_set_new(parts, "curves", list_curves(question, &form));
+    return parts;
+}
+
+static void print_help(void)
+{
+    printf(
+        "Usage: sobor-model bcast [OPTION VALUE]...\n"
+        "Answers in JSON on standard output. Wrong use: a line on standard error, status 2.\n\n");
+    for (size_t i = 0; i < SB_COUNT_OF(options); i++)
+        printf("  %-11s %s\n", options[i].name, options[i].doc);
+}
+
+int main(int argc, char **argv)
+{
+    sb_model_question_t question = {.prices = SB_MODEL_PRICES};
+
+    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+        print_help();
+        return 0;
+    }
+    if (argc < 2 || strcmp(argv[1], "bcast") != 0)
+        sb_model_fail("sobor-model: expected a collective that has a model: bcast, found \"%s\"",
+                      argc < 2 ? "" : argv[1]);
+    parse_options(&question, argv + 2);
+    json_t *parts = answer(&question);
+    if (parts == NULL)
+        sb_model_fail("sobor-model: out of memory");
+    if (json_dumpf(parts, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 ||
+        puts("") == EOF || fflush(stdout) != 0)
+        sb_model_fail("sobor-model: the answer could not be written");
+    json_decref(parts);
+    return 0;
+}

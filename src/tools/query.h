@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TOOLS_QUERY_H
+#define SB_TOOLS_QUERY_H
+
+#include "select/select.h"
+#include "topology/levels.h"
+#include "topology/mapping.h"
+
+#include <jansson.h>
+
+/* sobor-query answers questions about the core in JSON; the `sobor` command asks it. */
+
+/* What the options said, or what stands for them. */
+typedef struct sb_query {
+    const char *machine; /* as given; NULL: this one */
+    unsigned levels;     /* SB_LEVEL_BIT */
+    const char *map_name;
+    sb_mapping_t mapping;
+    bool mapped; /* the mapping was given */
+    sb_collective_t collective;
+    uint64_t bytes;
+    uint32_t ranks;     /* 0: not given */
+    int oversubscribed; /* 0, 1; -1: to be found out */
+} sb_query_t;
+
+/* Answers one question; NULL means that memory ran out. */
+typedef json_t *sb_query_function_t(const sb_query_t *query);
+
+sb_query_function_t sb_query_variables;
+sb_query_function_t sb_query_algorithms;
+sb_query_function_t sb_query_topology;
+sb_query_function_t sb_query_groups;
+sb_query_function_t sb_query_choice;
+sb_query_function_t sb_query_placement;
+sb_query_function_t sb_query_segment;
+sb_query_function_t sb_query_version;
+
+/* The machine asked about, with its levels. */
+typedef struct sb_query_machine {
+    const sb_topology_t *topology;
+    sb_topology_t *opened; /* to be closed; NULL: this machine */
+    sb_levels_t levels;
+} sb_query_machine_t;
+
+sb_query_machine_t sb_query_open_machine(const sb_query_t *query);
+void sb_query_close_machine(sb_query_machine_t *machine);
+
+/* Places of the ranks as they are dealt over the machine; to be freed. */
+sb_place_t *sb_query_places(const sb_query_t *query, const sb_topology_t *topology);
+
+/* A JSON string of any bytes: those that are not UTF-8 are shown as question marks. */
+json_t *sb_query_text(const char *text);
+
+/* Bytes of the ring that a team of this process would ask for. */
+size_t sb_query_ring(void);
+
+/* Ends the tool with a message on standard error and exit status 2. */
+_Noreturn void sb_query_fail(const char *format, ...) SB_PRINTF(1, 2);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/query.h"
+
+#include "base/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The ranks as they were asked for; else bound like this process, as unbound ranks are. */
+static sb_place_t *place_ranks(const sb_query_t *query, const sb_topology_t *topology)
+{
+    if (query->mapped || query->machine != NULL)
+        return sb_query_places(query, topology);
+    sb_place_t *places = calloc(query->ranks, sizeof *places);
+    if (places == NULL)
+        sb_query_fail("sobor-query: out of memory");
+    sb_place_self(&places[0]);
+    places[0].local_ranks = query->ranks;
+    for (uint32_t i = 1; i < query->ranks; i++)
+        places[i] = places[0];
+    return places;
+}
+
+/* As the library does it: from the plan of a team, where one size stands for a class of them. */
+static sb_choice_t choose(const sb_query_t *query, const sb_shape_t *shape,
+                          const sb_settings_t *settings)
+{
+    sb_plan_table_t plan;
+
+    if (sb_config()->enabled.number == 0)
+        return (sb_choice_t){NULL, "SOBOR is off", NULL};
+    if (query->ranks == 1)
+        return (sb_choice_t){NULL, "a communicator of one rank has nothing to share", NULL};
+    sb_plan_start(&plan, shape, settings);
+    return *sb_planned(&plan, query->collective, query->bytes);
+}
+
+/* The size for which the plan compares costs: the largest of its class. */
+static size_t planned_bytes(const sb_query_t *query)
+{
+    return query->collective == SB_BARRIER ? 0 : sb_class_bytes(sb_size_class(query->bytes));
+}
+
+static json_t *describe_candidate(const sb_algorithm_t *algorithm, const sb_shape_t *shape,
+                                  const sb_choice_t *choice, const sb_query_t *query)
+{
+    const char *obstacle = choice->algorithm == NULL ? choice->reason : NULL;
+
+    if (obstacle == NULL && algorithm->levels != 0)
+        obstacle = shape->ungrouped;
+    if (obstacle == NULL && algorithm->on_request && choice->algorithm != algorithm)
+        obstacle = "only when asked for by name";
+    if (obstacle != NULL)
+        return json_pack("{s:s, s:b, s:s, s:n}", "name", algorithm->name, "eligible", 0, "reason",
+                         obstacle, "expected_us");
+    double expected_us = algorithm->cost(shape, planned_bytes(query)) / 1000;
+    return json_pack("{s:s, s:b, s:o, s:f}", "name", algorithm->name, "eligible", 1, "reason",
+                     json_sprintf("expected %.2f us", expected_us), "expected_us", expected_us);
+}
+
+static json_t *list_candidates(const sb_query_t *query, const sb_shape_t *shape,
+                               const sb_choice_t *choice)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        bool shown = !algorithm->unlisted || algorithm == choice->algorithm;
+        if (algorithm->collective == query->collective && shown)
+            json_array_append_new(list, describe_candidate(algorithm, shape, choice, query));
+    }
+    json_array_append_new(list,
+                          json_pack("{s:s, s:b, s:s, s:n}", "name", "host", "eligible", 1, "reason",
+                                    "when asked for, or when Sobor cannot serve", "expected_us"));
+    return list;
+}
+
+static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *settings)
+{
+    sb_query_machine_t machine = sb_query_open_machine(query);
+    sb_place_t *places = place_ranks(query, machine.topology);
+    uint32_t processors = (uint32_t)sb_max(1, sb_places_processors(places, query->ranks));
+    if (query->oversubscribed == 0) /* as it was said */
+        processors = (uint32_t)sb_max(processors, query->ranks);
+    sb_shape_t shape = {
+        .ranks = query->ranks,
+        .oversubscribed = query->oversubscribed < 0 ? sb_places_oversubscribed(places, query->ranks)
+                                                    : query->oversubscribed != 0,
+        .processors = processors,
+        .tree_arity = settings->tree_arity,
+        .barrier_arity = settings->barrier_arity,
+        .ring_bytes = settings->ring_bytes,
+    };
+
+    if (sb_shape_place(&shape, settings->levels, machine.topology, places) != SB_OK)
+        sb_query_fail("sobor-query: out of memory");
+    free(places);
+    sb_query_close_machine(&machine);
+    return shape;
+}
+
+json_t *sb_query_choice(const sb_query_t *query)
+{
+    sb_settings_t settings;
+
+    sb_settings_self(&settings);
+    sb_settings_check(&settings);
+    sb_shape_t shape = find_shape(query, &settings);
+    sb_choice_t choice = choose(query, &shape, &settings);
+    const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;
+    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:s, s:o}", "collective",
+                     sb_collective_name(query->collective), "bytes", (json_int_t)query->bytes,
+                     "ranks", (json_int_t)query->ranks, "oversubscribed", shape.oversubscribed,
+                     "algorithm", name, "reason", choice.reason, "candidates",
+                     list_candidates(query, &shape, &choice));
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/simulate.h"
+
+#include "base/config.h"
+#include "topology/sim/simulated.h"
+
+#include <ctype.h>
+#include <malloc.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RANKS_MOST 16384
+#define CALLS_MOST 10000000
+#define BYTES_MOST ((uint64_t)1 << 32)
+#define CALLS_TIMED 100
+#define CALLS_EXPLORED 3
+
+typedef void parse_t(sb_simulate_t *options, const char *name, const char *value);
+
+static parse_t parse_machine, parse_ranks, parse_map, parse_algorithm, parse_bytes, parse_counts,
+    parse_root, parse_calls, parse_warmup, parse_seed, parse_arrival, parse_noise, parse_cold,
+    parse_sync, parse_placement, parse_set, parse_lines, parse_timeline, parse_check, parse_mode,
+    parse_schedules, parse_relaxed, parse_replay;
+
+typedef struct option {
+    const char *name;
+    const char *value; /* what stands for the value in the help */
+    parse_t *parse;
+    const char *doc;
+} option_t;
+
+static const option_t options_known[] = {
+    {"--machine", "FILE", parse_machine, "the machine's file (needed)"},
+    {"--ranks", "N", parse_ranks, "number of ranks; as many as the node has cores if not given"},
+    {"--map", "HOW", parse_map,
+     "how ranks are dealt over cores: core (consecutive), numa or socket (round robin); core if "
+     "not given"},
+    {"--algorithm", "A,A", parse_algorithm, "algorithms by name; all, or auto; all if not given"},
+    {"--bytes", "B,B", parse_bytes, "sizes of messages, such as 4096 or 4K; 8 if not given"},
+    {"--counts", "HOW", parse_counts,
+     "sizes of the parts where they may differ, of which --bytes is the mean: equal, linear, "
+     "heavy, "
+     "random or half; equal if not given"},
+    {"--root", "R", parse_root, "the root of all calls, or rotate; 0 if not given"},
+    {"--calls", "N", parse_calls,
+     "calls that are measured; 100 if not given, 3 where schedules are checked"},
+    {"--warmup", "N", parse_warmup, "calls before; 5 if not given"},
+    {"--seed", "N", parse_seed, "seed of noise, arrival and equal times; 1 if not given"},
+    {"--arrival", "HOW", parse_arrival,
+     "how late ranks come: none, uniform:TIME, normal:TIME, exponential:TIME, straggler:TIME or "
+     "trace:FILE; none if not given"},
+    {"--noise", "on|off", parse_noise, "stalls by the operating system; off if not given"},
+    {"--cold", "on|off", parse_cold, "users' buffers are in no cache; off if not given"},
+    {"--sync", "none|barrier", parse_sync,
+     "before each call all are there at once (none), or come "
+     "out of a barrier and read the clock, as under bench"},
+    {"--placement", "on|off", parse_placement,
+     "shared memory lies on its owner's NUMA node; off: all of it on node 0; on if not given"},
+    {"--set", "NAME=VALUE", parse_set, "a SOBOR_* variable; may be given several times"},
+    {"--lines", "on|off", parse_lines, "count lines moved, by distance; off if not given"},
+    {"--check", "on|off", parse_check,
+     "look for races, deadlocks, lost wake-ups and wrong data, in many schedules; off if not "
+     "given"},
+    {"--mode", "HOW", parse_mode,
+     "what schedules are checked: random, pct (priorities) or exhaustive; timed: the one by the "
+     "clock; random if not given"},
+    {"--schedules", "N", parse_schedules, "how many at most; 1000 if not given"},
+    {"--relaxed", "on|off", parse_relaxed,
+     "let loads see old values, as far as C11 allows; off if not given"},
+    {"--replay", "TEXT", parse_replay, "run the schedule again that a report names"},
+    {"--timeline", "FILE", parse_timeline, "write what each rank did; one algorithm and size"},
+};
+
+_Noreturn void sb_simulate_fail(const char *format, ...)
+{
+    char message[20000];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "sobor: %s\n", message);
+    exit(2);
+}
+
+static uint64_t parse_number(const char *name, const char *value, uint64_t least, uint64_t most)
+{
+    char *end;
+    unsigned long long number = strtoull(value, &end, 10);
+
+    if (!isdigit((unsigned char)value[0]) || *end != '\0' || number < least || number > most)
+        sb_simulate_fail("%s: expected a number from %llu to %llu, found \"%s\"", name,
+                         (unsigned long long)least, (unsigned long long)most, value);
+    return number;
+}
+
+static bool parse_switch(const char *name, const char *value)
+{
+    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
+        sb_simulate_fail("%s: expected on or off, found \"%s\"", name, value);
+    return value[1] == 'n';
+}
+
+static void parse_machine(sb_simulate_t *options, const char *name, const char *value)
+{
+    (void)name;
+    options->machine = value;
+}
+
+static void parse_ranks(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->ranks = (uint32_t)parse_number(name, value, 1, RANKS_MOST);
+}
+
+static void parse_map(sb_simulate_t *options, const char *name, const char *value)
+{
+    if (!sb_mapping_parse(value, &options->mapping))
+        sb_simulate_fail("%s: expected core, numa or socket, found \"%s\"", name, value);
+    options->map_name = value;
+}
+
+static void parse_algorithm(sb_simulate_t *options, const char *name, const char *value)
+{
+    (void)name;
+    options->algorithms = value;
+}
+
+static void parse_bytes(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->size_count = 0;
+    for (const char *at = value; *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        char word[64];
+        uint64_t bytes;
+        snprintf(word, sizeof word, "%.*s", (int)length, at);
+        if (!sb_parse_bytes(word, &bytes) || bytes > BYTES_MOST)
+            sb_simulate_fail("%s: expected sizes such as 4096 or 4K, up to 4G, found \"%s\"", name,
+                             value);
+        if (options->size_count == SB_SIZES_MOST)
+            sb_simulate_fail("%s: expected at most %d sizes", name, SB_SIZES_MOST);
+        options->sizes[options->size_count++] = (size_t)bytes;
+        at += length + (at[length] == ',');
+    }
+}
+
+static void parse_counts(sb_simulate_t *options, const char *name, const char *value)
+{
+    if (!sb_counts_parse(value, &options->counts))
+        sb_simulate_fail("%s: expected equal, linear, heavy, random or half, found \"%s\"", name,
+                         value);
+}
+
+static void parse_root(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->rotate = strcmp(value, "rotate") == 0;
+    options->root = options->rotate ? 0 : (uint32_t)parse_number(name, value, 0, RANKS_MOST - 1);
+}
+
+static void parse_calls(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->calls = (uint32_t)parse_number(name, value, 1, CALLS_MOST);
+}
+
+static void parse_warmup(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->warmup = (uint32_t)parse_number(name, value, 0, CALLS_MOST);
+}
+
+static void parse_seed(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->seed = parse_number(name, value, 0, INT64_MAX);
+}
+
+static void parse_arrival(sb_simulate_t *options, const char *name, const char *value)
+{
+    (void)name;
+    sb_arrival_read(&options->arrival, value);
+}
+
+static void parse_noise(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->noise = parse_switch(name, value);
+}
+
+static void parse_sync(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->barriers = strcmp(value, "barrier") == 0;
+    if (!options->barriers && strcmp(value, "none") != 0)
+        sb_simulate_fail("%s: expected none or barrier, found \"%s\"", name, value);
+}
+
+static void parse_cold(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->cold = parse_switch(name, value);
+}
+
+static void parse_placement(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->placement = parse_switch(name, value);
+}
+
+/* Before the variables are read: nothing of this process's own environment counts. */
+static void parse_set(sb_simulate_t *options, const char *name, const char *value)
+{
+    const char *equals = strchr(value, '=');
+    char variable[64];
+
+    (void)options;
+    if (equals == NULL || strncmp(value, "SOBOR_", 6) != 0)
+        sb_simulate_fail("%s: expected SOBOR_NAME=VALUE, found \"%s\"", name, value);
+    snprintf(variable, sizeof variable, "%.*s", (int)(equals - value), value);
+    for (size_t i = 0; i < sb_variable_count(); i++) {
+        sb_value_t parsed;
+        const sb_variable_t *known = sb_variable_at(i);
+        if (strcmp(known->name, variable) != 0)
+            continue;
+        const char *expected = sb_variable_parse(known, equals + 1, &parsed);
+        if (expected != NULL)
+            sb_simulate_fail("%s: expected %s, found \"%s\"", variable, expected, equals + 1);
+        setenv(variable, equals + 1, 1);
+        return;
+    }
+    sb_simulate_fail("%s: %s is no variable of Sobor", name, variable);
+}
+
+static void parse_lines(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->lines = parse_switch(name, value);
+}
+
+static void parse_timeline(sb_simulate_t *options, const char *name, const char *value)
+{
+    (void)name;
+    options->timeline = value;
+}
+
+static void parse_check(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->check = parse_switch(name, value);
+}
+
+static void parse_mode(sb_simulate_t *options, const char *name, const char *value)
+{
+    static const struct {
+        const char *name;
+        sb_explore_mode_t mode;
+    } modes[] = {{"random", SB_EXPLORE_RANDOM},
+                 {"pct", SB_EXPLORE_PCT},
+                 {"exhaustive", SB_EXPLORE_EXHAUSTIVE}};
+
+    options->timed = strcmp(value, "timed") == 0;
+    for (size_t i = 0; i < SB_COUNT_OF(modes); i++) {
+        if (strcmp(value, modes[i].name) != 0)
+            continue;
+        options->explore.mode = modes[i].mode;
+        return;
+    }
+    if (!options->timed)
+        sb_simulate_fail("%s: expected random, pct, exhaustive or timed, found \"%s\"", name,
+                         value);
+}
+
+static void parse_schedules(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->explore.schedules = parse_number(name, value, 1, INT64_MAX);
+}
+
+static void parse_relaxed(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->explore.relaxed = parse_switch(name, value);
+}
+
+static void parse_replay(sb_simulate_t *options, const char *name, const char *value)
+{
+    (void)name;
+    options->explore.replay = value;
+}
+
+static void print_help(void)
+{
+    printf("Usage: sobor-simulate COLLECTIVE --machine FILE [OPTION VALUE]...\n"
+           "Runs a collective operation on a simulated machine; answers in JSON on standard "
+           "output.\nWrong use, or a wrong result: a line on standard error, status 2. A check "
+           "that finds something: status 1.\n\n");
+    for (size_t i = 0; i < SB_COUNT_OF(options_known); i++)
+        printf("  %s %s: %s\n", options_known[i].name, options_known[i].value,
+               options_known[i].doc);
+}
+
+static void parse_collective(sb_simulate_t *options, const char *value)
+{
+    char known[256] = "";
+
+    for (unsigned i = 0; i < SB_COLLECTIVES; i++) {
+        const char *name = sb_collective_name((sb_collective_t)i);
+        size_t length = strlen(known);
+        if (strcmp(value, name) == 0) {
+            options->collective = (sb_collective_t)i;
+            return;
+        }
+        snprintf(known + length, sizeof known - length, "%s%s", length > 0 ? ", " : "", name);
+    }
+    sb_simulate_fail("expected a collective operation, one of %s, found \"%s\"", known, value);
+}
+
+static const option_t *find_option(const char *word)
+{
+    size_t length = strcspn(word, "=");
+
+    for (size_t i = 0; i < SB_COUNT_OF(options_known); i++) {
+        if (strlen(options_known[i].name) == length &&
+            strncmp(options_known[i].name, word, length) == 0)
+            return &options_known[i];
+    }
+    sb_simulate_fail("\"%s\" is no option; see sobor-simulate --help", word);
+}
+
+static void parse_options(sb_simulate_t *options, char **words)
+{
+    for (; *words != NULL; words++) {
+        const option_t *option = find_option(*words);
+        const char *equals = strchr(*words, '=');
+        const char *value = equals != NULL ? equals + 1 : *++words;
+        if (value == NULL)
+            sb_simulate_fail("%s: expected a value after it, found nothing", option->name);
+        option->parse(options, option->name, value);
+    }
+    if (options->machine == NULL)
+        sb_simulate_fail("expected --machine FILE");
+}
+
+static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
+{
+    if (options->ranks == 0)
+        options->ranks = machine->model.cores;
+    if (machine->model.nodes > 1 && options->ranks > machine->model.cores)
+        sb_simulate_fail("--ranks: expected at most %u, the cores of one node of %s, found %u: "
+                         "operations between nodes belong to the host MPI and are not simulated",
+                         machine->model.cores, machine->name, options->ranks);
+    if (!options->rotate && options->root >= options->ranks)
+        sb_simulate_fail("--root: expected a rank below %u, found %u", options->ranks,
+                         options->root);
+    if (options->collective == SB_BARRIER) {
+        options->sizes[0] = 0;
+        options->size_count = 1;
+    }
+    if (options->explore.replay != NULL) {
+        options->check = true;
+        options->timed = false;
+        options->explore.mode = SB_EXPLORE_REPLAY;
+    }
+    if (options->calls == 0)
+        options->calls = options->check && !options->timed ? CALLS_EXPLORED : CALLS_TIMED;
+    if (options->arrival.kind == SB_ARRIVE_TRACE && options->arrival.columns != options->ranks)
+        sb_simulate_fail("--arrival %s: expected %u times in a line, one for each rank, found %zu",
+                         options->arrival.text, options->ranks, options->arrival.columns);
+}
+
+/* The shape that a team of these ranks will have, for the choice of an algorithm. */
+static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simulated_t *machine,
+                                    size_t bytes)
+{
+    sb_place_t *places = calloc(options->ranks, sizeof *places);
+    sb_settings_t settings;
+
+    if (places == NULL ||
+        sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
+        sb_simulate_fail("out of memory");
+    sb_topology_simulate(machine->topology, places);
+    sb_settings_self(&settings);
+    sb_shape_t shape = {
+        .ranks = options->ranks,
+        .oversubscribed = sb_places_oversubscribed(places, options->ranks),
+        .processors = (uint32_t)sb_places_processors(places, options->ranks),
+        .tree_arity = settings.tree_arity,
+        .barrier_arity = settings.barrier_arity,
+        .ring_bytes = (size_t)settings.ring_bytes,
+    };
+    if (sb_shape_place(&shape, settings.levels, machine->topology, places) != SB_OK)
+        sb_simulate_fail("out of memory");
+    free(places);
+    return sb_choose(options->collective, &shape, &settings, bytes).algorithm;
+}
+
+static json_t *run_one(const sb_simulate_t *options, const sb_simulated_t *machine,
+                       const sb_algorithm_t *algorithm, size_t bytes)
+{
+    return options->check && !options->timed
+               ? sb_simulate_explore(options, machine, algorithm, bytes)
+               : sb_simulate_run(options, machine, algorithm, bytes);
+}
+
+static bool found_any(const json_t *results)
+{
+    size_t i;
+    json_t *result;
+
+    json_array_foreach(results, i, result)
+    {
+        if (json_array_size(json_object_get(result, "violations")) > 0)
+            return true;
+    }
+    return false;
+}
+
+static void run_size(const sb_simulate_t *options, const sb_simulated_t *machine, size_t bytes,
+                     json_t *results)
+{
+    char name[SB_NAME_BYTES];
+
+    if (strcmp(options->algorithms, "all") == 0) {
+        for (size_t i = 0; i < sb_algorithm_count(); i++) {
+            const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+            if (algorithm->collective == options->collective && !algorithm->unlisted)
+                json_array_append_new(results, run_one(options, machine, algorithm, bytes));
+        }
+        return;
+    }
+    for (const char *at = options->algorithms; *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        const sb_algorithm_t *algorithm = strcmp(name, "auto") == 0
+                                              ? choose(options, machine, bytes)
+                                              : sb_algorithm_find(options->collective, name);
+        if (algorithm == NULL && strcmp(name, "auto") == 0)
+            sb_simulate_fail("--algorithm: auto leaves a %s of %zu bytes to the host MPI, which is "
+                             "not simulated; name an algorithm",
+                             sb_collective_name(options->collective), bytes);
+        if (algorithm == NULL)
+            sb_simulate_fail("--algorithm: expected all, auto or names of %s algorithms, found "
+                             "\"%s\"",
+                             sb_collective_name(options->collective), name);
+        json_array_append_new(results, run_one(options, machine, algorithm, bytes));
+        at += length + (at[length] == ',');
+    }
+}
+
+/* Variables of this process's environment would make the same words give other results. */
+static void clear_environment(void)
+{
+    for (size_t i = 0; i < sb_variable_count(); i++)
+        unsetenv(sb_variable_at(i)->name);
+}
+
+int main(int argc, char **argv)
+{
+    sb_simulate_t options = {.map_name = "core",
+                             .algorithms = "all",
+                             .sizes = {8},
+                             .size_count = 1,
+                             .warmup = 5,
+                             .seed = 1,
+                             .placement = true,
+                             .explore = {.mode = SB_EXPLORE_RANDOM, .schedules = 1000},
+                             .arrival = {.text = "none"}};
+    sb_simulated_t machine;
+
+    if (argc < 2)
+        sb_simulate_fail("expected a collective operation; see sobor-simulate --help");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_help();
+        return 0;
+    }
+    clear_environment();
+    /* What ranks free after set-up goes back to the system before their buffers are taken. */
+    mallopt(M_MMAP_THRESHOLD, 64 << 10);
+    parse_collective(&options, argv[1]);
+    parse_options(&options, argv + 2);
+    sb_simulated_read(&machine, options.machine);
+    check_options(&options, &machine);
+    json_t *results = json_array();
+    for (size_t i = 0; i < options.size_count; i++)
+        run_size(&options, &machine, options.sizes[i], results);
+    if (json_dumpf(results, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0 ||
+        puts("") == EOF || fflush(stdout) != 0)
+        sb_simulate_fail("the answer could not be written");
+    bool found = found_any(results);
+    json_decref(results);
+    free(options.arrival.trace);
+    sb_simulated_free(&machine);
+    return found ? 1 : 0;
+}

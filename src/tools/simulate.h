@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TOOLS_SIMULATE_H
+#define SB_TOOLS_SIMULATE_H
+
+#include "machine/sim/engine.h"
+#include "machine/sim/explore.h"
+#include "select/select.h"
+#include "tools/simulate_parts.h"
+#include "topology/mapping.h"
+
+#include <jansson.h>
+
+/* sobor-simulate runs collectives on a simulated machine and answers in JSON. */
+
+/* A machine as its file describes it. */
+typedef struct sb_simulated {
+    char *name;
+    sb_topology_t *topology;
+    sb_sim_machine_t model;
+    sb_sim_core_t *cores;
+    sb_place_t *core_places; /* of each core: its processors */
+} sb_simulated_t;
+
+/* How late ranks come. */
+typedef enum sb_arrival_kind {
+    SB_ARRIVE_TOGETHER,
+    SB_ARRIVE_UNIFORM,
+    SB_ARRIVE_NORMAL,
+    SB_ARRIVE_EXPONENTIAL,
+    SB_ARRIVE_STRAGGLER,
+    SB_ARRIVE_TRACE,
+} sb_arrival_kind_t;
+
+typedef struct sb_arrival {
+    const char *text;
+    sb_arrival_kind_t kind;
+    uint64_t width;  /* picoseconds */
+    uint64_t *trace; /* rows of one delay a rank */
+    size_t rows;
+    size_t columns;
+} sb_arrival_t;
+
+#define SB_SIZES_MOST 64
+
+/* What the options said, or what stands for them. */
+typedef struct sb_simulate {
+    sb_collective_t collective;
+    const char *machine;
+    const char *map_name;
+    sb_mapping_t mapping;
+    const char *algorithms;
+    uint32_t ranks;
+    uint32_t nodes; /* 0: as many as the machine has */
+    size_t sizes[SB_SIZES_MOST];
+    size_t size_count;
+    sb_counts_t counts;
+    bool rotate;
+    uint32_t root;
+    uint32_t calls;
+    uint32_t warmup;
+    uint64_t seed;
+    sb_arrival_t arrival;
+    bool noise;
+    bool cold;
+    bool barriers; /* one before each call */
+    bool placement;
+    bool lines;
+    const char *timeline;
+    bool check; /* look for races, lost wake-ups and the like */
+    bool timed; /* not explored: what is checked is the run by the clock */
+    sb_explore_options_t explore;
+} sb_simulate_t;
+
+/* Reads a machine's file; ends the tool if it cannot be understood. */
+void sb_simulated_read(sb_simulated_t *machine, const char *path);
+void sb_simulated_free(sb_simulated_t *machine);
+
+/* Reads "none", "uniform:500us", "trace:FILE" and so on; ends the tool if it is none of these. */
+void sb_arrival_read(sb_arrival_t *arrival, const char *text);
+/* How late the rank comes to the call, in picoseconds. */
+uint64_t sb_arrival_delay(const sb_arrival_t *arrival, uint64_t seed, uint32_t rank, uint32_t call);
+
+/* Runs one algorithm with messages of so many bytes; returns an object of the answer. */
+json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *machine,
+                        const sb_algorithm_t *algorithm, size_t bytes);
+
+/* The core of each rank, and its place there. */
+void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
+                       sb_place_t *places, uint32_t *cores);
+
+/* What was run, as the first members of an object of the answer. */
+json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t *machine,
+                             const sb_algorithm_t *algorithm, size_t bytes);
+
+/* The same as sb_simulate_run for many schedules; the object says how many, and the violations. */
+json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *machine,
+                            const sb_algorithm_t *algorithm, size_t bytes);
+
+/* Ends the tool with a message on standard error and exit status 2. */
+_Noreturn void sb_simulate_fail(const char *format, ...) SB_PRINTF(1, 2);
+
+#endif

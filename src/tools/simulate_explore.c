@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/simulate_explore.h"
+
+#include "machine/sim/engine.h"
+#include "machine/sim/join.h"
+#include "tools/simulate_parts.h"
+#include "topology/sim/simulated.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TEXT_BYTES 8192
+
+/* Where a rank's memory is, for reports. */
+typedef struct memory {
+    const char *lane;
+    const char *ring;
+} memory_t;
+
+/* What all runs of an exploration share. */
+typedef struct trial {
+    const sb_exploration_t *wish;
+    sb_join_t *join;
+    sb_sim_t *sim;
+    size_t most_bytes;
+    unsigned char *data; /* most_bytes + 1 for each rank */
+    uint64_t *entered;   /* barriers, of each rank */
+    memory_t *memory;    /* of each rank's last team */
+} trial_t;
+
+static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
+{
+    (void)context;
+    sb_sim_allgather(SB_SIM_ALL, mine, all, bytes);
+    return SB_OK;
+}
+
+static unsigned char pattern(size_t i, uint32_t root, uint32_t call)
+{
+    return (unsigned char)(i * 31 + (i >> 8) + root * 7 + call * 13 + 1);
+}
+
+static sb_team_t *make_team(trial_t *trial, uint32_t rank)
+{
+    const sb_exploration_t *wish = trial->wish;
+    sb_front_t front = {.allgather = allgather};
+    sb_refusal_t refusal;
+    sb_reason_t reason;
+    sb_team_t *team;
+
+    if (sb_team_create(&team, &front, rank, wish->ranks, &refusal, &reason) != SB_OK)
+        sb_sim_stop("rank %" PRIu32 " gets no team: %s", rank, reason.text);
+    if (wish->ring_bytes != 0)
+        team->settings.ring_bytes = wish->ring_bytes;
+    if (wish->fragment_bytes != 0)
+        team->settings.fragment_bytes = team->settings.queue_fragment = wish->fragment_bytes;
+    if (wish->tree_arity != 0)
+        team->settings.tree_arity = wish->tree_arity;
+    if (wish->sleepy) {
+        team->waiter.bare_spins = team->waiter_near.bare_spins = 1;
+        team->waiter.paused_spins = team->waiter_near.paused_spins = 0;
+        team->waiter.sleep_after_ns = team->waiter_near.sleep_after_ns = 0;
+    }
+    trial->memory[rank].lane = (const char *)team->self;
+    return team;
+}
+
+/* Flags keep up with the numbers: one that lagged behind by 2^32 would show sleepers the same half.
+ */
+static void set_flags(sb_team_t *team, uint64_t start)
+{
+    sb_lane_t *lane = team->self;
+    sb_flag_t *const flags[] = {&lane->arrived.flag, &lane->released.flag, &lane->woken.flag,
+                                &lane->done.flag, &lane->meeting.flag};
+
+    for (size_t i = 0; i < SB_COUNT_OF(flags); i++)
+        sb_flag_publish(flags[i], start);
+    sb_flag_publish(&lane->published.flag, team->ring_position);
+    sb_flag_publish(&lane->consumed.flag, team->ring_position);
+    for (uint32_t i = 0; i < SB_CHILDREN; i++)
+        sb_flag_publish(&lane->children.flag[i], start);
+    for (uint32_t round = 0; round < sb_rounds(team->size); round++)
+        sb_flag_publish(&lane->signal[round].flag, start);
+    for (uint64_t use = start - SB_SLOTS; use < start; use++)
+        sb_flag_publish(&lane->slot[use % SB_SLOTS].flag, use + 1);
+}
+
+/* As if so many calls had been made before. All members set the same. */
+static void set_numbers(sb_team_t *team, uint64_t start)
+{
+    team->barriers = start;
+    team->slot_uses = start;
+    team->ring_position = start & ~(uint64_t)(SB_LINE - 1);
+    sb_team_all_arrived(team);
+    if (start > UINT32_MAX / 2)
+        set_flags(team, start);
+}
+
+static const sb_algorithm_t *algorithm_of(const sb_exploration_t *wish, uint32_t call)
+{
+    return wish->algorithms[call % wish->algorithm_count];
+}
+
+static size_t bytes_of(const sb_exploration_t *wish, uint32_t call)
+{
+    return wish->byte_count == 0 ? 0 : wish->bytes[call % wish->byte_count];
+}
+
+/* What the call needs beside the team. A ring may be used in part, so that few bytes fill it. */
+static void prepare_call(trial_t *trial, sb_team_t *team, uint32_t call)
+{
+    const sb_exploration_t *wish = trial->wish;
+    const sb_algorithm_t *algorithm = algorithm_of(wish, call);
+    size_t bytes = algorithm->collective == SB_BARRIER ? 0 : bytes_of(wish, call);
+
+    if (sb_algorithm_prepare(algorithm, team, bytes) != SB_OK)
+        sb_sim_stop("rank %" PRIu32 " gets no memory for %s", team->rank, algorithm->name);
+    if (team->ring_share.state != SB_SHARE_READY)
+        return;
+    if (wish->ring_bytes != 0)
+        team->ring_bytes = sb_min(team->ring_bytes, (size_t)wish->ring_bytes);
+    trial->memory[team->rank].ring = team->rings[team->rank];
+}
+
+/* Nobody leaves a barrier before everybody has come. */
+static void call_barrier(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm)
+{
+    uint64_t mine = ++trial->entered[team->rank];
+    sb_status_t status = algorithm->barrier(team);
+
+    if (status != SB_OK)
+        sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
+    for (uint32_t rank = 0; rank < team->size; rank++) {
+        if (trial->entered[rank] < mine || trial->entered[rank] > mine + 1)
+            sb_sim_stop("rank %" PRIu32 " leaves barrier %" PRIu64 " while rank %" PRIu32
+                        " has entered barrier %" PRIu64,
+                        team->rank, mine, rank, trial->entered[rank]);
+    }
+}
+
+static void check_data(const unsigned char *data, size_t bytes, uint32_t rank, uint32_t root,
+                       uint32_t call)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (data[i] != pattern(i, root, call))
+            sb_sim_stop("rank %" PRIu32 ": byte %zu of %zu from root %" PRIu32 " is wrong in call "
+                        "%" PRIu32,
+                        rank, i, bytes, root, call);
+    }
+    if (data[bytes] != 0xee)
+        sb_sim_stop("rank %" PRIu32 ": a byte behind the buffer was written", rank);
+}
+
+static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm,
+                       uint32_t call)
+{
+    const sb_exploration_t *wish = trial->wish;
+    size_t bytes = bytes_of(wish, call);
+    uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
+    uint32_t root = (wish->first_root + call % roots) % team->size;
+    unsigned char *data = trial->data + team->rank * (trial->most_bytes + 1);
+    sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
+
+    memset(data, 0xee, bytes + 1);
+    for (size_t i = 0; team->rank == root && i < bytes; i++)
+        data[i] = pattern(i, root, call);
+    sb_status_t status = bytes == 0 ? SB_OK : algorithm->bcast(team, root, &stream);
+    if (status != SB_OK)
+        sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
+    check_data(data, bytes, team->rank, root, call);
+}
+
+/* Sizes of parts differ from call to call, in each way in turn. */
+static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm,
+                       uint32_t call)
+{
+    const sb_exploration_t *wish = trial->wish;
+    uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
+    sb_parts_call_t moved = {.collective = algorithm->collective,
+                             .ranks = team->size,
+                             .root = (wish->first_root + call % roots) % team->size,
+                             .number = call,
+                             .bytes = bytes_of(wish, call),
+                             .counts = (sb_counts_t)(call % (SB_COUNTS_HALF + 1))};
+    size_t room = sb_parts_room(&moved), place;
+    char *memory = malloc(2 * room);
+    sb_stream_t streams[2 * team->size];
+    uint32_t from;
+
+    if (memory == NULL)
+        sb_sim_stop("private memory is exhausted");
+    sb_parts_t parts = sb_parts_lay(&moved, team->rank, memory, memory + room, streams);
+    sb_status_t status = algorithm->parts(team, &parts);
+    if (status != SB_OK)
+        sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
+    if (!sb_parts_check(&moved, team->rank, &parts, &from, &place))
+        sb_sim_stop("rank %" PRIu32 ": byte %zu of the part from rank %" PRIu32
+                    " is wrong in call %" PRIu32,
+                    team->rank, place, from, call);
+    free(memory);
+}
+
+static void make_calls(trial_t *trial, sb_team_t *team)
+{
+    const sb_exploration_t *wish = trial->wish;
+
+    for (uint32_t call = 0; call < wish->calls; call++) {
+        const sb_algorithm_t *algorithm = algorithm_of(wish, call);
+        if (algorithm->collective == SB_BARRIER) {
+            call_barrier(trial, team, algorithm);
+            continue;
+        }
+        if (wish->whole)
+            prepare_call(trial, team, call);
+        if (algorithm->parts != NULL)
+            call_parts(trial, team, algorithm, call);
+        else
+            call_bcast(trial, team, algorithm, call);
+    }
+}
+
+static void run_team(trial_t *trial, uint32_t rank)
+{
+    const sb_exploration_t *wish = trial->wish;
+
+    if (wish->whole)
+        sb_sim_guided(true);
+    sb_team_t *team = make_team(trial, rank);
+    for (uint32_t call = 0; !wish->whole && call < wish->calls; call++)
+        prepare_call(trial, team, call);
+    set_numbers(team, wish->start);
+    if (!wish->whole)
+        sb_sim_guided(true);
+    make_calls(trial, team);
+    if (!wish->whole)
+        sb_sim_guided(false);
+    sb_team_destroy(team);
+}
+
+static void run_rank(void *argument, uint32_t rank)
+{
+    trial_t *trial = argument;
+    uint32_t teams = trial->wish->teams == 0 ? 1 : trial->wish->teams;
+
+    for (uint32_t i = 0; i < teams; i++) {
+        sb_sim_meet(SB_SIM_ALL);
+        run_team(trial, rank);
+    }
+    sb_sim_meet(SB_SIM_ALL);
+    if (sb_team_limbo() != 0)
+        sb_sim_stop("rank %" PRIu32 " keeps memory of a team that all have left", rank);
+}
+
+/* A part of a lane; `each`: bytes of an element, if it is an array. */
+typedef struct field {
+    const char *name;
+    size_t offset;
+    size_t bytes;
+    size_t each;
+} field_t;
+
+#define FIELD(name, each)                                                                          \
+    {                                                                                              \
+#name, offsetof(sb_lane_t, name), sizeof(((sb_lane_t *)0)->name), each                     \
+    }
+
+static const field_t fields[] = {
+    FIELD(arrived, 0),
+    FIELD(released, 0),
+    FIELD(done, 0),
+    FIELD(published, 0),
+    FIELD(consumed, 0),
+    FIELD(entered, 0),
+    FIELD(closed, 0),
+    FIELD(box, sizeof(sb_box_t)),
+    FIELD(signal, sizeof(sb_wide_flag_t)),
+    FIELD(slot, sizeof(sb_slot_t)),
+};
+
+static void describe_lane(uint32_t rank, size_t offset, char *text, size_t size)
+{
+    for (size_t i = 0; i < SB_COUNT_OF(fields); i++) {
+        const field_t *field = &fields[i];
+        size_t in = offset - field->offset;
+        if (offset < field->offset || in >= field->bytes)
+            continue;
+        int length = snprintf(text, size, "%s", field->name);
+        if (field->each > 0)
+            length += snprintf(text + length, size - (size_t)length, "[%zu]", in / field->each);
+        if (field->each > 0)
+            in %= field->each;
+        if (in > 0)
+            length += snprintf(text + length, size - (size_t)length, " byte %zu", in);
+        snprintf(text + length, size - (size_t)length, " of rank %" PRIu32, rank);
+        return;
+    }
+}
+
+/* Which flag of which rank a place is, or which part of a ring. */
+static void describe(void *context, uint32_t block, uint64_t place, char *text, size_t size)
+{
+    const trial_t *trial = context;
+    const char *address = sb_sim_address(block);
+
+    for (uint32_t rank = 0; rank < trial->wish->ranks; rank++) {
+        const memory_t *memory = &trial->memory[rank];
+        if (address == memory->lane)
+            describe_lane(rank, (size_t)place, text, size);
+        else if (address == memory->ring)
+            snprintf(text, size, "ring of rank %" PRIu32 " at byte %" PRIu64, rank, place);
+    }
+}
+
+/* What ended a run that is not as it should be; NULL: nothing. To be freed. */
+static char *violation_of(trial_t *trial, sb_sim_end_t end)
+{
+    const sb_violation_t *violation = sb_join_violation(trial->join);
+    char *text = malloc(TEXT_BYTES);
+
+    if (text == NULL)
+        abort();
+    if (violation->kind != SB_VIOLATION_NONE) {
+        sb_violation_text(violation, sb_join_watch(trial->join), text, TEXT_BYTES);
+    } else if (sb_join_endless(trial->join)) {
+        snprintf(text, TEXT_BYTES, "ranks run in circles: the run does not end\n");
+    } else if (end != SB_SIM_COMPLETE) {
+        const char *problem = sb_sim_problem(trial->sim);
+        bool ended = problem[0] != '\0' && problem[strlen(problem) - 1] == '\n';
+        snprintf(text, TEXT_BYTES, "%s%s", problem, ended ? "" : "\n");
+    } else {
+        free(text);
+        text = NULL;
+    }
+    return text;
+}
+
+static bool run_schedules(trial_t *trial, sb_finding_t *finding)
+{
+    const sb_explore_t *explore = sb_join_explore(trial->join);
+
+    while (finding->violation == NULL && sb_join_begin(trial->join)) {
+        memset(trial->memory, 0, trial->wish->ranks * sizeof *trial->memory);
+        memset(trial->entered, 0, trial->wish->ranks * sizeof *trial->entered);
+        sb_sim_end_t end = sb_sim_run(trial->sim, run_rank, trial);
+        finding->steps += sb_join_steps(trial->join);
+        finding->violation = violation_of(trial, end);
+    }
+    finding->schedules = sb_explore_count(explore);
+    finding->complete = sb_explore_complete(explore);
+    if (finding->violation != NULL)
+        finding->replay = sb_explore_text(explore);
+    return true;
+}
+
+/* Ranks find themselves on two packages of two NUMA nodes; the cores are otherwise alike. */
+#define PACKAGES 2
+#define NODES 4
+
+typedef struct ground {
+    sb_exploration_ground_t given; /* what of the following is used, or what the caller gave */
+    sb_sim_machine_t machine;
+    sb_sim_core_t *cores;
+    uint32_t *core;
+    sb_place_t *places;
+    sb_topology_t *topology;
+} ground_t;
+
+/* Prices but for the least: nothing here depends on time. */
+static void set_prices(sb_sim_machine_t *machine)
+{
+    for (int i = 0; i < SB_DISTANCES; i++)
+        machine->read[i] = machine->memory[i] = 1000;
+    machine->context_switch = machine->yield = machine->pause = 1000;
+    machine->futex_wait = machine->futex_wake = 1000;
+    machine->slice = 1000000;
+}
+
+/* The ranks share `cores` of the machine's, dealt over all nodes. */
+static void place_rank(ground_t *ground, uint32_t rank, uint32_t cores, uint32_t ranks)
+{
+    uint32_t place = rank % cores, each = ground->machine.cores / NODES;
+    uint32_t core = (uint32_t)((uint64_t)place * ground->machine.cores / cores);
+    sb_place_t *placed = &ground->places[rank];
+
+    ground->core[rank] = core;
+    placed->cpus[core / 64] = UINT64_C(1) << (core % 64);
+    placed->numa_node = (int32_t)(core / each);
+    placed->local_ranks = ranks;
+    placed->allowed_cpus = ground->machine.cores;
+}
+
+static void describe_machine(ground_t *ground, uint32_t cores)
+{
+    for (uint32_t i = 0; i < cores; i++) {
+        uint32_t *unit = ground->cores[i].unit;
+        unit[SB_NEAR_CORE] = unit[SB_NEAR_L2] = i;
+        unit[SB_NEAR_L3] = unit[SB_NEAR_NUMA] = i / (cores / NODES);
+        unit[SB_NEAR_PACKAGE] = i / (cores / PACKAGES);
+    }
+    ground->machine = (sb_sim_machine_t){.nodes = 1,
+                                         .cores = cores,
+                                         .threads = 1,
+                                         .numa_nodes = NODES,
+                                         .packages = PACKAGES,
+                                         .core = ground->cores,
+                                         .read_overlap = 1,
+                                         .page_bytes = 4096,
+                                         .readahead_pages = 1};
+    set_prices(&ground->machine);
+}
+
+static bool make_ground(ground_t *ground, const sb_exploration_t *wish, const char **problem)
+{
+    uint32_t shared = wish->cores == 0 ? wish->ranks : wish->cores;
+    uint32_t each = (shared + NODES - 1) / NODES;
+    char text[64], error[256];
+
+    *problem = "private memory is exhausted";
+    ground->cores = calloc((size_t)each * NODES, sizeof *ground->cores);
+    ground->core = calloc(wish->ranks, sizeof *ground->core);
+    ground->places = calloc(wish->ranks, sizeof *ground->places);
+    if (ground->cores == NULL || ground->core == NULL || ground->places == NULL)
+        return false;
+    *problem = "an exploration takes at most 1024 cores";
+    if ((uint64_t)each * NODES > 64 * SB_CPU_WORDS)
+        return false;
+    describe_machine(ground, each * NODES);
+    for (uint32_t rank = 0; rank < wish->ranks; rank++)
+        place_rank(ground, rank, shared, wish->ranks);
+    *problem = "the cores could not be described to hwloc";
+    snprintf(text, sizeof text, "package:%d numa:%d core:%" PRIu32 " pu:1", PACKAGES,
+             NODES / PACKAGES, each);
+    ground->topology = sb_topology_open(text, error, sizeof error);
+    ground->given =
+        (sb_exploration_ground_t){&ground->machine, ground->core, ground->places, ground->topology};
+    return ground->topology != NULL;
+}
+
+static bool open_ground(ground_t *ground, const sb_exploration_t *wish, const char **problem)
+{
+    if (wish->ground != NULL)
+        ground->given = *wish->ground;
+    else if (!make_ground(ground, wish, problem))
+        return false;
+    sb_topology_simulate(ground->given.topology, ground->given.places);
+    return true;
+}
+
+static void close_ground(ground_t *ground)
+{
+    if (ground->topology != NULL)
+        sb_topology_close(ground->topology);
+    free(ground->cores);
+    free(ground->core);
+    free(ground->places);
+}
+
+static size_t largest(const sb_exploration_t *wish)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < wish->byte_count; i++)
+        most = sb_max(most, wish->bytes[i]);
+    return most;
+}
+
+static bool prepare(trial_t *trial, const ground_t *ground, const char **problem)
+{
+    const sb_exploration_t *wish = trial->wish;
+    sb_explore_options_t explore = wish->explore;
+
+    explore.ranks = wish->ranks;
+    trial->most_bytes = largest(wish);
+    trial->data = malloc(wish->ranks * (trial->most_bytes + 1));
+    trial->entered = calloc(wish->ranks, sizeof *trial->entered);
+    trial->memory = calloc(wish->ranks, sizeof *trial->memory);
+    trial->join = sb_join_new(wish->ranks, &explore, problem);
+    if (trial->join == NULL)
+        return false;
+    sb_join_describe(trial->join, describe, trial);
+    *problem = "private memory is exhausted";
+    if (trial->data == NULL || trial->entered == NULL || trial->memory == NULL)
+        return false;
+    sb_sim_options_t options = {
+        .machine = ground->given.machine,
+        .ranks = wish->ranks,
+        .core = ground->given.core,
+        .seed = 1, /* of set-up alone: a replay text need not name it */
+        .placed = true,
+        .watch = sb_join_watch(trial->join),
+        .guide = sb_join_guide(trial->join),
+    };
+    trial->sim = sb_sim_new(&options);
+    return trial->sim != NULL;
+}
+
+bool sb_exploration_run(const sb_exploration_t *exploration, sb_finding_t *finding,
+                        const char **problem)
+{
+    trial_t trial = {.wish = exploration};
+    ground_t ground = {0};
+
+    *finding = (sb_finding_t){0};
+    bool done = open_ground(&ground, exploration, problem) && prepare(&trial, &ground, problem) &&
+                run_schedules(&trial, finding);
+    if (trial.sim != NULL)
+        sb_sim_free(trial.sim);
+    sb_join_free(trial.join);
+    free(trial.data);
+    free(trial.entered);
+    free(trial.memory);
+    close_ground(&ground);
+    return done;
+}
+
+void sb_finding_free(sb_finding_t *finding)
+{
+    free(finding->violation);
+    free(finding->replay);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A machine's file, read into the numbers that the engine works with. */
+#include "tools/simulate.h"
+
+#include "topology/levels.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a parameter's number means. */
+typedef enum unit {
+    NANOSECONDS,
+    PER_BYTE,   /* nanoseconds for a byte: kept as picoseconds for 1 KiB */
+    GIGABYTES,  /* GB/s: kept as picoseconds for 1 KiB */
+    PER_SECOND, /* kept as picoseconds between two */
+    NUMBER64,
+    NUMBER32,
+} unit_t;
+
+typedef struct parameter {
+    const char *name;
+    unit_t unit;
+    size_t field;
+    double standard; /* NAN: must be given */
+} parameter_t;
+
+#define FIELD(member) offsetof(sb_sim_machine_t, member)
+#define EACH(name, unit, member, standard)                                                         \
+    {name "_l2", unit, FIELD(member[SB_NEAR_L2]), standard},                                       \
+        {name "_l3", unit, FIELD(member[SB_NEAR_L3]), standard},                                   \
+        {name "_numa", unit, FIELD(member[SB_NEAR_NUMA]), standard},                               \
+        {name "_package", unit, FIELD(member[SB_NEAR_PACKAGE]), standard},                         \
+    {                                                                                              \
+        name "_machine", unit, FIELD(member[SB_NEAR_MACHINE]), standard                            \
+    }
+
+/* A line's service at one level stands for that of all where nothing else is said: see below. */
+static const parameter_t parameters[] = {
+    {"read_hit", NANOSECONDS, FIELD(read[SB_NEAR_CORE]), NAN},
+    EACH("read", NANOSECONDS, read, NAN),
+    {"memory_numa", NANOSECONDS, FIELD(memory[SB_NEAR_NUMA]), NAN},
+    {"memory_package", NANOSECONDS, FIELD(memory[SB_NEAR_PACKAGE]), NAN},
+    {"memory_machine", NANOSECONDS, FIELD(memory[SB_NEAR_MACHINE]), NAN},
+    EACH("invalidate", NANOSECONDS, invalidate, NAN),
+    {"invalidate_per_sharer", NANOSECONDS, FIELD(invalidate_per_sharer), NAN},
+    {"atomic_extra", NANOSECONDS, FIELD(atomic_extra), NAN},
+    {"line_service", NANOSECONDS, FIELD(line_service[SB_NEAR_CORE]), NAN},
+    EACH("line_service", NANOSECONDS, line_service, -1),
+    {"home_service", NANOSECONDS, FIELD(home_service), 0},
+    {"link_service", NANOSECONDS, FIELD(link_service), 0},
+    {"store", NANOSECONDS, FIELD(store), NAN},
+    {"read_overlap", NUMBER32, FIELD(read_overlap), 1},
+    {"write_overlap", NUMBER32, FIELD(write_overlap), 16},
+    {"copy_core", GIGABYTES, FIELD(copy_kib[SB_NEAR_CORE]), NAN},
+    EACH("copy", GIGABYTES, copy_kib, NAN),
+    {"numa_controller", GIGABYTES, FIELD(controller_kib), 0},
+    {"link_package", GIGABYTES, FIELD(link_package_kib), 0},
+    {"link_machine", GIGABYTES, FIELD(link_machine_kib), 0},
+    {"l2_bytes", NUMBER64, FIELD(l2_bytes), NAN},
+    {"l3_bytes", NUMBER64, FIELD(l3_bytes), 0},
+    {"page_bytes", NUMBER64, FIELD(page_bytes), 4096},
+    {"readahead_pages", NUMBER32, FIELD(readahead_pages), 1},
+    {"switch", NANOSECONDS, FIELD(context_switch), NAN},
+    {"yield", NANOSECONDS, FIELD(yield), NAN},
+    {"slice", NANOSECONDS, FIELD(slice), 3e6},
+    {"futex_wait", NANOSECONDS, FIELD(futex_wait), NAN},
+    {"futex_wake", NANOSECONDS, FIELD(futex_wake), NAN},
+    {"pause", NANOSECONDS, FIELD(pause), NAN},
+    {"clock", NANOSECONDS, FIELD(clock_read), 0},
+    {"call", NANOSECONDS, FIELD(call), 0},
+    {"noise_rate", PER_SECOND, FIELD(noise_every), 0},
+    {"noise_length", NANOSECONDS, FIELD(noise_length), 0},
+    {"net_latency", NANOSECONDS, FIELD(network.latency), 0},
+    {"net_byte", PER_BYTE, FIELD(network.kib), 0},
+    {"net_injection", GIGABYTES, FIELD(network.injection_kib), 0},
+    {"net_overhead", NANOSECONDS, FIELD(network.overhead), 0},
+};
+
+#define LARGEST 1e15
+
+static void set_parameter(sb_sim_machine_t *model, const parameter_t *parameter, double number)
+{
+    uint64_t *wide = (uint64_t *)(void *)((char *)model + parameter->field);
+    uint32_t *narrow = (uint32_t *)(void *)((char *)model + parameter->field);
+
+    switch (parameter->unit) {
+    case NANOSECONDS:
+        *wide = (uint64_t)llround(number * 1000);
+        break;
+    case PER_BYTE:
+        *wide = (uint64_t)llround(number * 1000 * 1024);
+        break;
+    case GIGABYTES:
+        *wide = number == 0 ? 0 : (uint64_t)llround(1000.0 * 1024 / number);
+        break;
+    case PER_SECOND:
+        *wide = number == 0 ? 0 : (uint64_t)llround(1e12 / number);
+        break;
+    case NUMBER64:
+        *wide = (uint64_t)llround(number);
+        break;
+    case NUMBER32:
+        *narrow = (uint32_t)llround(number);
+        break;
+    }
+}
+
+static void read_parameter(sb_sim_machine_t *model, const parameter_t *parameter,
+                           const json_t *given, const char *path)
+{
+    const json_t *entry = json_object_get(given, parameter->name);
+    const json_t *value = json_is_object(entry) ? json_object_get(entry, "value") : entry;
+    double number = entry == NULL ? parameter->standard : json_number_value(value);
+
+    if (entry == NULL && isnan(parameter->standard))
+        sb_simulate_fail("%s: parameters: expected \"%s\", found nothing", path, parameter->name);
+    if (entry == NULL && parameter->standard < 0)
+        number = (double)model->line_service[SB_NEAR_CORE] / 1000;
+    if (entry != NULL && (!json_is_number(value) || number < 0 || number > LARGEST))
+        sb_simulate_fail("%s: parameters: %s: value: expected a number from 0 to %g", path,
+                         parameter->name, LARGEST);
+    set_parameter(model, parameter, number);
+}
+
+static void read_switch(sb_sim_machine_t *model, const json_t *given, const char *path)
+{
+    const json_t *entry = json_object_get(given, "net_switch");
+    const json_t *value = json_is_object(entry) ? json_object_get(entry, "value") : entry;
+    const char *text = entry == NULL ? "crossbar" : json_string_value(value);
+
+    if (text == NULL || (strcmp(text, "star") != 0 && strcmp(text, "crossbar") != 0))
+        sb_simulate_fail("%s: parameters: net_switch: value: expected \"star\" or \"crossbar\"",
+                         path);
+    model->network.star = strcmp(text, "star") == 0;
+}
+
+/* What the engine divides by or keeps in small fields. */
+static void check_model(const sb_sim_machine_t *model, const char *path)
+{
+    uint64_t page = model->page_bytes;
+
+    if (page < 4096 || (page & (page - 1)) != 0)
+        sb_simulate_fail("%s: parameters: page_bytes: expected a power of two from 4096 up, "
+                         "found %llu",
+                         path, (unsigned long long)page);
+    if (model->read_overlap < 1 || model->read_overlap > 16)
+        sb_simulate_fail("%s: parameters: read_overlap: expected 1 to 16, found %u", path,
+                         model->read_overlap);
+    if (model->write_overlap < 1 || model->write_overlap > 16)
+        sb_simulate_fail("%s: parameters: write_overlap: expected 1 to 16, found %u", path,
+                         model->write_overlap);
+    if (model->numa_nodes > 255)
+        sb_simulate_fail("%s: topology: expected at most 255 NUMA nodes, found %u", path,
+                         model->numa_nodes);
+}
+
+static void read_parameters(sb_sim_machine_t *model, const json_t *file, const char *path)
+{
+    const json_t *given = json_object_get(file, "parameters");
+
+    if (!json_is_object(given))
+        sb_simulate_fail("%s: expected an object \"parameters\"", path);
+    for (size_t i = 0; i < SB_COUNT_OF(parameters); i++)
+        read_parameter(model, &parameters[i], given, path);
+    read_switch(model, given, path);
+}
+
+/* The XML file lies beside the machine's file, if its name does not begin with a slash. */
+static sb_topology_t *open_topology(const json_t *file, const char *path)
+{
+    const char *synthetic = json_string_value(json_object_get(file, "topology"));
+    const char *xml = json_string_value(json_object_get(file, "xml"));
+    const char *slash = strrchr(path, '/');
+    char text[4096], error[512];
+
+    if (synthetic == NULL && xml == NULL)
+        sb_simulate_fail("%s: expected \"topology\", an hwloc synthetic description, or \"xml\", "
+                         "a file",
+                         path);
+    if (synthetic != NULL)
+        snprintf(text, sizeof text, "%s", synthetic);
+    else if (xml[0] == '/')
+        snprintf(text, sizeof text, "%s", xml);
+    else
+        snprintf(text, sizeof text, "%.*s/%s", slash == NULL ? 1 : (int)(slash - path),
+                 slash == NULL ? "." : path, xml);
+    sb_topology_t *topology = sb_topology_open(text, error, sizeof error);
+    if (topology == NULL)
+        sb_simulate_fail("%s: topology: %s", path, error);
+    return topology;
+}
+
+/* Which unit of this kind each core is in; cores that share none are units of their own. */
+static void read_units(sb_simulated_t *machine, sb_distance_t near, sb_level_kind_t kind)
+{
+    uint32_t cores = machine->model.cores;
+    sb_levels_t levels;
+
+    if (sb_levels_read(&levels, machine->topology, SB_LEVEL_BIT(kind)) != SB_OK)
+        sb_simulate_fail("out of memory");
+    for (uint32_t core = 0; core < cores; core++) {
+        int unit = levels.count == 0
+                       ? -1
+                       : sb_level_unit_of(&levels.level[0], machine->core_places[core].cpus);
+        machine->cores[core].unit[near] = unit < 0 ? core : (uint32_t)unit;
+    }
+    sb_levels_free(&levels);
+}
+
+static void read_cores(sb_simulated_t *machine, const char *path)
+{
+    sb_sim_machine_t *model = &machine->model;
+    sb_topology_counts_t counts;
+
+    sb_topology_count(machine->topology, &counts);
+    model->cores = (uint32_t)counts.cores;
+    model->numa_nodes = (uint32_t)counts.numa_nodes;
+    machine->cores = calloc(counts.cores, sizeof *machine->cores);
+    machine->core_places = calloc(counts.cores, sizeof *machine->core_places);
+    if (machine->cores == NULL || machine->core_places == NULL)
+        sb_simulate_fail("out of memory");
+    if (sb_places_map(machine->core_places, counts.cores, machine->topology, SB_MAP_CORE) != SB_OK)
+        sb_simulate_fail("%s: topology: expected cores, found none that can be used", path);
+    model->threads = (uint32_t)sb_max(1, sb_cpus_count(machine->core_places[0].cpus));
+    read_units(machine, SB_NEAR_L2, SB_LEVEL_L2);
+    read_units(machine, SB_NEAR_L3, SB_LEVEL_L3);
+    read_units(machine, SB_NEAR_PACKAGE, SB_LEVEL_PACKAGE);
+    for (uint32_t core = 0; core < model->cores; core++) {
+        sb_sim_core_t *units = &machine->cores[core];
+        units->unit[SB_NEAR_CORE] = core;
+        units->unit[SB_NEAR_NUMA] =
+            (uint32_t)sb_max(0, (size_t)machine->core_places[core].numa_node);
+        units->unit[SB_NEAR_MACHINE] = 0;
+        if (counts.packages <= 1)
+            units->unit[SB_NEAR_PACKAGE] = 0;
+        model->packages = (uint32_t)sb_max(model->packages, units->unit[SB_NEAR_PACKAGE] + 1);
+    }
+    model->core = machine->cores;
+}
+
+void sb_simulated_read(sb_simulated_t *machine, const char *path)
+{
+    json_error_t error;
+    json_t *file = json_load_file(path, 0, &error);
+
+    *machine = (sb_simulated_t){0};
+    if (file == NULL && error.line < 0)
+        sb_simulate_fail("%s", error.text);
+    if (file == NULL)
+        sb_simulate_fail("%s:%d: %s", path, error.line, error.text);
+    const char *name = json_string_value(json_object_get(file, "name"));
+    const json_t *nodes = json_object_get(file, "nodes");
+    machine->name = strdup(name == NULL ? path : name);
+    machine->topology = open_topology(file, path);
+    machine->model.nodes = nodes == NULL ? 1 : (uint32_t)json_integer_value(nodes);
+    if (machine->model.nodes < 1 || machine->model.nodes > 65536)
+        sb_simulate_fail("%s: nodes: expected a number from 1 to 65536", path);
+    read_cores(machine, path);
+    read_parameters(&machine->model, file, path);
+    check_model(&machine->model, path);
+    json_decref(file);
+}
+
+void sb_simulated_free(sb_simulated_t *machine)
+{
+    sb_topology_close(machine->topology);
+    free(machine->name);
+    free(machine->cores);
+    free(machine->core_places);
+}

@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * One algorithm on the simulated machine: ranks make a team, call the collective a number of times,
+ * and check what they get: every byte of a broadcast, and that nobody leaves a barrier before all
+ * have come. A call's time is that of the rank that took longest; a barrier's time counts from when
+ * the last rank came.
+ */
+#include "tools/simulate.h"
+
+#include "machine/sim/net.h"
+#include "machine/sim/random.h"
+#include "tools/simulate_check.h"
+#include "tools/simulate_parts.h"
+#include "topology/sim/simulated.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STREAM_STRAGGLER 5
+#define PATTERNS 251
+
+typedef struct call {
+    uint64_t last_entry;
+    uint64_t last_exit;
+    uint64_t longest; /* of one rank */
+} call_t;
+
+typedef struct run {
+    const sb_simulate_t *options;
+    const sb_algorithm_t *algorithm;
+    size_t bytes;
+    uint64_t call_cost; /* picoseconds */
+    uint32_t ranks;
+    uint32_t *entered; /* calls, by each rank */
+    call_t *calls;
+    unsigned char *pattern; /* call c sends the bytes from place c mod PATTERNS on */
+    sb_sim_lines_t before;
+    sb_sim_lines_t after;
+    sb_sim_messages_t sent_before;
+    sb_sim_messages_t sent_after;
+} run_t;
+
+static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
+{
+    (void)context;
+    sb_sim_allgather(SB_SIM_ALL, mine, all, bytes);
+    return SB_OK;
+}
+
+static sb_team_t *make_team(const run_t *run, uint32_t rank)
+{
+    sb_front_t front = {.allgather = allgather};
+    sb_team_t *team;
+    sb_refusal_t refusal;
+    sb_reason_t reason;
+    sb_status_t status = sb_team_create(&team, &front, rank, run->ranks, &refusal, &reason);
+
+    if (status != SB_OK)
+        sb_sim_stop("rank %u: no team: %s %s", rank, sb_status_string(status), reason.text);
+    if (sb_algorithm_prepare(run->algorithm, team, run->bytes) != SB_OK)
+        sb_sim_stop("rank %u: no rings: SOBOR_MEMORY leaves no room for them", rank);
+    return team;
+}
+
+static uint64_t delay(const run_t *run, uint32_t rank, uint32_t call)
+{
+    const sb_simulate_t *options = run->options;
+    uint64_t state = sb_random_stream(options->seed, STREAM_STRAGGLER, call);
+
+    if (options->arrival.kind == SB_ARRIVE_STRAGGLER)
+        return sb_random_below(&state, run->ranks) == rank ? options->arrival.width : 0;
+    return sb_arrival_delay(&options->arrival, options->seed, rank, call);
+}
+
+static void note_call(run_t *run, uint32_t call, uint64_t entry, uint64_t leaving)
+{
+    call_t *noted = &run->calls[call];
+
+    noted->last_entry = entry > noted->last_entry ? entry : noted->last_entry;
+    noted->last_exit = leaving > noted->last_exit ? leaving : noted->last_exit;
+    noted->longest = leaving - entry > noted->longest ? leaving - entry : noted->longest;
+}
+
+static void check_entered(const run_t *run, uint32_t rank, uint32_t call)
+{
+    for (uint32_t i = 0; i < run->ranks; i++) {
+        if (run->entered[i] <= call)
+            sb_sim_stop("%s: rank %u left barrier %u, which rank %u has not entered",
+                        run->algorithm->name, rank, call, i);
+    }
+}
+
+static void check_bytes(const run_t *run, const char *data, uint32_t rank, uint32_t root,
+                        uint32_t call)
+{
+    const unsigned char *expected = run->pattern + call % PATTERNS;
+
+    if (memcmp(data, expected, run->bytes) == 0)
+        return;
+    for (size_t i = 0; i < run->bytes; i++) {
+        if ((unsigned char)data[i] != expected[i])
+            sb_sim_stop("%s: call %u, root %u: byte %zu of %zu is wrong on rank %u",
+                        run->algorithm->name, call, root, i, run->bytes, rank);
+    }
+}
+
+/* A rank's own memory: the message of a broadcast, or what it sends, and what it receives. */
+typedef struct buffers {
+    sb_sim_memory_t data;
+    sb_sim_memory_t received;
+    sb_stream_t *streams;
+} buffers_t;
+
+static bool moves_parts(const run_t *run)
+{
+    return run->algorithm->parts != NULL;
+}
+
+static sb_parts_call_t parts_call(const run_t *run, uint32_t call, uint32_t root)
+{
+    return (sb_parts_call_t){.collective = run->algorithm->collective,
+                             .ranks = run->ranks,
+                             .root = root,
+                             .number = call,
+                             .bytes = run->bytes,
+                             .counts = run->options->counts};
+}
+
+static buffers_t make_buffers(const run_t *run)
+{
+    sb_parts_call_t call = parts_call(run, 0, 0);
+    size_t bytes = moves_parts(run) ? sb_parts_room(&call) : run->bytes;
+    buffers_t buffers = {.data = sb_sim_buffer(bytes)};
+
+    if (!moves_parts(run))
+        return buffers;
+    buffers.received = sb_sim_buffer(bytes);
+    buffers.streams = calloc(2 * (size_t)run->ranks, sizeof *buffers.streams);
+    if (buffers.streams == NULL)
+        sb_sim_stop("private memory is exhausted");
+    return buffers;
+}
+
+static void free_buffers(const run_t *run, buffers_t *buffers)
+{
+    sb_sim_buffer_free(buffers->data.block);
+    if (moves_parts(run))
+        sb_sim_buffer_free(buffers->received.block);
+    free(buffers->streams);
+}
+
+/* Fills what is sent, and cools what is to be cold. */
+static void fill_buffers(const run_t *run, const buffers_t *buffers, bool is_root, uint32_t call)
+{
+    if (run->bytes == 0)
+        return;
+    if (run->options->cold)
+        sb_sim_buffer_cool(buffers->data.block);
+    if (run->options->cold && moves_parts(run))
+        sb_sim_buffer_cool(buffers->received.block);
+    if (moves_parts(run))
+        return;
+    if (is_root)
+        memcpy(buffers->data.address, run->pattern + call % PATTERNS, run->bytes);
+    else
+        memset(buffers->data.address, 0xee, run->bytes);
+}
+
+static sb_status_t serve(run_t *run, sb_team_t *team, const buffers_t *buffers,
+                         const sb_parts_t *parts, uint32_t root)
+{
+    sb_stream_t stream = {.base = buffers->data.address, .bytes = run->bytes};
+
+    if (run->algorithm->collective == SB_BARRIER)
+        return run->algorithm->barrier(team);
+    if (moves_parts(run))
+        return run->algorithm->parts(team, parts);
+    return run->bytes == 0 ? SB_OK : run->algorithm->bcast(team, root, &stream);
+}
+
+/* What sobor bench does before it times a call. */
+static void come_from_barrier(sb_team_t *team)
+{
+    sb_shape_t shape = sb_team_shape(team);
+    sb_choice_t choice = sb_choose(SB_BARRIER, &shape, &team->settings, 0);
+
+    if (choice.algorithm->barrier(team) != SB_OK)
+        sb_sim_stop("rank %u: the barrier before the call failed", team->rank);
+}
+
+static void check_parts(const run_t *run, const sb_parts_call_t *call, uint32_t rank,
+                        const sb_parts_t *parts)
+{
+    uint32_t from;
+    size_t place;
+
+    if (!sb_parts_check(call, rank, parts, &from, &place))
+        sb_sim_stop("%s: call %u, root %u: byte %zu of the part from rank %u is wrong on rank %u",
+                    run->algorithm->name, call->number, call->root, place, from, rank);
+}
+
+static void call_once(run_t *run, sb_team_t *team, uint32_t call, const buffers_t *buffers)
+{
+    const sb_simulate_t *options = run->options;
+    uint32_t rank = team->rank;
+    uint32_t root = options->rotate ? (options->root + call) % run->ranks : options->root;
+    sb_parts_call_t moved = parts_call(run, call, root);
+    sb_parts_t parts = {0};
+
+    fill_buffers(run, buffers, rank == root, call);
+    if (moves_parts(run))
+        parts = sb_parts_lay(&moved, rank, buffers->data.address, buffers->received.address,
+                             buffers->streams);
+    sb_sim_compute(delay(run, rank, call));
+    run->entered[rank]++;
+    if (options->barriers)
+        come_from_barrier(team);
+    uint64_t entry = sb_sim_clock();
+    sb_sim_compute(run->call_cost);
+    sb_status_t status = serve(run, team, buffers, &parts, root);
+    if (status != SB_OK)
+        sb_sim_stop("%s: call %u on rank %u: %s", run->algorithm->name, call, rank,
+                    sb_status_string(status));
+    if (options->barriers)
+        sb_now_ns();
+    note_call(run, call, entry, sb_sim_clock());
+    if (run->algorithm->collective == SB_BARRIER)
+        check_entered(run, rank, call);
+    else if (moves_parts(run))
+        check_parts(run, &moved, rank, &parts);
+    else if (run->bytes > 0)
+        check_bytes(run, buffers->data.address, rank, root, call);
+}
+
+static void body(void *argument, uint32_t rank)
+{
+    run_t *run = argument;
+    const sb_simulate_t *options = run->options;
+    sb_team_t *team = make_team(run, rank);
+    buffers_t buffers = make_buffers(run);
+
+    for (uint32_t call = 0; call < options->warmup + options->calls; call++) {
+        sb_sim_meet(SB_SIM_ALL);
+        if (call == options->warmup && rank == 0) {
+            sb_sim_lines(&run->before);
+            sb_sim_messages(&run->sent_before);
+            sb_sim_records_clear();
+        }
+        call_once(run, team, call, &buffers);
+    }
+    sb_sim_meet(SB_SIM_ALL);
+    if (rank == 0) {
+        sb_sim_lines(&run->after);
+        sb_sim_messages(&run->sent_after);
+    }
+    sb_sim_meet(SB_SIM_ALL);
+    free_buffers(run, &buffers);
+    sb_team_destroy(team);
+    sb_sim_meet(SB_SIM_ALL);
+    if (sb_team_limbo() != 0)
+        sb_sim_stop("%s: rank %u has memory in limbo after all have left", run->algorithm->name,
+                    rank);
+}
+
+static int compare_times(const void *left, const void *right)
+{
+    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+    return (a > b) - (a < b);
+}
+
+/* The time below which so many percent of the calls are; between two of them, the mean. */
+static double percentile(const uint64_t *times, size_t count, unsigned percent)
+{
+    size_t scaled = (count - 1) * percent;
+    size_t below = scaled / 100;
+    uint64_t rest = scaled % 100;
+    uint64_t high = times[below + 1 < count ? below + 1 : below];
+
+    return (double)((times[below] * (100 - rest) + high * rest) / 100 / 1000) / 1000;
+}
+
+static void add_times(json_t *result, const run_t *run)
+{
+    uint32_t count = run->options->calls;
+    uint64_t *times = calloc(count, sizeof *times);
+    uint64_t sum = 0;
+
+    if (times == NULL)
+        sb_simulate_fail("out of memory");
+    for (uint32_t i = 0; i < count; i++) {
+        const call_t *call = &run->calls[run->options->warmup + i];
+        times[i] = run->algorithm->collective == SB_BARRIER ? call->last_exit - call->last_entry
+                                                            : call->longest;
+        sum += times[i];
+    }
+    qsort(times, count, sizeof *times, compare_times);
+    json_object_set_new(result, "median_us", json_real(percentile(times, count, 50)));
+    json_object_set_new(result, "max_us", json_real(percentile(times, count, 100)));
+    json_object_set_new(result, "mean_us", json_real((double)(sum / count / 1000) / 1000));
+    json_object_set_new(result, "p10_us", json_real(percentile(times, count, 10)));
+    json_object_set_new(result, "p90_us", json_real(percentile(times, count, 90)));
+    free(times);
+}
+
+static void add_lines(json_t *result, const run_t *run)
+{
+    static const char *const names[] = {[SB_NEAR_L2] = "l2",
+                                        [SB_NEAR_L3] = "l3",
+                                        [SB_NEAR_NUMA] = "numa",
+                                        [SB_NEAR_PACKAGE] = "package",
+                                        [SB_NEAR_MACHINE] = "machine"};
+    json_t *lines = json_object();
+
+    for (size_t near = SB_NEAR_L2; near < SB_COUNT_OF(names); near++)
+        json_object_set_new(
+            lines, names[near],
+            json_integer((json_int_t)(run->after.moved[near] - run->before.moved[near])));
+    json_object_set_new(lines, "memory",
+                        json_integer((json_int_t)(run->after.memory - run->before.memory)));
+    json_object_set_new(result, "lines", lines);
+}
+
+json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t *machine,
+                             const sb_algorithm_t *algorithm, size_t bytes)
+{
+    json_t *result = json_object();
+
+    json_object_set_new(result, "collective", json_string(sb_collective_name(options->collective)));
+    json_object_set_new(result, "algorithm", json_string(algorithm->name));
+    json_object_set_new(result, "machine", json_string(machine->name));
+    json_object_set_new(result, "map", json_string(options->map_name));
+    json_object_set_new(result, "ranks", json_integer(options->ranks));
+    json_object_set_new(result, "bytes", json_integer((json_int_t)bytes));
+    json_object_set_new(result, "counts", json_string(sb_counts_name(options->counts)));
+    json_object_set_new(result, "root",
+                        options->rotate ? json_string("rotate") : json_integer(options->root));
+    json_object_set_new(result, "calls", json_integer(options->calls));
+    json_object_set_new(result, "seed", json_integer((json_int_t)options->seed));
+    json_object_set_new(result, "arrival", json_string(options->arrival.text));
+    return result;
+}
+
+static json_t *answer(const run_t *run, const sb_simulated_t *machine)
+{
+    const sb_simulate_t *options = run->options;
+    json_t *result = sb_simulate_describe(options, machine, run->algorithm, run->bytes);
+
+    add_times(result, run);
+    json_object_set_new(result, "messages",
+                        json_integer((json_int_t)(run->sent_after.count - run->sent_before.count)));
+    if (options->lines)
+        add_lines(result, run);
+    return result;
+}
+
+static void add_record(json_t *list, const sb_sim_record_t *record)
+{
+    static const char *const names[] = {[SB_SIM_COPIES] = "copy",
+                                        [SB_SIM_WAITS] = "wait",
+                                        [SB_SIM_NOTIFIES] = "notify",
+                                        [SB_SIM_HOST] = "host"};
+
+    json_array_append_new(list, json_pack("{s:i,s:s,s:f,s:f}", "rank", (int)record->rank, "kind",
+                                          names[record->activity], "begin_us",
+                                          (double)record->begin / 1e6, "end_us",
+                                          (double)record->end / 1e6));
+}
+
+/* What each rank did in the measured calls. */
+static void write_timeline(const sb_simulate_t *options, const json_t *result)
+{
+    size_t count;
+    const sb_sim_record_t *records = sb_sim_records(&count);
+    json_t *file = json_object();
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        add_record(list, &records[i]);
+    json_object_set(file, "run", (json_t *)(uintptr_t)result);
+    json_object_set_new(file, "records", list);
+    if (json_dump_file(file, options->timeline, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0)
+        sb_simulate_fail("--timeline %s: %s", options->timeline, strerror(errno));
+    json_decref(file);
+}
+
+void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
+                       sb_place_t *places, uint32_t *cores)
+{
+    if (sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
+        sb_simulate_fail("--ranks %u: the ranks could not be placed", options->ranks);
+    for (uint32_t rank = 0; rank < options->ranks; rank++) {
+        cores[rank] = 0;
+        while (cores[rank] + 1 < machine->model.cores &&
+               !sb_cpus_equal(places[rank].cpus, machine->core_places[cores[rank]].cpus))
+            cores[rank]++;
+    }
+}
+
+static void fill_pattern(unsigned char *pattern, size_t bytes)
+{
+    uint64_t state = 1;
+
+    for (size_t i = 0; i < bytes; i++)
+        pattern[i] = (unsigned char)(sb_random_next(&state) % 251);
+}
+
+static json_t *simulate(run_t *run, const sb_simulated_t *machine, const uint32_t *cores)
+{
+    const sb_simulate_t *options = run->options;
+    sb_join_t *join = options->check ? sb_simulate_watch(run->ranks) : NULL;
+    sb_sim_options_t engine = {
+        .machine = &machine->model,
+        .ranks = run->ranks,
+        .core = cores,
+        .seed = options->seed,
+        .noise = options->noise,
+        .placed = options->placement,
+        .records = options->timeline != NULL,
+        .watch = join == NULL ? NULL : sb_join_watch(join),
+    };
+    sb_sim_t *sim = sb_sim_new(&engine);
+
+    if (sim == NULL)
+        sb_simulate_fail("out of memory");
+    bool complete = sb_sim_run(sim, body, run) == SB_SIM_COMPLETE;
+    if (!complete && join == NULL)
+        sb_simulate_fail("%s", sb_sim_problem(sim));
+    json_t *result = complete ? answer(run, machine)
+                              : sb_simulate_describe(options, machine, run->algorithm, run->bytes);
+    if (join != NULL)
+        sb_simulate_watched(result, join, complete ? NULL : sb_sim_problem(sim));
+    if (complete && options->timeline != NULL)
+        write_timeline(options, result);
+    sb_sim_free(sim);
+    sb_join_free(join);
+    return result;
+}
+
+json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *machine,
+                        const sb_algorithm_t *algorithm, size_t bytes)
+{
+    run_t run = {.options = options,
+                 .algorithm = algorithm,
+                 .bytes = bytes,
+                 .ranks = options->ranks,
+                 .call_cost = machine->model.call};
+    sb_place_t *places = calloc(options->ranks, sizeof *places);
+    uint32_t *cores = calloc(options->ranks, sizeof *cores);
+
+    run.entered = calloc(options->ranks, sizeof *run.entered);
+    run.calls = calloc(options->warmup + options->calls, sizeof *run.calls);
+    run.pattern = malloc(bytes + PATTERNS);
+    if (places == NULL || cores == NULL || run.entered == NULL || run.calls == NULL ||
+        run.pattern == NULL)
+        sb_simulate_fail("out of memory");
+    fill_pattern(run.pattern, bytes + PATTERNS);
+    sb_simulate_place(options, machine, places, cores);
+    sb_topology_simulate(machine->topology, places);
+    json_t *result = simulate(&run, machine, cores);
+    free(places);
+    free(cores);
+    free(run.entered);
+    free(run.calls);
+    free(run.pattern);
+    return result;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TOPOLOGY_CORES_H
+#define SB_TOPOLOGY_CORES_H
+
+#include "topology/levels.h"
+
+/*
+ * Every core of a machine with the units that it is in, all levels of them, whether or not groups
+ * are made of them. For those who measure or model a machine.
+ */
+typedef struct sb_core {
+    unsigned cpu;             /* its first processor, in the system's numbering */
+    int unit[SB_LEVELS_MOST]; /* by sb_level_kind_t: logical index of the unit; -1: in none */
+} sb_core_t;
+
+/*
+ * Lists the cores in the order of the machine, an array that the caller frees; cores without a
+ * processor that this process may use are left out. SB_ERR_MEMORY, or SB_OK.
+ */
+sb_status_t sb_cores_read(const sb_topology_t *topology, sb_core_t **cores, size_t *count);
+
+/* The closest level that has both in one unit; SB_LEVEL_TOP: none but the machine. */
+sb_level_kind_t sb_cores_level(const sb_core_t *a, const sb_core_t *b);
+
+/* Bytes of one cache of that level, SB_LEVEL_L2 or SB_LEVEL_L3; 0: there is none, or not said. */
+size_t sb_topology_cache(const sb_topology_t *topology, sb_level_kind_t kind);
+
+/*
+ * Writes the description that sb_topology_open understands. False if the machine is too uneven for
+ * one, or the description too long.
+ */
+bool sb_topology_describe(const sb_topology_t *topology, char *text, size_t size);
+
+/* Writes an XML file that sb_topology_open understands. */
+sb_status_t sb_topology_save(const sb_topology_t *topology, const char *path);
+
+#endif

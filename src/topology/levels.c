@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "topology/levels.h"
+
+#include "topology/loaded.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+    [SB_LEVEL_L2] = "l2",           [SB_LEVEL_L3] = "l3",   [SB_LEVEL_NUMA] = "numa",
+    [SB_LEVEL_PACKAGE] = "package", [SB_LEVEL_TOP] = "top",
+};
+
+static const hwloc_obj_type_t types[] = {
+    [SB_LEVEL_L2] = HWLOC_OBJ_L2CACHE,
+    [SB_LEVEL_L3] = HWLOC_OBJ_L3CACHE,
+    [SB_LEVEL_NUMA] = HWLOC_OBJ_NUMANODE,
+    [SB_LEVEL_PACKAGE] = HWLOC_OBJ_PACKAGE,
+};
+
+const char *sb_level_name(sb_level_kind_t kind)
+{
+    return names[kind];
+}
+
+static bool parse_name(const char *name, size_t length, unsigned *kinds)
+{
+    if (length == strlen("socket") && strncmp(name, "socket", length) == 0) {
+        *kinds |= SB_LEVEL_BIT(SB_LEVEL_PACKAGE);
+        return true;
+    }
+    for (unsigned kind = 0; kind < SB_LEVELS_MOST; kind++) {
+        if (strlen(names[kind]) == length && strncmp(names[kind], name, length) == 0) {
+            *kinds |= SB_LEVEL_BIT(kind);
+            return true;
+        }
+    }
+    return false;
+}
+
+bool sb_levels_parse(const char *text, unsigned *kinds)
+{
+    *kinds = 0;
+    for (;;) {
+        size_t length = strcspn(text, ",+");
+        if (!parse_name(text, length, kinds))
+            return false;
+        if (text[length] == '\0')
+            return true;
+        text += length + 1;
+    }
+}
+
+int sb_level_unit_of(const sb_level_t *level, const uint64_t *cpus)
+{
+    if (sb_cpus_empty(cpus))
+        return -1;
+    for (size_t i = 0; i < level->count; i++) {
+        if (sb_cpus_inside(cpus, level->units[i].cpus))
+            return (int)i;
+    }
+    return -1;
+}
+
+/* One processor of each core, to count cores by. */
+static hwloc_bitmap_t one_of_each_core(const sb_topology_t *topology)
+{
+    hwloc_bitmap_t ones = hwloc_bitmap_alloc();
+    hwloc_obj_type_t type = sb_topology_core_type(topology);
+
+    for (hwloc_obj_t core = hwloc_get_next_obj_by_type(topology->hwloc, type, NULL);
+         ones != NULL && core != NULL;
+         core = hwloc_get_next_obj_by_type(topology->hwloc, type, core)) {
+        int first = hwloc_bitmap_first(core->cpuset);
+        if (first >= 0 && hwloc_bitmap_set(ones, (unsigned)first) != 0) {
+            hwloc_bitmap_free(ones);
+            return NULL;
+        }
+    }
+    return ones;
+}
+
+static size_t cores_inside(hwloc_const_bitmap_t ones, hwloc_const_cpuset_t cpuset,
+                           hwloc_bitmap_t common)
+{
+    hwloc_bitmap_and(common, ones, cpuset);
+    int count = hwloc_bitmap_weight(common);
+
+    return count > 0 ? (size_t)count : 0;
+}
+
+/*
+ * Memory without processors of its own, or with all the processors of other nodes, makes no unit:
+ * of nested or equal units the first stays, and hwloc lists inner nodes before outer ones.
+ */
+static void add_unit(sb_level_t *level, const sb_unit_t *unit)
+{
+    if (sb_cpus_empty(unit->cpus))
+        return;
+    for (size_t i = 0; i < level->count; i++) {
+        if (sb_cpus_inside(level->units[i].cpus, unit->cpus))
+            return;
+    }
+    level->units[level->count++] = *unit;
+}
+
+/* `ones` and `common`: see above. */
+static bool find_units(sb_level_t *level, const sb_topology_t *topology, hwloc_const_bitmap_t ones,
+                       hwloc_bitmap_t common)
+{
+    int count = hwloc_get_nbobjs_by_type(topology->hwloc, types[level->kind]);
+
+    if (count <= 0)
+        return true;
+    level->units = calloc((size_t)count, sizeof level->units[0]);
+    if (level->units == NULL)
+        return false;
+    for (int i = 0; i < count; i++) {
+        hwloc_obj_t object =
+            hwloc_get_obj_by_type(topology->hwloc, types[level->kind], (unsigned)i);
+        sb_unit_t unit = {.cores = cores_inside(ones, object->cpuset, common)};
+        sb_cpus_from_hwloc(unit.cpus, object->cpuset);
+        add_unit(level, &unit);
+    }
+    for (size_t i = 0; i < level->count; i++)
+        level->cores_per_unit = sb_max(level->cores_per_unit, level->units[i].cores);
+    return true;
+}
+
+bool sb_topology_find_levels(sb_topology_t *topology)
+{
+    hwloc_bitmap_t ones = one_of_each_core(topology);
+    hwloc_bitmap_t common = hwloc_bitmap_alloc();
+    bool found = ones != NULL && common != NULL;
+
+    for (unsigned kind = 0; found && kind < SB_LEVELS_MOST; kind++) {
+        topology->level[kind].kind = kind;
+        found = find_units(&topology->level[kind], topology, ones, common);
+    }
+    hwloc_bitmap_free(ones);
+    hwloc_bitmap_free(common);
+    return found;
+}
+
+/* A copy of what was found when the topology was loaded. */
+static sb_status_t read_level(sb_level_t *level, const sb_topology_t *topology,
+                              sb_level_kind_t kind)
+{
+    *level = topology->level[kind];
+    if (level->units == NULL)
+        return SB_OK;
+    size_t bytes = sb_max(level->count, 1) * sizeof level->units[0];
+    sb_unit_t *units = malloc(bytes);
+    if (units == NULL)
+        return SB_ERR_MEMORY;
+    memcpy(units, level->units, bytes);
+    level->units = units;
+    return SB_OK;
+}
+
+static bool same_units(const sb_level_t *a, const sb_level_t *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        if (!sb_cpus_equal(a->units[i].cpus, b->units[i].cpus))
+            return false;
+    }
+    return true;
+}
+
+static void insert_level(sb_levels_t *levels, const sb_level_t *level)
+{
+    size_t at = levels->count++;
+
+    while (at > 0 && levels->level[at - 1].cores_per_unit > level->cores_per_unit) {
+        levels->level[at] = levels->level[at - 1];
+        at--;
+    }
+    levels->level[at] = *level;
+}
+
+/* Takes over the level's units, or frees them. */
+static void add_level(sb_levels_t *levels, sb_level_t *level)
+{
+    sb_level_t *twin = NULL;
+
+    for (size_t i = 0; i < levels->count; i++) {
+        if (same_units(&levels->level[i], level))
+            twin = &levels->level[i];
+    }
+    if (twin == NULL && level->cores_per_unit >= 2) {
+        insert_level(levels, level);
+        return;
+    }
+    if (twin != NULL && level->kind == SB_LEVEL_NUMA)
+        twin->kind = SB_LEVEL_NUMA;
+    free(level->units);
+}
+
+sb_status_t sb_levels_read(sb_levels_t *levels, const sb_topology_t *topology, unsigned kinds)
+{
+    *levels = (sb_levels_t){0};
+    if (topology == NULL)
+        return SB_OK;
+    sb_cpus_from_hwloc(levels->cpus, hwloc_topology_get_topology_cpuset(topology->hwloc));
+    for (unsigned kind = 0; kind < SB_LEVELS_MOST; kind++) {
+        sb_level_t level;
+        if ((kinds & SB_LEVEL_BIT(kind)) == 0)
+            continue;
+        if (read_level(&level, topology, kind) != SB_OK) {
+            sb_levels_free(levels);
+            return SB_ERR_MEMORY;
+        }
+        add_level(levels, &level);
+    }
+    return SB_OK;
+}
+
+void sb_levels_free(sb_levels_t *levels)
+{
+    for (size_t i = 0; i < levels->count; i++)
+        free(levels->level[i].units);
+    levels->count = 0;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TOPOLOGY_TOPOLOGY_H
+#define SB_TOPOLOGY_TOPOLOGY_H
+
+#include "base/compiler.h"
+#include "base/status.h"
+#include "topology/cpus.h"
+
+#include <stdbool.h>
+
+#include <sched.h>
+
+/*
+ * The machine as the team sees it: its levels, and where this process may run. Loaded once per
+ * process, on first use, and kept.
+ */
+
+/* Opaque: holds the hwloc topology. */
+typedef struct sb_topology sb_topology_t;
+
+/* Where one process may run. Plain data: ranks exchange it. */
+typedef struct sb_place {
+    /* Bit i of word w: processor 64 w + i; those past 1023 are left out. Empty: unknown. */
+    uint64_t cpus[SB_CPU_WORDS];
+    int32_t numa_node;     /* logical index of the NUMA node that holds all of `cpus`, or -1 */
+    uint32_t quota_cpus;   /* processors' worth of time the control group grants; 0: no limit */
+    uint32_t local_ranks;  /* ranks of the job on this node, as the launcher says; 0: not said */
+    uint32_t allowed_cpus; /* processors open to the control group, bound or not; 0: unknown */
+} sb_place_t;
+
+/*
+ * The topology of this machine, or NULL if it could not be read (logged once).
+ */
+const sb_topology_t *sb_topology_self(void);
+
+/*
+ * Reads another machine, to be closed by the caller: an hwloc XML file, or a synthetic description
+ * such as "package:2 numa:2 core:8 pu:1". Returns NULL and fills `error` if it cannot be read.
+ */
+sb_topology_t *sb_topology_open(const char *machine, char *error, size_t size);
+void sb_topology_close(sb_topology_t *topology);
+
+/* What there is of each kind; processors that a control group forbids count, except in the last. */
+typedef struct sb_topology_counts {
+    size_t packages;
+    size_t numa_nodes;
+    size_t cores;
+    size_t pus; /* processors: several in a core with SMT */
+    size_t allowed_pus;
+} sb_topology_counts_t;
+
+void sb_topology_count(const sb_topology_t *topology, sb_topology_counts_t *counts);
+
+/* The processors' model as the machine names it, or NULL. */
+const char *sb_topology_model(const sb_topology_t *topology);
+
+/* The processors of the machine that a control group allows; `cpus` is SB_CPU_WORDS long. */
+void sb_topology_allowed(const sb_topology_t *topology, uint64_t *cpus);
+
+/* Reads where this process may run now. */
+void sb_place_self(sb_place_t *place);
+
+/*
+ * The same, with files read below `root` ("" or, in tests, a folder that stands for /) and on the
+ * machine `topology`, which may be NULL.
+ */
+void sb_place_read(sb_place_t *place, const char *root, const sb_topology_t *topology);
+
+/* Logical index of the smallest NUMA node that holds all of `cpus`, or -1. 0 without a topology. */
+int sb_topology_node_of(const sb_topology_t *topology, const uint64_t *cpus);
+
+/*
+ * Whether `ranks` processes at `places` have to share processors: more of them than processors in
+ * the union of their sets, or in the quota, or, within one of the sets, than the processors of that
+ * set. The ranks of the job on this node count too: more of them than the quota, or than the
+ * control group's processors (of which a small team bound to cores sees only its own).
+ * Follows from `places` alone, so that every member comes to the same answer.
+ */
+bool sb_places_oversubscribed(const sb_place_t *places, size_t ranks);
+
+/* Processors that the processes at `places` may use together, at least 1. */
+size_t sb_places_processors(const sb_place_t *places, size_t ranks);
+
+/*
+ * Asks the system to put the pages of [address, address + bytes) on `numa_node` (logical index; -1:
+ * no wish). Only advice: placement is verified by sb_topology_pages. Returns SB_ERR_SYSTEM if
+ * refused.
+ */
+sb_status_t sb_topology_prefer(void *address, size_t bytes, int numa_node);
+
+/*
+ * Counts the resident pages of [address, address + bytes) per NUMA node, by move_pages in query
+ * mode. counts[i] is for logical node i < nodes; pages on other nodes or not resident count in
+ * *elsewhere.
+ */
+sb_status_t sb_topology_pages(const void *address, size_t bytes, size_t *counts, size_t nodes,
+                              size_t *elsewhere);
+
+/* Number of NUMA nodes of the machine, at least 1. */
+size_t sb_topology_numa_nodes(void);
+
+/* Bytes of memory of the machine divided by its cores. */
+uint64_t sb_topology_memory_per_core(void);
+
+/* Bytes of one core's second-level cache, or 0 if not known. */
+size_t sb_topology_core_cache(void);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "job.h"
+
+#include "machine/machine.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BOARD_BYTES ((size_t)4 << 20)
+
+struct job {
+    pthread_barrier_t barrier;
+    uint32_t size;
+    int pids[1024];
+    char board[BOARD_BYTES];
+};
+
+static job_t *new_job(uint32_t size)
+{
+    pthread_barrierattr_t shared;
+    job_t *job = mmap(NULL, sizeof *job, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (job == MAP_FAILED)
+        return NULL;
+    pthread_barrierattr_init(&shared);
+    pthread_barrierattr_setpshared(&shared, PTHREAD_PROCESS_SHARED);
+    pthread_barrier_init(&job->barrier, &shared, size);
+    job->size = size;
+    return job;
+}
+
+void job_synchronise(const rank_context_t *context)
+{
+    pthread_barrier_wait(&context->job->barrier);
+}
+
+sb_status_t job_allgather(const rank_context_t *context, const void *mine, void *all, size_t bytes)
+{
+    job_t *job = context->job;
+
+    if (bytes * job->size > BOARD_BYTES)
+        return SB_ERR_BOOTSTRAP;
+    memcpy(job->board + context->rank * bytes, mine, bytes);
+    job_synchronise(context);
+    memcpy(all, job->board, bytes * job->size);
+    job_synchronise(context);
+    return SB_OK;
+}
+
+static sb_status_t allgather(void *argument, const void *mine, void *all, size_t bytes)
+{
+    return job_allgather(argument, mine, all, bytes);
+}
+
+int job_pid(const rank_context_t *context, uint32_t rank)
+{
+    return context->job->pids[rank];
+}
+
+sb_team_t *job_team(rank_context_t *context)
+{
+    sb_team_t *team;
+    sb_refusal_t refusal;
+    sb_reason_t reason;
+    sb_status_t status =
+        sb_team_create(&team, &context->front, context->rank, context->size, &refusal, &reason);
+
+    if (status != SB_OK)
+        fprintf(stderr, "rank %u: no team: %s (refusal %d, %s)\n", context->rank,
+                sb_status_string(status), (int)refusal, reason.text);
+    return status == SB_OK ? team : NULL;
+}
+
+static int run_rank(job_t *job, uint32_t rank, int (*body)(rank_context_t *, void *),
+                    void *argument)
+{
+    rank_context_t context = {.job = job, .rank = rank, .size = job->size};
+
+    context.front = (sb_front_t){.context = &context, .allgather = allgather};
+    sb_machine_start();
+    job->pids[rank] = getpid();
+    job_synchronise(&context);
+    return body(&context, argument);
+}
+
+static void end_all(const pid_t *children, uint32_t size)
+{
+    for (uint32_t rank = 0; rank < size; rank++) {
+        if (children[rank] > 0)
+            kill(children[rank], SIGKILL);
+    }
+}
+
+/*
+ * Waits for all children. When one fails the others may wait for it forever: they are ended. A rank
+ * that hangs is ended by its own alarm.
+ */
+static int reap(pid_t *children, uint32_t size)
+{
+    int failures = 0;
+
+    for (uint32_t left = size; left > 0; left--) {
+        int status;
+        pid_t ended = waitpid(-1, &status, 0);
+        bool failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+        for (uint32_t rank = 0; rank < size; rank++) {
+            if (children[rank] == ended)
+                children[rank] = 0;
+        }
+        if (failed && failures++ == 0)
+            end_all(children, size);
+    }
+    return failures;
+}
+
+int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context, void *argument),
+            void *argument)
+{
+    job_t *job = new_job(size);
+    pid_t children[size];
+
+    if (job == NULL)
+        return (int)size;
+    fflush(NULL);
+    for (uint32_t rank = 0; rank < size; rank++) {
+        children[rank] = fork();
+        if (children[rank] == 0) {
+            alarm(seconds);
+            _exit(run_rank(job, rank, body, argument));
+        }
+    }
+    int failures = reap(children, size);
+    munmap(job, sizeof *job);
+    return failures;
+}

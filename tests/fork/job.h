@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TESTS_FORK_JOB_H
+#define SB_TESTS_FORK_JOB_H
+
+#include "team/team.h"
+
+/*
+ * A job of forked processes without MPI: the core's functions run in it as they do below a back
+ * end. Set-up exchanges go through a plain shared mapping.
+ */
+
+typedef struct job job_t;
+
+/* What each rank has. */
+typedef struct rank_context {
+    job_t *job;
+    uint32_t rank;
+    uint32_t size;
+    sb_front_t front; /* for sb_team_create */
+} rank_context_t;
+
+/*
+ * Runs `body` in `size` forked processes, each with its rank; waits for all, for at most `seconds`.
+ * Returns the number of ranks that did not return 0 (a signal counts as failure).
+ */
+int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context, void *argument),
+            void *argument);
+
+/* The pid of a rank, once all ranks run. */
+int job_pid(const rank_context_t *context, uint32_t rank);
+
+/* Waits for all ranks, outside the team. */
+void job_synchronise(const rank_context_t *context);
+
+/* Everybody gives `bytes` and receives those of all, in rank order. */
+sb_status_t job_allgather(const rank_context_t *context, const void *mine, void *all, size_t bytes);
+
+/* The team of all ranks, or NULL (with a message). */
+sb_team_t *job_team(rank_context_t *context);
+
+#endif

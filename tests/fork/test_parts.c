@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every algorithm of the operations that move parts of data, over forked processes, with regular
+ * and irregular counts, mixed with barriers and broadcasts. Now and then a rank expects another
+ * number of bytes than is sent to it: it is told, its memory is safe, and the team goes on.
+ * usage: fork_parts [SEED [NAME]].
+ */
+#include "job.h"
+
+#include "select/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define RANKS_MOST 8
+
+static unsigned seed = 1;
+
+/* The same numbers on every rank: all must draw alike. */
+static uint32_t draw(uint64_t *state, uint32_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)((*state >> 33) % below);
+}
+
+typedef enum counts { EQUAL, LINEAR, HEAVY, RANDOM, HALF_ZERO, COUNTS } counts_t;
+
+/* What all ranks know of a call. */
+typedef struct call {
+    sb_collective_t collective;
+    const sb_algorithm_t *algorithm;
+    uint64_t number;
+    uint32_t root;
+    counts_t counts;
+    size_t bytes; /* from which the parts' sizes follow */
+    bool in_place;
+    uint32_t victim; /* the rank that expects other sizes; size of the team: nobody */
+} call_t;
+
+/* One end of a part, with a byte behind it that nobody may write to. */
+typedef struct end {
+    sb_stream_t stream;
+    unsigned char *data;
+    size_t step; /* 2: only every second byte is data */
+    size_t true_bytes;
+} end_t;
+
+static unsigned char pattern(size_t i, uint32_t from, uint32_t to, uint64_t call)
+{
+    return (unsigned char)(i * 31 + (i >> 8) + from * 7 + to * 101 + call * 13 + 1);
+}
+
+static sb_status_t sparse_read(void *context, size_t offset, void *to, size_t bytes)
+{
+    const unsigned char *sparse = context;
+
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)to)[i] = sparse[2 * (offset + i)];
+    return SB_OK;
+}
+
+static sb_status_t sparse_write(void *context, size_t offset, const void *from, size_t bytes)
+{
+    unsigned char *sparse = context;
+
+    for (size_t i = 0; i < bytes; i++)
+        sparse[2 * (offset + i)] = ((const unsigned char *)from)[i];
+    return SB_OK;
+}
+
+static bool is_regular(sb_collective_t collective)
+{
+    return collective == SB_SCATTER || collective == SB_GATHER || collective == SB_ALLGATHER ||
+           collective == SB_ALLTOALL;
+}
+
+static bool is_scatter(sb_collective_t collective)
+{
+    return collective == SB_SCATTER || collective == SB_SCATTERV;
+}
+
+static bool is_gather(sb_collective_t collective)
+{
+    return collective == SB_GATHER || collective == SB_GATHERV;
+}
+
+static bool is_allgather(sb_collective_t collective)
+{
+    return collective == SB_ALLGATHER || collective == SB_ALLGATHERV;
+}
+
+/* Bytes of part number i of a call. */
+static size_t size_of(const call_t *call, uint32_t i)
+{
+    uint64_t state = call->number * 77 + i * 1000003u + call->bytes;
+
+    switch (call->counts) {
+    case LINEAR:
+        return call->bytes * i;
+    case HEAVY:
+        return i == call->number % 3 ? call->bytes * 4 : 1 + call->bytes / 16;
+    case RANDOM:
+        draw(&state, 2);
+        return draw(&state, 2 * (uint32_t)call->bytes + 1);
+    case HALF_ZERO:
+        return i % 2 == call->number % 2 ? call->bytes : 0;
+    default:
+        return call->bytes;
+    }
+}
+
+/* Bytes that go from one rank to the other. In place, both directions are alike. */
+static size_t bytes_between(const call_t *call, uint32_t from, uint32_t to)
+{
+    if (is_scatter(call->collective))
+        return size_of(call, to);
+    if (is_gather(call->collective) || is_allgather(call->collective))
+        return size_of(call, from);
+    return size_of(call, from < to || !call->in_place ? from * 3 + to : to * 3 + from);
+}
+
+static end_t make_end(size_t bytes, bool is_sparse)
+{
+    end_t end = {.step = is_sparse ? 2 : 1, .true_bytes = bytes};
+
+    end.data = malloc(bytes * end.step + 1);
+    memset(end.data, 0xee, bytes * end.step + 1);
+    end.stream = (sb_stream_t){.bytes = bytes,
+                               .base = is_sparse ? NULL : (char *)end.data,
+                               .read = sparse_read,
+                               .write = sparse_write,
+                               .context = end.data};
+    return end;
+}
+
+static void fill(const end_t *end, uint32_t from, uint32_t to, const call_t *call)
+{
+    for (size_t i = 0; i < end->stream.bytes; i++)
+        end->data[i * end->step] = pattern(i, from, to, call->number);
+}
+
+static int check(const end_t *end, size_t sent, uint32_t from, uint32_t to, const call_t *call)
+{
+    size_t count = sb_min(end->stream.bytes, sent);
+
+    for (size_t i = 0; i < count; i++) {
+        if (end->data[i * end->step] != pattern(i, from, to, call->number)) {
+            fprintf(stderr, "rank %u: byte %zu of %zu from rank %u is wrong\n", to, i, count, from);
+            return 1;
+        }
+    }
+    for (size_t i = count * end->step; i <= end->stream.bytes * end->step; i++) {
+        if (end->data[i] != 0xee) {
+            fprintf(stderr, "rank %u: %zu bytes from rank %u, and more was written\n", to, count,
+                    from);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* What a rank gives or takes: none, one part or one for each rank. */
+static uint32_t sending_ends(const call_t *call, uint32_t rank, uint32_t size)
+{
+    if (is_scatter(call->collective))
+        return rank == call->root ? size : 0;
+    return is_gather(call->collective) || is_allgather(call->collective) ? 1 : size;
+}
+
+static uint32_t receiving_ends(const call_t *call, uint32_t rank, uint32_t size)
+{
+    if (is_gather(call->collective))
+        return rank == call->root ? size : 0;
+    return is_scatter(call->collective) ? 1 : size;
+}
+
+/* For whom the bytes of a sent part are marked: allgather has them for all. */
+static uint32_t marked_for(const call_t *call, uint32_t to)
+{
+    return is_allgather(call->collective) ? 0 : to;
+}
+
+static uint32_t receiver_of(const call_t *call, uint32_t i)
+{
+    return is_gather(call->collective) ? call->root : i;
+}
+
+static uint32_t sender_of(const call_t *call, uint32_t i)
+{
+    return is_scatter(call->collective) ? call->root : i;
+}
+
+/* A victim expects more or less than is sent, but never nothing and never something for nothing. */
+static size_t expected(const call_t *call, uint32_t rank, size_t sent)
+{
+    if (rank != call->victim || sent < 2)
+        return sent;
+    return call->number % 2 == 0 ? sent / 2 : sent + 9;
+}
+
+static void make_ends(const call_t *call, uint32_t rank, uint32_t size, end_t *send, end_t *receive,
+                      uint64_t *own)
+{
+    for (uint32_t i = 0; i < sending_ends(call, rank, size); i++) {
+        uint32_t to = receiver_of(call, i);
+        send[i] = make_end(bytes_between(call, rank, to), draw(own, 4) == 0);
+        fill(&send[i], rank, marked_for(call, to), call);
+    }
+    for (uint32_t i = 0; i < receiving_ends(call, rank, size); i++) {
+        uint32_t from = sender_of(call, i);
+        size_t bytes = bytes_between(call, from, rank);
+        receive[i] =
+            make_end(from == rank ? bytes : expected(call, rank, bytes), draw(own, 4) == 0);
+    }
+}
+
+/* Puts what is sent in place where it is received. */
+static void move_in_place(const call_t *call, uint32_t rank, uint32_t size, end_t *send,
+                          end_t *receive)
+{
+    uint32_t senders = sending_ends(call, rank, size), receivers = receiving_ends(call, rank, size);
+
+    for (uint32_t i = 0; i < size && receivers == size && senders == size; i++)
+        fill(&receive[i], rank, marked_for(call, i), call);
+    if (receivers == size && senders == 1)
+        fill(&receive[rank], rank, marked_for(call, rank), call);
+    (void)send;
+}
+
+static sb_status_t outcome_wanted(const call_t *call, uint32_t rank, uint32_t size)
+{
+    for (uint32_t i = 0; i < receiving_ends(call, rank, size); i++) {
+        uint32_t from = sender_of(call, i);
+        size_t bytes = bytes_between(call, from, rank);
+        if (from != rank && expected(call, rank, bytes) != bytes)
+            return SB_ERR_TRUNCATE;
+    }
+    return SB_OK;
+}
+
+static int check_ends(const call_t *call, uint32_t rank, uint32_t size, const end_t *receive)
+{
+    int failed = 0;
+
+    for (uint32_t i = 0; i < receiving_ends(call, rank, size) && failed == 0; i++) {
+        uint32_t from = sender_of(call, i);
+        bool nothing = is_scatter(call->collective) && call->in_place && from == rank;
+        if (!nothing)
+            failed = check(&receive[i], bytes_between(call, from, rank), from,
+                           marked_for(call, rank), call);
+    }
+    return failed;
+}
+
+static int move_parts(sb_team_t *team, const call_t *call, uint64_t *own)
+{
+    end_t send[RANKS_MOST], receive[RANKS_MOST];
+    sb_stream_t from[RANKS_MOST], to[RANKS_MOST];
+    uint32_t rank = team->rank, size = team->size;
+    uint32_t senders = sending_ends(call, rank, size), receivers = receiving_ends(call, rank, size);
+
+    make_ends(call, rank, size, send, receive, own);
+    if (call->in_place)
+        move_in_place(call, rank, size, send, receive);
+    for (uint32_t i = 0; i < senders; i++)
+        from[i] = send[i].stream;
+    for (uint32_t i = 0; i < receivers; i++)
+        to[i] = receive[i].stream;
+    bool alltoall = senders == size && receivers == size && size > 1;
+    sb_parts_t parts = {.root = call->root,
+                        .in_place = call->in_place,
+                        .send = senders == 0 ? NULL : from,
+                        .receive = receivers == 0 ? NULL : to};
+    if (call->in_place && alltoall)
+        parts.send = to;
+    sb_status_t status = sb_algorithm_prepare(call->algorithm, team, call->bytes);
+    if (status == SB_OK)
+        status = call->algorithm->parts(team, &parts);
+    int failed =
+        status != outcome_wanted(call, rank, size) || check_ends(call, rank, size, receive);
+    if (failed)
+        fprintf(stderr,
+                "%s %s: rank %u of %u, root %u, counts %d of %zu bytes, call %lu%s, victim %u: "
+                "%s\n",
+                sb_collective_name(call->collective), call->algorithm->name, rank, size, call->root,
+                (int)call->counts, call->bytes, (unsigned long)call->number,
+                call->in_place ? ", in place" : "", call->victim, sb_status_string(status));
+    for (uint32_t i = 0; i < senders; i++)
+        free(send[i].data);
+    for (uint32_t i = 0; i < receivers; i++)
+        free(receive[i].data);
+    return failed;
+}
+
+typedef struct plan {
+    const sb_algorithm_t *algorithm; /* NULL: drawn anew for each call */
+    int calls;
+    size_t most;
+} plan_t;
+
+static const sb_algorithm_t *pick(const plan_t *plan, uint64_t *state)
+{
+    if (plan->algorithm != NULL)
+        return plan->algorithm;
+    for (;;) {
+        const sb_algorithm_t *drawn = sb_algorithm_at(draw(state, (uint32_t)sb_algorithm_count()));
+        if (drawn->levels == 0)
+            return drawn;
+    }
+}
+
+static size_t draw_bytes(uint64_t *state, size_t most)
+{
+    static const size_t corners[] = {1,    8,    47,   48,    49,    239,   240,   241,  1024,
+                                     4096, 8191, 8192, 16383, 16384, 16385, 40000, 70000};
+
+    if (draw(state, 40) == 0)
+        return most;
+    if (draw(state, 3) == 0)
+        return sb_min(corners[draw(state, (uint32_t)SB_COUNT_OF(corners))], most);
+    return sb_min(1 + draw(state, 1u << draw(state, 16)), most);
+}
+
+static call_t draw_call(const plan_t *plan, uint64_t number, uint32_t size, uint64_t *state)
+{
+    call_t call = {.number = number, .algorithm = pick(plan, state)};
+
+    call.collective = call.algorithm->collective;
+    call.root = draw(state, size);
+    call.bytes = draw_bytes(state, plan->most);
+    call.counts = is_regular(call.collective) ? EQUAL : (counts_t)draw(state, COUNTS);
+    call.in_place = draw(state, 5) == 0;
+    call.victim = draw(state, 12) == 0 ? draw(state, size) : size;
+    if (call.in_place || call.algorithm->on_request)
+        call.victim = size;
+    return call;
+}
+
+static int move_bcast(sb_team_t *team, const call_t *call)
+{
+    end_t end = make_end(call->bytes, false);
+
+    if (team->rank == call->root)
+        fill(&end, call->root, 0, call);
+    sb_status_t status = sb_algorithm_prepare(call->algorithm, team, call->bytes);
+    if (status == SB_OK)
+        status = call->algorithm->bcast(team, call->root, &end.stream);
+    int failed = status != SB_OK || check(&end, call->bytes, call->root, 0, call);
+    free(end.data);
+    return failed;
+}
+
+static int run_plan(rank_context_t *context, void *argument)
+{
+    const plan_t *plan = argument;
+    uint64_t common = seed, own = seed * 1000003u + context->rank;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    for (int i = 0; i < plan->calls && failures == 0; i++) {
+        call_t call = draw_call(plan, (uint64_t)i, context->size, &common);
+        /* Now and then a rank comes late, each in its own way. */
+        if (draw(&own, 50) == 0)
+            usleep(draw(&own, 300));
+        if (call.collective == SB_BARRIER)
+            failures += call.algorithm->barrier(team) != SB_OK;
+        else if (call.collective == SB_BCAST)
+            failures += move_bcast(team, &call);
+        else
+            failures += move_parts(team, &call, &own);
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
+}
+
+static int run(const char *what, uint32_t ranks, plan_t *plan)
+{
+    const char *name =
+        plan->algorithm == NULL ? "mixed" : sb_collective_name(plan->algorithm->collective);
+    int failures = job_run(ranks, 60, run_plan, plan);
+
+    printf("%-12s %-24s %2u ranks, %5d calls: %s\n", name, what, ranks, plan->calls,
+           failures == 0 ? "ok" : "FAILED");
+    if (failures > 0)
+        printf("replay with: fork_parts %u\n", seed);
+    return failures;
+}
+
+static int run_all(uint32_t ranks, const char *only)
+{
+    int failures = 0;
+
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = 150, .most = 300000};
+        bool wanted = only == NULL || strcmp(only, plan.algorithm->name) == 0;
+        if (plan.algorithm->parts != NULL && wanted)
+            failures += run(plan.algorithm->name, ranks, &plan);
+    }
+    plan_t mixed = {.calls = 600, .most = 60000};
+    return only != NULL ? failures : failures + run("drawn", ranks, &mixed);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const rings[] = {"16KiB", "auto"};
+    const char *only = argc > 2 ? argv[2] : NULL;
+    int failures = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
+    for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
+        setenv("SOBOR_RING", rings[r], 1);
+        for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 5 ? 1 : 3)
+            failures += run_all(ranks, only);
+    }
+    return failures == 0 ? 0 : 1;
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The NUMA-placed pipelined broadcast over forked processes: every root, tree and size around each
+ * threshold.
+ */
+#include "../unit/testing.h"
+
+#include "job.h"
+
+#include "coll/bcast/pipeline.h"
+#include "select/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One shape of the pipeline, as the user's variables say it. */
+typedef struct variant {
+    const char *tree;
+    const char *arity;
+    const char *fragment;
+    const char *slots;
+    const char *sets;
+} variant_t;
+
+static const sb_algorithm_t *pipelined(void)
+{
+    return sb_algorithm_find(SB_BCAST, "numa-pipelined");
+}
+
+static void set_variant(const variant_t *variant)
+{
+    setenv("SOBOR_BCAST_TREE", variant->tree, 1);
+    setenv("SOBOR_TREE_ARITY", variant->arity, 1);
+    setenv("SOBOR_FRAGMENT", variant->fragment, 1);
+    setenv("SOBOR_BCAST_SLOTS", variant->slots, 1);
+    setenv("SOBOR_BCAST_SETS", variant->sets, 1);
+}
+
+static unsigned char pattern(size_t i, uint32_t root, size_t bytes)
+{
+    return (unsigned char)(i * 31 + (i >> 8) + root * 7 + bytes * 13 + 1);
+}
+
+/* One message, checked, with a guard behind the buffer. */
+static int send_checked(sb_team_t *team, uint32_t root, size_t bytes)
+{
+    unsigned char *data = malloc(bytes + 1);
+    sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
+    int failures = 0;
+
+    memset(data, 0xee, bytes + 1);
+    for (size_t i = 0; team->rank == root && i < bytes; i++)
+        data[i] = pattern(i, root, bytes);
+    failures += sb_algorithm_prepare(pipelined(), team, bytes) != SB_OK;
+    failures += failures > 0 || pipelined()->bcast(team, root, &stream) != SB_OK;
+    for (size_t i = 0; (team->size > 1 || root == team->rank) && i < bytes && failures == 0; i++)
+        failures += data[i] != pattern(i, root, bytes);
+    failures += data[bytes] != 0xee;
+    if (failures > 0)
+        fprintf(stderr, "rank %u of %u, root %u, %zu bytes\n", team->rank, team->size, root, bytes);
+    free(data);
+    return failures;
+}
+
+/* The sizes around fragment, set and ring, and a message of several rings. */
+static size_t thresholds(const sb_pipeline_t *pipeline, size_t *sizes)
+{
+    size_t fragment = pipeline->fragment, set = fragment * pipeline->per_set;
+    size_t edges[] = {fragment, set, set * pipeline->sets};
+    size_t count = 0;
+
+    sizes[count++] = 1;
+    for (size_t i = 0; i < SB_COUNT_OF(edges); i++) {
+        for (int more = -1; more <= 1; more++)
+            sizes[count++] = sb_max(edges[i] + (size_t)more, 1);
+    }
+    sizes[count++] = 3 * set * pipeline->sets + fragment + 1;
+    return count;
+}
+
+static int run_variant(rank_context_t *context, void *argument)
+{
+    size_t sizes[16];
+
+    set_variant(argument);
+    sb_team_t *team = job_team(context);
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK)
+        return 1;
+    size_t count = thresholds(team->pipeline, sizes);
+    for (uint32_t root = 0; root < team->size; root++) {
+        for (size_t i = 0; i < count; i++) {
+            if (send_checked(team, root, sizes[i]) != 0)
+                return 1;
+        }
+    }
+    sb_team_destroy(team);
+    return 0;
+}
+
+static const variant_t variants[] = {
+    {"auto", "4", "auto", "auto", "auto"},  {"flat", "4", "100", "6", "3"},
+    {"chain", "4", "64", "8", "2"},         {"kary", "2", "1000", "4", "1"},
+    {"kary", "3", "8192", "1", "4"},        {"knomial", "2", "100", "7", "2"},
+    {"knomial", "4", "300", "16", "4"},     {"knomial", "1", "1", "5", "5"},
+    {"kary", "1000000", "4096", "2", "99"},
+};
+
+static void every_root_tree_and_threshold(void **state)
+{
+    (void)state;
+    setenv("SOBOR_RING", "64KiB", 1);
+    for (size_t i = 0; i < SB_COUNT_OF(variants); i++) {
+        for (uint32_t ranks = 1; ranks <= 17; ranks++) {
+            int failures = job_run(ranks, 60, run_variant, (void *)(uintptr_t)&variants[i]);
+            if (failures > 0)
+                print_error("%s tree, %u ranks\n", variants[i].tree, ranks);
+            assert_int_equal(failures, 0);
+        }
+    }
+}
+
+/* What the variables make of the pipeline. */
+static void the_form_follows_the_settings(void **state)
+{
+    sb_settings_t settings = {.ring_bytes = 4 << 20};
+    sb_pipeline_form_t form = sb_pipeline_form(&settings);
+
+    (void)state;
+    /* The model's 14482 bytes in whole pages. */
+    assert_int_equal(form.fragment, 16384);
+    assert_int_equal(form.slots, 256);
+    assert_int_equal(form.sets, 2);
+    settings.fragment_bytes = 1000;
+    form = sb_pipeline_form(&settings);
+    assert_int_equal(form.fragment, 1000);
+    assert_int_equal(form.slots, (4 << 20) / 1000 / 2 * 2);
+    settings.bcast_slots = 7;
+    settings.bcast_sets = 3;
+    form = sb_pipeline_form(&settings);
+    assert_int_equal(form.slots, 6);
+    settings.bcast_sets = 9;
+    form = sb_pipeline_form(&settings);
+    assert_int_equal(form.sets, 7);
+    assert_int_equal(form.slots, 7);
+}
+
+/* Rank 1 has memory for a few buffers only: all use as few; or for none: all are refused. */
+static int run_short_of_memory(rank_context_t *context, void *argument)
+{
+    size_t kib = *(const size_t *)argument;
+    char text[32];
+
+    set_variant(&(variant_t){"auto", "4", "4096", "64", "2"});
+    snprintf(text, sizeof text, "%zuKiB", kib);
+    if (context->rank == 1)
+        setenv("SOBOR_MEMORY", text, 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    sb_status_t status = sb_pipeline_prepare(team);
+    if (kib < 24)
+        return status != SB_ERR_UNSUPPORTED || sb_pipeline_prepare(team) != SB_ERR_UNSUPPORTED;
+    uint32_t slots = status == SB_OK ? team->pipeline->per_set * team->pipeline->sets : 0;
+    if (slots >= 2 && slots < 64)
+        return send_checked(team, 2, 1000000);
+    fprintf(stderr, "rank %u: %zu KiB: %u buffers\n", context->rank, kib, slots);
+    return 1;
+}
+
+static void memory_is_agreed(void **state)
+{
+    size_t refused = 20, few = 64;
+
+    (void)state;
+    assert_int_equal(job_run(3, 20, run_short_of_memory, &few), 0);
+    assert_int_equal(job_run(3, 20, run_short_of_memory, &refused), 0);
+}
+
+/* A rank that expects another size, in each regime, is told and stays in step. */
+static int run_disagreement(rank_context_t *context, void *argument)
+{
+    static const size_t sent[] = {100, 1000, 3900, 20000};
+    static unsigned char data[20101];
+
+    (void)argument;
+    set_variant(&(variant_t){"chain", "4", "1000", "4", "2"});
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL || sb_pipeline_prepare(team) != SB_OK;
+    for (size_t i = 0; failures == 0 && i < SB_COUNT_OF(sent); i++) {
+        for (int more = -1; more <= 1; more++) {
+            bool wrong = context->rank == 1 && more != 0;
+            size_t bytes = sent[i] + (wrong ? (size_t)(more * 99) : 0);
+            sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
+            memset(data, context->rank == 0 ? 7 : 0, sizeof data);
+            sb_status_t status = pipelined()->bcast(team, 0, &stream);
+            failures += status != (wrong ? SB_ERR_TRUNCATE : SB_OK);
+            failures += data[sb_min(bytes, sent[i]) - 1] != 7;
+            failures += context->rank == 1 && data[bytes] != 0;
+        }
+    }
+    return failures + (failures == 0 && send_checked(team, 1, 5000) != 0);
+}
+
+static void disagreement_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, run_disagreement, NULL), 0);
+}
+
+/* A rank that chose another algorithm for its size learns that nothing can follow. */
+static int run_out_of_step(rank_context_t *context, void *argument)
+{
+    const char *other = argument;
+    const sb_algorithm_t *mine =
+        context->rank == 1 ? sb_algorithm_find(SB_BCAST, other) : pipelined();
+    char data[100] = {0};
+    sb_stream_t stream = {.base = data, .bytes = sizeof data};
+    sb_team_t *team = job_team(context);
+
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_team_need_ring(team) != SB_OK)
+        return 1;
+    sb_status_t status = mine->bcast(team, 0, &stream);
+    return context->rank == 1 ? status != SB_ERR_TRUNCATE || team->failure != SB_ERR_TRUNCATE
+                              : status != SB_OK;
+}
+
+/* The same, where the pipeline is what the root did not choose. */
+static int run_out_of_step_root(rank_context_t *context, void *argument)
+{
+    char data[100] = {0};
+    sb_stream_t stream = {.base = data, .bytes = sizeof data};
+    sb_team_t *team = job_team(context);
+
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_team_need_ring(team) != SB_OK)
+        return 1;
+    if (context->rank == 0)
+        return sb_algorithm_find(SB_BCAST, argument)->bcast(team, 0, &stream) != SB_OK;
+    return pipelined()->bcast(team, 0, &stream) != SB_ERR_TRUNCATE;
+}
+
+static void ranks_out_of_step_are_told(void **state)
+{
+    static const char *const others[] = {"slots", "ring"};
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(others); i++) {
+        assert_int_equal(job_run(2, 20, run_out_of_step, (void *)(uintptr_t)others[i]), 0);
+        assert_int_equal(job_run(2, 20, run_out_of_step_root, (void *)(uintptr_t)others[i]), 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_root_tree_and_threshold),
+        cmocka_unit_test(the_form_follows_the_settings),
+        cmocka_unit_test(memory_is_agreed),
+        cmocka_unit_test(disagreement_is_told),
+        cmocka_unit_test(ranks_out_of_step_are_told),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Set-up, end and failures of teams over forked processes. */
+#include "../unit/testing.h"
+
+#include "job.h"
+
+#include "select/select.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const sb_algorithm_t *bcast(const char *name)
+{
+    return sb_algorithm_find(SB_BCAST, name);
+}
+
+static sb_status_t barrier(sb_team_t *team)
+{
+    return sb_algorithm_find(SB_BARRIER, "flat")->barrier(team);
+}
+
+static sb_status_t send_bytes(sb_team_t *team, const char *algorithm, uint32_t root, void *data,
+                              size_t bytes)
+{
+    sb_stream_t stream = {.base = data, .bytes = bytes};
+
+    if (sb_algorithm_prepare(bcast(algorithm), team, bytes) != SB_OK)
+        return SB_ERR_UNSUPPORTED;
+    return bcast(algorithm)->bcast(team, root, &stream);
+}
+
+/* Makes, uses and ends many teams; memory is used again and bounded. */
+static int make_many(rank_context_t *context, void *argument)
+{
+    char data[1000] = {0};
+    sb_arena_usage_t usage;
+
+    (void)argument;
+    for (int i = 0; i < 2000; i++) {
+        sb_team_t *team = job_team(context);
+        if (team == NULL || barrier(team) != SB_OK)
+            return 1;
+        if (i % 10 == 0 && send_bytes(team, "ring", i % context->size, data, sizeof data) != SB_OK)
+            return 1;
+        sb_team_destroy(team);
+    }
+    job_synchronise(context);
+    size_t limbo = sb_team_limbo();
+    sb_arena_usage(&usage);
+    if (limbo == 0 && usage.taken == 0 && usage.owned <= (8 << 20) &&
+        usage.attachments < (size_t)context->size * 5)
+        return 0;
+    fprintf(stderr, "limbo %zu, taken %zu, owned %zu, attachments %zu\n", limbo, usage.taken,
+            usage.owned, usage.attachments);
+    return 1;
+}
+
+static void teams_come_and_go(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 100, make_many, NULL), 0);
+}
+
+static int keep_many(rank_context_t *context, void *argument)
+{
+    enum { TEAMS = 300 };
+    sb_team_t *teams[TEAMS];
+    sb_arena_usage_t usage;
+    int failures = 0;
+
+    (void)argument;
+    for (int i = 0; i < TEAMS; i++) {
+        teams[i] = job_team(context);
+        if (teams[i] == NULL)
+            return 1;
+    }
+    for (int i = 0; i < TEAMS; i++)
+        failures += barrier(teams[i]) != SB_OK;
+    sb_arena_usage(&usage);
+    failures += usage.taken != TEAMS * (size_t)8192;
+    for (int i = TEAMS - 1; i >= 0; i--)
+        sb_team_destroy(teams[i]);
+    return failures;
+}
+
+static void many_teams_live_at_once(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(2, 100, keep_many, NULL), 0);
+}
+
+/* A block that a slow member still reads must not be used again by the owner. */
+static int leave_early(rank_context_t *context, void *argument)
+{
+    unsigned char data[200];
+
+    (void)argument;
+    for (int i = 0; i < 200; i++) {
+        sb_team_t *team = job_team(context);
+        memset(data, context->rank == 0 ? i + 1 : 0, sizeof data);
+        if (team == NULL)
+            return 1;
+        if (context->rank == 1 && i % 10 == 0)
+            usleep(2000);
+        if (send_bytes(team, "slots", 0, data, sizeof data) != SB_OK || data[199] != (i + 1) % 256)
+            return 1;
+        sb_team_destroy(team);
+    }
+    return 0;
+}
+
+static void the_root_may_leave_the_team_first(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 100, leave_early, NULL), 0);
+}
+
+/* What a rank that expects another number of bytes gets; the others get theirs. */
+static int disagree(rank_context_t *context, void *argument)
+{
+    const char *algorithm = argument;
+    static unsigned char data[70000];
+    sb_team_t *team = job_team(context);
+    const size_t sent[] = {100, 200, 50000};
+    int failures = team == NULL;
+
+    for (size_t i = 0; failures == 0 && i < SB_COUNT_OF(sent); i++) {
+        if (strcmp(algorithm, "ring") != 0 && sent[i] > SB_SLOT_PAYLOAD)
+            continue;
+        for (int more = -1; more <= 1; more++) {
+            bool wrong = context->rank == 1 && more != 0;
+            size_t bytes = sent[i] + (wrong ? (size_t)(more * 40) : 0);
+            memset(data, context->rank == 0 ? 7 : 0, sizeof data);
+            sb_status_t status = send_bytes(team, algorithm, 0, data, bytes);
+            failures += status != (wrong ? SB_ERR_TRUNCATE : SB_OK);
+            failures += data[sb_min(bytes, sent[i]) - 1] != 7;
+            failures += context->rank == 1 && data[bytes] != 0;
+        }
+    }
+    return failures;
+}
+
+static void disagreement_is_told(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, disagree, "slots"), 0);
+    assert_int_equal(job_run(3, 20, disagree, "ring"), 0);
+    assert_int_equal(job_run(3, 20, disagree, "tree"), 0);
+}
+
+/* Rank 1 dies where the others wait for it. */
+static int lose_a_peer(rank_context_t *context, void *argument)
+{
+    const char *wait = argument;
+
+    setenv("SOBOR_WAIT", wait, 1);
+    setenv("SOBOR_LIVENESS", "100", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL || barrier(team) != SB_OK)
+        return 1;
+    if (context->rank == 1)
+        _exit(0);
+    uint64_t began = sb_now_ns();
+    sb_status_t status = barrier(team);
+    if (status == SB_ERR_PEER_DEAD && sb_now_ns() - began < 5000000000u && team->failure == status)
+        return 0;
+    fprintf(stderr, "%s: rank %u: %s\n", wait, context->rank, sb_status_string(status));
+    return 1;
+}
+
+static void a_dead_peer_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, lose_a_peer, "auto"), 0);
+    assert_int_equal(job_run(3, 20, lose_a_peer, "spin"), 0);
+    assert_int_equal(job_run(3, 20, lose_a_peer, "sleep"), 0);
+}
+
+/* A rank that has left in good order is no failure, and what it sent arrives. */
+static int depart(rank_context_t *context, void *argument)
+{
+    int data = context->rank == 0 ? 42 : 0;
+
+    (void)argument;
+    setenv("SOBOR_LIVENESS", "50", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    if (context->rank == 1)
+        usleep(400000);
+    if (send_bytes(team, "slots", 0, &data, sizeof data) != SB_OK || data != 42)
+        return 1;
+    if (context->rank == 0) {
+        sb_arena_depart();
+        _exit(0);
+    }
+    /* Rank 2 waits for rank 1 past its check of peers, with rank 0 gone. */
+    data = context->rank == 1 ? 43 : 0;
+    return send_bytes(team, "slots", 1, &data, sizeof data) != SB_OK || data != 43;
+}
+
+static void departure_is_no_failure(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, depart, NULL), 0);
+}
+
+/* A stopped peer is alive: the others wait. */
+static int stop_a_peer(rank_context_t *context, void *argument)
+{
+    (void)argument;
+    setenv("SOBOR_LIVENESS", "100", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL || barrier(team) != SB_OK)
+        return 1;
+    if (context->rank == 0) {
+        kill(job_pid(context, 1), SIGSTOP);
+        usleep(700000);
+        kill(job_pid(context, 1), SIGCONT);
+    }
+    return barrier(team) != SB_OK;
+}
+
+static void a_stopped_peer_is_waited_for(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, stop_a_peer, NULL), 0);
+}
+
+/* Sleepers are woken: with a time limit of a sleep that is far away this would take minutes. */
+static int sleep_and_wake(rank_context_t *context, void *argument)
+{
+    (void)argument;
+    setenv("SOBOR_WAIT", "sleep", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    team->waiter.sleep_after_ns = 0;
+    team->waiter.sleep_longest_ns = 16000000000u;
+    team->waiter_near = team->waiter;
+    for (int i = 0; i < 3000; i++) {
+        if (i % 100 == (int)context->rank)
+            usleep(2000);
+        if (barrier(team) != SB_OK)
+            return 1;
+    }
+    return 0;
+}
+
+static void sleepers_are_woken(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 30, sleep_and_wake, NULL), 0);
+}
+
+/* What all ranks are to find. */
+typedef struct expectation {
+    const char *variable; /* set on the ranks from `from` on */
+    const char *value;
+    uint32_t from;
+    uint32_t objection; /* of the last rank's front end */
+    sb_refusal_t refusal;
+} expectation_t;
+
+static int set_up(rank_context_t *context, void *argument)
+{
+    const expectation_t *expected = argument;
+    sb_team_t *team;
+    sb_refusal_t refusal;
+    sb_reason_t reason;
+
+    if (expected->variable != NULL && context->rank >= expected->from)
+        setenv(expected->variable, expected->value, 1);
+    if (context->rank == context->size - 1)
+        context->front.objection = expected->objection;
+    sb_status_t status =
+        sb_team_create(&team, &context->front, context->rank, context->size, &refusal, &reason);
+    if (expected->refusal == SB_REFUSAL_NONE)
+        return status != SB_OK || barrier(team) != SB_OK;
+    return status != SB_ERR_UNSUPPORTED || refusal != expected->refusal ||
+           (refusal == SB_REFUSAL_MEMORY && reason.text[0] == '\0');
+}
+
+static void set_up_is_agreed(void **state)
+{
+    static const expectation_t cases[] = {
+        {NULL, NULL, 0, 0, SB_REFUSAL_NONE},
+        {"SOBOR", "off", 2, 0, SB_REFUSAL_DISABLED},
+        {"SOBOR_NODE", "other", 1, 0, SB_REFUSAL_NODES},
+        {"SOBOR_NODE", "same", 0, 0, SB_REFUSAL_NONE},
+        {"SOBOR_SEGMENT", "off", 2, 0, SB_REFUSAL_MEMORY},
+        {"SOBOR_SEGMENT", "named", 0, 0, SB_REFUSAL_NONE},
+        {"SOBOR_SEGMENT", "memfd", 0, 0, SB_REFUSAL_NONE},
+        {"SOBOR_SEGMENT", "named", 1, 0, SB_REFUSAL_NONE},
+        {"SOBOR_MEMORY", "4KiB", 1, 0, SB_REFUSAL_MEMORY},
+        {NULL, NULL, 0, 5, SB_REFUSAL_FRONT},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(cases); i++) {
+        for (uint32_t ranks = 3; ranks <= 70; ranks += 67) {
+            print_message("%s=%s on %u ranks\n", cases[i].variable ? cases[i].variable : "-",
+                          cases[i].value ? cases[i].value : "-", ranks);
+            assert_int_equal(job_run(ranks, 60, set_up, (void *)(uintptr_t)&cases[i]), 0);
+        }
+    }
+}
+
+/* Memory for lanes but not for rings: agreed by all, and slots go on working. */
+static int refuse_rings(rank_context_t *context, void *argument)
+{
+    char data[1000];
+
+    (void)argument;
+    if (context->rank == 1)
+        setenv("SOBOR_MEMORY", "16KiB", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    memset(data, context->rank == 2 ? 9 : 0, sizeof data);
+    int failures = sb_team_need_ring(team) != SB_ERR_UNSUPPORTED;
+    failures += sb_team_need_ring(team) != SB_ERR_UNSUPPORTED;
+    failures += send_bytes(team, "slots", 2, data, sizeof data) != SB_OK || data[999] != 9;
+    return failures;
+}
+
+static void rings_are_refused_by_all(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, refuse_rings, NULL), 0);
+}
+
+/* After all that went before, refusals and deaths included. */
+static void no_name_is_left(void **state)
+{
+    (void)state;
+    assert_int_not_equal(system("ls /dev/shm | grep '^sobor\\.'"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(teams_come_and_go),
+        cmocka_unit_test(many_teams_live_at_once),
+        cmocka_unit_test(the_root_may_leave_the_team_first),
+        cmocka_unit_test(disagreement_is_told),
+        cmocka_unit_test(a_dead_peer_is_an_error),
+        cmocka_unit_test(departure_is_no_failure),
+        cmocka_unit_test(a_stopped_peer_is_waited_for),
+        cmocka_unit_test(sleepers_are_woken),
+        cmocka_unit_test(set_up_is_agreed),
+        cmocka_unit_test(rings_are_refused_by_all),
+        cmocka_unit_test(no_name_is_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

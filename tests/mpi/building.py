@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Compiling the test programs with each MPI's own compilers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+from mpis import WORK, Mpi
+
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+SHARED = ("support.c", "layout.c", "moving.c")
+SOURCES = Path(__file__).resolve().parents[2] / "src"
+#: Programs that look at the datatype engine from within are built with its sources.
+ENGINE = [
+    *sorted((SOURCES / "data").glob("*.c")),
+    *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "host", "packer")),
+    *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
+]
+INSIDE = {"flatten": [PROGRAMS / "typemap.c", *ENGINE], "pack_speed": ENGINE}
+WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
+LANGUAGES = {
+    ".c": ("c", ["-std=gnu17", "-O1", "-g", *WARNINGS]),
+    ".cpp": ("c++", ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra"]),
+    # Old interfaces give one procedure arguments of many types; that is how they are meant.
+    ".f": ("fortran", ["-O1", "-g", "-std=legacy", "-w"]),
+    ".f90": ("fortran", ["-O1", "-g", "-w"]),
+}
+
+
+class CannotBuild(Exception):
+    """The MPI has no compiler for the language."""
+
+
+def _source(name: str) -> Path:
+    for suffix in LANGUAGES:
+        path = PROGRAMS / f"{name}{suffix}"
+        if path.exists():
+            return path
+    raise FileNotFoundError(f"no program {name} in {PROGRAMS}")
+
+
+def _inputs(source: Path) -> list[Path]:
+    """The files to compile; every C program shares the same helpers."""
+    if source.suffix != ".c":
+        return [source]
+    return [source, *(PROGRAMS / name for name in SHARED), *INSIDE.get(source.stem, [])]
+
+
+def _inside_flags(mpi: Mpi, name: str) -> list[str]:
+    if name not in INSIDE:
+        return []
+    return ["-O2", "-D_GNU_SOURCE=", f"-DSB_ABI_{mpi.backend.upper()}", f"-I{SOURCES}"]
+
+
+def _is_fresh(target: Path, inputs: list[Path], compiler: str) -> bool:
+    if not target.exists():
+        return False
+    tools = [Path(compiler)] if os.sep in compiler else []
+    headers = [*PROGRAMS.glob("*.h"), *SOURCES.rglob("*.h"), *SOURCES.rglob("*.def")]
+    newest = max(p.stat().st_mtime for p in [*inputs, *headers, *tools])
+    return target.stat().st_mtime > newest
+
+
+def _compile(command: list[str], target: Path) -> None:
+    fresh = target.with_suffix(f".{os.getpid()}")
+    done = subprocess.run(
+        [*command, "-o", str(fresh)], capture_output=True, text=True, cwd=target.parent, check=False
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    fresh.replace(target)
+
+
+def build(mpi: Mpi, name: str) -> Path:
+    """The program built for this MPI; compiled only when something is newer than it."""
+    source = _source(name)
+    language, flags = LANGUAGES[source.suffix]
+    if language not in mpi.compilers:
+        raise CannotBuild(f"{mpi.key} has no {language} compiler")
+    target = WORK / "programs" / mpi.key / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    inputs = _inputs(source)
+    compiler = mpi.compilers[language]
+    if not _is_fresh(target, inputs, compiler):
+        flags = [*flags, *_inside_flags(mpi, name)]
+        command = [compiler, *flags, *map(str, inputs), "-ldl", "-lpthread"]
+        _compile(command, target)
+    return target
+
+
+def build_plain(name: str) -> Path:
+    """A program without MPI, built by the system's own compiler."""
+    target = WORK / "programs" / "plain" / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = PROGRAMS / f"{name}.c"
+    if not _is_fresh(target, [source], "cc"):
+        _compile(["cc", "-O1", "-g", *WARNINGS, str(source), "-ldl"], target)
+    return target

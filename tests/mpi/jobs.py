@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Running one MPI job under a time limit, and reading what Sobor reports about it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import time
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mpis import LAUNCH_ENVIRONMENT, PRELOAD, Mpi
+
+TAG = "SOBOR_TEST_JOB"
+TAIL = 4000
+#: Every collective, as the report names it.
+COLLECTIVES = (
+    *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
+    *("alltoall", "alltoallv", "alltoallw"),
+)
+#: SIGTERM when the test process ends: a launcher never outlives it.
+DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
+
+
+@dataclass
+class Report:
+    """One line of the report that SOBOR_VERBOSE=1 asks for."""
+
+    values: dict[str, str]
+
+    def __getattr__(self, name: str):
+        try:
+            text = self.values[name]
+        except KeyError:
+            raise AttributeError(name) from None
+        return int(text) if re.fullmatch(r"-?\d+", text) else text
+
+    @property
+    def calls(self) -> dict[str, int]:
+        """Calls that Sobor served by collective, such as {"bcast": 3}."""
+        return {name: int(self.values[name]) for name in COLLECTIVES if name in self.values}
+
+    @property
+    def algorithms(self) -> dict[str, int]:
+        """Calls by algorithm, such as {"barrier:flat": 12}."""
+        text = self.values["algorithms"]
+        pairs = [] if text == "-" else [part.rsplit("=", 1) for part in text.split(",")]
+        return {name: int(count) for name, count in pairs}
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why calls went to the host."""
+        return [] if self.values["reason"] == "-" else self.values["reason"].split(",")
+
+
+REPORT_LINE = re.compile(
+    r"^sobor: comm ("
+    r"name=\S+ size=\d+ where=(?:shm|host) barrier=\d+ bcast=\d+ (?:[a-z]+=\d+ )*"
+    r"bytes=\d+ host=\d+ "
+    r"time_us=[\d.]+ algorithms=\S+ reason=\S+)$",
+    re.MULTILINE,
+)
+
+
+def parse_reports(text: str) -> list[Report]:
+    """Every whole report line in the output of a job.
+
+    A launcher may cut the lines of one rank to put those of another between, where there are many.
+    """
+    lines = REPORT_LINE.findall(text)
+    return [Report(dict(word.split("=", 1) for word in line.split(" "))) for line in lines]
+
+
+@dataclass
+class Result:
+    """What became of a job."""
+
+    command: list[str]
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+    timed_out: bool
+    reports: list[Report] = field(default_factory=list)
+
+    def tail(self) -> str:
+        """The command and the end of its output, for a failure message."""
+        state = "timed out" if self.timed_out else f"exit code {self.returncode}"
+        return (
+            f"{' '.join(self.command)}\n{state} after {self.seconds:.1f} s\n"
+            f"--- stdout\n{self.stdout[-TAIL:]}\n--- stderr\n{self.stderr[-TAIL:]}"
+        )
+
+    @property
+    def served(self) -> int:
+        """Calls that Sobor served in shared memory."""
+        return sum(sum(r.calls.values()) for r in self.reports if r.where == "shm")
+
+    def algorithm_calls(self) -> dict[str, int]:
+        """Calls by algorithm over all communicators."""
+        total: dict[str, int] = {}
+        for report in self.reports:
+            for name, count in report.algorithms.items():
+                total[name] = total.get(name, 0) + count
+        return total
+
+
+def base_environment() -> dict[str, str]:
+    """The environment without anything that would steer Sobor or an MPI."""
+    steering = ("SOBOR", "LD_PRELOAD", "OMPI_", "PRTE_", "PMIX_", "MPICH_", "HYDRA_", "MPIR_")
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(steering)}
+    return {**kept, **LAUNCH_ENVIRONMENT}
+
+
+def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
+    """The variables of a rank that runs with Sobor."""
+    return {"LD_PRELOAD": str(PRELOAD), "SOBOR_VERBOSE": "1", **settings}
+
+
+def tagged_processes(tag: str) -> list[int]:
+    """Live processes that were started by the job with this tag."""
+    needle = f"{TAG}={tag}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            if needle in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def kill_tagged(tag: str) -> None:
+    """End what is left of a job, by process id."""
+    for pid in tagged_processes(tag):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+class Job:
+    """A running job; every process of it carries a tag in its environment."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], folder: Path):
+        self.tag = uuid.uuid4().hex
+        self.command = command
+        self.started = time.monotonic()
+        self._stdout = (folder / f"{self.tag}.out").open("w+b")
+        self._stderr = (folder / f"{self.tag}.err").open("w+b")
+        self.process = subprocess.Popen(
+            [*DIE_WITH_PARENT, *command],
+            env={**environment, TAG: self.tag},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=self._stdout,
+            stderr=self._stderr,
+            start_new_session=True,
+        )
+
+    def output(self) -> str:
+        """Standard output so far."""
+        return Path(self._stdout.name).read_text(errors="replace")
+
+    def processes(self) -> list[int]:
+        """Live processes of the job."""
+        return tagged_processes(self.tag)
+
+    def wait(self, timeout: float) -> Result:
+        """The result, after ending the job if it takes longer than the timeout."""
+        timed_out = False
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            timed_out = True
+        return self.finish(timed_out)
+
+    def finish(self, timed_out: bool = False) -> Result:
+        """End all that is left and collect the output."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(2)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        if timed_out:
+            kill_tagged(self.tag)
+        self.process.wait()
+        return self._collect(timed_out)
+
+    def _collect(self, timed_out: bool) -> Result:
+        texts = []
+        for stream in (self._stdout, self._stderr):
+            stream.close()
+            path = Path(stream.name)
+            texts.append(path.read_text(errors="replace"))
+            path.unlink()
+        seconds = time.monotonic() - self.started
+        return Result(
+            self.command,
+            self.process.returncode,
+            *texts,
+            seconds,
+            timed_out,
+            parse_reports(texts[1]),
+        )
+
+
+def start(
+    mpi: Mpi, ranks: int, program: list, folder: Path, *, sobor=None, environment=None, options=()
+) -> Job:
+    """Start a program; sobor holds its SOBOR_ variables, or None for the bare MPI."""
+    rank_environment = dict(environment or {})
+    if sobor is not None:
+        rank_environment.update(sobor_environment(sobor))
+    command = [*mpi.command(ranks, rank_environment, options), *map(str, program)]
+    return Job(command, base_environment(), folder)
+
+
+def run(mpi: Mpi, ranks: int, program: list, folder: Path, *, timeout=60.0, **settings) -> Result:
+    """Run a program to its end."""
+    return start(mpi, ranks, program, folder, **settings).wait(timeout)

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI_Bcast_c and MPI_Barrier in one program, with counts that an int holds and derived types. */
+#define _GNU_SOURCE
+#include "layout.h"
+
+#include <dlfcn.h>
+
+typedef int large_bcast(void *, MPI_Count, MPI_Datatype, int, MPI_Comm);
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    large_bcast *bcast_c = NULL;
+    *(void **)&bcast_c = dlsym(RTLD_DEFAULT, "MPI_Bcast_c");
+    if (bcast_c == NULL)
+        return test_skip("this MPI has no MPI_Bcast_c");
+    elements_begin();
+    for (int kind = 0; kind < LAYOUT_KINDS; kind++) {
+        uint64_t random = (uint64_t)kind;
+        int root = kind % size_of(MPI_COMM_WORLD);
+        struct layout layout;
+        layout_create(&layout, (enum layout_kind)kind, element_at(6), 1260, &random);
+        layout_fill(&layout, random, rank_of(MPI_COMM_WORLD) == root);
+        CALL(bcast_c(layout.buffer, layout.count, layout.type, root, MPI_COMM_WORLD));
+        CHECK(layout_mismatch(&layout) == layout.memory_bytes, "%s: wrong data",
+              layout_name((enum layout_kind)kind));
+        CALL(MPI_Barrier(MPI_COMM_WORLD));
+        layout_destroy(&layout);
+    }
+    CALL(bcast_c(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD));
+    elements_end();
+    return test_end();
+}

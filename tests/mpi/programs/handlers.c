@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A user's error handler is called once for each error, with the communicator and the class that
+ * the host would give. What the call returns then is printed: it differs between hosts, and must
+ * not differ between two runs on one of them.
+ *
+ * usage: handlers [fatal]   with "fatal" the default handler must end the job */
+#include "support.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int calls;
+static int last_class;
+static MPI_Comm last_comm;
+
+static void handler(MPI_Comm *comm, int *code, ...)
+{
+    calls++;
+    last_comm = *comm;
+    MPI_Error_class(*code, &last_class);
+}
+
+static void provoke(MPI_Comm comm, int expected_calls)
+{
+    int value = 1;
+    int status = MPI_Bcast(&value, 1, MPI_INT, size_of(comm) + 3, comm);
+    CHECK(calls == expected_calls, "%d calls of the handler, not %d", calls, expected_calls);
+    CHECK(last_class == MPI_ERR_ROOT, "class %d, not MPI_ERR_ROOT", last_class);
+    CHECK(last_comm == comm, "the handler got another communicator");
+    printf("rank %d returned %s\n", rank_of(MPI_COMM_WORLD), status ? "an error" : "success");
+}
+
+int main(int argc, char **argv)
+{
+    test_begin(&argc, &argv);
+    MPI_Comm copy;
+    MPI_Errhandler own;
+    int value = 0;
+    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
+    if (argc > 1 && strcmp(argv[1], "fatal") == 0) {
+        MPI_Bcast(&value, 1, MPI_INT, 99, copy);
+        printf("still alive after an error that is fatal\n");
+        return 0;
+    }
+    CALL(MPI_Comm_create_errhandler(handler, &own));
+    CALL(MPI_Comm_set_errhandler(copy, own));
+    for (int i = 1; i <= 5; i++) {
+        checked_bcast(copy, 500, 0, 1);
+        provoke(copy, i);
+        CALL(MPI_Barrier(copy));
+    }
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, own));
+    provoke(MPI_COMM_WORLD, 6);
+    checked_bcast(MPI_COMM_WORLD, 500, 0, 1);
+    CALL(MPI_Errhandler_free(&own));
+    CALL(MPI_Comm_free(&copy));
+    return test_end();
+}

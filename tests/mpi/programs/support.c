@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <dlfcn.h>
+#include <link.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { GUARD = 64, LINE = 64 };
+
+static const char *program = "?";
+static int world_rank = -1;
+
+static MPI_Win watch_window = MPI_WIN_NULL;
+static MPI_Group world_group;
+static _Atomic uint64_t *watch_ticks;
+
+static void note_program(char **argv)
+{
+    const char *slash = strrchr(argv[0], '/');
+    program = slash == NULL ? argv[0] : slash + 1;
+    world_rank = rank_of(MPI_COMM_WORLD);
+}
+
+void test_begin(int *argc, char ***argv)
+{
+    CALL(MPI_Init(argc, argv));
+    note_program(*argv);
+}
+
+int test_begin_threads(int *argc, char ***argv, int required)
+{
+    int provided = 0;
+    CALL(MPI_Init_thread(argc, argv, required, &provided));
+    note_program(*argv);
+    return provided;
+}
+
+int test_end(void)
+{
+    CALL(MPI_Finalize());
+    if (world_rank == 0)
+        printf("PASS %s\n", program);
+    return 0;
+}
+
+int test_skip(const char *reason)
+{
+    int done = 0;
+    MPI_Initialized(&done);
+    if (done)
+        MPI_Finalize();
+    if (world_rank <= 0)
+        printf("SKIP %s\n", reason);
+    return 0;
+}
+
+void test_fail(const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    char text[1024];
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "FAIL rank %d %s:%d: %s\n", world_rank, file, line, text);
+    fflush(stderr);
+    int initialized = 0;
+    int finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    if (initialized && !finalized)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    exit(1);
+}
+
+int rank_of(MPI_Comm comm)
+{
+    int rank = -1;
+    CALL(MPI_Comm_rank(comm, &rank));
+    return rank;
+}
+
+int size_of(MPI_Comm comm)
+{
+    int size = -1;
+    CALL(MPI_Comm_size(comm, &size));
+    return size;
+}
+
+uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+uint64_t next_random(uint64_t *state)
+{
+    *state += 0x9e3779b97f4a7c15u;
+    return mix(*state, 0);
+}
+
+size_t random_below(uint64_t *state, size_t limit)
+{
+    return (size_t)(next_random(state) % limit);
+}
+
+static size_t part(size_t bytes, size_t at)
+{
+    return bytes - at < sizeof(uint64_t) ? bytes - at : sizeof(uint64_t);
+}
+
+void fill(void *buffer, size_t bytes, uint64_t seed)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word = mix(seed, at);
+        memcpy((char *)buffer + at, &word, part(bytes, at));
+    }
+}
+
+size_t mismatch(const void *buffer, size_t bytes, uint64_t seed)
+{
+    for (size_t at = 0; at < bytes; at += sizeof(uint64_t)) {
+        uint64_t word = mix(seed, at);
+        const char *found = (const char *)buffer + at;
+        if (memcmp(found, &word, part(bytes, at)) == 0)
+            continue;
+        size_t i = 0;
+        while (found[i] == ((const char *)&word)[i])
+            i++;
+        return at + i;
+    }
+    return bytes;
+}
+
+struct search {
+    const char *name;
+    void *found;
+};
+
+static int search_object(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    struct search *search = data;
+    const char *slash = strrchr(info->dlpi_name, '/');
+    const char *file = slash == NULL ? info->dlpi_name : slash + 1;
+    if (strncmp(file, "libmpi.so", 9) != 0 && strncmp(file, "libmpich.so", 11) != 0 &&
+        strncmp(file, "libmpi_abi.so", 13) != 0)
+        return 0;
+    void *handle = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+    search->found = handle == NULL ? NULL : dlsym(handle, search->name);
+    return search->found != NULL;
+}
+
+void *host_function(const char *name)
+{
+    struct search search = {.name = name};
+    dl_iterate_phdr(search_object, &search);
+    CHECK(search.found != NULL, "no MPI library with %s is loaded", name);
+    return search.found;
+}
+
+static void check_guards(const unsigned char *memory, size_t bytes, uint64_t seed)
+{
+    CHECK(mismatch(memory, GUARD, seed + 1) == GUARD, "bytes before the buffer changed");
+    CHECK(mismatch(memory + GUARD + bytes, GUARD, seed + 2) == GUARD,
+          "bytes behind the buffer changed (%zu bytes)", bytes);
+}
+
+void checked_bcast(MPI_Comm comm, size_t bytes, int root, uint64_t seed)
+{
+    unsigned char *memory = malloc(bytes + 2 * GUARD);
+    CHECK(memory != NULL, "no memory for %zu bytes", bytes);
+    unsigned char *buffer = memory + GUARD;
+    fill(memory, GUARD, seed + 1);
+    fill(buffer + bytes, GUARD, seed + 2);
+    fill(buffer, bytes, rank_of(comm) == root ? seed : ~seed);
+    CALL(MPI_Bcast(buffer, (int)bytes, MPI_BYTE, root, comm));
+    size_t wrong = mismatch(buffer, bytes, seed);
+    CHECK(wrong == bytes, "bcast of %zu bytes from root %d: byte %zu is wrong", bytes, root, wrong);
+    check_guards(memory, bytes, seed);
+    /* What the root does to its buffer after the call is its own business. */
+    memset(buffer, 0xee, bytes);
+    free(memory);
+}
+
+void watch_begin(void)
+{
+    MPI_Aint bytes = world_rank == 0 ? (MPI_Aint)size_of(MPI_COMM_WORLD) * LINE : 0;
+    void *base = NULL;
+    int unit = 0;
+    CALL(MPI_Win_allocate_shared(bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &watch_window));
+    CALL(MPI_Win_shared_query(watch_window, 0, &bytes, &unit, &base));
+    watch_ticks = base;
+    atomic_store(&watch_ticks[world_rank * (LINE / (int)sizeof *watch_ticks)], 0);
+    CALL(MPI_Comm_group(MPI_COMM_WORLD, &world_group));
+    CALL(MPI_Win_fence(0, watch_window));
+}
+
+void watch_end(void)
+{
+    CALL(MPI_Group_free(&world_group));
+    CALL(MPI_Win_free(&watch_window));
+}
+
+static _Atomic uint64_t *tick_of(int rank)
+{
+    return &watch_ticks[rank * (LINE / (int)sizeof *watch_ticks)];
+}
+
+static void check_came(int rank, uint64_t tick)
+{
+    uint64_t seen = atomic_load(tick_of(rank));
+    CHECK(seen >= tick, "left a barrier before rank %d came (%llu < %llu)", rank,
+          (unsigned long long)seen, (unsigned long long)tick);
+}
+
+static void check_all_came(MPI_Comm comm, uint64_t tick)
+{
+    MPI_Group group;
+    CALL(MPI_Comm_group(comm, &group));
+    for (int member = 0; member < size_of(comm); member++) {
+        int rank = 0;
+        CALL(MPI_Group_translate_ranks(group, 1, &member, world_group, &rank));
+        check_came(rank, tick);
+    }
+    CALL(MPI_Group_free(&group));
+}
+
+void checked_barrier(MPI_Comm comm, uint64_t tick)
+{
+    atomic_store(tick_of(world_rank), tick);
+    CALL(MPI_Barrier(comm));
+    check_all_came(comm, tick);
+}
+
+void watched_barrier(MPI_Comm comm, const int *members, int size, uint64_t tick)
+{
+    atomic_store(tick_of(world_rank), tick);
+    CALL(MPI_Barrier(comm));
+    for (int i = 0; i < size; i++)
+        check_came(members[i], tick);
+}
+
+void sleep_ms(long milliseconds)
+{
+    struct timespec time = {.tv_sec = milliseconds / 1000,
+                            .tv_nsec = milliseconds % 1000 * 1000000};
+    nanosleep(&time, NULL);
+}
+
+double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The bench program: its output, its own check of the data, and its answers to wrong options."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+
+import jobs
+import pytest
+from mpis import BUILD
+
+from conftest import usable_mpi
+
+BENCH = BUILD / "bin" / "sobor-bench"
+FIELDS = {
+    "collective",
+    "ranks",
+    "bytes",
+    "variant",
+    "algorithm",
+    "host",
+    "host_us",
+    "sobor_us",
+    "ratio",
+    "calls",
+    "checked",
+}
+QUICK = ("--seconds", "0.02", "--range", "4M")
+
+
+def bench(tester, mpi, ranks, *options, sobor=None):
+    """Run the bench on one MPI."""
+    assert BENCH.exists(), f"{BENCH} is not built"
+    command = [BENCH, "--abi", mpi.backend, "--libmpi", mpi.library, *QUICK, *options]
+    return tester.run_command(mpi, ranks, command, sobor=sobor)
+
+
+def rows(result) -> list[dict]:
+    """The objects on standard output."""
+    assert result.returncode == 0 and not result.timed_out, result.tail()
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "a50"])
+def test_host_only(tester, key):
+    """The host alone: one object for each point, in the order asked for."""
+    result = bench(tester, usable_mpi(key), 2, "--host-only", "--sizes", "8,64K")
+    found = rows(result)
+    points = [(r["collective"], r["bytes"], r["variant"]) for r in found]
+    assert points == [
+        ("barrier", 0, "hot"),
+        ("bcast", 8, "hot"),
+        ("bcast", 8, "cold"),
+        ("bcast", 65536, "hot"),
+        ("bcast", 65536, "cold"),
+    ]
+    for row in found:
+        assert set(row) >= FIELDS
+        assert row["ranks"] == 2 and row["checked"] is True and row["calls"] >= 5
+        assert row["host_us"] > 0 and row["sobor_us"] is None and row["ratio"] is None
+        assert row["host_us_p10"] <= row["host_us"] <= row["host_us_p90"]
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "a50"])
+def test_both_sides(tester, key):
+    """Host and Sobor in one job, and which algorithm Sobor took."""
+    result = bench(
+        tester,
+        usable_mpi(key),
+        2,
+        "--variants",
+        "hot,cold,chain",
+        "--sizes",
+        "8,4K,64K,1M",
+        sobor={},
+    )
+    found = rows(result)
+    assert len(found) == 1 + 4 * 3
+    for row in found:
+        assert row["checked"] is True, row
+        assert row["sobor_us"] > 0 and row["host_us"] > 0 and row["algorithm"]
+        assert row["ratio"] == pytest.approx(row["host_us"] / row["sobor_us"], rel=1e-3)
+    assert result.served > 0, result.tail()
+
+
+PARTS = "scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv,alltoallw"
+
+
+@pytest.mark.parametrize(
+    ("key", "ranks", "counts"),
+    [
+        *(("o41", 3, counts) for counts in ("equal", "linear", "heavy", "random", "half-zero")),
+        ("m40", 2, "heavy"),
+        ("a50", 2, "random"),
+    ],
+)
+def test_parts(tester, key, ranks, counts):
+    """What moves parts of data, by every pattern of counts; the data is right on both sides."""
+    options = ("--collectives", PARTS, "--counts", counts, "--sizes", "5000", "--root", "1")
+    found = rows(bench(tester, usable_mpi(key), ranks, *options, sobor={}))
+    assert len(found) == 9 * 2
+    for row in found:
+        assert row["checked"] is True and row["algorithm"] and row["sobor_us"] > 0, row
+        varies = row["collective"][-1] in "vw"
+        assert row.get("counts") == (counts if varies else None), row
+
+
+def test_forced_algorithm_is_named(tester):
+    """The algorithm that a variable forces is the one in the rows."""
+    result = bench(
+        tester,
+        usable_mpi("o41"),
+        3,
+        "--collectives",
+        "bcast",
+        "--sizes",
+        "1K",
+        sobor={"SOBOR_BCAST_ALGORITHM": "ring"},
+    )
+    assert {row["algorithm"] for row in rows(result)} == {"ring"}
+
+
+def test_other_root(tester):
+    """Another rank than 0 broadcasts."""
+    result = bench(
+        tester,
+        usable_mpi("o41"),
+        3,
+        "--collectives",
+        "bcast",
+        "--root",
+        "2",
+        "--sizes",
+        "100K",
+        sobor={},
+    )
+    assert all(row["checked"] is True for row in rows(result))
+
+
+def test_passthrough(tester):
+    """The price of a call that goes to the host is measured on a rank alone."""
+    (row,) = rows(bench(tester, usable_mpi("o41"), 2, "--collectives", "passthrough", sobor={}))
+    assert row["collective"] == "passthrough" and row["sobor_us"] > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--sizes", "12x"), ("--sizes", "expected", '"12x"')),
+        (("--collectives", "reduce"), ("--collectives", "expected", '"reduce"')),
+        (("--counts", "odd"), ("--counts", "expected", '"odd"')),
+        (("--seconds", "-1"), ("--seconds", "expected", '"-1"')),
+        (("--root", "9"), ("--root", "expected")),
+        (("--nonsense",), ("--nonsense", "expected")),
+        ((), ("not preloaded", "--host-only")),
+    ],
+    ids=lambda value: " ".join(value) or "none",
+)
+def test_wrong_options(tester, options, words):
+    """A wrong option is named, with what was expected and what was found."""
+    result = bench(tester, usable_mpi("o41"), 2, *options)
+    assert result.returncode != 0
+    lines = [line for line in result.stderr.splitlines() if line.startswith("sobor-bench:")]
+    assert len(lines) == 1 and all(word in lines[0] for word in words), result.tail()
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], "--abi"),
+        (["--abi", "ompi40"], "--libmpi"),
+        (["--abi", "ompi40", "--libmpi", "/nowhere/libmpi.so"], "/nowhere/libmpi.so"),
+        (["--abi", "unknown"], "unknown"),
+    ],
+    ids=["nothing", "no-library", "wrong-library", "wrong-abi"],
+)
+def test_launcher_options(words, expected):
+    """The host program's own options."""
+    if "unknown" in words:
+        words = [*words, "--libmpi", str(usable_mpi("o41").library)]
+    done = subprocess.run(
+        [BENCH, *words], capture_output=True, text=True, check=False, env=jobs.base_environment()
+    )
+    assert done.returncode == 2
+    assert expected in done.stderr
+
+
+def test_library_of_another_abi(tester):
+    """A body that does not fit the library says so instead of crashing."""
+    open_mpi, mpich = usable_mpi("o41"), usable_mpi("m50")
+    command = [BENCH, "--abi", "mpiabi1", "--libmpi", mpich.library, "--host-only"]
+    result = tester.run_command(mpich, 1, command)
+    assert result.returncode != 0
+    assert "expected mpich12" in result.stderr, result.tail()
+    command = [BENCH, "--abi", "ompi40", "--libmpi", mpich.library, "--host-only"]
+    result = tester.run_command(open_mpi, 1, command)
+    assert result.returncode != 0 and "--abi" in result.stderr, result.tail()

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The datatype engine under each MPI: random types against the standard's definitions and the MPI.
+
+The program holds Sobor's own sources, so it sees what a broadcast hides: whether a type was
+described at all, and any part of the packed stream. The seed is fixed unless SOBOR_TEST_SEED says
+otherwise; a failing case prints how to run it again. SOBOR_TEST_LONG=1 draws ten times as many.
+"""
+
+from __future__ import annotations
+
+import os
+
+SEED = int(os.environ.get("SOBOR_TEST_SEED", "20240611"))
+
+
+def test_flatten(tester, mpi, long_run):
+    """Every constructor, nested, packed and unpacked in any order and from any byte on."""
+    cases = 100_000 if long_run else 10_000
+    words = ["flatten", "--seed", str(SEED), "--cases", str(cases)]
+    result = tester.run(mpi, 1, words, timeout=300)
+    tester.expect_pass(result)
+    assert f"cases {cases}" in result.stdout, result.tail()
+
+
+def test_pack_speed_runs(tester, mpi):
+    """The table of costs: all ways pack the same bytes. Times decide nothing."""
+    tester.expect_pass(tester.run(mpi, 1, ["pack_speed", "2"], timeout=60))

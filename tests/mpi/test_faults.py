@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ranks killed or stopped at bad moments, and shared memory that is short or forbidden."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import jobs
+import pytest
+from mpis import PRELOAD
+
+from conftest import usable_mpi
+
+#: For each kind of segment: 52 in all.
+KILLS = {"o41": 8, "m40": 14, "m50": 4}
+#: What the MPI libraries themselves leave behind when they are killed.
+HOSTS_OWN = re.compile(
+    r"^(ompi\.|openmpi-|prte|pmix|vader_segment|sm_segment|osc\.|psm|ucx|mpich|"
+    r"\d+\.shm|pytest-|tmp|hydra|sem\.)"
+)
+
+
+def leftovers() -> set[str]:
+    """What could be Sobor's: all that is in /dev/shm but the hosts' own, and its name in /tmp."""
+    shared = {f"/dev/shm/{x}" for x in os.listdir("/dev/shm") if not HOSTS_OWN.match(x)}
+    return shared | {f"/tmp/{x}" for x in os.listdir("/tmp") if "sobor" in x}
+
+
+def mapped_files() -> str:
+    """The memory maps of all processes."""
+    texts = []
+    for maps in Path("/proc").glob("[0-9]*/maps"):
+        with contextlib.suppress(OSError):
+            texts.append(maps.read_text())
+    return "\n".join(texts)
+
+
+@pytest.fixture
+def tidy_shm():
+    """Removes the segments that a killed MPI itself has left, where no process has them mapped."""
+    before = set(os.listdir("/dev/shm"))
+    yield
+    maps = mapped_files()
+    for name in set(os.listdir("/dev/shm")) - before:
+        if HOSTS_OWN.match(name) and f"/dev/shm/{name}" not in maps:
+            Path("/dev/shm", name).unlink(missing_ok=True)
+
+
+def wait_until(condition, timeout: float, step: float = 0.01):
+    """The first true value of the condition, or its last value."""
+    end = time.monotonic() + timeout
+    value = condition()
+    while not value and time.monotonic() < end:
+        time.sleep(step)
+        value = condition()
+    return value
+
+
+def ranks_of(job: jobs.Job, program: Path) -> list[int]:
+    """Process ids of the job's ranks."""
+    found = []
+    for pid in job.processes():
+        try:
+            if Path(f"/proc/{pid}/exe").resolve() == program.resolve():
+                found.append(pid)
+        except OSError:
+            continue
+    return found
+
+
+def send(pids: list[int], number: signal.Signals) -> None:
+    """Signal processes, some of which may have gone already."""
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            continue
+
+
+def kill_all_at(tester, mpi, ranks: int, delay: float, sobor: dict) -> None:
+    """Start, kill every rank after the delay, and let the launcher see to the rest."""
+    program = tester.program(mpi, "fault")
+    job = tester.start(mpi, ranks, ["fault", "loop"], sobor=sobor)
+    started = wait_until(lambda: len(ranks_of(job, program)) == ranks, 20)
+    time.sleep(delay)
+    send(ranks_of(job, program), signal.SIGKILL)
+    result = job.wait(20)
+    assert started, result.tail()
+    assert not result.timed_out, result.tail()
+    left = wait_until(lambda: not job.processes(), 5)
+    assert left, f"processes left: {job.processes()}"
+
+
+@pytest.mark.parametrize(("key", "kills"), KILLS.items())
+@pytest.mark.parametrize("segment", ["memfd", "named"])
+def test_all_killed(tester, tidy_shm, long_run, key, kills, segment):
+    """SIGKILL of all ranks at random moments: no file and no process is left."""
+    mpi = usable_mpi(key)
+    generator = random.Random(f"{key}{segment}")
+    before = leftovers()
+    for _ in range(kills * (4 if long_run else 1)):
+        kill_all_at(tester, mpi, 2, generator.uniform(0.0, 0.4), {"SOBOR_SEGMENT": segment})
+    assert leftovers() - before == set()
+
+
+def stop_launcher(job: jobs.Job, program: Path) -> list[int]:
+    """Stop everything of the job but its ranks, so that nobody ends them."""
+    ranks = set(ranks_of(job, program))
+    others = [pid for pid in job.processes() if pid not in ranks]
+    send(others, signal.SIGSTOP)
+    return others
+
+
+def survivors(folder: Path, expected: int, timeout: float) -> list[dict[str, float]]:
+    """What the surviving ranks wrote down."""
+
+    def complete() -> bool:
+        files = list(folder.glob("survivor.*"))
+        return len(files) == expected and all(f.read_text().endswith("\n") for f in files)
+
+    wait_until(complete, timeout)
+    texts = [path.read_text().split() for path in sorted(folder.glob("survivor.*"))]
+    return [{k: float(v) for k, v in (word.split("=") for word in words)} for words in texts]
+
+
+@pytest.mark.parametrize("case", ["inside", "absent", "root", "reader"])
+@pytest.mark.parametrize("key", ["o41", "m40", "m50"])
+def test_one_killed(tester, tidy_shm, key, case):
+    """The others get an MPI error within 5 s, wherever the rank died."""
+    mpi, ranks = usable_mpi(key), 3
+    program = tester.program(mpi, "fault")
+    job = tester.start(mpi, ranks, ["fault", case], sobor={})
+    try:
+        announced = wait_until(lambda: job.output().count("pid ") == ranks, 30)
+        assert announced, job.output()
+        stopped = stop_launcher(job, program)
+        (tester.folder / "go").touch()
+        found = survivors(tester.folder, ranks - 1, 8)
+        send(stopped, signal.SIGKILL)
+    finally:
+        jobs.kill_tagged(job.tag)
+        result = job.wait(10)
+    assert len(found) == ranks - 1, f"{found}\n{result.tail()}"
+    for survivor in found:
+        assert survivor["failed"] == 1 and survivor["class"] != 0, f"{found}\n{result.tail()}"
+        assert survivor["after"] <= 0.5 + 5.0, found
+    assert wait_until(lambda: not job.processes(), 5)
+
+
+@pytest.mark.parametrize(("key", "segment"), [("o41", "memfd"), ("m40", "named")])
+def test_stopped_rank(tester, key, segment):
+    """A rank that stands still for 3 s is not taken for dead, and the work goes on after it."""
+    mpi = usable_mpi(key)
+    program = tester.program(mpi, "fault")
+    job = tester.start(mpi, 2, ["fault", "stopped", "4"], sobor={"SOBOR_SEGMENT": segment})
+    assert wait_until(lambda: job.output().count("pid ") == 2, 20), job.output()
+    time.sleep(0.3)
+    victim = ranks_of(job, program)[:1]
+    send(victim, signal.SIGSTOP)
+    time.sleep(3)
+    send(victim, signal.SIGCONT)
+    tester.expect_pass(job.wait(30), served=True)
+
+
+def fallback_lines(result) -> list[str]:
+    """The lines that say that the job goes without shared memory."""
+    return [
+        line
+        for line in result.stderr.splitlines()
+        if line.startswith("sobor: shared memory not available")
+    ]
+
+
+def in_private_mounts(words: list, size: str) -> list:
+    """A command in its own mount namespace with a /dev/shm of its own size."""
+    script = f'mount -t tmpfs -o size={size},mode=1777 tmpfs /dev/shm && exec "$@"'
+    return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *words]
+
+
+def can_unshare() -> bool:
+    """Whether this user may make a mount namespace."""
+    test = in_private_mounts(["true"], "64k")
+    return subprocess.run(test, capture_output=True, check=False).returncode == 0
+
+
+#: Both hosts themselves live with a /dev/shm of 64 KiB only when they do not use it.
+WITHOUT_SHM = {
+    "o41": ({}, ("--mca", "btl", "self,tcp", "--mca", "pml", "ob1", "--mca", "osc", "pt2pt")),
+    "o50": ({}, ("--mca", "btl", "self,tcp", "--mca", "pml", "ob1")),
+    "m40": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"}, ()),
+}
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_short_shm(tester, key):
+    """/dev/shm of 64 KiB and memfd forbidden: an agreed fallback, one line, right results."""
+    if not can_unshare():
+        pytest.skip("a private /dev/shm needs root")
+    mpi = usable_mpi(key)
+    environment, options = WITHOUT_SHM[key]
+    words = [str(tester.program(mpi, "fault")), "work"]
+    rank_environment = {**environment, **jobs.sobor_environment({"SOBOR_SEGMENT": "named"})}
+    if tester.bare_only:
+        rank_environment = environment
+    command = [*mpi.command(2, rank_environment, options), *words]
+    job = jobs.Job(in_private_mounts(command, "64k"), jobs.base_environment(), tester.folder)
+    result = job.wait(120)
+    tester.expect_pass(result)
+    if tester.bare_only:
+        return
+    assert len(fallback_lines(result)) == 1, result.tail()
+    assert result.served == 0, result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_memfd_needs_no_shm(tester, key):
+    """With memfd the size of /dev/shm does not matter."""
+    if not can_unshare():
+        pytest.skip("a private /dev/shm needs root")
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    mpi = usable_mpi(key)
+    environment, options = WITHOUT_SHM[key]
+    rank_environment = {**environment, **jobs.sobor_environment({})}
+    words = [str(tester.program(mpi, "fault")), "work"]
+    command = [*mpi.command(2, rank_environment, options), *words]
+    job = jobs.Job(in_private_mounts(command, "64k"), jobs.base_environment(), tester.folder)
+    tester.expect_pass(job.wait(120), served=True)
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_segment_off(tester, key):
+    """No shared memory by wish: right results, nothing served."""
+    result = tester.run(usable_mpi(key), 2, ["fault", "work"], sobor={"SOBOR_SEGMENT": "off"})
+    tester.expect_pass(result)
+    assert result.served == 0, result.tail()
+
+
+def test_descriptor_limit(tester):
+    """Too few file descriptors to hand memory round: the job goes on, with or without Sobor."""
+    mpi = usable_mpi("o41")
+    program = tester.program(mpi, "fault")
+    script = 'ulimit -n 40; exec "$@"'
+    result = tester.run_command(mpi, 3, ["sh", "-c", script, "sh", program, "work"], sobor={})
+    tester.expect_pass(result)
+
+
+def test_address_space_limit(tester):
+    """Little address space: an agreed fallback or less memory, never a crash."""
+    mpi = usable_mpi("o41")
+    program = tester.program(mpi, "fault")
+    bare = tester.run_command(
+        mpi, 2, ["sh", "-c", 'ulimit -v 700000; exec "$@"', "sh", program, "work"]
+    )
+    if bare.returncode != 0:
+        pytest.skip("the MPI itself needs more address space")
+    for kib in (700000, 720000, 760000, 900000):
+        script = f'ulimit -v {kib}; exec "$@"'
+        result = tester.run_command(mpi, 2, ["sh", "-c", script, "sh", program, "work"], sobor={})
+        tester.expect_pass(result)
+
+
+def memory_group() -> Path | None:
+    """A new memory cgroup (version 1 or 2), or None where that is not allowed."""
+    for base, limit in (
+        ("/sys/fs/cgroup/memory", "memory.limit_in_bytes"),
+        ("/sys/fs/cgroup", "memory.max"),
+    ):
+        group = Path(base) / f"sobor-test-{os.getpid()}"
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        if (group / limit).exists():
+            return group
+        group.rmdir()
+    return None
+
+
+def test_memory_group(tester):
+    """A job in a memory cgroup that is too small for the usual bound is not killed for it."""
+    group = memory_group()
+    if group is None:
+        pytest.skip("no memory cgroup can be made here")
+    try:
+        limit = next(n for n in ("memory.limit_in_bytes", "memory.max") if (group / n).exists())
+        (group / limit).write_text(str(160 << 20))
+        mpi = usable_mpi("o41")
+        program = tester.program(mpi, "fault")
+        enter = f'echo $$ > {group}/cgroup.procs; exec "$@"'
+        words = ["sh", "-c", enter, "sh", program, "work"]
+        bare = tester.run_command(mpi, 2, words)
+        tester.expect_pass(bare)
+        result = tester.run_command(mpi, 2, words, sobor={"SOBOR_MEMORY": "64MiB"})
+        tester.expect_pass(result)
+    finally:
+        wait_until(lambda: not (group / "cgroup.procs").read_text(), 5)
+        group.rmdir()
+
+
+@pytest.fixture
+def open_folder():
+    """A folder that every user may enter and fill."""
+    folder = Path(tempfile.mkdtemp(prefix="tmp-everyone-"))
+    folder.chmod(0o1777)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_user_without_rights(tester, open_folder, key):
+    """As nobody, who may look into no other user's processes."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    mpi = usable_mpi(key)
+    program = open_folder / "fault"
+    shutil.copy(tester.program(mpi, "fault"), program)
+    drop = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    readable = subprocess.run([*drop, "cat", str(PRELOAD)], capture_output=True, check=False)
+    if readable.returncode != 0:
+        pytest.skip(f"nobody cannot read {PRELOAD}")
+    environment = {**jobs.base_environment(), "HOME": str(open_folder), "TMPDIR": str(open_folder)}
+    variables = {} if tester.bare_only else jobs.sobor_environment({})
+    command = [*drop, *mpi.command(2, variables), str(program), "work"]
+    result = jobs.Job(command, environment, open_folder).wait(30)
+    tester.expect_pass(result, served=not tester.bare_only)
+
+
+def test_closed_descriptors(tester):
+    """A rank that starts with its standard streams closed."""
+    mpi = usable_mpi("m40")
+    program = tester.program(mpi, "fault")
+    script = 'exec <&- 2>&-; exec "$@"'
+    result = tester.run_command(mpi, 2, ["sh", "-c", script, "sh", program, "work"], sobor={})
+    tester.expect_pass(result)

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""mpi4py's own test suite gives the same result with Sobor as without.
+
+The suite comes from the source archive on the Python package index, in the version of the installed
+mpi4py, and is kept in the build folder. By default it is run with Sobor, and on the bare MPI where
+that is quick or where something failed; SOBOR_TEST_LONG=1 runs everything both ways, and on the
+wheels too.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import jobs
+import pytest
+from mpis import WORK
+
+from conftest import usable_mpi
+
+COLLECTIVES = ("-i", "test_cco")
+REST = ("-e", "test_cco", "-e", "test_util_dtlib")
+#: Modules on which the bare MPI itself hangs, always or at times: Open MPI 4.1's server of spawned
+#: processes does not always answer their PMIx_Init when the machine is busy.
+HANGS_ALONE = {
+    "o41": ("-e", "test_dynproc", "-e", "test_spawn"),
+    "m40": ("-e", "test_util_sync"),
+    "o50": ("-e", "test_dynproc"),
+    "m50": (),
+}
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of the suite."""
+
+    key: str
+    ranks: int
+    select: tuple
+    timeout: float
+    long_only: bool = False
+    quick_bare: bool = False
+
+    def __str__(self) -> str:
+        part = "collectives" if self.select == COLLECTIVES else "rest"
+        return f"{self.key}-{part}-{self.ranks}"
+
+
+RUNS = [
+    Run("o41", 1, COLLECTIVES, 120, quick_bare=True),
+    Run("o41", 2, COLLECTIVES, 120, quick_bare=True),
+    Run("o41", 3, COLLECTIVES, 200),
+    Run("o41", 5, COLLECTIVES, 400),
+    Run("m40", 1, COLLECTIVES, 120, quick_bare=True),
+    Run("m40", 2, COLLECTIVES, 120, quick_bare=True),
+    Run("o41", 2, REST, 400),
+    Run("m40", 2, REST, 400),
+    Run("o50", 2, COLLECTIVES, 200, long_only=True),
+    Run("m50", 2, COLLECTIVES, 200, long_only=True),
+    Run("o50", 2, REST, 600, long_only=True),
+    Run("m50", 2, REST, 600, long_only=True),
+]
+
+
+def installed_version(python: Path) -> str:
+    """Version of mpi4py in an environment."""
+    code = "import importlib.metadata as m; print(m.version('mpi4py'))"
+    return subprocess.run(
+        [python, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def download(python: Path, version: str, folder: Path) -> None:
+    """The source archive, by pip; only mpi4py itself may be a source archive."""
+    done = subprocess.run(
+        [
+            python,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-binary",
+            "mpi4py",
+            "--dest",
+            str(folder),
+            f"mpi4py=={version}",
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        pytest.skip(f"mpi4py's source archive cannot be had: {done.stderr.strip()[-200:]}")
+
+
+def suite_folder(python: Path) -> Path:
+    """The unpacked archive, fetched once."""
+    version = installed_version(python)
+    cache = WORK / "mpi4py"
+    folder = cache / f"mpi4py-{version}"
+    if not (folder / "test" / "main.py").exists():
+        cache.mkdir(parents=True, exist_ok=True)
+        archive = cache / f"mpi4py-{version}.tar.gz"
+        if not archive.exists():
+            download(python, version, cache)
+        shutil.unpack_archive(archive, cache)
+    return folder
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What the suite says at its end, the same on every rank."""
+
+    ran: int
+    skipped: int
+    bad: tuple
+
+    @property
+    def good(self) -> bool:
+        """No test failed."""
+        return not self.bad
+
+
+def read_outcome(result: jobs.Result) -> Outcome:
+    """Number of tests, number skipped, and the names of those that failed."""
+    text = result.stdout + result.stderr
+    ran = [int(n) for n in re.findall(r"Ran (\d+) tests? in", text)]
+    skipped = [int(n) for n in re.findall(r"(?:OK|FAILED) \(.*?skipped=(\d+)", text)]
+    bad = {
+        f"{kind} {name}"
+        for kind, name in re.findall(r"^(ERROR|FAIL): (\S+ \S+)", text, re.MULTILINE)
+    }
+    assert not result.timed_out and ran, result.tail()
+    return Outcome(max(ran), max(skipped, default=0), tuple(sorted(bad)))
+
+
+def run_suite(tester, run: Run, sobor) -> jobs.Result:
+    """One run of the suite on one MPI."""
+    mpi = usable_mpi(run.key)
+    if mpi.python is None:
+        pytest.skip(f"{run.key} has no Python with mpi4py (.peers)")
+    main = suite_folder(mpi.python) / "test" / "main.py"
+    select = run.select if run.select == COLLECTIVES else (*run.select, *HANGS_ALONE[run.key])
+    command = [mpi.python, main, "-q", *select]
+    return tester.run_command(
+        mpi,
+        run.ranks,
+        command,
+        sobor=sobor,
+        timeout=run.timeout,
+        environment=mpi.python_environment,
+    )
+
+
+@pytest.mark.parametrize("run", RUNS, ids=str)
+def test_suite(tester, long_run, run):
+    """Nothing fails that does not fail on the bare MPI, and nothing is skipped that runs there."""
+    if run.long_only and not long_run:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+    if tester.bare_only:
+        assert read_outcome(run_suite(tester, run, None)).good
+        return
+    result = run_suite(tester, run, {})
+    outcome = read_outcome(result)
+    if outcome.good:
+        assert result.returncode == 0, result.tail()
+    if run.ranks > 1:
+        assert result.served > 0, result.tail()
+    if long_run or run.quick_bare or not outcome.good:
+        bare = read_outcome(run_suite(tester, run, None))
+        assert outcome == bare, f"{outcome}\nbare: {bare}\n{result.tail()}"

@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The C programs: on the bare MPI, with Sobor preloaded, and under every algorithm by force."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from conftest import usable_mpi
+
+#: Cases that share one process, and cases that end it in a way of their own.
+TEARDOWN_CASES = (
+    (
+        "in-order",
+        "in-reverse",
+        "parents-first",
+        "disconnect",
+        "in-callback",
+        "uneven",
+        "any-receive",
+        "cancelled-receive",
+    ),
+    ("never",),
+    ("in-finalize",),
+    ("root-leaves",),
+    ("nothing-used",),
+)
+PROGRESS_CASES = (
+    "barrier",
+    "small-from-last",
+    "small-from-one",
+    "large-from-zero",
+    "large-from-one",
+)
+ERROR_CASES = (
+    "bad-root-high",
+    "bad-root-low",
+    "bad-root-proc-null",
+    "bad-count",
+    "null-type",
+    "null-type-zero-count",
+    "uncommitted-type",
+    "null-comm-bcast",
+    "null-comm-barrier",
+    "in-place",
+    "null-buffer",
+    "bad-count-bad-root",
+    "bad-root-zero-count",
+    "right",
+)
+MOVING = (
+    *("scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
+    *("alltoall", "alltoallv", "alltoallw"),
+)
+#: Wrong on every rank: what is wrong at the root alone leaves the others in a call that never ends.
+PARTS_ERROR_CASES = (
+    *(f"{name}-{wrong}" for name in MOVING for wrong in ("comm",)),
+    *(f"{name}-{wrong}" for name in MOVING[:4] for wrong in ("root",)),
+    *(f"{name}-{wrong}" for name in MOVING[:2] for wrong in ("count", "type", "uncommitted")),
+    *(f"{name}-{wrong}" for name in MOVING[2:4] for wrong in ("send-count", "send-type")),
+    *(
+        f"{name}-{wrong}"
+        for name in MOVING[4:]
+        for wrong in ("count", "type", "uncommitted", "in-place", "send-count", "send-type")
+    ),
+)
+OPEN_MPI_CRASHES = {
+    *("allgather-comm", "scatter-uncommitted", "scatterv-uncommitted", "allgather-uncommitted"),
+    *("allgatherv-uncommitted", "allgatherv-count"),
+}
+#: What a library does not check, and crashes on by itself.
+NOT_SURVIVED = {
+    "o41": {"null-buffer", *OPEN_MPI_CRASHES},
+    "o50": {"null-buffer", *OPEN_MPI_CRASHES},
+    "m40": {"in-place", "null-type-zero-count"},
+    "m50": {"in-place"},
+    "a50": {"in-place"},
+}
+
+#: Open MPI copies large messages in one go by default; without that their sender has to help.
+COPY_IN_PARTS = {
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    "OMPI_MCA_btl_sm_single_copy_mechanism": "none",
+    "OMPI_MCA_smsc": "^cma",
+    "MPIR_CVAR_CH4_IPC_CMA_ENABLE": "0",
+    "MPIR_CVAR_CH4_CMA_ENABLE": "0",
+    "UCX_TLS": "^cma",
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program with its arguments and the numbers of ranks worth running it on.
+
+    MPICH's ranks never yield while they wait, so more of them than cores take milliseconds for
+    each call that reaches MPICH itself: few programs are run that way.
+    """
+
+    words: tuple
+    open_mpi: tuple = (2, 5)
+    mpich: tuple = (2,)
+    served_from: int = 2
+    timeout: float = 60.0
+
+    def ranks(self, mpi) -> tuple:
+        """Numbers of ranks for this MPI; the wheel of Open MPI is slow to launch."""
+        if mpi.key == "o50":
+            return self.open_mpi[-1:]
+        return self.open_mpi if mpi.open_mpi else self.mpich
+
+
+PROGRAMS = [
+    Program(("basics",), open_mpi=(1, 2, 3, 4, 5), mpich=(1, 2)),
+    Program(("datatypes",), open_mpi=(2, 3, 5)),
+    Program(("bcast_c",), open_mpi=(2, 3)),
+    Program(("early",), open_mpi=(2, 4)),
+    Program(("mixed",), open_mpi=(2, 4)),
+    Program(("threads",), open_mpi=(2, 4)),
+    Program(("communicators",), open_mpi=(2, 3, 5), mpich=(2, 3)),
+    Program(("barriers", "20000"), open_mpi=(2, 4)),
+    Program(("intercomm",), open_mpi=(2, 5), mpich=(2, 4), served_from=3),
+    Program(("rma",), open_mpi=(2, 3)),
+    Program(("first_use",), open_mpi=(2,)),
+    Program(("io", "data.bin"), open_mpi=(3,)),
+    Program(("fault", "work"), open_mpi=(4,)),
+]
+
+
+def identify(value) -> str:
+    """A readable name for a parameter."""
+    return "-".join(value.words) if isinstance(value, Program) else str(value)
+
+
+def every_program(test):
+    """Parametrise a test over the table."""
+    return pytest.mark.parametrize("program", PROGRAMS, ids=identify)(test)
+
+
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 2), ("o41", 5), ("m40", 2), ("a50", 2)])
+def test_truncation(tester, key, ranks):
+    """A rank that expects less than is sent is told, and the communicator goes on."""
+    tester.expect_pass(tester.run(usable_mpi(key), ranks, ["truncate"], sobor={}), served=True)
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "a50"])
+def test_far(tester, long_run, key):
+    """Displacements beyond 2^31, also where the host has no function for them."""
+    for words in (["far"], ["far", "large"]) if long_run else (["far"],):
+        tester.expect_pass(tester.run(usable_mpi(key), 2, words, sobor={}), served=True)
+
+
+@every_program
+def test_bare(tester, mpi, program):
+    """The test itself is right: the host MPI passes it alone."""
+    ranks = program.ranks(mpi)[-1]
+    tester.expect_pass(tester.run(mpi, ranks, list(program.words), timeout=program.timeout))
+
+
+@every_program
+def test_preloaded(tester, mpi, program):
+    """The same program with Sobor, which must have served calls where there are peers."""
+    for ranks in program.ranks(mpi):
+        result = tester.run(mpi, ranks, list(program.words), sobor={}, timeout=program.timeout)
+        tester.expect_pass(result, served=ranks >= program.served_from)
+
+
+@pytest.mark.mpis("o41")
+def test_eight_ranks(tester):
+    """Far more ranks than cores."""
+    result = tester.run(usable_mpi("o41"), 8, ["basics", "70000"], sobor={})
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.mpis("m40")
+def test_mpich_with_more_ranks_than_cores(tester):
+    """The worst host for waiting: what Sobor serves must not wait the host's way."""
+    result = tester.run(usable_mpi("m40"), 4, ["basics", "70000"], sobor={}, timeout=120)
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.mpis("o41", "o50")
+def test_binary_of_another_version(tester):
+    """A program built with Open MPI 4.1 runs on Open MPI 5, Sobor with it."""
+    older, newer = usable_mpi("o41"), usable_mpi("o50")
+    program = tester.program(older, "basics")
+    result = tester.run_command(
+        newer, 3, [program], sobor={}, environment={"LD_LIBRARY_PATH": str(newer.library.parent)}
+    )
+    tester.expect_pass(result, served=True)
+
+
+FORCED = {
+    "barrier": [
+        Program(("basics", "300000"), open_mpi=(2, 5)),
+        Program(("communicators",), open_mpi=(5,)),
+    ],
+    "bcast": [
+        Program(("basics", "300000"), open_mpi=(2, 5)),
+        Program(("communicators",), open_mpi=(5,)),
+        Program(("datatypes",), open_mpi=(3,)),
+        Program(("early",), open_mpi=(4,)),
+    ],
+}
+
+
+def check_forced(result, algorithm) -> None:
+    """No other algorithm of the collective ran, but where there are no groups, which is said."""
+    prefix, name = f"{algorithm['collective']}:", algorithm["name"]
+    ran = {call for call in result.algorithm_calls() if call.startswith(prefix)}
+    if name.startswith("hierarchical-") and f"{name} cannot serve" in result.stderr:
+        assert not any(
+            other.startswith(f"{prefix}hierarchical-") for other in ran - {prefix + name}
+        )
+        return
+    assert ran == {prefix + name}, f"{name} forced\n{result.tail()}"
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+@pytest.mark.parametrize("collective", FORCED)
+def test_every_algorithm(tester, query, key, collective):
+    """Each algorithm of sobor-query's table is forced in turn, and is the only one that runs."""
+    mpi = usable_mpi(key)
+    algorithms = [
+        a for a in query("algorithms") if a["collective"] == collective and a["name"] != "host"
+    ]
+    assert len(algorithms) >= 2, f"{collective} has {algorithms}"
+    for algorithm in algorithms:
+        setting = {f"SOBOR_{collective.upper()}_ALGORITHM": algorithm["name"]}
+        for program in FORCED[collective]:
+            for ranks in program.ranks(mpi):
+                result = tester.run(mpi, ranks, list(program.words), sobor=setting)
+                tester.expect_pass(result, served=True)
+                check_forced(result, algorithm)
+
+
+@pytest.mark.parametrize("collective", ["barrier", "bcast"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_host_algorithm(tester, key, collective):
+    """Either collective can be left to the host, and the report says so."""
+    setting = {f"SOBOR_{collective.upper()}_ALGORITHM": "host"}
+    result = tester.run(usable_mpi(key), 2, ["basics", "5000"], sobor=setting)
+    tester.expect_pass(result, served=True)
+    assert all(getattr(r, collective) == 0 for r in result.reports), result.tail()
+    assert any("algorithm-host" in r.reasons for r in result.reports), result.tail()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"SOBOR": "off"},
+        {"SOBOR_COLLECTIVES": "none"},
+        {"SOBOR_COLLECTIVES": "barrier"},
+        {"SOBOR_COLLECTIVES": "bcast"},
+        {"SOBOR_SEGMENT": "named"},
+        {"SOBOR_SEGMENT": "memfd"},
+        {"SOBOR_SEGMENT": "off"},
+        {"SOBOR_RING": "16KiB"},
+        {"SOBOR_RING": "16KiB", "SOBOR_BCAST_ALGORITHM": "ring"},
+        {"SOBOR_WAIT": "spin"},
+        {"SOBOR_WAIT": "yield"},
+        {"SOBOR_WAIT": "sleep"},
+        {"SOBOR_LIVENESS": "10"},
+    ],
+    ids=lambda s: " ".join(f"{k}={v}" for k, v in s.items()),
+)
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_settings(tester, key, setting):
+    """Results are right under every setting, and a collective that is off is not served."""
+    result = tester.run(usable_mpi(key), 2 if key == "m40" else 3, ["basics"], sobor=setting)
+    tester.expect_pass(result)
+    served = setting.get("SOBOR_COLLECTIVES", "barrier,bcast")
+    off = setting.get("SOBOR") == "off" or setting.get("SOBOR_SEGMENT") == "off"
+    for collective in ("barrier", "bcast"):
+        calls = sum(getattr(r, collective) for r in result.reports)
+        expected = collective in served and not off
+        assert (calls > 0) == expected, f"{collective}: {calls} calls served\n{result.tail()}"
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_wrong_setting(tester, key):
+    """A wrong value is named with what was expected and found, and the program goes on."""
+    result = tester.run(usable_mpi(key), 2, ["basics", "1000"], sobor={"SOBOR_RING": "abc"})
+    tester.expect_pass(result, served=True)
+    lines = [x for x in result.stderr.splitlines() if "SOBOR_RING" in x]
+    assert len(lines) == 1, result.tail()
+    assert "expected" in lines[0] and '"abc"' in lines[0], lines[0]
+
+
+def test_uneven_nothing(tester, mpi):
+    """No elements on one rank, empty elements on another: legal, and served alike."""
+    result = tester.run(mpi, 2, ["datatypes", "uneven"], sobor={}, timeout=20)
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.parametrize("cases", TEARDOWN_CASES, ids=lambda cases: cases[0])
+def test_teardown(tester, mpi, cases):
+    """Communicators and processes end in every order, bare and with Sobor."""
+    ranks = 3 if mpi.open_mpi else 2
+    tester.expect_pass(tester.run(mpi, ranks, ["teardown", *cases]))
+    if tester.bare_only:
+        return
+    result = tester.run(mpi, ranks, ["teardown", *cases], sobor={})
+    tester.expect_pass(result, served="nothing-used" not in cases)
+    if "in-finalize" in cases:
+        assert "callback in finalize" in result.stdout, result.tail()
+
+
+@pytest.mark.parametrize("copy", ["one-copy", "in-parts"])
+def test_progress(tester, mpi, copy):
+    """A rank in a collective serves the messages that its peers wait for."""
+    environment = COPY_IN_PARTS if copy == "in-parts" else {}
+    words = ["progress", "64", *PROGRESS_CASES]
+    tester.expect_pass(tester.run(mpi, 2, words, environment=environment))
+    if tester.bare_only:
+        return
+    tester.expect_pass(tester.run(mpi, 2, words, sobor={}, environment=environment), served=True)
+
+
+@pytest.mark.parametrize("policy", ["spin", "yield", "sleep"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_progress_under_each_policy(tester, key, policy):
+    """However a rank waits, it serves messages meanwhile."""
+    result = tester.run(
+        usable_mpi(key),
+        2,
+        ["progress", "16", *PROGRESS_CASES],
+        sobor={"SOBOR_WAIT": policy},
+        environment=COPY_IN_PARTS,
+    )
+    tester.expect_pass(result, served=True)
+
+
+def error_classes(result) -> list[str]:
+    """What each rank got for each case."""
+    return sorted(re.findall(r"case \S+ rank \d+ class \d+", result.stdout))
+
+
+def test_errors(tester, mpi):
+    """Each wrong argument raises the class that the host raises, and the communicator lives on."""
+    all_cases = (*ERROR_CASES, *PARTS_ERROR_CASES)
+    cases = [case for case in all_cases if case not in NOT_SURVIVED[mpi.key]]
+    bare = tester.run(mpi, 2, ["errors", *cases])
+    tester.expect_pass(bare)
+    assert len(error_classes(bare)) == 2 * len(cases), bare.tail()
+    if tester.bare_only:
+        return
+    result = tester.run(mpi, 2, ["errors", *cases], sobor={})
+    tester.expect_pass(result, served=True)
+    assert error_classes(result) == error_classes(bare), result.tail()
+
+
+def test_error_handlers(tester, mpi):
+    """The user's error handler runs as under the host alone."""
+    bare = tester.run(mpi, 2, ["handlers"])
+    tester.expect_pass(bare)
+    if tester.bare_only:
+        return
+    result = tester.run(mpi, 2, ["handlers"], sobor={})
+    tester.expect_pass(result, served=True)
+    returned = re.compile(r"rank \d+ returned [a-z ]+")
+    assert sorted(returned.findall(result.stdout)) == sorted(returned.findall(bare.stdout))
+
+
+def test_fatal_error(tester, mpi):
+    """The default error handler ends the job."""
+    for sobor in (None,) if tester.bare_only else (None, {}):
+        result = tester.run(mpi, 2, ["handlers", "fatal"], sobor=sobor, timeout=30)
+        assert not result.timed_out and result.returncode != 0, result.tail()
+        assert "still alive" not in result.stdout, result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "o50", "m50"])
+def test_spawn(tester, key):
+    """Spawned processes, whether or not the launcher hands them the preload, and all merged.
+
+    Debian's MPICH 4.0 cannot spawn at all.
+    """
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, 2, ["spawn"]))
+    if tester.bare_only:
+        return
+    result = tester.run(mpi, 2, ["spawn"], sobor={})
+    tester.expect_pass(result, served=True)
+    assert "preload parent=1" in result.stdout, result.tail()
+
+
+@pytest.mark.parametrize(
+    ("key", "case"),
+    [
+        ("m40", "alone"),
+        ("m40", "beside"),
+        ("o50", "alone"),
+        ("o50", "beside"),
+        ("m50", "alone"),
+        ("m50", "twice"),
+        ("m50", "beside"),
+        ("a50", "twice"),
+    ],
+)
+def test_sessions(tester, key, case):
+    """Communicators from sessions. A second session after the first crashes m40 and o50 alone."""
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, 2, ["sessions", case]))
+    if tester.bare_only:
+        return
+    tester.expect_pass(tester.run(mpi, 2, ["sessions", case], sobor={}), served=True)
+
+
+@pytest.mark.mpis("o41")
+def test_io_by_romio(tester):
+    """ROMIO calls PMPI functions that Sobor exports too; ompio does not."""
+    result = tester.run(
+        usable_mpi("o41"), 3, ["io", "data.bin"], sobor={}, options=("--mca", "io", "romio321")
+    )
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.parametrize("options", [(), ("--mca", "io", "romio321")], ids=["default", "romio"])
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "a50"])
+def test_report_counts(tester, key, options):
+    """The user's calls are counted exactly, those of the library itself not at all."""
+    if options and key != "o41":
+        pytest.skip("ROMIO is the only choice, or not there")
+    result = tester.run(usable_mpi(key), 2, ["counting", "data.bin"], sobor={}, options=options)
+    tester.expect_pass(result)
+    by_name = {r.name: r for r in result.reports}
+    world, copy = by_name.get("MPI_COMM_WORLD"), by_name.get("the_copy")
+    assert world is not None and copy is not None, result.tail()
+    assert (world.barrier, world.bcast, world.bytes, world.host) == (11, 7, 7000, 0), result.tail()
+    assert (copy.barrier, copy.bcast, copy.bytes, copy.host) == (5, 3, 3000, 0), result.tail()
+    assert world.where == copy.where == "shm"
+    assert world.reasons == copy.reasons == []

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Memory and descriptors with many communicators, and messages beyond 2^31 bytes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import usable_mpi
+
+LOOP = 2000
+ALIVE = 500
+KIB = 1024
+LARGE_NEEDS_GIB = 8
+#: Shared memory grows by a few descriptors at most, however many communicators there are.
+DESCRIPTORS = 32
+SLACK_KIB = 512
+
+
+def figures(result, name: str) -> dict[str, int]:
+    """The line of `many` that begins with this name."""
+    line = re.search(rf"^{name} (.*)$", result.stdout, re.MULTILINE)
+    assert line is not None, result.tail()
+    return {k: int(v) for k, v in (word.split("=") for word in line.group(1).split())}
+
+
+def memory_bound(query) -> int:
+    """Bound of one rank's shared memory on this machine, in bytes."""
+    return query("segment")["bound_bytes"]
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50"])
+def test_many_communicators(tester, query, key):
+    """2,000 made, used and freed, 500 alive at once: bounded memory, no descriptor lost."""
+    mpi, ranks = usable_mpi(key), 2
+    words = ["many", str(LOOP), str(ALIVE)]
+    bare = tester.run(mpi, ranks, words, timeout=120)
+    tester.expect_pass(bare)
+    if tester.bare_only:
+        return
+    result = tester.run(mpi, ranks, words, sobor={}, timeout=120)
+    tester.expect_pass(result, served=True)
+    descriptors = figures(result, "descriptors")
+    assert descriptors["loop"] == descriptors["start"], f"descriptors are lost: {descriptors}"
+    assert descriptors["again"] == descriptors["alive"], f"descriptors are lost: {descriptors}"
+    assert descriptors["alive"] - descriptors["start"] <= DESCRIPTORS, f"too many: {descriptors}"
+    own = figures(bare, "shared_kib")
+    shared = figures(result, "shared_kib")
+    bound = ranks * memory_bound(query) // KIB
+    for stage in shared:
+        assert shared[stage] - own[stage] <= bound, f"{stage}: {shared} against {own} bare"
+    grown = (shared["again"] - own["again"]) - (shared["alive"] - own["alive"])
+    assert grown <= SLACK_KIB, f"freed memory is not used again: {shared} against {own} bare"
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_private_memory(tester, key):
+    """Bookkeeping of freed communicators is given back: a loop twice as long costs no more."""
+    mpi = usable_mpi(key)
+    short, long = (
+        figures(tester.run(mpi, 2, ["many", str(n), "1"], sobor={}, timeout=120), "private_kib")
+        for n in (LOOP, 2 * LOOP)
+    )
+    growth = (long["loop"] - long["start"]) - (short["loop"] - short["start"])
+    assert growth <= 512, f"{growth} KiB more for {LOOP} more communicators: {short}, {long}"
+
+
+def test_small_memory_bound(tester):
+    """With little memory allowed some communicators go to the host, and all results are right."""
+    result = tester.run(
+        usable_mpi("o41"), 2, ["many", "50", "300"], sobor={"SOBOR_MEMORY": "2MiB"}, timeout=120
+    )
+    tester.expect_pass(result)
+    shared = figures(result, "shared_kib")
+    assert shared["alive"] - shared["start"] <= 2 * 2048, shared
+
+
+def available_gib() -> float:
+    """Free memory of the machine."""
+    text = Path("/proc/meminfo").read_text()
+    return int(re.search(r"MemAvailable:\s+(\d+) kB", text).group(1)) / 2**20
+
+
+@pytest.mark.parametrize("how", ["type", "count"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_beyond_two_gibibytes(tester, key, how):
+    """More than 2^31 bytes, by a large type and by a large count."""
+    if available_gib() < LARGE_NEEDS_GIB:
+        pytest.skip(f"needs {LARGE_NEEDS_GIB} GiB of free memory")
+    mpi = usable_mpi(key)
+    sobor = None if tester.bare_only else {}
+    result = tester.run(mpi, 2, ["large", how], sobor=sobor, timeout=120)
+    tester.expect_pass(result, served=sobor is not None)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A process without MPI is not touched by the preload, and one that finds MPI late still works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import building
+import jobs
+import pytest
+from mpis import PRELOAD
+
+from conftest import usable_mpi
+
+
+def preloaded(command: list, **settings) -> subprocess.CompletedProcess:
+    """Run a command with the preload and a report asked for."""
+    assert PRELOAD.exists(), f"{PRELOAD} is not built"
+    environment = {**jobs.base_environment(), **jobs.sobor_environment({}), **settings}
+    return subprocess.run(
+        [str(word) for word in command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["/bin/true"],
+        ["/bin/sh", "-c", "echo one; (echo two) | cat; /bin/true"],
+        [sys.executable, "-c", "import ctypes, json, threading; print('one')"],
+        ["/usr/bin/env"],
+    ],
+    ids=["true", "sh", "python", "env"],
+)
+def test_no_mpi(command):
+    """Same output, same exit code, nothing on stderr."""
+    bare = subprocess.run(
+        command, env={**jobs.base_environment()}, capture_output=True, text=True, check=False
+    )
+    done = preloaded(command)
+    assert done.returncode == bare.returncode == 0, done.stderr
+    assert done.stderr == ""
+    hidden = ("LD_PRELOAD=", "SOBOR_")
+    lines = [x for x in done.stdout.splitlines() if not x.startswith(hidden)]
+    assert lines == bare.stdout.splitlines()
+
+
+def test_exit_code_is_kept():
+    """A command's own failure stays as it is."""
+    assert preloaded(["/bin/sh", "-c", "exit 37"]).returncode == 37
+
+
+def test_libc_only():
+    """The preloaded object needs nothing but libc, and leaves no symbol open that could fail."""
+    dynamic = subprocess.run(
+        ["readelf", "-d", str(PRELOAD)], capture_output=True, text=True, check=True
+    ).stdout
+    needed = [
+        line.split("[")[1].split("]")[0] for line in dynamic.splitlines() if "(NEEDED)" in line
+    ]
+    assert all(name.startswith(("libc.so", "ld-linux")) for name in needed), needed
+    relocate = preloaded(["/bin/true"], LD_BIND_NOW="1")
+    assert relocate.returncode == 0 and relocate.stderr == ""
+
+
+def test_version_query_is_left_alone():
+    """mpi4py asks for MPI_Get_version to find out whether an MPI is there: it must not be ours."""
+    symbols = subprocess.run(
+        ["nm", "-D", "--defined-only", str(PRELOAD)], capture_output=True, text=True, check=True
+    ).stdout
+    names = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
+    assert {"MPI_Bcast", "PMPI_Bcast", "MPI_Barrier", "PMPI_Barrier"} <= names
+    assert not names & {"MPI_Get_version", "MPI_Abi_get_version", "MPI_Get_library_version"}
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50"])
+@pytest.mark.parametrize("preload", [False, True], ids=["bare", "preloaded"])
+def test_late_load(tester, key, preload):
+    """libmpi is loaded by dlopen with local scope, long after the start."""
+    mpi = usable_mpi(key)
+    program = building.build_plain("late_load")
+    command = [program, mpi.library, "ompi" if mpi.open_mpi else "mpich"]
+    result = tester.run_command(mpi, 2, command, sobor={} if preload else None, timeout=30)
+    tester.expect_pass(result)
+
+
+def test_alone_without_a_launcher(tester):
+    """A program started by itself, as one rank."""
+    program = tester.program(usable_mpi("o41"), "basics")
+    done = preloaded([program, "5000"])
+    assert done.returncode == 0, done.stderr
+    assert "PASS basics" in done.stdout

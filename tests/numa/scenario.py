@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What runs in the emulated machine: questions to sobor-query, and a program under each MPI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sysconfig
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from initramfs import Archive
+from machine import CORES, HERE, REPOSITORY
+
+BUILD = Path(os.environ.get("SOBOR_BUILD", REPOSITORY / "build" / "release")).resolve()
+PROGRAMS = BUILD / "tests" / "numa"
+SHARED = REPOSITORY / "tests" / "mpi" / "programs"
+LIBRARIES = Path("/usr/lib") / (sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu")
+
+#: Where the build is in the machine.
+SOBOR = "/opt/sobor"
+QUERY = f"{SOBOR}/libexec/sobor/sobor-query"
+RANKS = CORES
+
+MAPPINGS = ("core", "numa", "socket")
+#: Moves the shell to where only memory of node 0 is to be had, whatever a program asks for.
+ONLY_NODE_0 = "echo $$ >/sys/fs/cgroup/node0/cgroup.procs\n"
+#: A policy of the user's own, which holds for all memory that nobody places otherwise.
+INTERLEAVE = "numactl --interleave=all"
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """How one MPI of the system launches, and what it needs besides its libraries."""
+
+    launcher: str
+    compiler: str
+    bindings: dict[str, str]
+    export: str
+    before: str
+    files: tuple[str, ...] = ()
+    folders: tuple[Path, ...] = ()
+
+    def missing(self) -> str | None:
+        """The command that is not there, or None."""
+        for command in (self.launcher, self.compiler, *self.files):
+            if shutil.which(command) is None:
+                return f"{command} is not there"
+        return None
+
+
+@dataclass(frozen=True)
+class Run:
+    """The program on all cores, under one MPI, with Sobor."""
+
+    mpi: str
+    binding: str
+    settings: dict[str, str] = field(default_factory=dict)
+    policy: str = ""
+    only_node_0: bool = False
+
+    def script(self) -> str:
+        """What the machine's shell does."""
+        mpi = MPIS[self.mpi]
+        variables = {
+            "LD_PRELOAD": f"{SOBOR}/lib/sobor/libsobor.so",
+            "SOBOR_VERBOSE": "1",
+            **self.settings,
+        }
+        exports = " ".join(mpi.export.format(name, value) for name, value in variables.items())
+        return (
+            f"{ONLY_NODE_0 if self.only_node_0 else ''}{mpi.before}\n"
+            f"exec {mpi.launcher} {mpi.bindings[self.binding]} {exports} -n {RANKS} "
+            f"{self.policy} /opt/places-{self.mpi}\n"
+        )
+
+
+#: Without the transports for networks both start faster.
+MPIS = {
+    "mpich": Mpi(
+        launcher="mpiexec.mpich",
+        compiler="mpicc.mpich",
+        bindings={"core": "-bind-to core", "numa": "-bind-to numa", "none": "-bind-to none"},
+        export="-genv {} {}",
+        before="export UCX_TLS=self,posix",
+        files=("hydra_pmi_proxy",),
+    ),
+    "openmpi": Mpi(
+        launcher="mpirun.openmpi",
+        compiler="mpicc.openmpi",
+        bindings={
+            "core": "--map-by core --bind-to core",
+            "numa": "--map-by numa --bind-to numa",
+            "none": "--bind-to none",
+        },
+        export="-x {}={}",
+        before="export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
+        "OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader",
+        folders=(
+            LIBRARIES / "openmpi" / "lib" / "openmpi3",
+            LIBRARIES / "pmix2" / "lib" / "pmix",
+            Path("/usr/share/openmpi"),
+            Path("/etc/openmpi"),
+        ),
+    ),
+}
+
+RUNS = {
+    "mpich-core": Run("mpich", "core"),
+    "mpich-numa": Run("mpich", "numa", {"SOBOR_SEGMENT": "named"}, policy=INTERLEAVE),
+    "mpich-none": Run("mpich", "none", policy=INTERLEAVE),
+    "mpich-defeated": Run("mpich", "core", {"SOBOR_VERBOSE": "2"}, only_node_0=True),
+    "mpich-pipelined": Run("mpich", "core", {"SOBOR_BCAST_ALGORITHM": "numa-pipelined"}),
+    "mpich-off": Run("mpich", "core", {"SOBOR_PLACEMENT": "off", "SOBOR_VERBOSE": "2"}),
+    "openmpi-core": Run("openmpi", "core"),
+    "openmpi-numa": Run("openmpi", "numa"),
+    "openmpi-none": Run("openmpi", "none"),
+}
+
+
+def usable() -> dict[str, Mpi]:
+    """The MPIs that are installed here."""
+    return {key: mpi for key, mpi in MPIS.items() if mpi.missing() is None}
+
+
+def compile_program(key: str) -> Path:
+    """The program that says where its memory is, for one MPI."""
+    target = PROGRAMS / f"places-{key}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    sources = [HERE / "places.c", SHARED / "support.c"]
+    subprocess.run(
+        [
+            MPIS[key].compiler,
+            "-std=gnu17",
+            "-O1",
+            "-g",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            f"-I{SHARED}",
+            *sources,
+            "-o",
+            target,
+            "-ldl",
+        ],
+        check=True,
+    )
+    return target
+
+
+def add_files(archive: Archive) -> None:
+    """The build, the MPIs, and the program for each of them."""
+    archive.tree(BUILD / "lib" / "sobor", f"{SOBOR}/lib/sobor")
+    archive.file(BUILD / "libexec" / "sobor" / "sobor-query", QUERY)
+    archive.file(Path(shutil.which("numactl")), "/usr/bin/numactl")
+    for key, mpi in usable().items():
+        archive.file(compile_program(key), f"/opt/places-{key}")
+        for command in (mpi.launcher, *mpi.files):
+            archive.file(Path(shutil.which(command)), f"/usr/bin/{command}")
+        for folder in mpi.folders:
+            archive.tree(folder)
+
+
+def jobs() -> dict[str, str]:
+    """All scripts by name."""
+    scripts = {"topology": f"exec {QUERY} topology\n"}
+    for mapping in MAPPINGS:
+        words = f"--ranks {RANKS} --map {mapping}"
+        scripts[f"groups-{mapping}"] = f"exec {QUERY} groups {words}\n"
+        scripts[f"placement-{mapping}"] = f"exec {QUERY} placement {words}\n"
+    placement = f"{QUERY} placement --ranks {RANKS}\n"
+    scripts["placement-interleaved"] = f"exec {INTERLEAVE} {placement}"
+    scripts["placement-off"] = f"SOBOR_PLACEMENT=off exec {placement}"
+    scripts["placement-defeated"] = f"{ONLY_NODE_0}exec {placement}"
+    ready = usable()
+    scripts |= {name: run.script() for name, run in RUNS.items() if run.mpi in ready}
+    return scripts

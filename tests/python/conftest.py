@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the command share: stand-ins for the native parts and launchers."""
+
+import json
+import os
+import stat
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "python"))
+
+from sobor import cli  # noqa: E402
+from sobor.native import Native  # noqa: E402
+
+FAKES = Path(__file__).resolve().parent / "fakes"
+
+BANNERS = {
+    "openmpi4": "mpirun (Open MPI) 4.1.4\n\nReport bugs to ...",
+    "openmpi5": "mpirun (Open MPI) 5.0.11\n\nReport bugs to ...",
+    "openrte": "mpirun.openmpi (OpenRTE) 4.1.4\n",
+    "mpich": "HYDRA build details:\n    Version:                                 4.0.2\n",
+    "intel": "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 20260929 (id: 1)\n",
+    "slurm": "slurm-wlm 22.05.8\n",
+    "unknown": "batchrun 3.2\n",
+}
+
+
+@dataclass
+class Result:
+    """What a command line gave."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        """Its standard output, read as JSON."""
+        return json.loads(self.out)
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch):
+    """No test sees the variables of the person who runs it."""
+    for name in list(os.environ):
+        if name.startswith(("SOBOR", "OMPI_MCA_", "SLURM_")):
+            monkeypatch.delenv(name)
+    monkeypatch.delenv("LD_PRELOAD", raising=False)
+
+
+@pytest.fixture
+def command(capfd):
+    """Runs a command line of sobor in this process."""
+
+    def run(*arguments: str) -> Result:
+        capfd.readouterr()
+        status = cli.main(list(arguments))
+        out, err = capfd.readouterr()
+        return Result(status, out, err)
+
+    return run
+
+
+def write_program(path: Path, text: str) -> Path:
+    """Writes an executable script."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return path
+
+
+def python_program(path: Path, source: Path) -> Path:
+    """Installs one of the fakes under another name, run by this Python."""
+    return write_program(path, f"#!{sys.executable}\n{source.read_text()}")
+
+
+@pytest.fixture
+def fake_native(tmp_path, monkeypatch) -> Native:
+    """Native parts that answer like the real ones, chosen by SOBOR_PREFIX."""
+    prefix = tmp_path / "native"
+    native = Native(prefix)
+    native.libraries.mkdir(parents=True)
+    for name in ("libsobor.so", "sobor-ompi40.so", "sobor-mpich12.so"):
+        (native.libraries / name).touch()
+    for abi in ("ompi40", "mpich12"):
+        (native.libraries / f"libsobor-bench-{abi}.so").touch()
+    python_program(native.query_tool, FAKES / "query.py")
+    python_program(native.bench, FAKES / "bench.py")
+    python_program(native.simulator, FAKES / "simulate.py")
+    monkeypatch.setenv("SOBOR_PREFIX", str(prefix))
+    return native
+
+
+@pytest.fixture
+def launcher_folder(tmp_path, monkeypatch) -> Path:
+    """An empty folder that comes first on the PATH."""
+    folder = tmp_path / "mpi" / "bin"
+    folder.mkdir(parents=True)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+@pytest.fixture
+def make_launcher(launcher_folder):
+    """Makes a launcher that prints a banner for --version and else runs its program once."""
+
+    def make(name: str, banner: str) -> Path:
+        text = (FAKES / "launcher.py").read_text().replace('"@BANNER@"', repr(BANNERS[banner]))
+        return write_program(launcher_folder / name, f"#!{sys.executable}\n{text}")
+
+    return make
+
+
+@pytest.fixture
+def real_native(monkeypatch) -> Native:
+    """The native parts of the build, or the test is skipped."""
+    prefix = Path(os.environ.get("NATIVE_TEST_PREFIX", ROOT / "build" / "release"))
+    native = Native(prefix)
+    if not (native.preload.is_file() and native.query_tool.is_file()):
+        pytest.skip(f"no native parts in {prefix}")
+    monkeypatch.setenv("SOBOR_PREFIX", str(prefix))
+    return native

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stands in for sobor-query: few answers, of the same form."""
+
+import json
+import os
+import sys
+
+VARIABLES = {
+    "SOBOR": ("switch", "on", "Kill switch."),
+    "SOBOR_VERBOSE": ("count", "0", "What is reported."),
+    "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
+    "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
+}
+ALGORITHMS = [("barrier", "flat"), ("barrier", "tree"), ("bcast", "slots"), ("bcast", "ring")]
+
+
+def variable(name):
+    kind, default, doc = VARIABLES[name]
+    found = os.environ.get(name)
+    wrong = kind == "bytes" and found is not None and not found[0].isdigit()
+    return {
+        "name": name,
+        "type": kind,
+        "default": default,
+        "value": default if found is None or wrong else found,
+        "source": "default" if found is None else "environment",
+        "doc": doc,
+        "error": f'expected a size such as 512KiB, found "{found}"' if wrong else None,
+    }
+
+
+def option(name):
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else None
+
+
+def choice():
+    if option("--collective") not in ("barrier", "bcast"):
+        sys.exit("sobor: --collective: expected barrier or bcast")
+    return {
+        "algorithm": "slots",
+        "reason": "small message",
+        "candidates": [
+            {"name": "slots", "eligible": True, "reason": "small message"},
+            {"name": "ring", "eligible": False, "reason": "message too small"},
+        ],
+    }
+
+
+ANSWERS = {
+    "variables": lambda: [variable(name) for name in VARIABLES],
+    "algorithms": lambda: [
+        {"collective": c, "name": n, "doc": f"The {n} {c}.", "source": f"src/coll/{c}/{n}.c"}
+        for c, n in ALGORITHMS
+    ],
+    "topology": lambda: {
+        "machine": option("--machine") or "this machine",
+        "levels": [{"name": "package", "count": 1, "cores_per_unit": 2}],
+        "cores": 2,
+        "pus": 4,
+        "numa_nodes": 1,
+        "allowed_pus": 4,
+        "binding": "0-3",
+        "quota_cpus": None,
+    },
+    "groups": lambda: {
+        "levels": [{"level": "numa", "groups": [list(range(int(option("--ranks"))))]}]
+    },
+    "choice": choice,
+    "placement": lambda: {
+        "ranks": [{"rank": 0, "node": 0, "pages": {"0": 8}, "wrong": 0}],
+    },
+    "segment": lambda: (
+        json.loads(os.environ.get("FAKE_SEGMENT", "null"))
+        or {
+            "memfd": {"ok": True, "detail": ""},
+            "named": {"ok": True, "detail": ""},
+            "cma": {"ok": True, "detail": ""},
+            "shm_free_bytes": 1 << 30,
+            "memory_limit_bytes": None,
+            "bound_bytes": 64 << 20,
+        }
+    ),
+    "version": lambda: {"version": "0.1.0", "backends": ["ompi40", "mpich12"]},
+}
+
+try:
+    answer = ANSWERS[sys.argv[1]]()
+except SystemExit as leaving:
+    print(leaving.code, file=sys.stderr)
+    sys.exit(2)
+print(json.dumps(answer))

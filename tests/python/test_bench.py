@@ -1,0 +1,398 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sobor bench: what is asked for, in which order it is run, what is made of the rows."""
+
+import json
+import time
+
+import pytest
+
+from sobor.bench.job import Job, plan_job, run_launch, time_limit
+from sobor.bench.measure import _Run
+from sobor.bench.request import make_request, split_commands
+from sobor.bench.schedule import Measured, jobs, merge
+from sobor.bench.table import figure, summary
+from sobor.bench.target import make_target
+from sobor.errors import SoborError
+from sobor.launchers import Launch
+
+DEFAULTS = {
+    "collectives": "barrier,bcast",
+    "ranks": "2",
+    "sizes": "8",
+    "variants": "hot,cold",
+    "launcher": "mpirun",
+    "peers": [],
+    "algorithms": None,
+    "seconds": 0.5,
+    "seed": 1,
+    "rounds": None,
+    "host_only": False,
+    "sync": "own",
+    "libmpi": None,
+    "timeout": None,
+}
+
+
+@pytest.fixture
+def request_of(fake_native):
+    """Makes a request from options that differ from the defaults."""
+    return lambda **options: make_request(fake_native, **{**DEFAULTS, **options})
+
+
+@pytest.fixture
+def openmpi(make_launcher, launcher_folder):
+    """An Open MPI on the PATH."""
+    library = launcher_folder.parent / "lib" / "libmpi.so.40"
+    library.parent.mkdir(exist_ok=True)
+    library.touch()
+    return make_launcher("mpirun", "openmpi4")
+
+
+@pytest.fixture
+def mpich(make_launcher, launcher_folder):
+    """An MPICH on the PATH."""
+    library = launcher_folder.parent / "lib" / "libmpich.so.12"
+    library.parent.mkdir(exist_ok=True)
+    library.touch()
+    return make_launcher("mpiexec.mpich", "mpich")
+
+
+# --- requests ---------------------------------------------------------------------------------
+
+
+def test_request(request_of):
+    request = request_of(sizes="8,1K", ranks="2,4", peers=["a,b", "c"])
+    assert request.sizes == [8, 1024]
+    assert request.ranks == [2, 4]
+    assert request.launchers == ["mpirun", "a", "b", "c"]
+    assert request.rounds == 3
+    assert request.points(["barrier", "bcast"]) == 5
+
+
+def test_comma_inside_a_command():
+    assert split_commands(r"mpirun --mca btl self\,vader, mpiexec") == [
+        "mpirun --mca btl self,vader",
+        "mpiexec",
+    ]
+
+
+def test_algorithms(request_of):
+    request = request_of(algorithms="barrier:tree,bcast:ring,bcast:auto")
+    assert request.algorithms == {"barrier": ["tree"], "bcast": ["ring", "auto"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"collectives": "bcast,gather"}, 'found "gather"'),
+        ({"sync": "none"}, '--sync: expected own or common, found "none"'),
+        ({"variants": "warm"}, '--variants: expected words out of hot, cold, chain, found "warm"'),
+        ({"sizes": "8,x"}, "--sizes: expected a size"),
+        ({"ranks": "two"}, "--ranks: expected numbers"),
+        ({"algorithms": "tree"}, 'found "tree"'),
+        ({"algorithms": "barrier:ring"}, 'barrier has auto, host, flat, tree, found "ring"'),
+        ({"collectives": "bcast", "algorithms": "barrier:flat"}, "expected COLLECTIVE:NAME"),
+    ],
+)
+def test_wrong_requests(request_of, options, words):
+    with pytest.raises(SoborError) as error:
+        request_of(**options)
+    assert words in error.value.message
+
+
+# --- targets and commands ---------------------------------------------------------------------
+
+
+def command_of(request, native, ranks, cores=2, forced=None):
+    target = make_target(request.launchers[0], native)
+    job = Job(target, ranks, ["barrier", "bcast"], forced or {})
+    return plan_job(job, request, native, cores)
+
+
+def test_openmpi_command(request_of, fake_native, openmpi):
+    request = request_of(seconds=0.6, rounds=3)
+    launch = command_of(request, fake_native, 2, forced={"barrier": "tree"})
+    words = " ".join(launch.argv)
+    assert words.startswith(
+        f"mpirun -x LD_PRELOAD={fake_native.preload} -x SOBOR_BARRIER_ALGORITHM="
+    )
+    assert "--bind-to core -n 2" in words
+    library = openmpi.parent.parent / "lib" / "libmpi.so.40"
+    assert (
+        f"{fake_native.bench} --abi ompi40 --libmpi {library} --collectives barrier,bcast" in words
+    )
+    assert "--sizes 8 --variants hot,cold --seconds 0.2 --seed 1 --sync own" in words
+
+
+def test_oversubscribed_ranks_are_not_bound(request_of, fake_native, openmpi, mpich):
+    words = " ".join(command_of(request_of(), fake_native, 4).argv)
+    assert "--bind-to none --oversubscribe -n 4" in words
+    words = " ".join(command_of(request_of(launcher="mpiexec.mpich"), fake_native, 4).argv)
+    assert "-bind-to none -n 4" in words
+
+
+def test_the_users_own_options_are_not_overruled(request_of, fake_native, openmpi):
+    request = request_of(launcher="mpirun --bind-to hwthread --mca coll ^tuned")
+    words = " ".join(command_of(request, fake_native, 2).argv)
+    assert "--bind-to hwthread --mca coll ^tuned -n 2" in words
+    assert "--bind-to core" not in words
+
+
+def test_root_may_run_open_mpi(request_of, fake_native, openmpi, monkeypatch):
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert command_of(request_of(), fake_native, 2).env["OMPI_ALLOW_RUN_AS_ROOT"] == "1"
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    assert command_of(request_of(), fake_native, 2).env == {}
+
+
+def test_without_a_back_end_the_host_is_timed_alone(request_of, fake_native, openmpi):
+    fake_native.backend("ompi40").unlink()
+    launch = command_of(request_of(), fake_native, 2)
+    assert launch.argv[-1] == "--host-only"
+    assert "LD_PRELOAD" not in " ".join(launch.argv)
+
+
+def test_launchers_that_cannot_be_measured(fake_native, openmpi, make_launcher):
+    with pytest.raises(SoborError, match="sh is not an MPI launcher"):
+        make_target("sh", fake_native)
+    make_launcher("srun", "slurm")
+    with pytest.raises(SoborError, match="library was not found") as error:
+        make_target("srun", fake_native)
+    assert "--libmpi" in error.value.remedy
+    (fake_native.libraries / "libsobor-bench-ompi40.so").unlink()
+    with pytest.raises(SoborError, match="not built for its ABI, ompi40"):
+        make_target("mpirun", fake_native)
+
+
+# --- running ----------------------------------------------------------------------------------
+
+
+def test_job_that_hangs_is_stopped():
+    started = time.monotonic()
+    launch = Launch(["sh", "-c", 'echo "{\\"a\\": 1}"; sleep 60'])
+    outcome = run_launch(launch, 0.3, lambda row: None)
+    assert time.monotonic() - started < 30
+    assert outcome.rows == [{"a": 1}]
+    assert "no end after 0 s, stopped" in outcome.problem
+
+
+def test_job_that_fails_shows_the_end_of_its_errors():
+    launch = Launch(["sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo line $i >&2; done; exit 3"])
+    problem = run_launch(launch, 30, lambda row: None).problem
+    assert problem.startswith("exit status 3\n")
+    assert "line 8" in problem
+    assert "line 1" not in problem
+
+
+def test_time_limit_grows_with_the_points(request_of):
+    job = Job(None, 2, ["barrier", "bcast"])
+    assert time_limit(job, request_of(sizes="8,9,10")) > time_limit(job, request_of())
+    assert time_limit(job, request_of(timeout=5)) == 5
+
+
+# --- order and merging ------------------------------------------------------------------------
+
+
+def row(**changes):
+    base = {"collective": "bcast", "ranks": 2, "bytes": 8, "variant": "hot", "algorithm": "ring"}
+    base |= {
+        "host": "H",
+        "host_us": 4.0,
+        "sobor_us": 2.0,
+        "ratio": 2.0,
+        "calls": 10,
+        "checked": True,
+    }
+    return {**base, **changes}
+
+
+class FakeTarget:
+    """Enough of a target for the schedule."""
+
+    def __init__(self, command, preloads=True):
+        self.command = command
+        self.preloads = preloads
+
+
+def test_targets_take_turns(request_of):
+    request = request_of(ranks="2,4", rounds=2)
+    order = [
+        (job.ranks, number) for number, job in jobs(request, [FakeTarget("a"), FakeTarget("b")])
+    ]
+    assert order == [(2, 0), (2, 1), (2, 0), (2, 1), (4, 0), (4, 1), (4, 0), (4, 1)]
+
+
+def test_forced_algorithms_run_together_where_they_can(request_of):
+    request = request_of(algorithms="barrier:tree,bcast:ring,bcast:slots")
+    targets = [FakeTarget("a"), FakeTarget("b", preloads=False)]
+    plan = [(number, job.collectives, job.forced) for number, job in jobs(request, targets)]
+    assert plan[:2] == [
+        (0, ["barrier", "bcast"], {"barrier": "tree", "bcast": "ring"}),
+        (0, ["bcast"], {"bcast": "slots"}),
+    ]
+    assert plan[2] == (1, ["barrier", "bcast"], {})
+
+
+def test_rounds_become_their_median(request_of):
+    rounds = [Measured(0, 2, None, row(host_us=us, host_us_p10=us / 2)) for us in (9.0, 1.0, 3.0)]
+    (merged,) = merge(rounds, request_of(), [FakeTarget("mpirun")])
+    assert (merged["host_us"], merged["host_us_p10"], merged["calls"]) == (3.0, 1.5, 30)
+    assert (merged["launcher"], merged["rounds"], merged["checked"]) == ("mpirun", 3, True)
+
+
+def test_one_wrong_round_makes_the_point_wrong(request_of):
+    rounds = [Measured(0, 2, None, row(checked=checked)) for checked in (True, False, True)]
+    (merged,) = merge(rounds, request_of(), [FakeTarget("mpirun")])
+    assert merged["checked"] is False
+
+
+def test_rows_are_ordered_for_reading(request_of):
+    request = request_of(sizes="8,1K", ranks="2,4")
+    measured = [
+        Measured(1, 2, None, row()),
+        Measured(0, 4, None, row(ranks=4)),
+        Measured(0, 2, None, row(bytes=1024)),
+        Measured(0, 2, None, row(variant="cold")),
+        Measured(0, 2, None, row()),
+        Measured(0, 2, None, row(collective="barrier", bytes=0)),
+    ]
+    merged = merge(measured, request, [FakeTarget("a"), FakeTarget("b")])
+    shown = [(r["ranks"], r["collective"], r["bytes"], r["variant"], r["launcher"]) for r in merged]
+    assert shown == [
+        (2, "barrier", 0, "hot", "a"),
+        (2, "bcast", 8, "hot", "a"),
+        (2, "bcast", 8, "hot", "b"),
+        (2, "bcast", 8, "cold", "a"),
+        (2, "bcast", 1024, "hot", "a"),
+        (4, "bcast", 8, "hot", "a"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0123, "0.0123"),
+        (0.4123, "0.412"),
+        (4.123, "4.12"),
+        (41.23, "41.2"),
+        (4123, "4123"),
+    ],
+)
+def test_figure(value, text):
+    assert figure(value) == text
+
+
+def test_summary_against_the_best_host():
+    rows = [
+        row(launcher="a", host="A", host_us=4.0, sobor_us=2.0, ratio=2.0),
+        row(launcher="b", host="B", host_us=3.0, sobor_us=None, ratio=None),
+        row(launcher="a", host="A", bytes=9, host_us=4.0, sobor_us=8.0, ratio=0.5),
+    ]
+    first, best = summary(rows)
+    assert first == "A: Sobor is ahead in 1 of 2; geometric mean of host/Sobor 1.00"
+    assert "at least level in 1 of 2, median ratio 1.00" in best
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def test_table(command, fake_native, openmpi):
+    result = command("bench", "--ranks", "2,4", "--sizes", "8,1K")
+    assert result.status == 0
+    assert result.out.count("Sobor µs") == 2
+    assert "4 ranks on" in result.out
+    assert "Sobor is ahead in 5 of 5" in result.out
+
+
+def test_json_to_a_file_and_the_output(command, fake_native, openmpi, tmp_path):
+    file = tmp_path / "rows.json"
+    assert command("bench", "--sizes", "8", "--ranks", "2", "--json", str(file)).status == 0
+    rows = json.loads(file.read_text())
+    keys = {"collective", "ranks", "bytes", "variant", "algorithm", "host"}
+    keys |= {"host_us", "sobor_us", "ratio", "calls", "host_us_p10", "host_us_p90", "ratio_p90"}
+    assert len(rows) == 3
+    assert all(keys <= set(one) for one in rows)
+    assert command("bench", "--sizes", "8", "--ranks", "2", "--json", "-").json == rows
+
+
+def test_peers_add_rows_with_their_host(command, fake_native, openmpi, mpich):
+    result = command(
+        "bench", "bcast", "--ranks", "2", "--sizes", "8", "--peers", "mpiexec.mpich", "--json", "-"
+    )
+    assert {(r["host"], r["launcher"], r["rounds"]) for r in result.json} == {
+        ("ompi40", "mpirun", 3),
+        ("mpich12", "mpiexec.mpich", 3),
+    }
+
+
+def test_forced_algorithms_reach_the_ranks(command, fake_native, openmpi):
+    result = command(
+        "bench",
+        "barrier",
+        "--ranks",
+        "2",
+        "--algorithms",
+        "barrier:flat,barrier:tree",
+        "--json",
+        "-",
+    )
+    assert [one["algorithm"] for one in result.json] == ["flat", "tree"]
+
+
+def test_host_only(command, fake_native, openmpi):
+    result = command("bench", "barrier", "--ranks", "2", "--host-only", "--json", "-")
+    assert [one["sobor_us"] for one in result.json] == [None]
+
+
+def test_failed_job_is_reported_and_the_rest_is_shown(command, fake_native, openmpi, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "fail")
+    result = command("bench", "--ranks", "2")
+    assert result.status == 1
+    assert "Open MPI 4.1.4, 2 ranks: exit status 1" in result.err
+    assert "wrong data" in result.err
+    assert "barrier" in result.out
+
+
+def test_hanging_job_ends_at_the_limit(command, fake_native, openmpi, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "hang")
+    result = command("bench", "--ranks", "2", "--timeout", "1")
+    assert result.status == 1
+    assert "no end after 1 s, stopped" in result.err
+
+
+def test_what_sobor_says_is_passed_on_once(command, fake_native, openmpi, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "notice")
+    result = command("bench", "--ranks", "2,4")
+    assert result.err.count("shared memory not available") == 1
+
+
+def test_interrupt_shows_what_is_there(command, fake_native, openmpi, monkeypatch):
+    original = _Run._one
+
+    def interrupted(self, number, job, progress, task):
+        original(self, number, job, progress, task)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Run, "_one", interrupted)
+    result = command("bench", "--ranks", "2,4")
+    assert result.status == 130
+    assert "2 ranks on" in result.out
+    assert "4 ranks on" not in result.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--launcher", "mpirun.none"], "mpirun.none: command not found"),
+        (["--ranks", "1"], "at least 2 ranks"),
+        (["--json", "/no/such/folder/x"], "expected a file that can be written"),
+        (["--seconds", "0"], "--seconds"),
+        (["--bogus"], "--bogus"),
+        (["--libmpi", "/no/libmpi.so.40"], "/no/libmpi.so.40: no such file"),
+    ],
+)
+def test_errors(command, fake_native, openmpi, arguments, words):
+    result = command("bench", *arguments)
+    assert result.status == 2
+    assert words in result.err

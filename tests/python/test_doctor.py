@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The doctor's findings, on trees that stand for other machines, and its report."""
+
+import json
+import os
+
+import pytest
+
+from sobor.doctor import leftovers, machine, memory, mpis, parts, report, singlecopy
+from sobor.doctor.finding import Finding, Patient, Status
+from sobor.errors import SoborError
+from sobor.system.files import Files
+
+
+@pytest.fixture
+def patient(tmp_path, fake_native):
+    """Makes a patient whose machine is a tree of files."""
+
+    def make(files=None, native=fake_native, **changes):
+        root = tmp_path / "root"
+        for name, text in (files or {}).items():
+            path = root / name.lstrip("/")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        (root / "dev/shm").mkdir(parents=True, exist_ok=True)
+        return Patient(native, files=Files(root), environ=os.environ, **changes)
+
+    return make
+
+
+def by_name(findings):
+    return {finding.name: finding for finding in findings}
+
+
+# --- shared memory ----------------------------------------------------------------------------
+
+
+def test_memory_in_order(patient):
+    found = by_name(memory.check(patient()))
+    assert {finding.status for finding in found.values()} == {Status.OK}
+    assert found["memory cgroup"].value == "no limit"
+    assert found["Sobor's share"].value == "at most 64 MiB for each rank"
+
+
+def test_one_kind_forbidden_is_a_warning(patient, monkeypatch):
+    segment = {"memfd": {"ok": False, "detail": "forbidden"}, "named": {"ok": True, "detail": ""}}
+    monkeypatch.setenv("FAKE_SEGMENT", json.dumps(segment))
+    found = by_name(memory.check(patient()))
+    assert found["memfd"].status is Status.WARN
+    assert "forbidden" in found["memfd"].value
+    assert "SOBOR_SEGMENT=named" in found["memfd"].remedy
+
+
+def test_no_kind_at_all_is_a_failure(patient, monkeypatch):
+    no = {"ok": False, "detail": "no space"}
+    monkeypatch.setenv("FAKE_SEGMENT", json.dumps({"memfd": no, "named": no}))
+    found = by_name(memory.check(patient()))
+    assert found["memfd"].status is found["named"].status is Status.FAIL
+
+
+def test_small_dev_shm(patient, monkeypatch):
+    class Small:
+        f_blocks, f_frsize, f_bavail = 16, 4096, 16
+
+    monkeypatch.setattr(memory.os, "statvfs", lambda path: Small)
+    found = by_name(memory.check(patient()))["/dev/shm"]
+    assert found.status is Status.WARN
+    assert found.data == {"size_bytes": 65536, "free_bytes": 65536}
+    assert "--shm-size" in found.remedy
+
+
+def test_full_memory_group(patient):
+    group = "/sys/fs/cgroup"
+    files = {
+        "/proc/self/cgroup": "0::/\n",
+        "/proc/self/mountinfo": f"30 20 0:26 / {group} rw - cgroup2 cgroup2 rw\n",
+        f"{group}/memory.max": str(100 << 20),
+        f"{group}/memory.current": str(90 << 20),
+    }
+    found = by_name(memory.check(patient(files)))["memory cgroup"]
+    assert found.status is Status.WARN
+    assert found.value == "90 MiB used of 100 MiB (version 2)"
+
+
+# --- single copy ------------------------------------------------------------------------------
+
+
+def test_single_copy_allowed(patient):
+    (finding,) = singlecopy.check(patient())
+    assert (finding.status, finding.value) == (Status.OK, "allowed")
+
+
+@pytest.mark.parametrize(
+    ("scope", "capability", "allowed"),
+    [(0, 0, True), (1, 0, False), (2, 0, False), (2, 1 << 19, True), (3, 1 << 19, False)],
+)
+def test_single_copy_by_the_kernels_rules(patient, scope, capability, allowed):
+    """Without a core that could try it, the rules decide."""
+    files = {
+        "/proc/sys/kernel/yama/ptrace_scope": f"{scope}\n",
+        "/proc/self/status": f"CapEff:\t{capability:016x}\n",
+    }
+    (finding,) = singlecopy.check(patient(files, native=None))
+    assert (finding.status is Status.OK) is allowed
+    if not allowed:
+        assert f"ptrace_scope={scope}" in finding.value
+
+
+# --- machine ----------------------------------------------------------------------------------
+
+
+def test_machine_with_a_tight_quota(patient):
+    files = {
+        "/proc/self/status": "Cpus_allowed_list:\t0-3\n",
+        "/sys/devices/system/cpu/online": "0-7\n",
+        "/proc/self/cgroup": "0::/\n",
+        "/proc/self/mountinfo": "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+        "/sys/fs/cgroup/cpu.max": "200000 100000\n",
+    }
+    found = by_name(machine.check(patient(files)))
+    assert found["processors"].data == {"cores": 4, "threads": 4, "online": 8}
+    assert found["binding"].value == "this shell is bound to 0-3"
+    assert found["CPU quota"].status is Status.WARN
+    assert "at most 2 ranks" in found["CPU quota"].remedy
+    assert found["ranks"].data == {"ranks": 2}
+
+
+def test_memory_bound_to_some_nodes(patient):
+    node = "/sys/devices/system/node"
+    files = {
+        "/proc/self/status": "Cpus_allowed_list: 0\nMems_allowed_list:\t1\n",
+        f"{node}/online": "0-1",
+    }
+    files |= {f"{node}/node{n}/cpulist": f"{n}\n" for n in (0, 1)}
+    found = by_name(machine.check(patient(files)))
+    assert found["NUMA"].value.startswith("2 nodes")
+    assert found["NUMA memory"].data == {"allowed": [1]}
+
+
+# --- leftovers --------------------------------------------------------------------------------
+
+
+def test_leftovers(patient):
+    """Stale is what a process of this namespace made that has ended; 7 runs, 8 has ended."""
+    files = {"/proc/self/ns/pid": "", "/proc/7/stat": "", "/dev/shm/vader_segment.x": ""}
+    namespace = patient(files).files.path("/proc/self/ns/pid").stat().st_ino
+    stale = f"sobor.8.{namespace}.abc"
+    names = [stale, f"sobor.7.{namespace}.abc", "sobor.8.1.abc", "sobor.txt", "mine"]
+    found = by_name(leftovers.check(patient({f"/dev/shm/{name}": "12345" for name in names})))
+    assert found["/dev/shm"].status is Status.WARN
+    assert found["/dev/shm"].data == {"files": [stale]}
+    assert found["/dev/shm"].remedy == f"rm -r /dev/shm/{stale}"
+    assert found["MPI files"].data == {"files": ["vader_segment.x"]}
+
+
+def test_no_leftovers(patient):
+    (finding,) = leftovers.check(patient({"/dev/shm/mine": ""}))
+    assert finding.status is Status.OK
+
+
+# --- parts and MPIs ---------------------------------------------------------------------------
+
+
+def test_parts_settings(patient, monkeypatch):
+    monkeypatch.setenv("SOBOR", "off")
+    monkeypatch.setenv("SOBOR_RING", "abc")
+    found = list(parts.check(patient()))
+    warnings = {finding.name: finding.value for finding in found if finding.status is Status.WARN}
+    assert warnings["switch"] == "Sobor is switched off"
+    assert 'found "abc"' in warnings["SOBOR_RING"]
+
+
+def test_preload_that_does_not_load(patient):
+    """The stand-in is an empty file, which the dynamic linker reports."""
+    found = by_name(parts.check(patient()))["preload object"]
+    assert found.status is Status.FAIL
+    assert "cannot be preloaded" in found.value
+
+
+def test_back_ends(patient):
+    found = by_name(parts.check(patient()))["back ends"]
+    assert found.data == {"present": ["ompi40", "mpich12"], "missing": ["mpiabi1"]}
+
+
+def test_mpi_with_and_without_back_end(patient, make_launcher, launcher_folder, monkeypatch):
+    make_launcher("mpirun", "openmpi4")
+    library = launcher_folder.parent / "lib" / "libmpi.so.40"
+    library.parent.mkdir()
+    library.touch()
+    monkeypatch.setenv("PATH", str(launcher_folder))
+    (found,) = mpis.check(patient())
+    assert found.data["served"] is True
+    assert found.data["library"] == str(library)
+    (found,) = mpis.check(patient(native=None))
+    assert (found.status, found.data["served"]) == (Status.WARN, False)
+
+
+def test_no_mpi(patient, launcher_folder, monkeypatch):
+    monkeypatch.setenv("PATH", str(launcher_folder))
+    (found,) = mpis.check(patient())
+    assert found.status is Status.FAIL
+    assert "apt install openmpi-bin" in found.remedy
+
+
+def test_alternatives(patient, launcher_folder, monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(launcher_folder))
+    link = tmp_path / "root/etc/alternatives/mpirun"
+    link.parent.mkdir(parents=True)
+    link.symlink_to("/usr/bin/mpirun.openmpi")
+    assert by_name(mpis.check(patient()))["mpirun"].value == "stands for /usr/bin/mpirun.openmpi"
+
+
+def test_wanted_launcher_that_is_none(patient, launcher_folder):
+    with pytest.raises(SoborError, match="sh is not an MPI launcher"):
+        mpis.check_words(patient(launchers=("sh",)))
+
+
+# --- report -----------------------------------------------------------------------------------
+
+SERVED = Finding("MPI", "Open MPI 4.1.4", Status.OK, "x", data={"served": True, "launcher": "m"})
+UNSERVED = Finding("MPI", "MPICH 4.0.2", Status.WARN, "y", "build it", data={"served": False})
+FAILURE = Finding("Shared memory", "memfd", Status.FAIL, "no space", "make space")
+
+
+@pytest.mark.parametrize(
+    ("findings", "usable", "works", "fails"),
+    [
+        ([SERVED, UNSERVED], True, ["Open MPI 4.1.4"], ["MPICH 4.0.2"]),
+        ([SERVED, FAILURE], False, [], ["memfd"]),
+        ([UNSERVED], False, [], []),
+    ],
+)
+def test_verdict(findings, usable, works, fails):
+    answer = report.Report(findings).as_json()
+    assert answer["usable"] is usable
+    assert answer["will_work"] == works
+    assert answer["will_not_work"] == fails
+
+
+def test_failed_trial_takes_an_mpi_back():
+    trial = Finding("Trial", "Open MPI 4.1.4", Status.WARN, "exit status 1", "look")
+    answer = report.Report([SERVED, trial]).as_json()
+    assert (answer["usable"], answer["will_work"]) == (False, [])
+
+
+def test_exit_status_and_json(command, fake_native):
+    """With the stand-in, whose preload object does not load, nothing will work."""
+    result = command("doctor", "--json")
+    assert result.status == 1
+    assert result.json["usable"] is False
+    assert {"section", "name", "status", "value", "remedy", "data"} == set(
+        result.json["findings"][0]
+    )
+
+
+def test_short_report_leaves_out_what_is_in_order(command, fake_native):
+    result = command("doctor", "--short")
+    assert "preload object" in result.out
+    assert "  ok " not in result.out
+    assert "Verdict\n  Sobor will not work here:" in result.out
+
+
+def test_without_native_parts(command, monkeypatch, tmp_path):
+    monkeypatch.setenv("SOBOR_PREFIX", str(tmp_path))
+    result = command("doctor")
+    assert result.status == 1
+    assert str(tmp_path) in result.out

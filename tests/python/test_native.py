@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Finding the native parts and asking sobor-query."""
+
+import pytest
+
+from conftest import ROOT, write_program
+from sobor.errors import SoborError
+from sobor.native import Native, candidates, find_native
+from sobor.version import __version__
+
+
+def test_prefix_variable_is_taken(fake_native):
+    assert find_native().prefix == fake_native.prefix
+
+
+def test_wrong_prefix_is_named(tmp_path):
+    with pytest.raises(SoborError) as error:
+        find_native({"SOBOR_PREFIX": str(tmp_path)})
+    assert "SOBOR_PREFIX" in error.value.message
+    assert str(tmp_path) in error.value.message
+
+
+def test_places_in_a_checkout():
+    package = ROOT / "python" / "sobor"
+    assert candidates(package) == [package / "native", ROOT / "build" / "release"]
+
+
+def test_places_in_an_installation(tmp_path):
+    package = tmp_path / "lib" / "sobor" / "python" / "sobor"
+    assert candidates(package) == [package / "native", tmp_path]
+
+
+def test_version_is_that_of_the_file():
+    assert __version__ == (ROOT / "VERSION").read_text().strip()
+
+
+def test_query_that_is_missing(tmp_path):
+    with pytest.raises(SoborError, match="sobor-query: No such file") as error:
+        Native(tmp_path).query("version")
+    assert "make" in error.value.remedy
+
+
+def test_query_that_fails_shows_its_message(fake_native):
+    with pytest.raises(SoborError, match="expected barrier or bcast"):
+        fake_native.query("choice", "--collective", "gather")
+
+
+def test_query_without_json(tmp_path):
+    native = Native(tmp_path)
+    write_program(native.query_tool, "#!/bin/sh\necho hello\n")
+    with pytest.raises(SoborError, match="no JSON"):
+        native.query("version")

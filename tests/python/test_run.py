@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The command line of sobor run."""
+
+import os
+import shlex
+
+import pytest
+
+
+@pytest.fixture
+def executed(monkeypatch):
+    """What the command would have become."""
+    calls = []
+    monkeypatch.setattr(os, "execvpe", lambda *arguments: calls.append(arguments))
+    return calls
+
+
+def test_takes_the_place_of_the_process(command, fake_native, make_launcher, executed):
+    make_launcher("mpirun", "openmpi4")
+    assert command("run", "--", "mpirun", "-n", "2", "app").status == 0
+    ((file, argv, environ),) = executed
+    assert file == "mpirun"
+    assert argv[1:3] == ["-x", f"LD_PRELOAD={fake_native.preload}"]
+    assert "LD_PRELOAD" not in environ
+
+
+def test_plain_program_gets_the_environment(command, fake_native, executed):
+    command("run", "--set", "RING=1MiB", "--", "sh", "-c", "true")
+    ((_, argv, environ),) = executed
+    assert argv == ["sh", "-c", "true"]
+    assert environ["LD_PRELOAD"] == str(fake_native.preload)
+    assert environ["SOBOR_RING"] == "1MiB"
+
+
+def test_dashes_may_be_left_out(command, fake_native, executed):
+    command("run", "sh", "--print")
+    assert executed[0][1] == ["sh", "--print"]
+
+
+def test_print_can_be_typed_again(command, fake_native, executed):
+    shown = command("run", "--print", "--set", "RING=1MiB", "--", "sh", "-c", "a b")
+    assert shlex.split(shown.out) == [
+        f"LD_PRELOAD={fake_native.preload}",
+        "SOBOR_RING=1MiB",
+        *("sh", "-c", "a b"),
+    ]
+    assert executed == []
+
+
+def test_json_shows_and_does_not_run(command, fake_native, make_launcher, executed):
+    make_launcher("mpiexec", "mpich")
+    result = command("run", "--json", "--", "mpiexec", "-n", "2", "app")
+    preload = str(fake_native.preload)
+    assert result.json == {
+        "argv": ["mpiexec", "-genv", "LD_PRELOAD", preload, "-n", "2", "app"],
+        "env": {},
+    }
+    assert executed == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--bogus", "--", "sh"], ["No such option", "--bogus"]),
+        ([], ["LAUNCHER"]),
+        (["--set", "RINGS=1", "--", "sh"], ["SOBOR_RINGS", "did you mean SOBOR_RING?"]),
+        (["--set", "RING=x", "--", "sh"], ["SOBOR_RING", 'found "x"']),
+        (["--", "no-such-program"], ["no-such-program: command not found"]),
+    ],
+)
+def test_errors_name_what_is_wrong(command, fake_native, arguments, words):
+    result = command("run", *arguments)
+    assert result.status == 2
+    assert result.out == ""
+    for word in words:
+        assert word in result.err
+
+
+def test_unknown_variable_of_the_environment(command, fake_native, executed, monkeypatch):
+    monkeypatch.setenv("SOBOR_RNG", "8")
+    result = command("run", "--print", "--", "sh")
+    assert "SOBOR_RNG in the environment is not a variable" in result.err
+    assert "SOBOR_RNG=8" in result.out
+
+
+def test_without_native_parts(command, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOBOR_PREFIX", str(tmp_path))
+    result = command("run", "--", "sh")
+    assert result.status == 2
+    assert "libsobor.so" in result.err
+
+
+def test_program_that_cannot_be_started(command, fake_native, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "execvpe", refuse)
+    result = command("run", "--", "sh")
+    assert result.status == 2
+    assert "sh: cannot be started: Permission denied" in result.err
+
+
+def test_version(command):
+    result = command("--version")
+    assert result.status == 0
+    assert result.out.startswith("sobor 0.")
+
+
+def test_help_without_a_command(command):
+    result = command()
+    for name in ("run", "doctor", "info", "bench"):
+        assert name in result.out + result.err

@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sobor-simulate from outside: all algorithms get their data right, the same words give the same
+bytes, costs follow the machine, and wrong use is told.
+
+usage: check_simulate.py SOBOR-SIMULATE PART   (PART: data, same, effects, large, wrong)
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SMALL = HERE / "small.json"
+CLUSTER = Path(__file__).resolve().parents[2] / "share/sobor/machines/cluster-128x8.json"
+GIB = 1 << 30
+
+
+def call(*words: object, machine: Path = SMALL) -> subprocess.CompletedProcess:
+    command = [sys.argv[1], *map(str, words), "--machine", str(machine)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def simulate(*words: object, machine: Path = SMALL) -> list[dict]:
+    done = call(*words, machine=machine)
+    assert done.returncode == 0, (words, done.stderr)
+    return json.loads(done.stdout)
+
+
+def by_algorithm(results: list[dict]) -> dict[str, dict]:
+    return {result["algorithm"]: result for result in results}
+
+
+def check_data() -> None:
+    """The tool itself ends with an error if a byte is wrong or a barrier lets a rank through."""
+    for ranks in (2, 3, 4, 5, 7, 8, 13, 16, 17, 24, 33):
+        late = ("--noise", "on", "--arrival", "uniform:3us", "--seed", ranks)
+        results = simulate("barrier", "--ranks", ranks, "--calls", 20, *late)
+        assert len(results) >= 4 and all(result["median_us"] > 0 for result in results)
+        for ring in ("16KiB", "512KiB"):
+            sizes = "1,8,48,49,240,241,4096,16384,70001"
+            results = simulate(
+                "bcast",
+                "--ranks",
+                ranks,
+                "--calls",
+                6,
+                "--root",
+                "rotate",
+                "--bytes",
+                sizes,
+                "--set",
+                f"SOBOR_RING={ring}",
+                *late,
+            )
+            assert len(results) >= 3 * len(sizes.split(","))
+    for wait in ("spin", "yield", "sleep"):
+        for ranks in (5, 20):
+            words = (
+                "--ranks",
+                ranks,
+                "--calls",
+                10,
+                "--set",
+                f"SOBOR_WAIT={wait}",
+                "--arrival",
+                "exponential:30us",
+            )
+            simulate("barrier", *words)
+            simulate("bcast", "--bytes", "8,20000", "--root", "rotate", *words)
+
+
+def check_same() -> None:
+    words = (
+        "--ranks",
+        19,
+        "--calls",
+        8,
+        "--noise",
+        "on",
+        "--arrival",
+        "normal:5us",
+        "--lines",
+        "on",
+    )
+    for collective in ("barrier", "bcast"):
+        one, two = (call(collective, *words, "--seed", 5).stdout for _ in range(2))
+        assert one == two and len(one) > 100
+        other = call(collective, *words, "--seed", 6).stdout
+        assert json.loads(one) != json.loads(other)
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / name for name in ("one", "two")]
+        for file in files:
+            simulate(
+                "bcast",
+                "--ranks",
+                4,
+                "--bytes",
+                50000,
+                "--algorithm",
+                "ring",
+                "--calls",
+                2,
+                "--timeline",
+                file,
+            )
+        assert files[0].read_bytes() == files[1].read_bytes()
+        records = json.loads(files[0].read_text())["records"]
+        assert {record["kind"] for record in records} == {"copy", "wait", "notify", "host"}
+        assert {record["rank"] for record in records} == {0, 1, 2, 3}
+
+
+def check_effects() -> None:
+    """What the model must show, as order of times and not as numbers."""
+    barriers = by_algorithm(simulate("barrier", "--ranks", 16, "--lines", "on"))
+    # Additions to one line come one after another; a tree spreads them.
+    assert barriers["counter"]["median_us"] > 2 * barriers["tree"]["median_us"]
+    # The same tree costs more where neighbours in rank are far from each other.
+    spread = by_algorithm(simulate("barrier", "--ranks", 16, "--map", "socket", "--lines", "on"))
+    far, near = spread["combining-tree"], barriers["combining-tree"]
+    assert far["lines"]["machine"] > 2 * near["lines"]["machine"]
+    assert far["median_us"] > near["median_us"]
+    # One late rank is what all the others wait for in a broadcast from it, and not in a barrier's
+    # own time.
+    late = by_algorithm(simulate("barrier", "--ranks", 16, "--arrival", "straggler:1ms"))
+    assert late["tree"]["median_us"] < 100
+    # Ranks that share cores pay for switching.
+    crowded = by_algorithm(simulate("barrier", "--ranks", 32))
+    assert crowded["flat"]["median_us"] > barriers["flat"]["median_us"] + 1
+    # Buffers that are in no cache cost time.
+    words = (
+        "bcast",
+        "--ranks",
+        16,
+        "--bytes",
+        "1M",
+        "--root",
+        15,
+        "--algorithm",
+        "ring",
+        "--calls",
+        5,
+    )
+    warm = simulate(*words)[0]["median_us"]
+    assert simulate(*words, "--cold", "on")[0]["median_us"] > warm
+
+
+def check_large() -> None:
+    """1024 ranks, each on a core of its own, and on the 16 cores there are."""
+    machine = json.loads(SMALL.read_text())
+    machine["topology"] = "package:8 numa:4 l3:1(size=33554432) l2:32(size=262144) core:1 pu:1"
+    with tempfile.TemporaryDirectory() as folder:
+        wide = Path(folder) / "wide.json"
+        wide.write_text(json.dumps(machine))
+        words = ("--ranks", 1024, "--calls", 2, "--warmup", 0)
+        simulate("barrier", *words, "--algorithm", "tree", machine=wide)
+        simulate("barrier", *words, "--algorithm", "counter")
+        simulate("bcast", *words, "--bytes", "256K", "--algorithm", "tree")
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    assert peak < 2 * GIB, peak
+
+
+def check_wrong() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        broken = Path(folder) / "broken.json"
+        machine = json.loads(SMALL.read_text())
+        del machine["parameters"]["read_l3"]
+        broken.write_text(json.dumps(machine))
+        negative = Path(folder) / "negative.json"
+        machine = json.loads(SMALL.read_text())
+        machine["parameters"]["store"]["value"] = "fast"
+        negative.write_text(json.dumps(machine))
+        text = Path(folder) / "text.json"
+        text.write_text("{ no json")
+        cases = [
+            (("barrier",), broken, "read_l3"),
+            (("barrier",), negative, "store"),
+            (("barrier",), text, "text.json:1"),
+            (("barrier",), Path(folder) / "none.json", "none.json"),
+            (("fly",), SMALL, "barrier, bcast"),
+            (("barrier", "--ranks", "1024"), CLUSTER, "one node of cluster-128x8"),
+            (("reduce",), SMALL, "barrier, bcast"),
+            (("barrier", "--ranks", "0"), SMALL, "--ranks"),
+            (("barrier", "--ranks", "many"), SMALL, "--ranks"),
+            (("barrier", "--algorithm", "fast"), SMALL, "fast"),
+            (("bcast", "--root", "16"), SMALL, "--root"),
+            (("bcast", "--bytes", "lots"), SMALL, "lots"),
+            (("barrier", "--arrival", "late"), SMALL, "uniform"),
+            (("barrier", "--arrival", f"trace:{text}"), SMALL, "text.json:1"),
+            (("barrier", "--noise", "loud"), SMALL, "on or off"),
+            (("barrier", "--set", "SOBOR_NOTHING=1"), SMALL, "SOBOR_NOTHING"),
+            (("barrier", "--set", "SOBOR_WAIT=run"), SMALL, "SOBOR_WAIT"),
+            (("barrier", "--speed", "1"), SMALL, "--speed"),
+        ]
+        for words, machine_file, expected in cases:
+            done = call(*words, machine=machine_file)
+            assert done.returncode == 2 and done.stdout == "", (words, done)
+            assert expected in done.stderr and done.stderr.startswith("sobor: "), (
+                words,
+                done.stderr,
+            )
+
+
+PARTS = {
+    "data": check_data,
+    "same": check_same,
+    "effects": check_effects,
+    "large": check_large,
+    "wrong": check_wrong,
+}
+
+if __name__ == "__main__":
+    PARTS[sys.argv[2]]()

@@ -1,0 +1,532 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Every algorithm under many schedules: a few calls at 2, 3, 5, 8 and 17 ranks, in scenarios that
+ * soon come to where slots and rings are used again and numbers pass a power of two.
+ *
+ *   suite [--algorithm NAME] [--schedules N] [--seed N] [--ranks N] [--expect TEXT]
+ *
+ * `--schedules`: of each algorithm, at each number of ranks; `--moving N`: at most N of those that
+ * move parts. With --expect a violation must be found whose report contains TEXT, and its replay
+ * must find the same.
+ */
+#include "tools/simulate_explore.h"
+
+#include "coll/barrier/barrier.h"
+#include "coll/bcast/bcast.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR_2_32 (((uint64_t)1 << 32) - 2)
+
+/* One way to use algorithms. */
+typedef struct scenario {
+    const char *name;
+    const sb_algorithm_t *algorithms[8]; /* the first is what it is about; in turn */
+    size_t bytes[4];
+    uint32_t calls;
+    uint64_t start;
+    uint64_t ring_bytes;
+    uint32_t tree_arity;
+    bool crowded; /* ranks share processors */
+    bool sleepy;  /* ranks that lose patience sleep at once */
+    bool whole;   /* set-up and end too, of two teams */
+    uint32_t weight;
+    uint32_t most_ranks; /* 0: any */
+    uint32_t roots;      /* 0: all */
+} scenario_t;
+
+#define FLAT &sb_barrier_flat
+#define DISSEMINATION &sb_barrier_dissemination
+#define TREE &sb_barrier_tree
+#define COUNTER &sb_barrier_counter
+#define SLOTS &sb_bcast_slots
+#define RING &sb_bcast_ring
+#define NEWS &sb_bcast_tree
+#define RELAY &sb_bcast_numa_relay
+
+/* Of every barrier; */
+static const scenario_t of_barriers[] = {
+    {.name = "wide", .calls = 3, .start = NEAR_2_32, .tree_arity = 4, .weight = 1},
+    {.name = "crowded", .calls = 2, .tree_arity = 2, .crowded = true, .weight = 1},
+    {.name = "asleep", .calls = 2, .tree_arity = 3, .sleepy = true, .weight = 1},
+};
+
+/* of every broadcast; */
+static const scenario_t of_bcasts[] = {
+    {.name = "sizes",
+     .bytes = {300, 8, 49},
+     .calls = 3,
+     .start = 13,
+     .ring_bytes = 1024,
+     .tree_arity = 2,
+     .weight = 2},
+    {.name = "rings",
+     .bytes = {1500, 64},
+     .calls = 3,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .tree_arity = 3,
+     .crowded = true,
+     .weight = 2},
+};
+
+/* of every operation that moves parts; */
+static const scenario_t of_parts[] = {
+    {.name = "sizes",
+     .bytes = {300, 8, 49, 1},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .weight = 2,
+     .most_ranks = 8},
+    {.name = "areas",
+     .bytes = {1500, 600},
+     .calls = 2,
+     .ring_bytes = 1024,
+     .crowded = true,
+     .weight = 2},
+    {.name = "again", .bytes = {5, 49}, .calls = 11, .crowded = true, .weight = 1, .most_ranks = 3},
+    {.name = "asleep",
+     .bytes = {700, 20},
+     .calls = 2,
+     .ring_bytes = 1024,
+     .sleepy = true,
+     .weight = 1,
+     .most_ranks = 5},
+};
+
+/* and of some in particular. */
+static const scenario_t particular[] = {
+    {.name = "short",
+     .algorithms = {SLOTS},
+     .bytes = {13, 240, 49},
+     .calls = 3,
+     .start = 14,
+     .weight = 3},
+    {.name = "pieces",
+     .algorithms = {SLOTS},
+     .bytes = {1000, 8},
+     .calls = 2,
+     .start = NEAR_2_32,
+     .crowded = true,
+     .weight = 2},
+    {.name = "all slots", .algorithms = {SLOTS}, .bytes = {240 * 18, 5}, .calls = 2, .weight = 1},
+    {.name = "fragments",
+     .algorithms = {RING},
+     .bytes = {1500, 9},
+     .calls = 2,
+     .start = 1024 - 128,
+     .ring_bytes = 1024,
+     .weight = 1},
+    {.name = "rings",
+     .algorithms = {RING},
+     .bytes = {700, 64, 3},
+     .calls = 3,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .crowded = true,
+     .weight = 1},
+    {.name = "parts",
+     .algorithms = {RELAY},
+     .bytes = {5000, 300},
+     .calls = 2,
+     .start = 16384 - 128,
+     .ring_bytes = 32768,
+     .tree_arity = 2,
+     .weight = 2},
+    {.name = "binary",
+     .algorithms = {NEWS},
+     .bytes = {13, 240, 48},
+     .calls = 3,
+     .start = 14,
+     .ring_bytes = 1024,
+     .tree_arity = 2,
+     .weight = 4},
+    {.name = "wide",
+     .algorithms = {NEWS},
+     .bytes = {1300, 100},
+     .calls = 2,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .tree_arity = 4,
+     .crowded = true,
+     .weight = 3},
+    {.name = "chain",
+     .algorithms = {NEWS},
+     .bytes = {5, 600},
+     .calls = 2,
+     .start = 15,
+     .ring_bytes = 1024,
+     .tree_arity = 1,
+     .weight = 2},
+    {.name = "two roots",
+     .algorithms = {NEWS},
+     .bytes = {8},
+     .calls = 22,
+     .start = 3,
+     .ring_bytes = 1024,
+     .tree_arity = 3,
+     .roots = 2,
+     .weight = 1,
+     .most_ranks = 8},
+    {.name = "all",
+     .algorithms = {NEWS, FLAT, SLOTS, DISSEMINATION, RING, TREE, COUNTER,
+                    &sb_bcast_numa_pipelined},
+     .bytes = {300, 20, 260},
+     .calls = 8,
+     .start = 13,
+     .ring_bytes = 1024,
+     .tree_arity = 2,
+     .whole = true,
+     .weight = 1,
+     .most_ranks = 5},
+};
+
+typedef struct settings {
+    const char *algorithm; /* as COLLECTIVE/NAME; NULL: all */
+    const char *expect;
+    const char *scenario; /* NULL: all */
+    const char *replay;   /* one schedule of one scenario */
+    uint64_t schedules;
+    uint64_t moving; /* at most so many where parts are moved, which takes longer; 0: no limit */
+    uint64_t seed;
+    uint32_t ranks; /* 0: all */
+    bool exhaustive;
+    uint32_t part; /* of the algorithms, dealt out to so many parts */
+    uint32_t parts;
+} settings_t;
+
+/* Schedules are dealt out to these. */
+static const struct {
+    sb_explore_mode_t mode;
+    bool relaxed;
+    uint32_t weight;
+} modes[] = {
+    {SB_EXPLORE_RANDOM, true, 2},
+    {SB_EXPLORE_PCT, true, 1},
+    {SB_EXPLORE_RANDOM, false, 1},
+};
+
+static size_t count_algorithms(const scenario_t *scenario)
+{
+    size_t count = 0;
+
+    while (count < SB_COUNT_OF(scenario->algorithms) && scenario->algorithms[count] != NULL)
+        count++;
+    return count;
+}
+
+static size_t count_bytes(const scenario_t *scenario)
+{
+    size_t count = 0;
+
+    while (count < SB_COUNT_OF(scenario->bytes) && scenario->bytes[count] != 0)
+        count++;
+    return count;
+}
+
+static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t ranks,
+                                       const sb_explore_options_t *explore)
+{
+    return (sb_exploration_t){
+        .ranks = ranks,
+        .cores = scenario->crowded ? (ranks + 1) / 2 : 0,
+        .algorithms = scenario->algorithms,
+        .algorithm_count = count_algorithms(scenario),
+        .bytes = scenario->bytes,
+        .byte_count = count_bytes(scenario),
+        .calls = scenario->calls,
+        .roots = scenario->roots,
+        .start = scenario->start,
+        .ring_bytes = scenario->ring_bytes,
+        .fragment_bytes = scenario->ring_bytes / 4,
+        .tree_arity = scenario->tree_arity,
+        .sleepy = scenario->sleepy,
+        .teams = scenario->whole ? 2 : 1,
+        .whole = scenario->whole,
+        .explore = *explore,
+    };
+}
+
+static bool run(const scenario_t *scenario, uint32_t ranks, const sb_explore_options_t *explore,
+                sb_finding_t *finding)
+{
+    const char *problem;
+    sb_exploration_t exploration = exploration_of(scenario, ranks, explore);
+
+    if (sb_exploration_run(&exploration, finding, &problem))
+        return true;
+    fprintf(stderr, "suite: %s\n", problem);
+    exit(2);
+}
+
+/* The text of a schedule must lead to the same report. */
+static bool replays(const scenario_t *scenario, uint32_t ranks, const sb_finding_t *finding)
+{
+    sb_explore_options_t explore = {.mode = SB_EXPLORE_REPLAY, .replay = finding->replay};
+    sb_finding_t again;
+
+    run(scenario, ranks, &explore, &again);
+    bool same = again.violation != NULL && strcmp(again.violation, finding->violation) == 0;
+    if (!same)
+        fprintf(stderr, "the replay %s finds: %s\n", finding->replay,
+                again.violation == NULL ? "nothing" : again.violation);
+    sb_finding_free(&again);
+    return same;
+}
+
+typedef enum outcome { CLEAN, FOUND, WRONG } outcome_t;
+
+/* Words of which one must be there, with "|" between. */
+static bool is_expected(const char *expect, const char *text)
+{
+    for (;;) {
+        size_t length = strcspn(expect, "|");
+        char word[128];
+        snprintf(word, sizeof word, "%.*s", (int)length, expect);
+        if (strstr(text, word) != NULL)
+            return true;
+        if (expect[length] == '\0')
+            return false;
+        expect += length + 1;
+    }
+}
+
+static outcome_t judge(const settings_t *settings, const scenario_t *scenario, uint32_t ranks,
+                       const sb_finding_t *finding)
+{
+    if (finding->violation == NULL)
+        return CLEAN;
+    const sb_algorithm_t *algorithm = scenario->algorithms[0];
+    printf("%s, %s, %" PRIu32 " ranks, schedule %" PRIu64 ":\n%s  replay: sim_suite --algorithm "
+           "%s/%s --scenario \"%s\" --ranks %" PRIu32 " --replay %s\n",
+           algorithm->name, scenario->name, ranks, finding->schedules, finding->violation,
+           sb_collective_name(algorithm->collective), algorithm->name, scenario->name, ranks,
+           finding->replay);
+    if (!replays(scenario, ranks, finding) || settings->expect == NULL)
+        return WRONG;
+    if (is_expected(settings->expect, finding->violation))
+        return FOUND;
+    printf("expected a report with: %s\n", settings->expect);
+    return WRONG;
+}
+
+/* The scenarios of one algorithm at a number of ranks. */
+typedef struct plan {
+    scenario_t scenarios[8];
+    size_t count;
+    uint32_t weight; /* of all */
+} plan_t;
+
+static void add_scenario(plan_t *plan, const scenario_t *scenario, uint32_t ranks)
+{
+    if (scenario->most_ranks != 0 && ranks > scenario->most_ranks)
+        return;
+    plan->scenarios[plan->count++] = *scenario;
+    plan->weight += scenario->weight;
+}
+
+static plan_t plan_of(const sb_algorithm_t *algorithm, uint32_t ranks)
+{
+    bool barrier = algorithm->collective == SB_BARRIER;
+    const scenario_t *general = barrier                    ? of_barriers
+                                : algorithm->parts != NULL ? of_parts
+                                                           : of_bcasts;
+    size_t count = barrier                    ? SB_COUNT_OF(of_barriers)
+                   : algorithm->parts != NULL ? SB_COUNT_OF(of_parts)
+                                              : SB_COUNT_OF(of_bcasts);
+    plan_t plan = {.count = 0};
+
+    for (size_t i = 0; i < count; i++) {
+        scenario_t scenario = general[i];
+        scenario.algorithms[0] = algorithm;
+        add_scenario(&plan, &scenario, ranks);
+    }
+    for (size_t i = 0; i < SB_COUNT_OF(particular); i++) {
+        if (particular[i].algorithms[0] == algorithm)
+            add_scenario(&plan, &particular[i], ranks);
+    }
+    return plan;
+}
+
+static outcome_t replay(const settings_t *settings, const scenario_t *scenario, uint32_t ranks)
+{
+    sb_explore_options_t explore = {.mode = SB_EXPLORE_REPLAY, .replay = settings->replay};
+    sb_finding_t finding;
+
+    run(scenario, ranks, &explore, &finding);
+    outcome_t outcome = judge(settings, scenario, ranks, &finding);
+    sb_finding_free(&finding);
+    return outcome;
+}
+
+/* So many schedules of the scenario, in all modes. */
+static outcome_t run_scenario(const settings_t *settings, const scenario_t *scenario,
+                              uint32_t ranks, uint64_t schedules, uint64_t seed)
+{
+    outcome_t outcome = CLEAN;
+
+    if (settings->scenario != NULL && strcmp(settings->scenario, scenario->name) != 0)
+        return CLEAN;
+    if (settings->replay != NULL)
+        return replay(settings, scenario, ranks);
+    for (size_t i = 0; i < SB_COUNT_OF(modes) && outcome == CLEAN; i++) {
+        sb_explore_options_t explore = {.mode = modes[i].mode,
+                                        .seed = seed + i,
+                                        .schedules = (schedules * modes[i].weight + 3) / 4,
+                                        .relaxed = modes[i].relaxed};
+        sb_finding_t finding;
+        run(scenario, ranks, &explore, &finding);
+        outcome = judge(settings, scenario, ranks, &finding);
+        sb_finding_free(&finding);
+    }
+    return outcome;
+}
+
+/* The schedules of an algorithm are dealt out to its scenarios by weight. */
+static outcome_t run_algorithm(const settings_t *settings, const sb_algorithm_t *algorithm,
+                               uint32_t ranks, uint64_t schedules, uint64_t seed)
+{
+    plan_t plan = plan_of(algorithm, ranks);
+    outcome_t outcome = CLEAN;
+
+    if (algorithm->parts != NULL && settings->moving > 0 && schedules > settings->moving)
+        schedules = settings->moving;
+    for (size_t i = 0; i < plan.count && outcome == CLEAN; i++) {
+        const scenario_t *scenario = &plan.scenarios[i];
+        uint64_t mine = (schedules * scenario->weight + plan.weight - 1) / plan.weight;
+        outcome = run_scenario(settings, scenario, ranks, mine, seed);
+    }
+    return outcome;
+}
+
+static bool is_wanted(const settings_t *settings, size_t index)
+{
+    char name[64];
+    const sb_algorithm_t *algorithm = sb_algorithm_at(index);
+
+    snprintf(name, sizeof name, "%s/%s", sb_collective_name(algorithm->collective),
+             algorithm->name);
+    if (settings->algorithm != NULL)
+        return strcmp(settings->algorithm, name) == 0;
+    return !algorithm->unlisted && index % settings->parts == settings->part;
+}
+
+static outcome_t run_all(const settings_t *settings, uint64_t schedules, uint64_t seed)
+{
+    static const uint32_t sizes[] = {2, 3, 5, 8, 17};
+    outcome_t outcome = CLEAN;
+
+    for (size_t s = 0; s < SB_COUNT_OF(sizes); s++) {
+        for (size_t i = 0; i < sb_algorithm_count() && outcome == CLEAN; i++) {
+            if (is_wanted(settings, i) && (settings->ranks == 0 || settings->ranks == sizes[s]))
+                outcome = run_algorithm(settings, sb_algorithm_at(i), sizes[s], schedules, seed);
+        }
+    }
+    return outcome;
+}
+
+/* Every interleaving of one or two calls; of three ranks as many as the limit allows. */
+static outcome_t exhaust(const settings_t *settings, const sb_algorithm_t *algorithm,
+                         uint32_t ranks, bool relaxed, bool sleepy)
+{
+    scenario_t scenario = {.name = sleepy ? "all asleep" : "all awake",
+                           .algorithms = {algorithm},
+                           .bytes = {9},
+                           .calls = ranks == 2 && !sleepy ? 2 : 1,
+                           .start = 15,
+                           .ring_bytes = 1024,
+                           .tree_arity = 1,
+                           .sleepy = sleepy};
+    sb_explore_options_t explore = {
+        .mode = SB_EXPLORE_EXHAUSTIVE, .schedules = settings->schedules, .relaxed = relaxed};
+    sb_finding_t finding;
+
+    if ((settings->ranks != 0 && settings->ranks != ranks) ||
+        (settings->scenario != NULL && strcmp(settings->scenario, scenario.name) != 0))
+        return CLEAN;
+    if (settings->replay != NULL)
+        return replay(settings, &scenario, ranks);
+    run(&scenario, ranks, &explore, &finding);
+    outcome_t outcome = judge(settings, &scenario, ranks, &finding);
+    printf("%s %s, %" PRIu32 " ranks%s, %s: %" PRIu64 " schedules%s\n",
+           sb_collective_name(algorithm->collective), algorithm->name, ranks,
+           relaxed ? ", relaxed" : "", scenario.name, finding.schedules,
+           finding.complete ? ", complete" : "");
+    sb_finding_free(&finding);
+    return outcome;
+}
+
+static outcome_t run_exhaustive(const settings_t *settings)
+{
+    outcome_t outcome = CLEAN;
+
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        for (unsigned bits = 0; bits < 8 && outcome == CLEAN && is_wanted(settings, i); bits++)
+            outcome = exhaust(settings, sb_algorithm_at(i), 2 + (bits & 1), (bits & 2) != 0,
+                              (bits & 4) != 0);
+    }
+    return outcome;
+}
+
+/* A fault is looked for in all corners at first, then longer and longer. */
+static outcome_t search(const settings_t *settings)
+{
+    outcome_t outcome = CLEAN;
+
+    for (uint64_t schedules = 100; outcome == CLEAN && schedules <= settings->schedules;
+         schedules *= 4)
+        outcome = run_all(settings, schedules, settings->seed + schedules);
+    if (outcome == CLEAN)
+        printf("nothing was found; expected a report with: %s\n", settings->expect);
+    return outcome;
+}
+
+static bool read_option(settings_t *settings, const char *name, const char *value)
+{
+    if (strcmp(name, "--algorithm") == 0)
+        settings->algorithm = value;
+    else if (strcmp(name, "--expect") == 0)
+        settings->expect = value;
+    else if (strcmp(name, "--scenario") == 0)
+        settings->scenario = value;
+    else if (strcmp(name, "--replay") == 0)
+        settings->replay = value;
+    else if (strcmp(name, "--exhaustive") == 0)
+        settings->exhaustive = strcmp(value, "yes") == 0;
+    else if (strcmp(name, "--part") == 0)
+        return sscanf(value, "%" SCNu32 "/%" SCNu32, &settings->part, &settings->parts) == 2 &&
+               settings->part < settings->parts;
+    else if (strcmp(name, "--schedules") == 0)
+        settings->schedules = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--moving") == 0)
+        settings->moving = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--seed") == 0)
+        settings->seed = strtoull(value, NULL, 10);
+    else if (strcmp(name, "--ranks") == 0)
+        settings->ranks = (uint32_t)strtoul(value, NULL, 10);
+    else
+        return false;
+    return true;
+}
+
+int main(int argc, char **argv)
+{
+    settings_t settings = {.schedules = 10000, .seed = 1, .parts = 1};
+
+    for (int i = 1; i < argc; i += 2) {
+        if (i + 1 < argc && read_option(&settings, argv[i], argv[i + 1]))
+            continue;
+        fprintf(stderr, "suite: unknown option %s, or no value\n", argv[i]);
+        return 2;
+    }
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    if (settings.exhaustive ||
+        (settings.scenario != NULL && strncmp(settings.scenario, "all a", 5) == 0))
+        return run_exhaustive(&settings) == CLEAN ? 0 : 1;
+    if (settings.expect != NULL)
+        return search(&settings) == FOUND ? 0 : 1;
+    return run_all(&settings, settings.schedules, settings.seed) == CLEAN ? 0 : 1;
+}

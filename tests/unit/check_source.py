@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Rules of the C source that a compiler does not check.
+
+usage: check_source.py REPOSITORY
+
+- Includes point downward: a layer includes itself and the layers below it.
+- Waiting has one place: no sched_yield, sleep, pause or futex outside src/machine.
+- The preloaded object includes nothing but the base layer's tables.
+- Every source file names its licence; every algorithm opens with a paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+LAYERS = [
+    "base",
+    "machine",
+    "data",
+    "topology",
+    "segment",
+    "team",
+    "coll",
+    "select",
+    "cluster",
+    "mpi",
+]
+# Beside the layers: what each may include besides itself.
+APART = {"stub": {"base"}, "tools": set(LAYERS) - {"mpi"}}
+WAITING = re.compile(
+    r"\b(sched_yield|usleep|nanosleep|clock_nanosleep|pause_processor|_mm_pause|"
+    r"__builtin_ia32_pause|SYS_futex|FUTEX_WAIT)\b"
+)
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+SYSTEM = re.compile(r"^\s*#\s*include\s+<([^>]+)>", re.MULTILINE)
+LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
+# Headers that tell a layer what it must not know.
+FORBIDDEN = {"hwloc.h": {"topology"}, "mpi.h": {"mpi"}, "mpi_abi.h": {"mpi"}}
+
+
+def allowed_layers(layer: str) -> set[str]:
+    if layer in APART:
+        return APART[layer] | {layer}
+    return set(LAYERS[: LAYERS.index(layer) + 1])
+
+
+def check_includes(path: Path, layer: str, text: str) -> list[str]:
+    problems = []
+    for included in INCLUDE.findall(text):
+        target = included.split("/")[0]
+        if "/" in included and target not in allowed_layers(layer):
+            problems.append(f"{path}: layer {layer} includes {included}")
+    for system in SYSTEM.findall(text):
+        if system in FORBIDDEN and layer not in FORBIDDEN[system]:
+            problems.append(f"{path}: layer {layer} includes <{system}>")
+    return problems
+
+
+def check_file(path: Path, source: Path) -> list[str]:
+    relative = path.relative_to(source)
+    layer = relative.parts[0]
+    text = path.read_text(encoding="utf-8")
+    problems = check_includes(relative, layer, text)
+    if layer not in APART and layer not in LAYERS:
+        return [f"{relative}: unknown layer {layer}"]
+    if LICENCE not in text[:200]:
+        problems.append(f"{relative}: no licence line")
+    if layer != "machine":
+        problems += [f"{relative}: waits by itself ({word})" for word in WAITING.findall(text)]
+    if layer == "coll" and len(relative.parts) == 3 and path.suffix == ".c":
+        problems += check_algorithm(relative, text)
+    return problems
+
+
+def check_algorithm(relative: Path, text: str) -> list[str]:
+    """An algorithm's file says what it does, what it costs and where it is from."""
+    if "const sb_algorithm_t" not in text:
+        return []
+    opening = text[text.index("*/") + 2 :].lstrip()
+    paragraph = opening[: opening.index("*/")] if opening.startswith("/*") else ""
+    return [
+        f'{relative}: the opening paragraph has no "{word}"'
+        for word in ("Cost:", "Memory:", "Source:")
+        if word not in " ".join(paragraph.split())
+    ]
+
+
+def main() -> int:
+    source = Path(sys.argv[1]) / "src"
+    files = [
+        path
+        for path in sorted(source.rglob("*"))
+        if path.suffix in {".c", ".h", ".def", ".S"} and path.is_file()
+    ]
+    if not files:
+        print(f"no source files under {source}")
+        return 1
+    problems = [problem for path in files for problem in check_file(path, source)]
+    print("\n".join(problems) if problems else f"{len(files)} files checked")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

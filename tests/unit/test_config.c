@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "testing.h"
+
+#include "base/config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const sb_variable_t *variable(const char *name)
+{
+    for (size_t i = 0; i < sb_variable_count(); i++) {
+        if (strcmp(sb_variable_at(i)->name, name) == 0)
+            return sb_variable_at(i);
+    }
+    fail_msg("no variable %s", name);
+    return NULL;
+}
+
+static void sizes_are_read(void **state)
+{
+    static const struct {
+        const char *text;
+        uint64_t bytes;
+    } good[] = {{"8", 8},
+                {"64K", 65536},
+                {"512KiB", 524288},
+                {"1M", 1048576},
+                {"2GiB", 2147483648},
+                {"3mb", 3145728},
+                {"16B", 16},
+                {"0", 0}};
+    static const char *const bad[] = {"",      "abc", "-1",   "1Q",
+                                      "1KiBs", "K",   "1.5M", "99999999999999T"};
+    uint64_t bytes;
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(good); i++) {
+        assert_true(sb_parse_bytes(good[i].text, &bytes));
+        assert_int_equal(bytes, good[i].bytes);
+    }
+    for (size_t i = 0; i < SB_COUNT_OF(bad); i++)
+        assert_false(sb_parse_bytes(bad[i], &bytes));
+}
+
+static void words_are_found_whole(void **state)
+{
+    (void)state;
+    assert_true(sb_words_contain("barrier,bcast", "bcast"));
+    assert_true(sb_words_contain("barrier,bcast", "barrier"));
+    assert_false(sb_words_contain("barrier,bcast", "cast"));
+    assert_false(sb_words_contain("barrier,bcast", "bcas"));
+    assert_false(sb_words_contain("", "bcast"));
+}
+
+static void every_default_is_valid(void **state)
+{
+    sb_value_t value;
+
+    (void)state;
+    for (size_t i = 0; i < sb_variable_count(); i++) {
+        const sb_variable_t *at = sb_variable_at(i);
+        assert_null(sb_variable_parse(at, at->standard, &value));
+        assert_true(strlen(at->doc) > 20);
+        assert_int_equal(strncmp(at->name, "SOBOR", 5), 0);
+    }
+}
+
+static void wrong_values_say_what_is_expected(void **state)
+{
+    sb_value_t value;
+
+    (void)state;
+    assert_string_equal(sb_variable_parse(variable("SOBOR"), "maybe", &value), "on or off");
+    assert_string_equal(sb_variable_parse(variable("SOBOR_RING"), "abc", &value),
+                        "a size such as 512KiB");
+    assert_string_equal(sb_variable_parse(variable("SOBOR_RING"), "0", &value),
+                        "a size such as 512KiB");
+    assert_string_equal(sb_variable_parse(variable("SOBOR_SEGMENT"), "memf", &value),
+                        "auto,memfd,named,off");
+    assert_string_equal(sb_variable_parse(variable("SOBOR_COLLECTIVES"), "barrier,sum", &value),
+                        variable("SOBOR_COLLECTIVES")->choices);
+    assert_string_equal(sb_variable_parse(variable("SOBOR_VERBOSE"), "-1", &value),
+                        "a number of 0 or more");
+}
+
+static void values_are_read(void **state)
+{
+    sb_value_t value;
+
+    (void)state;
+    assert_null(sb_variable_parse(variable("SOBOR"), "OFF", &value));
+    assert_int_equal(value.number, 0);
+    assert_null(sb_variable_parse(variable("SOBOR"), "1", &value));
+    assert_int_equal(value.number, 1);
+    assert_null(sb_variable_parse(variable("SOBOR_MEMORY"), "auto", &value));
+    assert_int_equal(value.number, 0);
+    assert_null(sb_variable_parse(variable("SOBOR_SEGMENT"), "named", &value));
+    assert_int_equal(value.number, SB_SEGMENT_NAMED);
+    assert_null(sb_variable_parse(variable("SOBOR_WAIT"), "sleep", &value));
+    assert_int_equal(value.number, SB_WAIT_SLEEP);
+    assert_null(sb_variable_parse(variable("SOBOR_DEVICE"), "always", &value));
+    assert_int_equal(value.number, SB_DEVICE_ALWAYS);
+}
+
+/* The process's own configuration: a good value is taken, a bad one gives the default. */
+static void environment_is_read(void **state)
+{
+    bool given;
+
+    (void)state;
+    setenv("SOBOR_RING", "64KiB", 1);
+    setenv("SOBOR_LIVENESS", "soon", 1);
+    assert_int_equal(sb_config()->ring.number, 65536);
+    assert_int_equal(sb_config()->liveness.number, 500);
+    for (size_t i = 0; i < sb_variable_count(); i++) {
+        sb_variable_value(i, &given);
+        const char *name = sb_variable_at(i)->name;
+        assert_int_equal(given, getenv(name) != NULL);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sizes_are_read),
+        cmocka_unit_test(words_are_found_whole),
+        cmocka_unit_test(every_default_is_valid),
+        cmocka_unit_test(wrong_values_say_what_is_expected),
+        cmocka_unit_test(values_are_read),
+        cmocka_unit_test(environment_is_read),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "testing.h"
+
+#include "coll/barrier/barrier.h"
+#include "select/select.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static sb_settings_t settings(const char *barrier, const char *bcast)
+{
+    sb_settings_t made = {.ring_bytes = 512 << 10, .tree_arity = 4, .collectives = UINT32_MAX};
+
+    for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++)
+        strcpy(made.algorithm[c], "auto");
+    strcpy(made.algorithm[SB_BARRIER], barrier);
+    strcpy(made.algorithm[SB_BCAST], bcast);
+    return made;
+}
+
+static sb_shape_t shape(uint32_t ranks, bool oversubscribed)
+{
+    return (sb_shape_t){
+        .ranks = ranks,
+        .oversubscribed = oversubscribed,
+        .processors = oversubscribed ? 2 : ranks,
+        .tree_arity = 4,
+        .ring_bytes = 512 << 10,
+        .ungrouped = "the ranks are not bound to processors",
+    };
+}
+
+static void algorithms_are_complete(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        assert_ptr_equal(sb_algorithm_find(algorithm->collective, algorithm->name), algorithm);
+        assert_true(strlen(algorithm->name) < SB_NAME_BYTES);
+        assert_true(strlen(algorithm->doc) > 20 && strlen(algorithm->source) > 5);
+        assert_true((algorithm->barrier != NULL) == (algorithm->collective == SB_BARRIER));
+        assert_true((algorithm->bcast != NULL) == (algorithm->collective == SB_BCAST));
+    }
+}
+
+static void size_classes_hold_their_sizes(void **state)
+{
+    (void)state;
+    for (size_t bytes = 1; bytes < 100000; bytes++) {
+        uint32_t c = sb_size_class(bytes);
+        assert_true(bytes <= sb_class_bytes(c));
+        assert_true(bytes > sb_class_bytes(c - 1));
+    }
+    assert_int_equal(sb_class_bytes(sb_size_class(SB_SLOT_PAYLOAD)), SB_SLOT_PAYLOAD);
+    assert_true(sb_size_class((size_t)1 << 60) < SB_SIZE_CLASSES);
+}
+
+/* 128 ranks, 32 on each of 4 NUMA nodes, 2 in each of 2 packages. */
+static sb_shape_t grouped(void)
+{
+    sb_shape_t made = shape(128, false);
+
+    made.ungrouped = NULL;
+    made.stages = 3;
+    made.fan[0] = 32;
+    made.fan[1] = made.fan[2] = 2;
+    return made;
+}
+
+static void a_forced_algorithm_is_taken_at_every_size(void **state)
+{
+    sb_shape_t ranks = grouped();
+
+    (void)state;
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        sb_settings_t forced = settings("auto", "auto");
+        snprintf(forced.algorithm[algorithm->collective], SB_NAME_BYTES, "%s", algorithm->name);
+        for (size_t bytes = 1; bytes < (size_t)1 << 40; bytes *= 8) {
+            sb_choice_t choice = sb_choose(algorithm->collective, &ranks, &forced, bytes);
+            assert_ptr_equal(choice.algorithm, algorithm);
+        }
+    }
+}
+
+/* What stands for an MPI library's messages, or for a publication, is chosen by name alone. */
+/* All members know the size, and the host does it in one copy. */
+static bool moves_large_parts(sb_collective_t collective, size_t bytes)
+{
+    bool regular = collective == SB_SCATTER || collective == SB_GATHER ||
+                   collective == SB_ALLGATHER || collective == SB_ALLTOALL;
+
+    return regular && bytes > 16384;
+}
+
+static void parts_are_moved_by_the_direct_algorithms(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+
+    (void)state;
+    for (uint32_t ranks = 2; ranks <= 128; ranks *= 2) {
+        sb_shape_t calm = shape(ranks, false), crowded = shape(ranks, true);
+        for (uint32_t c = SB_SCATTER; c <= SB_ALLTOALLW; c++) {
+            for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 8) {
+                sb_choice_t choice = sb_choose((sb_collective_t)c, &calm, &automatic, bytes);
+                if (moves_large_parts((sb_collective_t)c, bytes))
+                    assert_null(choice.algorithm);
+                else
+                    assert_string_equal(choice.algorithm->name, "direct");
+                assert_string_equal(
+                    sb_choose((sb_collective_t)c, &crowded, &automatic, bytes).algorithm->name,
+                    "direct");
+            }
+        }
+    }
+}
+
+static void host_is_taken_when_asked_for(void **state)
+{
+    sb_settings_t asked = settings("host", "host");
+    sb_settings_t barrier_only = settings("auto", "auto");
+    sb_shape_t ranks = shape(8, false);
+
+    (void)state;
+    assert_null(sb_choose(SB_BARRIER, &ranks, &asked, 0).algorithm);
+    assert_null(sb_choose(SB_BCAST, &ranks, &asked, 100).algorithm);
+    barrier_only.collectives = 1u << SB_BARRIER;
+    assert_non_null(sb_choose(SB_BARRIER, &ranks, &barrier_only, 0).algorithm);
+    assert_null(sb_choose(SB_BCAST, &ranks, &barrier_only, 100).algorithm);
+}
+
+static void choice_fits_size_and_ranks(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+    sb_shape_t two = shape(2, false), many = shape(128, false), crowded = shape(8, true);
+
+    (void)state;
+    for (size_t bytes = 1; bytes <= SB_SLOT_PAYLOAD; bytes++)
+        assert_string_equal(sb_choose(SB_BCAST, &two, &automatic, bytes).algorithm->name, "slots");
+    assert_string_equal(sb_choose(SB_BCAST, &two, &automatic, 65536).algorithm->name, "ring");
+    assert_string_equal(sb_choose(SB_BARRIER, &two, &automatic, 0).algorithm->name, "flat");
+    assert_string_equal(sb_choose(SB_BARRIER, &crowded, &automatic, 0).algorithm->name, "counter");
+    assert_string_not_equal(sb_choose(SB_BARRIER, &many, &automatic, 0).algorithm->name, "flat");
+    assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 65536).algorithm->name, "tree");
+    assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 8).algorithm->name, "tree");
+}
+
+/* Groups bring what comes from far only if there are groups, and something comes from far. */
+static void relays_serve_ranks_that_are_apart(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+    sb_shape_t apart = grouped(), together = grouped();
+
+    (void)state;
+    apart.apart = true;
+    for (size_t bytes = 1000; bytes < 512 << 10; bytes *= 4) {
+        assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, bytes).algorithm->name,
+                            "numa-relay");
+    }
+    assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, 8).algorithm->name, "tree");
+    assert_string_not_equal(sb_choose(SB_BCAST, &apart, &automatic, 4 << 20).algorithm->name,
+                            "numa-relay");
+    assert_string_equal(sb_choose(SB_BCAST, &together, &automatic, 65536).algorithm->name, "tree");
+}
+
+static void forced_groups_need_groups(void **state)
+{
+    sb_settings_t forced = settings("hierarchical-numa", "auto");
+    sb_shape_t unbound = shape(8, false), bound = grouped();
+    const sb_algorithm_t *numa = sb_algorithm_find(SB_BARRIER, "hierarchical-numa");
+
+    (void)state;
+    sb_choice_t choice = sb_choose(SB_BARRIER, &bound, &forced, 0);
+    assert_ptr_equal(choice.algorithm, numa);
+    assert_null(choice.refused);
+    choice = sb_choose(SB_BARRIER, &unbound, &forced, 0);
+    assert_ptr_equal(choice.refused, numa);
+    assert_string_equal(choice.reason, "the ranks are not bound to processors");
+    assert_int_equal(choice.algorithm->levels, 0);
+}
+
+static void named_sets_of_levels_are_not_chosen_by_themselves(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+    sb_shape_t bound = grouped();
+
+    (void)state;
+    for (bound.ranks = 2; bound.ranks < 1024; bound.ranks++) {
+        bound.processors = bound.ranks;
+        assert_false(sb_choose(SB_BARRIER, &bound, &automatic, 0).algorithm->on_request);
+    }
+}
+
+static const char *name_of(const char *name)
+{
+    const sb_algorithm_t *found = sb_algorithm_find(SB_BARRIER, name);
+
+    return found == NULL ? "-" : found->name;
+}
+
+static void sets_of_levels_go_by_name_in_any_order(void **state)
+{
+    (void)state;
+    assert_string_equal(name_of("hierarchical-l3+numa"), "hierarchical-l3+numa");
+    assert_string_equal(name_of("hierarchical-numa+l3"), "hierarchical-l3+numa");
+    assert_string_equal(name_of("hierarchical-socket+numa"), "hierarchical-numa+package");
+    assert_string_equal(name_of("hierarchical-package+numa+l2+l3"), "hierarchical-auto");
+    assert_string_equal(name_of("hierarchical-numa+"), "-");
+    assert_string_equal(name_of("hierarchical-core"), "-");
+    assert_string_equal(name_of("hierarchical-"), "-");
+    for (unsigned levels = 1; levels <= SB_LEVELS_ALL; levels++)
+        assert_int_equal(sb_barrier_hierarchical[levels - 1].levels, levels);
+}
+
+static void unknown_names_become_auto(void **state)
+{
+    sb_settings_t wrong = settings("fastest", "slots");
+
+    (void)state;
+    sb_settings_check(&wrong);
+    assert_string_equal(wrong.algorithm[SB_BARRIER], "auto");
+    assert_string_equal(wrong.algorithm[SB_BCAST], "slots");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(algorithms_are_complete),
+        cmocka_unit_test(size_classes_hold_their_sizes),
+        cmocka_unit_test(a_forced_algorithm_is_taken_at_every_size),
+        cmocka_unit_test(parts_are_moved_by_the_direct_algorithms),
+        cmocka_unit_test(host_is_taken_when_asked_for),
+        cmocka_unit_test(choice_fits_size_and_ranks),
+        cmocka_unit_test(relays_serve_ranks_that_are_apart),
+        cmocka_unit_test(forced_groups_need_groups),
+        cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),
+        cmocka_unit_test(sets_of_levels_go_by_name_in_any_order),
+        cmocka_unit_test(unknown_names_become_auto),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
