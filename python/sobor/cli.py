@@ -561,7 +561,11 @@ def simulate_command(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Set a variable of Sobor. Repeatable."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set a variable of Sobor; SOBOR_ may be left out. Repeatable.",
+        ),
     ] = None,
     check: Annotated[
         bool,

@@ -61,7 +61,7 @@ def test_options_reach_the_simulator(command, fake_native, arguments):
     expected = {
         "--bytes": "4096,1048576", "--root": "rotate", "--calls": "7", "--warmup": "2",
         "--seed": "9", "--arrival": "uniform:500us", "--noise": "off", "--cold": "on",
-        "--placement": "off", "--algorithm": "ring,tree", "--set": "RING=1M",
+        "--placement": "off", "--algorithm": "ring,tree", "--set": "SOBOR_RING=1M",
     }  # fmt: skip
     assert {option: value(words, option) for option in expected} == expected
     assert "--check" not in words

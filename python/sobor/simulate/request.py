@@ -9,6 +9,7 @@ from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
 from sobor.sizes import parse_counts, parse_sizes
+from sobor.variables import parse_settings
 
 COLLECTIVES = (
     "barrier",
@@ -213,8 +214,8 @@ def _common(options: Options, machine: Machine) -> tuple[str, ...]:
     ):
         if switch is not None:
             words += [option, _switch(switch)]
-    for setting in options.settings:
-        words += ["--set", setting]
+    for name, value in parse_settings(options.settings).items():
+        words += ["--set", f"{name}={value}"]
     return (*words, *_exploration(options))
 
 
