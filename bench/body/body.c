@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum { BARRIER_BATCH = 100, CHAIN_ROUNDS = 5, PASSTHROUGH_BATCH = 1000 };
-static const double BATCH_SECONDS = 0.02;
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -21,18 +20,14 @@ struct outcome {
     int wrong;
 };
 
-/* One by one first, which also says how many fit into a batch that is not too long. */
+/* One by one, and then in unbroken rows. */
 static int measure_barrier(struct bench_point *point, struct bench_times *times,
                            struct bench_times *single)
 {
-    point->repeat = 1;
+    point->repeat_most = 1;
     if (bench_measure(point, single) != 0)
         return -1;
-    double slower =
-        single->host.median > single->program.median ? single->host.median : single->program.median;
-    double fitting = slower > 0.0 ? BATCH_SECONDS / slower : BARRIER_BATCH;
-    long repeat = fitting > BARRIER_BATCH ? BARRIER_BATCH : fitting < 1.0 ? 1 : (long)fitting;
-    point->repeat = (int)bench_agree(point->job, repeat);
+    point->repeat_most = BARRIER_BATCH;
     return bench_measure(point, times);
 }
 
@@ -53,12 +48,17 @@ static void run_barrier(struct bench_point *point, struct outcome *outcome)
 {
     struct bench_times times;
     struct bench_times single;
+    struct bench_line line;
+    bench_line_create(&line, point->job);
     point->sampler = bench_sample_barrier;
+    point->unbroken = true;
+    point->line = &line;
     int failed = measure_barrier(point, &times, &single);
     outcome->failed |= failed;
     enum bench_checked checked = verdict(point, bench_check_barrier, outcome);
     if (point->job->rank == 0 && !failed)
         bench_report(point, &times, &single, checked);
+    bench_line_destroy(&line);
 }
 
 static void run_passthrough(struct bench_point *point, struct outcome *outcome)

@@ -13,13 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+static const double BATCH_SECONDS = 0.02;
+
 enum { PAIRS = 20, WARM_UP = 3, MINIMUM_CALLS = 5, BLOCK_MAXIMUM = 4096 };
 
 struct side {
     const struct bench_calls *calls;
     struct bench_samples samples;
+    struct bench_switch_samples switches;
+    struct bench_switches before; /* those of the last block */
+    struct bench_switches after;
     double spent; /* wall time of all its blocks */
     int block;    /* samples in one block */
+    int repeat;   /* calls in one sample */
 };
 
 struct measurement {
@@ -27,6 +33,7 @@ struct measurement {
     struct side sides[2];
     int side_count;
     struct bench_samples ratios;
+    struct bench_samples line;
     double *local;
     double *slowest;
 };
@@ -37,13 +44,17 @@ void bench_synchronise(const struct bench_point *point, const struct bench_calls
     by->barrier(MPI_COMM_WORLD);
 }
 
+/* Another barrier follows: ranks that were done would go on to the host's own calls, and where
+ * those never yield keep the processor from ranks that still have to be told. */
 double bench_sample_barrier(struct bench_point *point, const struct bench_calls *calls)
 {
     calls->barrier(MPI_COMM_WORLD);
     double start = bench_now();
     for (int i = 0; i < point->repeat; i++)
         calls->barrier(MPI_COMM_WORLD);
-    return (bench_now() - start) / point->repeat;
+    double spent = bench_now() - start;
+    calls->barrier(MPI_COMM_WORLD);
+    return spent / point->repeat;
 }
 
 double bench_sample_bcast(struct bench_point *point, const struct bench_calls *calls)
@@ -82,14 +93,31 @@ double bench_sample_passthrough(struct bench_point *point, const struct bench_ca
     return (bench_now() - start) / point->repeat;
 }
 
-static double run_block(struct measurement *m, const struct side *side, int count)
+static double run_block(struct measurement *m, struct side *side, int count)
 {
+    m->point->repeat = side->repeat;
+    if (m->point->unbroken)
+        side->calls->barrier(MPI_COMM_WORLD); /* who waits for it is not yet in the block */
+    side->before = bench_switches_now();
     double start = bench_now();
     for (int i = 0; i < count; i++)
         m->local[i] = m->point->sampler(m->point, side->calls);
     double spent = bench_now() - start;
+    side->after = bench_switches_now();
     m->point->job->reduce(m->local, m->slowest, count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     return spent;
+}
+
+/* As many as fit into a batch that is not too long, for each side by itself. */
+static void choose_repeat(struct measurement *m, struct side *side)
+{
+    int most = m->point->repeat_most;
+    side->repeat = most > 0 ? 1 : m->point->repeat;
+    while (side->repeat < most) {
+        if (bench_maximum(m->point->job, run_block(m, side, 1)) > BATCH_SECONDS)
+            break;
+        side->repeat = 2 * side->repeat < most ? 2 * side->repeat : most;
+    }
 }
 
 /* A block takes a PAIRS-th of the time that the side may take. */
@@ -105,9 +133,21 @@ static void choose_block(struct measurement *m, struct side *side)
     side->block = wanted < 1.0 ? 1 : (int)wanted;
 }
 
+/* Each sample has two calls more, which are not timed. */
+static int record_switches(struct measurement *m, struct side *side)
+{
+    const struct bench_point *point = m->point;
+    double calls = (double)side->block * (side->repeat + 2);
+    if (!point->unbroken)
+        return 0;
+    return bench_switches_record(&side->switches, point->job, side->before, side->after, calls);
+}
+
 static int record_block(struct measurement *m, struct side *side, double *median)
 {
     side->spent += run_block(m, side, side->block);
+    if (record_switches(m, side) != 0)
+        return -1;
     if (bench_samples_add(&side->samples, m->slowest, (size_t)side->block) != 0)
         return -1;
     *median = bench_median(m->slowest, (size_t)side->block);
@@ -122,6 +162,8 @@ static int record_pair(struct measurement *m, int pair)
         if (record_block(m, &m->sides[s], &median[s]) != 0)
             return -1;
     }
+    if (m->point->line != NULL && bench_line_record(m->point->line, &m->line) != 0)
+        return -1;
     if (m->side_count < 2 || median[1] <= 0.0)
         return 0;
     double ratio = median[0] / median[1];
@@ -152,8 +194,10 @@ static bool wants_more(const struct measurement *m)
 static int take_samples(struct measurement *m)
 {
     const struct bench_job *job = m->point->job;
-    for (int s = 0; s < m->side_count; s++)
+    for (int s = 0; s < m->side_count; s++) {
+        choose_repeat(m, &m->sides[s]);
         choose_block(m, &m->sides[s]);
+    }
     int failed = 0;
     for (int pair = 0; bench_agree(job, wants_more(m)); pair++)
         failed |= record_pair(m, pair);
@@ -172,19 +216,25 @@ static void note_algorithm(struct bench_point *point, char *name, size_t size)
 static void summarise(struct measurement *m, struct bench_times *times)
 {
     struct side *last = &m->sides[m->side_count - 1];
-    times->calls = (long)last->samples.count * m->point->repeat;
+    times->calls = (long)last->samples.count * last->repeat;
     times->host = bench_samples_summary(&m->sides[0].samples);
     times->program = bench_samples_summary(&m->sides[1].samples);
     times->ratio = bench_samples_summary(&m->ratios);
+    times->line = bench_samples_summary(&m->line);
+    times->host_switching = bench_switches_summary(&m->sides[0].switches);
+    times->program_switching = bench_switches_summary(&m->sides[1].switches);
     if (times->program.median > 0.0)
         times->ratio.median = times->host.median / times->program.median;
 }
 
 static void release(struct measurement *m)
 {
-    for (int s = 0; s < m->side_count; s++)
+    for (int s = 0; s < m->side_count; s++) {
         bench_samples_destroy(&m->sides[s].samples);
+        bench_switches_destroy(&m->sides[s].switches);
+    }
     bench_samples_destroy(&m->ratios);
+    bench_samples_destroy(&m->line);
     free(m->local);
     free(m->slowest);
 }

@@ -5,9 +5,11 @@
 
 #include "buffers.h"
 #include "job.h"
+#include "line.h"
 #include "options.h"
 #include "parts.h"
 #include "statistics.h"
+#include "switches.h"
 
 struct bench_point;
 
@@ -24,7 +26,10 @@ struct bench_point {
     struct bench_buffers buffers;
     struct bench_parts parts; /* of collectives that have some */
     size_t call;              /* number of the next call: it picks the slot and the data */
-    int repeat;               /* calls in one sample */
+    int repeat;               /* calls in one sample, */
+    int repeat_most;          /* or not 0: up to so many, each side for itself */
+    bool unbroken;            /* the samples are calls of this collective, one after another */
+    struct bench_line *line;  /* timed between the blocks; NULL: not */
 };
 
 /* The root of the next call, the same on all ranks. */
@@ -38,6 +43,9 @@ struct bench_times {
     struct bench_summary host;
     struct bench_summary program;
     struct bench_summary ratio;
+    struct bench_summary line; /* seconds of a cache line's round trip, in the same run */
+    struct bench_switching host_switching; /* of unbroken points */
+    struct bench_switching program_switching;
     long calls; /* timed calls of the program's side; of the host's when that is alone */
     char algorithm[48];
 };

@@ -25,6 +25,12 @@ static void put_summary(const char *name, const char *unit, bool known,
     put_number(label, known, summary.p90 * factor);
 }
 
+static void put_switching(const char *name, bool known, struct bench_switching switching)
+{
+    put_summary(name, "_switches", known, switching.all, 1.0);
+    put_summary(name, "_sleeps", known, switching.voluntary, 1.0);
+}
+
 /* Names of libraries and algorithms are plain words: what JSON would have to escape is dropped. */
 static void put_text(const char *name, const char *text)
 {
@@ -61,6 +67,12 @@ void bench_report(const struct bench_point *point, const struct bench_times *tim
     put_summary("host", "_us", true, times->host, MICROSECONDS);
     put_summary("sobor", "_us", both, times->program, MICROSECONDS);
     put_summary("ratio", "", both, times->ratio, 1.0);
+    if (point->line != NULL)
+        put_summary("line", "_us", times->line.median > 0.0, times->line, MICROSECONDS);
+    if (point->unbroken) {
+        put_switching("host", true, times->host_switching);
+        put_switching("sobor", both, times->program_switching);
+    }
     if (single != NULL) {
         put_number("host_single_us", true, single->host.median * MICROSECONDS);
         put_number("sobor_single_us", both, single->program.median * MICROSECONDS);

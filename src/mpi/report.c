@@ -3,6 +3,8 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "coll/barrier/barrier.h"
+#include "team/hierarchy.h"
 
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,6 +16,9 @@
 /* Lines kept of communicators that ended; more are summed up. */
 #define LINES_MOST 256
 #define LINE_BYTES 1536
+
+/* Teams of more ranks are described without naming each. */
+#define MEMBERS_MOST 32
 
 typedef struct text {
     char bytes[LINE_BYTES];
@@ -115,30 +120,57 @@ static void describe(text_t *text, const sb_comm_t *comm)
     append_reasons(text, comm);
 }
 
-/* "numa 4 of up to 32, top 1 of up to 4", or why there are none. */
-static void append_groups(text_t *text, const sb_hierarchy_t *hierarchy)
+static void append_members(text_t *text, const sb_stage_t *stage)
 {
-    if (hierarchy->refusal != NULL) {
-        append(text, "no groups (%s)", hierarchy->refusal);
-        return;
+    for (size_t group = 0; group < stage->count; group++) {
+        const uint32_t *member = sb_stage_members(stage, group);
+        for (size_t i = 0; i < sb_stage_size(stage, group); i++)
+            append(text, "%s%u", i > 0 ? "," : " {", member[i]);
+        append(text, "}");
     }
-    append(text, "groups ");
-    for (uint32_t i = 0; i < hierarchy->stages; i++) {
-        const sb_stage_shape_t *stage = &hierarchy->stage[i];
-        append(text, "%s%s %u of up to %u", i > 0 ? ", " : "", sb_level_name(stage->kind),
-               stage->groups, stage->largest);
+}
+
+/* "numa {0,1} {2,3}, top {0,2}"; for many ranks "numa 4 of up to 32, top 1 of up to 4". */
+static void append_stages(text_t *text, const sb_groups_t *groups, uint32_t ranks)
+{
+    for (size_t i = 0; i < groups->count; i++) {
+        const sb_stage_t *stage = &groups->stage[i];
+        append(text, "%s%s", i > 0 ? ", " : "", sb_level_name(stage->kind));
+        if (ranks <= MEMBERS_MOST)
+            append_members(text, stage);
+        else
+            append(text, " %zu of up to %zu", stage->count, sb_stage_largest(stage));
     }
+}
+
+/* The groups that the team's barriers go by, or those that they could, or why there are none. */
+static void append_groups(text_t *text, sb_team_t *team, const sb_algorithm_t *barrier)
+{
+    bool parts = barrier == &sb_barrier_exchange;
+    unsigned own =
+        barrier != NULL && barrier->levels != 0 ? barrier->levels : team->settings.levels;
+    sb_groups_t groups = {0};
+    sb_status_t status = sb_team_groups(&groups, team, parts ? SB_PARTS_LEVELS : own,
+                                        parts ? sb_team_parts_most(team) : 0);
+
+    if (groups.refusal != NULL)
+        append(text, "no groups by levels (%s)", groups.refusal);
+    if (status == SB_OK) {
+        append(text, groups.refusal != NULL ? ", of ranks: " : "groups ");
+        append_stages(text, &groups, team->size);
+    }
+    sb_groups_free(&groups);
 }
 
 void sb_report_team(sb_comm_t *comm)
 {
-    const sb_team_t *team = comm->team;
+    sb_team_t *team = comm->team;
     const sb_algorithm_t *barrier = sb_planned(&comm->plan, SB_BARRIER, 0)->algorithm;
     text_t text = {.length = 0};
 
     if (sb_config()->verbose.number < 2 || comm->rank != 0)
         return;
-    append_groups(&text, team->hierarchies);
+    append_groups(&text, team, barrier);
     sb_log("team of %u ranks: %s, barrier %s, %s, lanes of %zu bytes", team->size,
            team->oversubscribed ? "ranks share processors" : "a processor for each rank",
            barrier == NULL ? "host" : barrier->name, text.bytes, sizeof(sb_lane_t));

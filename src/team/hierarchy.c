@@ -94,7 +94,7 @@ static sb_hierarchy_t *make(const sb_groups_t *groups, unsigned levels, uint32_t
 }
 
 /* Groups by levels; where there are none, of ranks side by side if they may not be of any size. */
-static sb_status_t find_groups(sb_groups_t *groups, sb_team_t *team, unsigned kinds, uint32_t most)
+sb_status_t sb_team_groups(sb_groups_t *groups, sb_team_t *team, unsigned kinds, uint32_t most)
 {
     sb_levels_t levels;
     const char *refusal;
@@ -116,7 +116,7 @@ static const sb_hierarchy_t *build(sb_team_t *team, unsigned levels, uint32_t mo
     sb_groups_t groups = {0};
     sb_hierarchy_t *made = NULL;
 
-    if (find_groups(&groups, team, levels, most) != SB_ERR_MEMORY)
+    if (sb_team_groups(&groups, team, levels, most) != SB_ERR_MEMORY)
         made = make(&groups, levels, most, team);
     sb_groups_free(&groups);
     if (made == NULL)

@@ -50,13 +50,24 @@ const sb_hierarchy_t *sb_team_hierarchy(sb_team_t *team, unsigned levels, uint32
 #define SB_PARTS_LEVELS (SB_LEVEL_BIT(SB_LEVEL_L3) | SB_LEVEL_BIT(SB_LEVEL_NUMA))
 #define SB_PARTS_MOST 10
 
-/* The hierarchy of small groups: by these levels, of at most so many or SOBOR_BARRIER_ARITY. */
-static inline const sb_hierarchy_t *sb_team_parts(sb_team_t *team)
+static inline uint32_t sb_team_parts_most(const sb_team_t *team)
 {
     uint32_t most = team->settings.barrier_arity;
 
-    return sb_team_hierarchy(team, SB_PARTS_LEVELS, most < 2 ? SB_PARTS_MOST : most);
+    return most < 2 ? SB_PARTS_MOST : most;
 }
+
+/* The hierarchy of small groups: by these levels, of at most so many or SOBOR_BARRIER_ARITY. */
+static inline const sb_hierarchy_t *sb_team_parts(sb_team_t *team)
+{
+    return sb_team_hierarchy(team, SB_PARTS_LEVELS, sb_team_parts_most(team));
+}
+
+/*
+ * The groups of all members, as each of them finds them for its own hierarchy. Not kept: for
+ * reports. Returns SB_ERR_UNSUPPORTED if there are none. To be freed in any case.
+ */
+sb_status_t sb_team_groups(sb_groups_t *groups, sb_team_t *team, unsigned levels, uint32_t most);
 
 /* Makes all ranks one group, for `reason`, in what was made and what will be. Cannot fail. */
 void sb_team_hierarchies_refuse(sb_team_t *team, const char *reason);

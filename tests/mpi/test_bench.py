@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 
 import jobs
@@ -82,6 +83,39 @@ def test_both_sides(tester, key):
         assert row["sobor_us"] > 0 and row["host_us"] > 0 and row["algorithm"]
         assert row["ratio"] == pytest.approx(row["host_us"] / row["sobor_us"], rel=1e-3)
     assert result.served > 0, result.tail()
+
+
+def one_processor() -> list[str]:
+    """The start of a command that runs on one processor of those that there are."""
+    return ["taskset", "-c", str(min(os.sched_getaffinity(0)))]
+
+
+def test_switches(tester):
+    """On one processor every rank but the last to come is switched out in each barrier."""
+    mpi, ranks = usable_mpi("o41"), 4
+    command = [BENCH, "--abi", mpi.backend, "--libmpi", mpi.library, *QUICK]
+    command = [*one_processor(), *command, "--collectives", "barrier", "--seconds", "0.1"]
+    (row,) = rows(tester.run_command(mpi, ranks, command, sobor={}))
+    least = 0.999 * (1 - 1 / ranks)
+    for side in ("host", "sobor"):
+        assert least <= row[f"{side}_switches"] < 1000, row
+        assert 0 <= row[f"{side}_sleeps"] <= row[f"{side}_switches"], row
+        assert row[f"{side}_switches_p10"] <= row[f"{side}_switches_p90"], row
+    assert row["line_us"] is None
+
+
+def test_line(tester):
+    """Where each rank has a processor, a cache line is sent to and fro beside the barriers."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs two processors")
+    both, alone = (
+        rows(bench(tester, usable_mpi("o41"), 2, "--collectives", "barrier", *words, sobor=sobor))
+        for words, sobor in (((), {}), (("--host-only",), None))
+    )
+    for (row,) in (both, alone):
+        assert 0 < row["line_us_p10"] <= row["line_us"] <= row["line_us_p90"], row
+        assert row["host_switches"] is not None
+    assert alone[0]["sobor_switches"] is None
 
 
 PARTS = "scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv,alltoallw"

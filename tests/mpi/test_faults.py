@@ -103,10 +103,10 @@ def kill_all_at(tester, mpi, ranks: int, delay: float, sobor: dict) -> None:
     started = wait_until(lambda: len(ranks_of(job, program)) == ranks, 20)
     time.sleep(delay)
     send(ranks_of(job, program), signal.SIGKILL)
-    gone = wait_until(lambda: not ranks_of(job, program), 5)
+    gone = wait_until(lambda: not ranks_of(job, program), 20)
     result = ended_by(job, mpi.key in LAUNCHER_HANGS)
     assert started and gone, result.tail()
-    left = wait_until(lambda: not job.processes(), 5)
+    left = wait_until(lambda: not job.processes(), 20)
     assert left, f"processes left: {job.processes()}"
 
 
@@ -154,7 +154,7 @@ def test_one_killed(tester, tidy_shm, key, case):
         assert announced, job.output()
         stopped = stop_launcher(job, program)
         (tester.folder / "go").touch()
-        found = survivors(tester.folder, ranks - 1, 8)
+        found = survivors(tester.folder, ranks - 1, 20)
         send(stopped, signal.SIGKILL)
     finally:
         jobs.kill_tagged(job.tag)
@@ -163,7 +163,7 @@ def test_one_killed(tester, tidy_shm, key, case):
     for survivor in found:
         assert survivor["failed"] == 1 and survivor["class"] != 0, f"{found}\n{result.tail()}"
         assert survivor["after"] <= 0.5 + 5.0, found
-    assert wait_until(lambda: not job.processes(), 5)
+    assert wait_until(lambda: not job.processes(), 20)
 
 
 @pytest.mark.parametrize(("key", "segment"), [("o41", "memfd"), ("m40", "named")])
@@ -178,7 +178,7 @@ def test_stopped_rank(tester, key, segment):
     send(victim, signal.SIGSTOP)
     time.sleep(3)
     send(victim, signal.SIGCONT)
-    tester.expect_pass(job.wait(30), served=True)
+    tester.expect_pass(job.wait(60), served=True)
 
 
 def fallback_lines(result) -> list[str]:
@@ -313,7 +313,7 @@ def test_memory_group(tester):
         result = tester.run_command(mpi, 2, words, sobor={"SOBOR_MEMORY": "64MiB"})
         tester.expect_pass(result)
     finally:
-        wait_until(lambda: not (group / "cgroup.procs").read_text(), 5)
+        wait_until(lambda: not (group / "cgroup.procs").read_text(), 20)
         group.rmdir()
 
 
@@ -341,7 +341,7 @@ def test_user_without_rights(tester, open_folder, key):
     environment = {**jobs.base_environment(), "HOME": str(open_folder), "TMPDIR": str(open_folder)}
     variables = {} if tester.bare_only else jobs.sobor_environment({})
     command = [*drop, *mpi.command(2, variables), str(program), "work"]
-    result = jobs.Job(command, environment, open_folder).wait(30)
+    result = jobs.Job(command, environment, open_folder).wait(60)
     tester.expect_pass(result, served=not tester.bare_only)
 
 

@@ -290,7 +290,7 @@ def test_wrong_setting(tester, key):
 
 def test_uneven_nothing(tester, mpi):
     """No elements on one rank, empty elements on another: legal, and served alike."""
-    result = tester.run(mpi, 2, ["datatypes", "uneven"], sobor={}, timeout=20)
+    result = tester.run(mpi, 2, ["datatypes", "uneven"], sobor={})
     tester.expect_pass(result, served=True)
 
 
@@ -366,7 +366,7 @@ def test_error_handlers(tester, mpi):
 def test_fatal_error(tester, mpi):
     """The default error handler ends the job."""
     for sobor in (None,) if tester.bare_only else (None, {}):
-        result = tester.run(mpi, 2, ["handlers", "fatal"], sobor=sobor, timeout=30)
+        result = tester.run(mpi, 2, ["handlers", "fatal"], sobor=sobor)
         assert not result.timed_out and result.returncode != 0, result.tail()
         assert "still alive" not in result.stdout, result.tail()
 

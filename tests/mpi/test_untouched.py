@@ -86,7 +86,7 @@ def test_late_load(tester, key, preload):
     mpi = usable_mpi(key)
     program = building.build_plain("late_load")
     command = [program, mpi.library, "ompi" if mpi.open_mpi else "mpich"]
-    result = tester.run_command(mpi, 2, command, sobor={} if preload else None, timeout=30)
+    result = tester.run_command(mpi, 2, command, sobor={} if preload else None)
     tester.expect_pass(result)
 
 

@@ -1,6 +1,10 @@
 /* Barriers and broadcasts, checked, and then where the shared memory that this rank owns is:
  *     place rank=3 cpus=6,7 pages=3:259 absent=0
- * one line for each rank, pages counted by NUMA node. */
+ * one line for each rank, pages counted by NUMA node.
+ *
+ * usage: places [ALGORITHM...]; each barrier named is used on a communicator of its own, too. Since
+ * a communicator has the settings of its first rank, rank i asks for the i-th, and the communicator
+ * begins with rank i and goes round. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -13,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { BARRIERS = 6, NODES = 64, PAGE = 4096, LINE = 512, REGIONS = 64 };
+enum { BARRIERS = 6, ROUNDS = 6, NODES = 64, PAGE = 4096, LINE = 512, REGIONS = 64 };
 
 static const size_t SIZES[] = {0, 1, 300, 5000, 70000, 1500000};
 
@@ -146,14 +150,49 @@ static void print_places(void)
     free(all);
 }
 
+/* The launcher's number of this rank, which it has before MPI has begun. */
+static int launched_rank(void)
+{
+    const char *text = getenv("OMPI_COMM_WORLD_RANK");
+    if (text == NULL)
+        text = getenv("PMI_RANK");
+    CHECK(text != NULL, "the launcher does not say which rank this is");
+    return atoi(text);
+}
+
+static void ask_for(int count, char **algorithms)
+{
+    int rank = launched_rank();
+    if (rank >= 1 && rank <= count)
+        CHECK(setenv("SOBOR_BARRIER_ALGORITHM", algorithms[rank - 1], 1) == 0, "setenv");
+}
+
+static void try_algorithm(int first, uint64_t *tick)
+{
+    int size = size_of(MPI_COMM_WORLD);
+    char name[32];
+    MPI_Comm comm;
+    CALL(MPI_Comm_split(MPI_COMM_WORLD, 0, (rank_of(MPI_COMM_WORLD) - first + size) % size, &comm));
+    snprintf(name, sizeof name, "from_%d", first);
+    CALL(MPI_Comm_set_name(comm, name));
+    for (int i = 0; i < ROUNDS; i++)
+        checked_barrier(comm, ++*tick);
+    CALL(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
+    int algorithms = argc - 1;
+    uint64_t tick = 0;
+    ask_for(algorithms, argv + 1);
     test_begin(&argc, &argv);
     int last = size_of(MPI_COMM_WORLD) - 1;
     int roots[] = {0, last / 2, last};
     watch_begin();
-    for (uint64_t tick = 1; tick <= BARRIERS; tick++)
-        checked_barrier(MPI_COMM_WORLD, tick);
+    for (int i = 0; i < BARRIERS; i++)
+        checked_barrier(MPI_COMM_WORLD, ++tick);
+    for (int first = 1; first <= algorithms; first++)
+        try_algorithm(first, &tick);
     for (size_t s = 0; s < sizeof SIZES / sizeof *SIZES; s++)
         for (size_t r = 0; r < sizeof roots / sizeof *roots; r++)
             checked_bcast(MPI_COMM_WORLD, SIZES[s], roots[r], mix(s, r));

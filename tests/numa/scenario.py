@@ -28,6 +28,9 @@ MAPPINGS = ("core", "numa", "socket")
 ONLY_NODE_0 = "echo $$ >/sys/fs/cgroup/node0/cgroup.procs\n"
 #: A policy of the user's own, which holds for all memory that nobody places otherwise.
 INTERLEAVE = "numactl --interleave=all"
+#: Barriers that a run may try beside its own, in this order.
+BARRIERS = ("hierarchical-numa", "hierarchical-auto", "exchange")
+ROUNDS = 6
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,7 @@ class Run:
     settings: dict[str, str] = field(default_factory=dict)
     policy: str = ""
     only_node_0: bool = False
+    barriers: tuple[str, ...] = ()
 
     def script(self) -> str:
         """What the machine's shell does."""
@@ -72,7 +76,7 @@ class Run:
         return (
             f"{ONLY_NODE_0 if self.only_node_0 else ''}{mpi.before}\n"
             f"exec {mpi.launcher} {mpi.bindings[self.binding]} {exports} -n {RANKS} "
-            f"{self.policy} /opt/places-{self.mpi}\n"
+            f"{self.policy} /opt/places-{self.mpi} {' '.join(self.barriers)}\n"
         )
 
 
@@ -106,16 +110,21 @@ MPIS = {
     ),
 }
 
+#: The teams and their groups are described, too.
+TOLD = {"SOBOR_VERBOSE": "2"}
+
 RUNS = {
-    "mpich-core": Run("mpich", "core"),
-    "mpich-numa": Run("mpich", "numa", {"SOBOR_SEGMENT": "named"}, policy=INTERLEAVE),
-    "mpich-none": Run("mpich", "none", policy=INTERLEAVE),
+    "mpich-core": Run("mpich", "core", TOLD, barriers=BARRIERS),
+    "mpich-numa": Run(
+        "mpich", "numa", {**TOLD, "SOBOR_SEGMENT": "named"}, policy=INTERLEAVE, barriers=BARRIERS
+    ),
+    "mpich-none": Run("mpich", "none", TOLD, policy=INTERLEAVE, barriers=BARRIERS),
     "mpich-defeated": Run("mpich", "core", {"SOBOR_VERBOSE": "2"}, only_node_0=True),
     "mpich-pipelined": Run("mpich", "core", {"SOBOR_BCAST_ALGORITHM": "numa-pipelined"}),
     "mpich-off": Run("mpich", "core", {"SOBOR_PLACEMENT": "off", "SOBOR_VERBOSE": "2"}),
-    "openmpi-core": Run("openmpi", "core"),
-    "openmpi-numa": Run("openmpi", "numa"),
-    "openmpi-none": Run("openmpi", "none"),
+    "openmpi-core": Run("openmpi", "core", TOLD, barriers=BARRIERS),
+    "openmpi-numa": Run("openmpi", "numa", TOLD, barriers=BARRIERS),
+    "openmpi-none": Run("openmpi", "none", TOLD, barriers=BARRIERS),
 }
 
 

@@ -163,6 +163,85 @@ def test_collectives(finished, name):
     check_served(finished(name))
 
 
+def groups_by(ranks: list[int], unit_of) -> list[list[int]]:
+    """Those that share a unit, in the order of their leaders; who is alone is in no group."""
+    together: dict[int, list[int]] = {}
+    for rank in ranks:
+        together.setdefault(unit_of(rank), []).append(rank)
+    return [group for group in together.values() if len(group) > 1]
+
+
+def expected_stages(nodes: list[int], levels: list[str]) -> list[tuple[str, list[list[int]]]]:
+    """Groups of ranks on these nodes, level by level, and one that joins the leaders."""
+    units = {"numa": lambda rank: nodes[rank], "package": lambda rank: nodes[rank] // PACKAGES}
+    stages, left = [], list(range(len(nodes)))
+    for level in levels:
+        groups = groups_by(left, units[level])
+        followers = {rank for group in groups for rank in group[1:]}
+        left = [rank for rank in left if rank not in followers]
+        stages.append((level, groups))
+    return [*stages, ("top", [left])]
+
+
+def described_team(result, barrier: str) -> str:
+    """What was said of the groups of the team that uses this barrier."""
+    line = rf"^sobor: team of {CORES} ranks: .*, barrier {barrier}, (.*), lanes of \d+ bytes$"
+    found = re.findall(line, result.stderr, re.MULTILINE)
+    assert len(found) == 1, result.tail()
+    return found[0]
+
+
+def stages_of(text: str) -> list[tuple[str, list[list[int]]]]:
+    """The stages that a description names: "groups numa {0,1} {2,3}, top {0,2}"."""
+    return [
+        (name, [[int(rank) for rank in group.split(",")] for group in re.findall(r"{(.*?)}", all_)])
+        for name, all_ in re.findall(r"([a-z0-9]+)((?: {[\d,]+})+)", text)
+    ]
+
+
+def ran(result, first: int) -> str:
+    """The barrier that served all calls of the communicator that begins with this rank."""
+    line = rf"^sobor: comm name=from_{first} .* algorithms=(\S+) reason=-$"
+    found = re.findall(line, result.stderr, re.MULTILINE)
+    assert len(found) == 1, result.tail()
+    name = re.fullmatch(rf"barrier:([a-z-]+)={scenario.ROUNDS}", found[0])
+    assert name is not None, result.tail()
+    return name.group(1)
+
+
+#: The levels that each of the barriers goes by on this machine, from the lowest up.
+LEVELS_OF = {
+    "hierarchical-numa": ["numa"],
+    "hierarchical-auto": ["numa", "package"],
+    "exchange": ["numa"],
+}
+BOUND = ["mpich-core", "mpich-numa", "openmpi-core", "openmpi-numa"]
+UNBOUND = ["mpich-none", "openmpi-none"]
+
+
+@pytest.mark.parametrize("first", range(1, len(scenario.BARRIERS) + 1))
+@pytest.mark.parametrize("name", BOUND)
+def test_groups_of_bound_ranks(finished, name, first):
+    """The ranks of a job agree on the groups that follow from where its launcher has bound them."""
+    result, barrier = finished(name), scenario.BARRIERS[first - 1]
+    assert ran(result, first) == barrier
+    node = [next(iter(allowed)) for allowed, _ in places_of(result)]
+    nodes = [node[(first + rank) % CORES] for rank in range(CORES)]
+    stages = stages_of(described_team(result, barrier))
+    assert stages == expected_stages(nodes, LEVELS_OF[barrier]), result.tail()
+
+
+@pytest.mark.parametrize("name", UNBOUND)
+def test_groups_of_unbound_ranks(finished, name):
+    """What goes by levels is refused, with the reason; the other makes groups side by side."""
+    result = finished(name)
+    assert [ran(result, first) for first in (1, 2, 3)] == ["flat", "flat", "exchange"]
+    refused = "barrier flat, no groups by levels (the ranks are not bound to processors)"
+    assert result.stderr.count(refused) == 3, result.tail()
+    said = described_team(result, "exchange")
+    assert stages_of(said) == [("top", [list(range(CORES))])], said
+
+
 def check_bound_ranks(result):
     """The rings and controls of each rank are on its own node, and all nodes are used."""
     nodes = set()

@@ -10,7 +10,7 @@ from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.measure import _Run
 from sobor.bench.request import make_request, split_commands
 from sobor.bench.schedule import Measured, jobs, merge
-from sobor.bench.table import figure, summary
+from sobor.bench.table import figure, lines, summary
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.launchers import Launch
@@ -170,10 +170,10 @@ def test_launchers_that_cannot_be_measured(fake_native, openmpi, make_launcher):
 def test_job_that_hangs_is_stopped():
     started = time.monotonic()
     launch = Launch(["sh", "-c", 'echo "{\\"a\\": 1}"; sleep 60'])
-    outcome = run_launch(launch, 0.3, lambda row: None)
+    outcome = run_launch(launch, 3, lambda row: None)
     assert time.monotonic() - started < 30
     assert outcome.rows == [{"a": 1}]
-    assert "no end after 0 s, stopped" in outcome.problem
+    assert "no end after 3 s, stopped" in outcome.problem
 
 
 def test_job_that_fails_shows_the_end_of_its_errors():
@@ -234,9 +234,13 @@ def test_forced_algorithms_run_together_where_they_can(request_of):
 
 
 def test_rounds_become_their_median(request_of):
-    rounds = [Measured(0, 2, None, row(host_us=us, host_us_p10=us / 2)) for us in (9.0, 1.0, 3.0)]
+    rounds = [
+        Measured(0, 2, None, row(host_us=n, host_us_p10=n / 2, sobor_switches=n, host_sleeps_p90=n))
+        for n in (9.0, 1.0, 3.0)
+    ]
     (merged,) = merge(rounds, request_of(), [FakeTarget("mpirun")])
     assert (merged["host_us"], merged["host_us_p10"], merged["calls"]) == (3.0, 1.5, 30)
+    assert (merged["sobor_switches"], merged["host_sleeps_p90"]) == (3.0, 3.0)
     assert (merged["launcher"], merged["rounds"], merged["checked"]) == ("mpirun", 3, True)
 
 
@@ -294,6 +298,13 @@ def test_summary_against_the_best_host():
     assert "at least level in 1 of 2, median ratio 1.00" in best
 
 
+def test_lines_compare_two_ranks_with_what_a_line_takes():
+    near = row(collective="barrier", sobor_us=0.3, line_us=0.25)
+    assert lines([near, row(), {**near, "ranks": 4}, {**near, "sobor_us": None}]) == [
+        "H: a cache line to the other rank and back takes 0.250 µs; Sobor's barrier 1.20 of that"
+    ]
+
+
 # --- the command line -------------------------------------------------------------------------
 
 
@@ -301,8 +312,17 @@ def test_table(command, fake_native, openmpi):
     result = command("bench", "--ranks", "2,4", "--sizes", "8,1K")
     assert result.status == 0
     assert result.out.count("Sobor µs") == 2
+    assert "switches" not in result.out
     assert "4 ranks on" in result.out
     assert "Sobor is ahead in 5 of 5" in result.out
+
+
+def test_switches_are_shown_where_ranks_take_turns(command, fake_native, openmpi, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "switches")
+    result = command("bench", "barrier", "--ranks", "2,4096")
+    assert result.out.count("3.00 / 1.50") == 1
+    assert "4096 ranks on" in result.out.split("3.00 / 1.50")[0]
+    assert "need at least" in result.out
 
 
 def test_json_to_a_file_and_the_output(command, fake_native, openmpi, tmp_path):

@@ -11,8 +11,8 @@ from sobor.bench.job import Job, Row
 from sobor.bench.request import Request
 from sobor.bench.target import Target
 
-# The columns of figures: medians and percentiles of times, and their ratios.
-_FIGURE = re.compile(r".*_us(_p\d+)?|ratio(_p\d+)?")
+# The columns of figures: medians and percentiles of times, their ratios, and context switches.
+_FIGURE = re.compile(r"(.*_us|ratio|.*_switches|.*_sleeps)(_p\d+)?")
 
 
 @dataclass(frozen=True)

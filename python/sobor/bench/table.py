@@ -16,6 +16,7 @@ from sobor.sizes import short_size
 # A ratio this near to 1 is noise.
 _NOISE = 0.05
 _SPREAD = "p10 - p90"
+_SWITCHES = "switches"
 _FIGURES = ("host µs", "Sobor µs", "ratio", _SPREAD)
 # A narrower terminal has no room for the spread beside the name of the host.
 _WIDE = 104
@@ -27,27 +28,31 @@ def write(rows: list[Row], out: Console, cores: int) -> None:
         chosen = [row for row in rows if row["ranks"] == ranks]
         turns = ": ranks take turns" if ranks > cores else ""
         console.heading(out, f"{ranks} ranks on {cores} cores{turns}")
-        out.print(_table(chosen, out))
-        for line in summary(chosen):
+        out.print(_table(chosen, out, switches=ranks > cores))
+        for line in [*summary(chosen), *lines(chosen), *turns_needed(chosen, ranks, cores)]:
             out.print(f"  {line}")
 
 
-def _table(rows: list[Row], out: Console) -> Padding:
+def _table(rows: list[Row], out: Console, switches: bool) -> Padding:
     names = _names(rows)
     several = len(names) > 1
-    wide = not several or out.width >= _WIDE
-    columns = ["collective", "bytes", "buffers", "host", "algorithm", *_FIGURES]
-    wanted = {"host": several, _SPREAD: wide}
+    columns = ["collective", "bytes", "buffers", "host", "algorithm", *_FIGURES, _SWITCHES]
+    wanted = {
+        "host": several,
+        _SPREAD: not several or out.width >= _WIDE,
+        _SWITCHES: switches and any(row.get("host_switches") is not None for row in rows),
+    }
     shown = [column for column in columns if wanted.get(column, True)]
-    grid = console.table(out, *shown, right=("bytes", *_FIGURES))
+    grid = console.table(out, *shown, right=("bytes", *_FIGURES, _SWITCHES))
     previous = None
     for row in rows:
         point = _point(row)
         if several and previous is not None and point != previous:
             grid.add_section()
         place = _point_cells(row) if point != previous else ["", "", ""]
-        host = [names[row["launcher"]]] if several else []
-        grid.add_row(*place, *host, _algorithm(row), *_times(row)[: None if wide else -1])
+        cells = [*place, names[row["launcher"]], _algorithm(row), *_times(row), _switches(row)]
+        named = zip(columns, cells, strict=True)
+        grid.add_row(*(cell for column, cell in named if wanted.get(column, True)))
         previous = point
     return console.indented(grid)
 
@@ -89,6 +94,11 @@ def _times(row: Row) -> list[Text]:
     ]
 
 
+def _switches(row: Row) -> Text:
+    both = [row.get("host_switches"), row.get("sobor_switches")]
+    return Text("-" if both == [None, None] else " / ".join(map(figure, both)))
+
+
 def figure(value: float | None) -> str:
     """A number with three digits that count: 0.412, 41.2, 4120."""
     if value is None:
@@ -118,6 +128,26 @@ def summary(rows: list[Row]) -> list[str]:
                 f"geometric mean of host/Sobor {mean}"
             )
     return [*lines, *_against_best(rows, names)]
+
+
+def lines(rows: list[Row]) -> list[str]:
+    """How near a barrier comes to the least that two ranks need to hear of each other."""
+    return [
+        f"{row['host']}: a cache line to the other rank and back takes {figure(row['line_us'])} "
+        f"µs; Sobor's barrier {figure(row['sobor_us'] / row['line_us'])} of that"
+        for row in rows
+        if row["ranks"] == 2 and row.get("line_us") and row["sobor_us"]
+    ]
+
+
+def turns_needed(rows: list[Row], ranks: int, cores: int) -> list[str]:
+    """What the column of switches has to be compared with."""
+    if ranks <= cores or all(row.get("host_switches") is None for row in rows):
+        return []
+    return [
+        "switches: how often a rank was switched in for a call, host / Sobor; "
+        f"{ranks} ranks on {cores} cores need at least {figure(1 - cores / ranks)}"
+    ]
 
 
 def _against_best(rows: list[Row], names: dict[str, str]) -> list[str]:
