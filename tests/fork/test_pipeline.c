@@ -130,15 +130,18 @@ static void the_form_follows_the_settings(void **state)
     /* The model's 14482 bytes in whole pages. */
     assert_int_equal(form.fragment, 16384);
     assert_int_equal(form.slots, 256);
-    assert_int_equal(form.sets, 2);
+    /* Sets of four buffers. */
+    assert_int_equal(form.sets, 64);
+    assert_int_equal(form.least, 2);
     settings.fragment_bytes = 1000;
     form = sb_pipeline_form(&settings);
     assert_int_equal(form.fragment, 1000);
-    assert_int_equal(form.slots, (4 << 20) / 1000 / 2 * 2);
+    assert_int_equal(form.slots, (4 << 20) / 1000 / 4 * 4);
     settings.bcast_slots = 7;
     settings.bcast_sets = 3;
     form = sb_pipeline_form(&settings);
     assert_int_equal(form.slots, 6);
+    assert_int_equal(form.least, 3);
     settings.bcast_sets = 9;
     form = sb_pipeline_form(&settings);
     assert_int_equal(form.sets, 7);

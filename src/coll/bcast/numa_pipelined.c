@@ -90,6 +90,7 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
     sb_pipeline_t *pipeline = team->pipeline;
     sb_pipeline_place_t place = sb_pipeline_place(team, team->rank);
+    size_t fragment = sb_pipeline_fragment(team, stream->bytes);
     sb_status_t data = SB_OK;
     bool last = false;
 
@@ -99,7 +100,7 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
             return status;
         for (uint32_t i = 0; i < pipeline->per_set && !last; i++) {
             uint32_t index = sb_pipeline_index(pipeline, pipeline->uses, i);
-            size_t bytes = sb_min(pipeline->fragment, stream->bytes - offset);
+            size_t bytes = sb_min(fragment, stream->bytes - offset);
             /* A rank that cannot read its own data serves the others all the same. */
             if (data == SB_OK)
                 data = sb_stream_read(stream, offset, sb_pipeline_buffer(team, team->rank, index),

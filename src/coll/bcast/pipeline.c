@@ -6,8 +6,18 @@
 
 #include <stdlib.h>
 
+/*
+ * Buffers of a set, where their number is not given. A message begins with a set of its own: with
+ * large sets short messages would use few buffers again and again, all in the caches of root and
+ * readers, and each line would have to be taken away from the readers before it is written. With
+ * small ones they go round the whole ring. Opening and leaving a set costs little: who leaves does
+ * not wait, and there are many sets before the root has to.
+ */
+#define SET_STANDARD 4
 /* Two sets let the root fill one while the readers empty the other. */
-#define SETS_STANDARD 2
+#define SETS_LEAST 2
+/* So many fragments of a message overlap well enough; shorter ones than a page do not pay. */
+#define FRAGMENTS_LEAST 8
 #define FRAGMENT_MOST ((uint64_t)256 << 20)
 #define SLOTS_MOST ((uint64_t)1 << 20)
 #define PAGE 4096
@@ -25,20 +35,22 @@ static uint64_t model_fragment(uint64_t budget, uint64_t sets)
 sb_pipeline_form_t sb_pipeline_form(const sb_settings_t *settings)
 {
     uint64_t budget = settings->ring_bytes;
-    uint64_t sets = settings->bcast_sets == 0 ? SETS_STANDARD : settings->bcast_sets;
+    uint64_t sets = sb_min(settings->bcast_sets, SLOTS_MOST);
     uint64_t slots = sb_min(settings->bcast_slots, SLOTS_MOST);
-
-    if (slots > 0)
-        sets = sb_min(sets, slots);
-    sets = sb_min(sets, SLOTS_MOST);
     uint64_t fragment = settings->fragment_bytes;
+
     if (fragment == 0)
-        fragment = model_fragment(budget, sets);
+        fragment = model_fragment(budget, sb_max(sets, SETS_LEAST));
     fragment = sb_min(fragment, FRAGMENT_MOST);
     if (slots == 0)
-        slots = sb_min(budget / fragment, SLOTS_MOST);
-    slots = sb_max(slots, sets) / sets * sets;
-    return (sb_pipeline_form_t){(uint32_t)fragment, (uint32_t)sets, (uint32_t)slots};
+        slots = sb_max(sb_min(budget / fragment, SLOTS_MOST), sb_max(sets, SETS_LEAST));
+    uint64_t least = sb_min(sets == 0 ? SETS_LEAST : sets, slots);
+    if (sets == 0)
+        sets = sb_max(slots / SET_STANDARD, SETS_LEAST);
+    sets = sb_min(sets, slots);
+    slots = slots / sets * sets;
+    return (sb_pipeline_form_t){(uint32_t)fragment, (uint32_t)sets, (uint32_t)slots,
+                                (uint32_t)least};
 }
 
 static size_t stride_of(const sb_pipeline_form_t *form)
@@ -63,8 +75,8 @@ static void adopt(sb_team_t *team, sb_pipeline_t *pipeline, const sb_pipeline_fo
     size_t room = team->pipeline_share.bytes - form->sets * sizeof(sb_pipeline_set_t);
     size_t slots = sb_min(form->slots, room / (sizeof(sb_wide_flag_t) + stride_of(form)));
 
-    pipeline->sets = form->sets;
-    pipeline->per_set = (uint32_t)(slots / form->sets);
+    pipeline->sets = (uint32_t)sb_min(form->sets, slots);
+    pipeline->per_set = (uint32_t)(slots / pipeline->sets);
     pipeline->fragment = form->fragment;
     pipeline->stride = (uint32_t)stride_of(form);
     pipeline->spans = pipeline->lists;
@@ -82,12 +94,21 @@ sb_status_t sb_pipeline_prepare(sb_team_t *team)
     sb_pipeline_form_t form = sb_pipeline_form(&team->settings);
     sb_pipeline_t *made = calloc(1, sizeof *made + 2 * (size_t)team->size * sizeof(uint32_t));
     sb_status_t status = sb_share_make(team, &team->pipeline_share, sb_pipeline_bytes(&form),
-                                       bytes_of(&form, form.sets), made != NULL);
+                                       bytes_of(&form, form.least), made != NULL);
     if (status == SB_OK)
         adopt(team, made, &form);
     else
         free(made);
     return status;
+}
+
+size_t sb_pipeline_fragment(const sb_team_t *team, size_t bytes)
+{
+    size_t whole = team->pipeline->fragment;
+
+    if (team->settings.fragment_bytes != 0)
+        return whole;
+    return sb_min(whole, sb_round_up(sb_max(bytes / FRAGMENTS_LEAST, 1), PAGE));
 }
 
 /* The arity of the k-ary tree that stands for `tree`. */

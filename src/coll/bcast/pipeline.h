@@ -50,9 +50,16 @@ typedef struct sb_pipeline_form {
     uint32_t fragment;
     uint32_t sets;
     uint32_t slots; /* a multiple of sets */
+    uint32_t least; /* without so many buffers there is no pipeline */
 } sb_pipeline_form_t;
 
 sb_pipeline_form_t sb_pipeline_form(const sb_settings_t *settings);
+
+/*
+ * Root: how much of a message of `bytes` to put into one buffer: f, or less where the message would
+ * be too few fragments to overlap and f was not asked for.
+ */
+size_t sb_pipeline_fragment(const sb_team_t *team, size_t bytes);
 
 /* Bytes of one rank's block of that form. */
 size_t sb_pipeline_bytes(const sb_pipeline_form_t *form);
