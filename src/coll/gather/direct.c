@@ -77,12 +77,12 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     if (team->rank == parts->root) {
         outcome = collect(team, parts);
     } else {
-        sb_sending_t sending = {.stream = parts->send, .peer = parts->root};
+        sb_sending_t sending = {
+            .stream = parts->send, .peer = parts->root, .passed = sb_pulling_waits(team)};
         outcome = sb_send(team, &sending, SIZE_MAX, true);
         outcome = sb_first(outcome, sending.data);
     }
-    sb_channels_finish(team);
-    return outcome;
+    return sb_channels_finish(team, outcome);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -83,8 +83,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         outcome = sb_receive(team, &receiving, SIZE_MAX, true);
         outcome = sb_first(outcome, sb_receipt(&receiving));
     }
-    sb_channels_finish(team);
-    return outcome;
+    return sb_channels_finish(team, outcome);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -8,6 +8,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,25 @@ uint64_t sb_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sb_process_self(void)
+{
+    return (uint64_t)getpid();
+}
+
+/* The kernel moves at most 2 GiB at once, and fewer bytes where a page cannot be had. */
+bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        struct iovec local = {(char *)to + done, bytes - done};
+        struct iovec remote = {(void *)(uintptr_t)(from + done), bytes - done};
+        ssize_t moved = process_vm_readv((pid_t)process, &local, 1, &remote, 1, 0);
+        if (moved <= 0)
+            return false;
+        done += (size_t)moved;
+    }
+    return true;
 }
 
 void sb_give_processor(void)

@@ -50,6 +50,12 @@ void sb_lines_moved(const sb_rank_t *rank, uint32_t lines)
     sb_sim->traffic_group[group_of(rank->node, rank->core)] += lines;
 }
 
+sb_distance_t sb_lines_distance(const sb_rank_t *rank, const sb_rank_t *other)
+{
+    return (sb_distance_t)
+        sb_sim->distance[(size_t)rank->core * sb_sim->machine.cores + other->core];
+}
+
 sb_distance_t sb_lines_memory_distance(const sb_rank_t *rank, uint32_t numa)
 {
     const sb_sim_core_t *core = &sb_sim->machine.core[rank->core];

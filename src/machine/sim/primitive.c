@@ -266,6 +266,26 @@ void sb_sim_copy_streaming(void *to, const void *from, size_t bytes)
     copy(to, from, bytes, SB_ACCESS_STREAM);
 }
 
+uint64_t sb_sim_process_self(void)
+{
+    return sb_sim->running->number;
+}
+
+/*
+ * All ranks are of one process here. A system call, for each page of the source a look at where it
+ * is, and then a copy.
+ */
+bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
+{
+    sb_rank_t *self = sb_sim->running;
+    uint64_t pages = (from % SB_SIM_PAGE + bytes + SB_SIM_PAGE - 1) / SB_SIM_PAGE;
+
+    (void)process;
+    self->clock += sb_sim->machine.yield + pages * sb_sim->machine.memory[SB_NEAR_NUMA];
+    copy(to, (const void *)(uintptr_t)from, bytes, SB_ACCESS_WRITE);
+    return true;
+}
+
 /* In a guided run a spin is one step that waits, unless the guide has the rank give up at once. */
 static uint64_t guided_spin(const sb_word64_t *word, uint64_t value)
 {
