@@ -18,6 +18,10 @@
 
 /* A slot's note: bytes of a short message, or that there is a plan. */
 #define NOTE_PLAN 0x80000000u
+#define NOTE_PUSHED 0x80000001u
+
+/* Looks for an invitation: about as long as it takes to be told of one that is under way. */
+#define HOPE 16
 
 /* What the slot of a long message holds. */
 typedef struct plan {
@@ -294,10 +298,10 @@ static inline size_t piece(uint64_t position, size_t fragment, size_t left, size
     return sb_min(sb_min(fragment, left), area - (size_t)(position % area));
 }
 
-static void put_plan(sb_team_t *team, sb_slot_t *slot, const plan_t *plan)
+static void put_plan(sb_team_t *team, sb_slot_t *slot, uint32_t note, const plan_t *plan)
 {
     sb_copy(slot->payload, plan, sizeof *plan);
-    sb_flag_set_note(&slot->flag, NOTE_PLAN);
+    sb_flag_set_note(&slot->flag, note);
     sb_flag_publish(&slot->flag, team->channels->calls + 1);
 }
 
@@ -312,7 +316,7 @@ static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uin
         return;
     }
     plan_t plan = {start, sending->stream->bytes, sending->fragment, 0};
-    put_plan(team, slot, &plan);
+    put_plan(team, slot, NOTE_PLAN, &plan);
     sending->announced = true;
 }
 
@@ -324,11 +328,48 @@ static sb_status_t offer(sb_team_t *team, sb_sending_t *sending)
     sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
     plan_t plan = {*position, sending->stream->bytes, 0, (uintptr_t)sending->stream->base};
 
-    put_plan(team, slot, &plan);
+    put_plan(team, slot, NOTE_PLAN, &plan);
     *position += SB_LINE;
     channels->pulled[channels->pulled_count++] = (sb_pulled_t){sending->peer, *position};
     sending->offset = sending->stream->bytes;
     return SB_OK;
+}
+
+sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
+{
+    plan_t plan = {0, stream->bytes, 0, (uintptr_t)stream->base};
+    bool is_free;
+    sb_status_t status = slot_free(team, peer, false, &is_free);
+
+    if (status == SB_OK && is_free && stream->base != NULL)
+        put_plan(team, slot_of(team, mouth_of(team, team->rank, peer)), NOTE_PLAN, &plan);
+    return status;
+}
+
+/*
+ * Puts the message where its reader has asked for it. False if it was not asked for, or cannot be
+ * put there. A reader whose call has failed may be gone, and its memory with it: that it has not
+ * said so yet is seen at the last moment.
+ */
+static bool push(sb_team_t *team, sb_sending_t *sending)
+{
+    const sb_channels_t *channels = team->channels;
+    const sb_stream_t *stream = sending->stream;
+    sb_slot_t *invitation = slot_of(team, mouth_of(team, sending->peer, team->rank));
+    uint64_t use = channels->calls + 1;
+    plan_t plan;
+
+    if (sb_flag_hope(&invitation->flag, use, team->oversubscribed ? 1 : HOPE) != use)
+        return false;
+    sb_copy(&plan, invitation->payload, sizeof plan);
+    size_t bytes = sb_min(stream->bytes, (size_t)plan.bytes);
+    if (sb_flag_read(done_of(channels, sending->peer)) >= use ||
+        !sb_push(channels->peer[sending->peer].process, plan.address, stream->base, bytes))
+        return false;
+    plan = (plan_t){.bytes = stream->bytes};
+    put_plan(team, slot_of(team, mouth_of(team, team->rank, sending->peer)), NOTE_PUSHED, &plan);
+    sending->offset = stream->bytes;
+    return true;
 }
 
 static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
@@ -375,9 +416,12 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
     }
     if (bytes <= SB_SLOT_PAYLOAD)
         return send_short(team, sending);
-    bool pulled = bytes >= team->channels->pull_least && sending->stream->base != NULL;
-    return pulled && !sending->passed ? offer(team, sending)
-                                      : send_long(team, sending, limit, wait);
+    bool passed = sending->passed || sending->stream->base == NULL;
+    if (!passed && sending->pushed && push(team, sending))
+        return SB_OK;
+    if (!passed && (sending->pulled || bytes >= team->channels->pull_least))
+        return offer(team, sending);
+    return send_long(team, sending, limit, wait);
 }
 
 /* Copies what of the bytes this rank has room for. */
@@ -414,6 +458,15 @@ static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_
     receiving->first = piece(plan.position, receiving->fragment, receiving->bytes, area);
 }
 
+/* All of the message that there is room for is where it belongs. */
+static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
+{
+    plan_t plan;
+
+    sb_copy(&plan, slot->payload, sizeof plan);
+    receiving->bytes = receiving->offset = (size_t)plan.bytes;
+}
+
 /* Looks, or waits, for the announcement; takes a short message. */
 static sb_status_t open_message(sb_team_t *team, sb_receiving_t *receiving, bool wait)
 {
@@ -429,6 +482,10 @@ static sb_status_t open_message(sb_team_t *team, sb_receiving_t *receiving, bool
     receiving->opened = true;
     if (note == NOTE_PLAN) {
         open_long(team, receiving, slot);
+        return SB_OK;
+    }
+    if (note == NOTE_PUSHED) {
+        open_pushed(receiving, slot);
         return SB_OK;
     }
     receiving->bytes = note;

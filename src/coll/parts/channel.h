@@ -29,7 +29,9 @@
  * Where members can read each other's private memory, the plan of a message that is long enough,
  * and lies in one piece, holds its address instead: its reader pulls it out of there, in one copy.
  * It takes one line's worth of positions, so `consumed` says when it was pulled; whoever sent it
- * waits for that at the end of the call.
+ * waits for that at the end of the call. A rank that takes parts from many invites them: its own
+ * channel to each then holds the address of where the part belongs. Who finds an invitation pushes
+ * its part there, and says so in its slot; who finds none sends as ever.
  *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
@@ -53,6 +55,8 @@ typedef struct sb_sending {
     uint32_t peer; /* or SB_TO_ALL */
     bool announced;
     bool passed; /* through the area, however long it is */
+    bool pulled; /* even if it is shorter than most that are pulled */
+    bool pushed; /* if there is an invitation */
     size_t fragment;
     size_t offset; /* bytes sent so far */
     sb_status_t data;
@@ -116,6 +120,9 @@ sb_status_t sb_channels_prepare(sb_team_t *team);
  */
 sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
 
+/* Asks the peer to put what it sends in this call where it belongs. It need not. */
+sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
+
 /* Receives up to `limit` bytes of the message; without `wait`: what is there of them. */
 sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait);
 
@@ -161,6 +168,21 @@ sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
 static inline bool sb_pulling_waits(const sb_team_t *team)
 {
     return team->oversubscribed && team->settings.cma == SB_CMA_AUTO;
+}
+
+/*
+ * Whether it pays that `bytes` are pulled or pushed, where one rank moves `total` with all others.
+ * They share the work, so shorter messages gain too.
+ */
+#define SB_SHARED_LEAST ((size_t)1 << 10)
+#define SB_SHARED_TOTAL ((size_t)12 << 10)
+
+static inline bool sb_sharing_pays(const sb_team_t *team, size_t bytes, size_t total)
+{
+    size_t least = team->channels->pull_least;
+
+    return bytes >= least || (least != SIZE_MAX && !team->oversubscribed &&
+                              bytes >= SB_SHARED_LEAST && total >= SB_SHARED_TOTAL);
 }
 
 /* Bytes that one piece of such a message should have, by the team's settings. */

@@ -42,18 +42,31 @@ uint64_t sb_process_self(void)
     return (uint64_t)getpid();
 }
 
+typedef ssize_t reach_t(pid_t process, const struct iovec *local, unsigned long locals,
+                        const struct iovec *remote, unsigned long remotes, unsigned long flags);
+
 /* The kernel moves at most 2 GiB at once, and fewer bytes where a page cannot be had. */
-bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
+static bool reach(reach_t *function, uint64_t process, uintptr_t here, uint64_t there, size_t bytes)
 {
     for (size_t done = 0; done < bytes;) {
-        struct iovec local = {(char *)to + done, bytes - done};
-        struct iovec remote = {(void *)(uintptr_t)(from + done), bytes - done};
-        ssize_t moved = process_vm_readv((pid_t)process, &local, 1, &remote, 1, 0);
+        struct iovec local = {(void *)(here + done), bytes - done};
+        struct iovec remote = {(void *)(uintptr_t)(there + done), bytes - done};
+        ssize_t moved = function((pid_t)process, &local, 1, &remote, 1, 0);
         if (moved <= 0)
             return false;
         done += (size_t)moved;
     }
     return true;
+}
+
+bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
+{
+    return reach(process_vm_readv, process, (uintptr_t)to, from, bytes);
+}
+
+bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
+{
+    return reach(process_vm_writev, process, (uintptr_t)from, to, bytes);
 }
 
 void sb_give_processor(void)

@@ -52,8 +52,13 @@ void sb_lines_moved(const sb_rank_t *rank, uint32_t lines)
 
 sb_distance_t sb_lines_distance(const sb_rank_t *rank, const sb_rank_t *other)
 {
-    return (sb_distance_t)
-        sb_sim->distance[(size_t)rank->core * sb_sim->machine.cores + other->core];
+    const uint32_t *mine = sb_sim->machine.core[rank->core].unit;
+    const uint32_t *theirs = sb_sim->machine.core[other->core].unit;
+    sb_distance_t near = SB_NEAR_CORE;
+
+    while (near < SB_NEAR_MACHINE && mine[near] != theirs[near])
+        near++;
+    return near;
 }
 
 sb_distance_t sb_lines_memory_distance(const sb_rank_t *rank, uint32_t numa)
