@@ -95,6 +95,21 @@ static inline sb_status_t sb_flag_wait(sb_flag_t *flag, uint64_t value, const sb
 }
 
 /*
+ * Looks at the flag up to `looks` times, with a pause in between, until it is at least `value`.
+ * Returns what was seen last.
+ */
+static inline uint64_t sb_flag_hope(const sb_flag_t *flag, uint64_t value, uint32_t looks)
+{
+    uint64_t seen = sb_flag_read(flag);
+
+    for (uint32_t i = 1; i < looks && seen < value; i++) {
+        sb_pause();
+        seen = sb_flag_read(flag);
+    }
+    return seen;
+}
+
+/*
  * Adds and returns the value before. Acquire and release: whoever adds later sees what everybody
  * who added earlier did before.
  */

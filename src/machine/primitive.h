@@ -11,6 +11,10 @@
  *   sb_copy                           bytes of plain data
  *   sb_copy_streaming                 the same, to an address on a cache line, around the writer's
  *                                     caches where the processor can do that
+ *   sb_pull                           bytes of another process's private memory, by the kernel;
+ *                                     false: it would not
+ *   sb_push                           the same the other way: into its memory
+ *   sb_process_self                   the number by which sb_pull knows this process
  *   sb_spin                           look at a word up to `looks` times, with a pause after each
  *                                     look or without, until it is at least `value`; returns what
  *                                     was seen last (acquire), 0 if `looks` is 0

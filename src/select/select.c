@@ -126,21 +126,6 @@ static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape,
     return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL};
 }
 
-#define PART_MOST ((size_t)16 << 10)
-
-/*
- * Large parts between ranks that have a processor each: the host reads them out of the sender's
- * memory in one copy, which was measured up to three times faster where the two are far apart.
- * (How much is sent in the v and w forms is not known to all.)
- */
-static bool is_for_the_host(sb_collective_t collective, const sb_shape_t *shape, size_t bytes)
-{
-    bool regular = collective == SB_SCATTER || collective == SB_GATHER ||
-                   collective == SB_ALLGATHER || collective == SB_ALLTOALL;
-
-    return regular && !shape->oversubscribed && bytes > PART_MOST;
-}
-
 sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
                       const sb_settings_t *settings, size_t bytes)
 {
@@ -151,8 +136,6 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
     if (strcmp(name, "host") == 0)
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL};
     const sb_algorithm_t *forced = sb_algorithm_find(collective, name);
-    if (forced == NULL && is_for_the_host(collective, shape, bytes))
-        return (sb_choice_t){NULL, "the host moves large parts in one copy", NULL};
     sb_choice_t choice = cheapest(collective, shape, bytes);
     if (forced != NULL && needs_groups(forced, shape)) {
         choice.reason = shape->ungrouped;

@@ -69,6 +69,7 @@ void sb_settings_self(sb_settings_t *settings)
         .bcast_tree = (uint32_t)config->bcast_tree.number,
         .bcast_slots = (uint32_t)sb_min(config->bcast_slots.number, UINT32_MAX),
         .bcast_sets = (uint32_t)sb_min(config->bcast_sets.number, UINT32_MAX),
+        .cma = (uint32_t)config->cma.number,
         .queue_slots = (uint32_t)sb_min(config->queue_slots.number, UINT32_MAX),
         .queue_sets = (uint32_t)sb_min(config->queue_sets.number, UINT32_MAX),
         .queue_fragment = config->queue_fragment.number,

@@ -49,6 +49,7 @@ typedef struct sb_settings {
     uint32_t bcast_tree;    /* SB_TREE_* */
     uint32_t bcast_slots;   /* 0: as many as the ring's bytes hold */
     uint32_t bcast_sets;    /* 0: as is usual */
+    uint32_t cma;           /* SB_CMA_* */
     uint32_t queue_slots;   /* of the published Scatterv, Gatherv and Allgatherv */
     uint32_t queue_sets;
     uint64_t queue_fragment;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/simulate_explore.h"
 
+#include "base/config.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "tools/simulate_parts.h"
@@ -58,6 +59,8 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
         team->settings.fragment_bytes = team->settings.queue_fragment = wish->fragment_bytes;
     if (wish->tree_arity != 0)
         team->settings.tree_arity = wish->tree_arity;
+    if (wish->pulls)
+        team->settings.cma = SB_CMA_ON;
     if (wish->sleepy) {
         team->waiter.bare_spins = team->waiter_near.bare_spins = 1;
         team->waiter.paused_spins = team->waiter_near.paused_spins = 0;
@@ -172,6 +175,39 @@ static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
     check_data(data, bytes, team->rank, root, call);
 }
 
+/* A user's memory. If others pull from it, it is watched like what is shared. */
+static sb_sim_memory_t take_buffers(const sb_exploration_t *wish, size_t bytes)
+{
+    sb_sim_memory_t memory = {.block = UINT32_MAX};
+
+    if (wish->pulls)
+        return sb_sim_take(bytes, -1);
+    memory.address = malloc(bytes);
+    if (memory.address == NULL)
+        sb_sim_stop("private memory is exhausted");
+    return memory;
+}
+
+static void give_buffers(const sb_sim_memory_t *memory)
+{
+    if (memory->block != UINT32_MAX)
+        sb_sim_give(memory->block);
+    else
+        free(memory->address);
+}
+
+/* The user writes what was laid there: so it is shown to those who watch. */
+static void show_written(const sb_sim_memory_t *memory, size_t bytes)
+{
+    char *laid = memory->block != UINT32_MAX ? malloc(bytes) : NULL;
+
+    if (laid == NULL)
+        return;
+    memcpy(laid, memory->address, bytes);
+    sb_copy(memory->address, laid, bytes);
+    free(laid);
+}
+
 /* Sizes of parts differ from call to call, in each way in turn. */
 static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm,
                        uint32_t call)
@@ -185,13 +221,13 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
                              .bytes = bytes_of(wish, call),
                              .counts = (sb_counts_t)(call % (SB_COUNTS_HALF + 1))};
     size_t room = sb_parts_room(&moved), place;
-    char *memory = malloc(2 * room);
+    sb_sim_memory_t memory = take_buffers(wish, 2 * room);
     sb_stream_t streams[2 * team->size];
     uint32_t from;
 
-    if (memory == NULL)
-        sb_sim_stop("private memory is exhausted");
-    sb_parts_t parts = sb_parts_lay(&moved, team->rank, memory, memory + room, streams);
+    sb_parts_t parts =
+        sb_parts_lay(&moved, team->rank, memory.address, memory.address + room, streams);
+    show_written(&memory, 2 * room);
     sb_status_t status = algorithm->parts(team, &parts);
     if (status != SB_OK)
         sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
@@ -199,7 +235,7 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
         sb_sim_stop("rank %" PRIu32 ": byte %zu of the part from rank %" PRIu32
                     " is wrong in call %" PRIu32,
                     team->rank, place, from, call);
-    free(memory);
+    give_buffers(&memory);
 }
 
 static void make_calls(trial_t *trial, sb_team_t *team)

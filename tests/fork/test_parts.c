@@ -7,11 +7,19 @@
  */
 #include "job.h"
 
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
 #include "select/select.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define RANKS_MOST 8
@@ -390,6 +398,51 @@ static int run(const char *what, uint32_t ranks, plan_t *plan)
     return failures;
 }
 
+/* As in a container: the system call that reads another process's memory is refused. */
+static bool refuse_reading(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = SB_COUNT_OF(rules), .filter = rules};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* One rank may not read: then none does, and all else is as ever. */
+static int run_unread(rank_context_t *context, void *argument)
+{
+    plan_t *plan = argument;
+    uint64_t state = seed, own = seed * 1000003u + context->rank;
+    bool refused = context->rank == 1 && refuse_reading();
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL || (context->rank == 1 && !refused);
+
+    for (uint32_t i = 0; i < 20 && failures == 0; i++) {
+        call_t call = draw_call(plan, i, context->size, &state);
+        failures += move_parts(team, &call, &own);
+        failures += team->channels->pull_least != SIZE_MAX;
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
+}
+
+static int run_unreadable(void)
+{
+    plan_t plan = {.algorithm = &sb_alltoall_direct, .calls = 20, .most = 100000};
+    int failures = job_run(3, 60, run_unread, &plan);
+
+    printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "reading refused", 3,
+           failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
 static int run_all(uint32_t ranks, const char *only)
 {
     int failures = 0;
@@ -406,7 +459,7 @@ static int run_all(uint32_t ranks, const char *only)
 
 int main(int argc, char **argv)
 {
-    static const char *const rings[] = {"16KiB", "auto"};
+    static const char *const rings[] = {"16KiB", "auto"}, *const pulls[] = {"off", "on"};
     const char *only = argc > 2 ? argv[2] : NULL;
     int failures = 0;
 
@@ -414,8 +467,11 @@ int main(int argc, char **argv)
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
+        setenv("SOBOR_CMA", pulls[r], 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 5 ? 1 : 3)
             failures += run_all(ranks, only);
     }
+    if (only == NULL)
+        failures += run_unreadable();
     return failures == 0 ? 0 : 1;
 }

@@ -32,6 +32,7 @@ typedef struct scenario {
     uint32_t tree_arity;
     bool crowded; /* ranks share processors */
     bool sleepy;  /* ranks that lose patience sleep at once */
+    bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
     bool whole;   /* set-up and end too, of two teams */
     uint32_t weight;
     uint32_t most_ranks; /* 0: any */
@@ -95,6 +96,13 @@ static const scenario_t of_parts[] = {
      .sleepy = true,
      .weight = 1,
      .most_ranks = 5},
+    {.name = "pulled",
+     .bytes = {300, 700, 49},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .weight = 2,
+     .most_ranks = 8},
 };
 
 /* and of some in particular. */
@@ -243,6 +251,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .ring_bytes = scenario->ring_bytes,
         .fragment_bytes = scenario->ring_bytes / 4,
         .tree_arity = scenario->tree_arity,
+        .pulls = scenario->pulls,
         .sleepy = scenario->sleepy,
         .teams = scenario->whole ? 2 : 1,
         .whole = scenario->whole,
@@ -322,7 +331,9 @@ typedef struct plan {
 
 static void add_scenario(plan_t *plan, const scenario_t *scenario, uint32_t ranks)
 {
-    if (scenario->most_ranks != 0 && ranks > scenario->most_ranks)
+    bool able = !scenario->pulls || strcmp(scenario->algorithms[0]->name, "direct") == 0;
+
+    if (!able || (scenario->most_ranks != 0 && ranks > scenario->most_ranks))
         return;
     plan->scenarios[plan->count++] = *scenario;
     plan->weight += scenario->weight;

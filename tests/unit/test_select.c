@@ -84,15 +84,6 @@ static void a_forced_algorithm_is_taken_at_every_size(void **state)
 }
 
 /* What stands for an MPI library's messages, or for a publication, is chosen by name alone. */
-/* All members know the size, and the host does it in one copy. */
-static bool moves_large_parts(sb_collective_t collective, size_t bytes)
-{
-    bool regular = collective == SB_SCATTER || collective == SB_GATHER ||
-                   collective == SB_ALLGATHER || collective == SB_ALLTOALL;
-
-    return regular && bytes > 16384;
-}
-
 static void parts_are_moved_by_the_direct_algorithms(void **state)
 {
     sb_settings_t automatic = settings("auto", "auto");
@@ -102,11 +93,9 @@ static void parts_are_moved_by_the_direct_algorithms(void **state)
         sb_shape_t calm = shape(ranks, false), crowded = shape(ranks, true);
         for (uint32_t c = SB_SCATTER; c <= SB_ALLTOALLW; c++) {
             for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 8) {
-                sb_choice_t choice = sb_choose((sb_collective_t)c, &calm, &automatic, bytes);
-                if (moves_large_parts((sb_collective_t)c, bytes))
-                    assert_null(choice.algorithm);
-                else
-                    assert_string_equal(choice.algorithm->name, "direct");
+                assert_string_equal(
+                    sb_choose((sb_collective_t)c, &calm, &automatic, bytes).algorithm->name,
+                    "direct");
                 assert_string_equal(
                     sb_choose((sb_collective_t)c, &crowded, &automatic, bytes).algorithm->name,
                     "direct");

@@ -55,7 +55,8 @@ static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t step = team->channels->step;
-    sb_sending_t sending = {.stream = parts->send, .peer = SB_TO_ALL};
+    sb_sending_t sending = {
+        .stream = parts->send, .peer = SB_TO_ALL, .passed = sb_pulling_waits(team)};
     bool alone = team->size == 1;
     const sb_stream_t *own = &parts->receive[team->rank];
 
@@ -73,7 +74,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         if (status == SB_OK)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
-    sb_channels_finish(team);
+    status = sb_channels_finish(team, status);
     return sb_first(sb_first(status, sending.data), data);
 }
 

@@ -21,6 +21,14 @@
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
+/* What is sent to a rank lies where it is received from it: it must have gone before. */
+static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
+{
+    const char *sent = parts->send[peer].base;
+
+    return sent != NULL && sent == parts->receive[peer].base;
+}
+
 static inline uint32_t partner_of(const sb_team_t *team, uint32_t turn)
 {
     return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
@@ -34,7 +42,9 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = partner_of(team, turn);
         sb_sending_t *sending = &team->channels->sending[peer];
-        *sending = (sb_sending_t){.stream = &parts->send[peer], .peer = peer};
+        *sending = (sb_sending_t){.stream = &parts->send[peer],
+                                  .peer = peer,
+                                  .passed = is_exchanged_in_place(parts, peer)};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }
@@ -66,14 +76,15 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = partner_of(team, turn);
         sb_sending_t *sending = &team->channels->sending[peer];
-        sb_receiving_t receiving = {.stream = &parts->receive[peer], .peer = peer};
+        sb_receiving_t receiving = {.stream = &parts->receive[peer],
+                                    .peer = peer,
+                                    .stepwise = is_exchanged_in_place(parts, peer)};
         if (peer == team->rank)
             continue;
         status = exchange(team, sending, &receiving);
         data = sb_first(data, sb_first(sending->data, sb_receipt(&receiving)));
     }
-    sb_channels_finish(team);
-    return sb_first(status, data);
+    return sb_first(sb_channels_finish(team, status), data);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

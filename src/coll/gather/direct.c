@@ -51,6 +51,21 @@ static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progres
     return SB_OK;
 }
 
+/* Has the others put long parts where they belong, all at the same time. */
+static sb_status_t invite(sb_team_t *team, const sb_receiving_t *receiving, uint32_t count)
+{
+    sb_status_t status = SB_OK;
+    size_t total = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        total += receiving[i].stream->bytes;
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        if (sb_sharing_pays(team, receiving[i].stream->bytes, total))
+            status = sb_invite(team, receiving[i].peer, receiving[i].stream);
+    }
+    return status;
+}
+
 static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_receiving_t *first = team->channels->receiving;
@@ -58,6 +73,8 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t status = SB_OK, data = SB_OK;
     bool progress = true;
 
+    if (!sb_pulling_waits(team))
+        status = invite(team, first, count);
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
     while (status == SB_OK && count > 0) {
@@ -70,6 +87,17 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     return sb_first(status, data);
 }
 
+/* What a rank has for the root; it cannot know what the others have. */
+static sb_sending_t contribution(const sb_team_t *team, const sb_parts_t *parts)
+{
+    size_t bytes = parts->send->bytes;
+
+    return (sb_sending_t){.stream = parts->send,
+                          .peer = parts->root,
+                          .passed = sb_pulling_waits(team),
+                          .pushed = sb_sharing_pays(team, bytes, bytes * (team->size - 1))};
+}
+
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_status_t outcome;
@@ -77,12 +105,11 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     if (team->rank == parts->root) {
         outcome = collect(team, parts);
     } else {
-        sb_sending_t sending = {.stream = parts->send, .peer = parts->root};
+        sb_sending_t sending = contribution(team, parts);
         outcome = sb_send(team, &sending, SIZE_MAX, true);
         outcome = sb_first(outcome, sending.data);
     }
-    sb_channels_finish(team);
-    return outcome;
+    return sb_channels_finish(team, outcome);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/parts/channel.h"
 
-#include "base/config.h"
+#include "team/pull.h"
 
 #include <stdlib.h>
 
@@ -12,15 +12,23 @@
 #define FRAGMENT_SMALL ((size_t)8 << 10)
 #define FRAGMENT_LARGE ((size_t)32 << 10)
 #define LARGE_MESSAGE ((size_t)256 << 10)
+#define PULL_LEAST (((size_t)16 << 10) + 1)
+#define PULL_AT_ONCE ((size_t)1 << 20)
+#define BOUNCE ((size_t)16 << 10)
 
 /* A slot's note: bytes of a short message, or that there is a plan. */
 #define NOTE_PLAN 0x80000000u
+#define NOTE_PUSHED 0x80000001u
+
+/* Looks for an invitation: about as long as it takes to be told of one that is under way. */
+#define HOPE 16
 
 /* What the slot of a long message holds. */
 typedef struct plan {
     uint64_t position;
     uint64_t bytes;
     uint64_t fragment;
+    uint64_t address; /* of what is to be pulled; 0: it comes through the area */
 } plan_t;
 
 _Static_assert(sizeof(plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
@@ -117,8 +125,28 @@ static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
     channels->receiving = (sb_receiving_t *)(void *)(channels->sending + team->size);
     for (uint32_t i = 0; i < team->size; i++)
         channels->peer[i].base = team->channels_share.bases[i];
+    channels->pulled = (sb_pulled_t *)(void *)(channels->receiving + team->size);
+    channels->bounce = (char *)(channels->pulled + team->size);
     channels->own = channels->peer[team->rank].base;
     team->channels = channels;
+}
+
+/* From what length on messages are pulled. */
+static sb_status_t settle_pulling(sb_team_t *team, sb_channels_t *channels)
+{
+    uint64_t process[team->size];
+    bool proved = false;
+    sb_status_t status = SB_OK;
+
+    if (team->settings.cma != SB_CMA_OFF)
+        status = sb_pull_prove(team, process, &proved);
+    channels->pull_least = SIZE_MAX;
+    if (status != SB_OK || !proved)
+        return status;
+    channels->pull_least = team->settings.cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : PULL_LEAST;
+    for (uint32_t i = 0; i < team->size; i++)
+        channels->peer[i].process = process[i];
+    return SB_OK;
 }
 
 sb_status_t sb_channels_prepare(sb_team_t *team)
@@ -131,8 +159,9 @@ sb_status_t sb_channels_prepare(sb_team_t *team)
     size_t fixed = lay_out(&form, team->size), areas = team->size + 3;
     size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
     size_t least = areas * AREA_LEAST;
-    size_t each = sizeof(sb_channel_peer_t) + sizeof(sb_sending_t) + sizeof(sb_receiving_t);
-    sb_channels_t *made = calloc(1, sizeof *made + team->size * each);
+    size_t each = sizeof(sb_channel_peer_t) + sizeof(sb_sending_t) + sizeof(sb_receiving_t) +
+                  sizeof(sb_pulled_t);
+    sb_channels_t *made = calloc(1, sizeof *made + team->size * each + BOUNCE);
     sb_status_t status =
         sb_share_make(team, &team->channels_share, sb_round_up(fixed + sb_max(most, least), PAGE),
                       sb_round_up(fixed + least, PAGE), made != NULL);
@@ -142,7 +171,7 @@ sb_status_t sb_channels_prepare(sb_team_t *team)
     }
     *made = form;
     adopt(team, made, fixed);
-    return SB_OK;
+    return settle_pulling(team, made);
 }
 
 size_t sb_parts_fragment(const sb_team_t *team, size_t bytes, size_t area)
@@ -241,6 +270,11 @@ static sb_status_t area_free(sb_team_t *team, uint32_t to, uint64_t end, size_t 
     return status;
 }
 
+static inline uint64_t *position_of(sb_channels_t *channels, uint32_t to)
+{
+    return to == SB_TO_ALL ? &channels->position_all : &channels->peer[to].position;
+}
+
 static inline sb_slot_t *slot_of(const sb_team_t *team, mouth_t *mouth)
 {
     return &mouth->slot[team->channels->calls % team->channels->slots];
@@ -264,6 +298,13 @@ static inline size_t piece(uint64_t position, size_t fragment, size_t left, size
     return sb_min(sb_min(fragment, left), area - (size_t)(position % area));
 }
 
+static void put_plan(sb_team_t *team, sb_slot_t *slot, uint32_t note, const plan_t *plan)
+{
+    sb_copy(slot->payload, plan, sizeof *plan);
+    sb_flag_set_note(&slot->flag, note);
+    sb_flag_publish(&slot->flag, team->channels->calls + 1);
+}
+
 /* Tells the reader of the piece that ends at `end`: the first one by the plan. */
 static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uint64_t end)
 {
@@ -274,18 +315,66 @@ static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uin
         sb_flag_publish(&mouth->published.flag, end);
         return;
     }
-    plan_t plan = {start, sending->stream->bytes, sending->fragment};
-    sb_copy(slot->payload, &plan, sizeof plan);
-    sb_flag_set_note(&slot->flag, NOTE_PLAN);
-    sb_flag_publish(&slot->flag, team->channels->calls + 1);
+    plan_t plan = {start, sending->stream->bytes, sending->fragment, 0};
+    put_plan(team, slot, NOTE_PLAN, &plan);
     sending->announced = true;
+}
+
+/* Has the readers pull the message. It counts as sent; that it was pulled is waited for later. */
+static sb_status_t offer(sb_team_t *team, sb_sending_t *sending)
+{
+    sb_channels_t *channels = team->channels;
+    uint64_t *position = position_of(channels, sending->peer);
+    sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
+    plan_t plan = {*position, sending->stream->bytes, 0, (uintptr_t)sending->stream->base};
+
+    put_plan(team, slot, NOTE_PLAN, &plan);
+    *position += SB_LINE;
+    channels->pulled[channels->pulled_count++] = (sb_pulled_t){sending->peer, *position};
+    sending->offset = sending->stream->bytes;
+    return SB_OK;
+}
+
+sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
+{
+    plan_t plan = {0, stream->bytes, 0, (uintptr_t)stream->base};
+    bool is_free;
+    sb_status_t status = slot_free(team, peer, false, &is_free);
+
+    if (status == SB_OK && is_free && stream->base != NULL)
+        put_plan(team, slot_of(team, mouth_of(team, team->rank, peer)), NOTE_PLAN, &plan);
+    return status;
+}
+
+/*
+ * Puts the message where its reader has asked for it. False if it was not asked for, or cannot be
+ * put there. A reader whose call has failed may be gone, and its memory with it: that it has not
+ * said so yet is seen at the last moment.
+ */
+static bool push(sb_team_t *team, sb_sending_t *sending)
+{
+    const sb_channels_t *channels = team->channels;
+    const sb_stream_t *stream = sending->stream;
+    sb_slot_t *invitation = slot_of(team, mouth_of(team, sending->peer, team->rank));
+    uint64_t use = channels->calls + 1;
+    plan_t plan;
+
+    if (sb_flag_hope(&invitation->flag, use, team->oversubscribed ? 1 : HOPE) != use)
+        return false;
+    sb_copy(&plan, invitation->payload, sizeof plan);
+    size_t bytes = sb_min(stream->bytes, (size_t)plan.bytes);
+    if (sb_flag_read(done_of(channels, sending->peer)) >= use ||
+        !sb_push(channels->peer[sending->peer].process, plan.address, stream->base, bytes))
+        return false;
+    plan = (plan_t){.bytes = stream->bytes};
+    put_plan(team, slot_of(team, mouth_of(team, team->rank, sending->peer)), NOTE_PUSHED, &plan);
+    sending->offset = stream->bytes;
+    return true;
 }
 
 static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
 {
-    sb_channels_t *channels = team->channels;
-    uint64_t *position = sending->peer == SB_TO_ALL ? &channels->position_all
-                                                    : &channels->peer[sending->peer].position;
+    uint64_t *position = position_of(team->channels, sending->peer);
     size_t area, total = sending->stream->bytes;
     char *base = area_of(team, team->rank, sending->peer, &area);
     bool is_free;
@@ -325,8 +414,14 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         if (status != SB_OK || !is_free)
             return status;
     }
-    return bytes <= SB_SLOT_PAYLOAD ? send_short(team, sending)
-                                    : send_long(team, sending, limit, wait);
+    if (bytes <= SB_SLOT_PAYLOAD)
+        return send_short(team, sending);
+    bool passed = sending->passed || sending->stream->base == NULL;
+    if (!passed && sending->pushed && push(team, sending))
+        return SB_OK;
+    if (!passed && (sending->pulled || bytes >= team->channels->pull_least))
+        return offer(team, sending);
+    return send_long(team, sending, limit, wait);
 }
 
 /* Copies what of the bytes this rank has room for. */
@@ -359,7 +454,17 @@ static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_
     receiving->position = plan.position;
     receiving->bytes = (size_t)plan.bytes;
     receiving->fragment = (size_t)plan.fragment;
+    receiving->from = plan.address;
     receiving->first = piece(plan.position, receiving->fragment, receiving->bytes, area);
+}
+
+/* All of the message that there is room for is where it belongs. */
+static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
+{
+    plan_t plan;
+
+    sb_copy(&plan, slot->payload, sizeof plan);
+    receiving->bytes = receiving->offset = (size_t)plan.bytes;
 }
 
 /* Looks, or waits, for the announcement; takes a short message. */
@@ -379,10 +484,52 @@ static sb_status_t open_message(sb_team_t *team, sb_receiving_t *receiving, bool
         open_long(team, receiving, slot);
         return SB_OK;
     }
+    if (note == NOTE_PUSHED) {
+        open_pushed(receiving, slot);
+        return SB_OK;
+    }
     receiving->bytes = note;
     take(receiving, (const char *)slot->payload, note);
     receiving->offset = note;
     return SB_OK;
+}
+
+/* Pulls the next bytes to where they belong. What is too much is left where it is. */
+static sb_status_t pull(const sb_channels_t *channels, const sb_receiving_t *receiving,
+                        size_t bytes)
+{
+    const sb_stream_t *stream = receiving->stream;
+    uint64_t process = channels->peer[receiving->peer].process;
+    uint64_t from = receiving->from + receiving->offset;
+    sb_status_t status = SB_OK;
+
+    if (stream->base != NULL)
+        return sb_pull(process, stream->base + receiving->offset, from, bytes) ? SB_OK
+                                                                               : SB_ERR_DATA;
+    for (size_t done = 0; done < bytes && status == SB_OK; done += BOUNCE) {
+        size_t piece = sb_min(bytes - done, BOUNCE);
+        if (!sb_pull(process, channels->bounce, from + done, piece))
+            return SB_ERR_DATA;
+        status = sb_stream_write(stream, receiving->offset + done, channels->bounce, piece);
+    }
+    return status;
+}
+
+static void receive_pulled(sb_team_t *team, sb_receiving_t *receiving, size_t limit)
+{
+    reader_t *own = reader_of(team, team->rank, receiving->peer);
+    size_t room = receiving->stream->bytes;
+
+    limit = receiving->stepwise ? limit : receiving->bytes;
+    while (receiving->offset < limit) {
+        size_t end = sb_min(limit, receiving->offset + PULL_AT_ONCE);
+        if (receiving->data == SB_OK && receiving->offset < room)
+            receiving->data =
+                pull(team->channels, receiving, sb_min(end, room) - receiving->offset);
+        receiving->offset = end;
+    }
+    if (receiving->offset == receiving->bytes)
+        sb_flag_publish(receiving->of_all ? &own->all : &own->one, receiving->position + SB_LINE);
 }
 
 static sb_status_t receive_long(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait)
@@ -422,31 +569,56 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
         status = open_message(team, receiving, wait);
     if (status != SB_OK || !receiving->opened || receiving->offset == receiving->bytes)
         return status;
-    return receive_long(team, receiving, sb_min(limit, receiving->bytes), wait);
+    limit = sb_min(limit, receiving->bytes);
+    if (receiving->from == 0)
+        return receive_long(team, receiving, limit, wait);
+    receive_pulled(team, receiving, limit);
+    return SB_OK;
 }
 
-void sb_channels_finish(sb_team_t *team)
+/* Waits until all that this rank offered in this call was pulled. */
+static sb_status_t wait_pulled(sb_team_t *team)
+{
+    sb_channels_t *channels = team->channels;
+    sb_status_t status = SB_OK;
+
+    for (uint32_t i = 0; i < channels->pulled_count && status == SB_OK; i++) {
+        const sb_pulled_t *pulled = &channels->pulled[i];
+        if (pulled->peer == SB_TO_ALL)
+            status = look_at_all_consumed(team, pulled->end, true);
+        else
+            status = look(team, &reader_of(team, pulled->peer, team->rank)->one, pulled->end, true,
+                          &channels->peer[pulled->peer].free);
+    }
+    channels->pulled_count = 0;
+    return status;
+}
+
+sb_status_t sb_channels_finish(sb_team_t *team, sb_status_t status)
 {
     sb_channels_t *channels = team->channels;
 
+    if (channels->pulled_count > 0)
+        status = sb_first(status, wait_pulled(team));
     channels->calls++;
     sb_flag_publish(done_of(channels, team->rank), channels->calls);
+    return status;
 }
 
-#define BOUNCE 4096
+#define OWN_BOUNCE 4096
 
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
 {
     size_t bytes = sb_min(from->bytes, to->bytes);
     sb_status_t status = SB_OK;
-    char bounce[BOUNCE];
+    char bounce[OWN_BOUNCE];
 
     if (bytes > 0 && to->base != NULL)
         status = sb_stream_read(from, 0, to->base, bytes);
     else if (bytes > 0 && from->base != NULL)
         status = sb_stream_write(to, 0, from->base, bytes);
-    for (size_t at = 0; to->base == NULL && from->base == NULL && at < bytes; at += BOUNCE) {
-        size_t count = sb_min(BOUNCE, bytes - at);
+    for (size_t at = 0; to->base == NULL && from->base == NULL && at < bytes; at += OWN_BOUNCE) {
+        size_t count = sb_min(OWN_BOUNCE, bytes - at);
         status = sb_first(status, sb_stream_read(from, at, bounce, count));
         if (status == SB_OK)
             status = sb_stream_write(to, at, bounce, count);

@@ -2,6 +2,7 @@
 #ifndef SB_COLL_PARTS_CHANNEL_H
 #define SB_COLL_PARTS_CHANNEL_H
 
+#include "base/config.h"
 #include "coll/coll.h"
 
 /*
@@ -25,6 +26,13 @@
  * position x is at x modulo the area's size. `published` says up to where there is data; the first
  * fragment comes with the plan. `consumed` says up to where a reader is done.
  *
+ * Where members can read each other's private memory, the plan of a message that is long enough,
+ * and lies in one piece, holds its address instead: its reader pulls it out of there, in one copy.
+ * It takes one line's worth of positions, so `consumed` says when it was pulled; whoever sent it
+ * waits for that at the end of the call. A rank that takes parts from many invites them: its own
+ * channel to each then holds the address of where the part belongs. Who finds an invitation pushes
+ * its part there, and says so in its slot; who finds none sends as ever.
+ *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
@@ -38,6 +46,7 @@ typedef struct sb_channel_peer {
     uint64_t done;     /* calls that it is done with, at least */
     uint64_t position; /* of this rank's channel to it: where the next message begins */
     uint64_t free;     /* it has consumed what is before */
+    uint64_t process;  /* by which sb_pull knows it */
 } sb_channel_peer_t;
 
 /* A message that this rank sends in the present call. */
@@ -45,6 +54,9 @@ typedef struct sb_sending {
     const sb_stream_t *stream;
     uint32_t peer; /* or SB_TO_ALL */
     bool announced;
+    bool passed; /* through the area, however long it is */
+    bool pulled; /* even if it is shorter than most that are pulled */
+    bool pushed; /* if there is an invitation */
     size_t fragment;
     size_t offset; /* bytes sent so far */
     sb_status_t data;
@@ -58,29 +70,41 @@ typedef struct sb_receiving {
     bool opened; /* the announcement was seen */
     size_t bytes;
     size_t first;  /* bytes that came with the announcement */
+    uint64_t from; /* where to pull it from; 0: it comes through the area */
+    bool stepwise; /* not beyond the limit, not even of what is to be pulled */
     size_t offset; /* bytes done so far */
     uint64_t position;
     size_t fragment;
     sb_status_t data;
 } sb_receiving_t;
 
+/* A message of this call that its readers pull. */
+typedef struct sb_pulled {
+    uint32_t peer; /* or SB_TO_ALL */
+    uint64_t end;  /* position at which they are done */
+} sb_pulled_t;
+
 /* Private to the rank. One allocation. */
 typedef struct sb_channels {
-    uint32_t slots;   /* k */
-    size_t stride;    /* bytes of a channel's flags and slots */
-    size_t consumed;  /* where the parts of the block are */
-    size_t area_all;  /*   */
-    size_t areas;     /*   */
-    size_t bytes;     /* of an area to one rank */
-    size_t bytes_all; /* of the area to all */
-    size_t step;      /* bytes by which those who send and receive take turns */
-    char *own;        /* this rank's block */
-    uint64_t calls;   /* of the team so far */
-    uint64_t done;    /* all members are done with the calls before, at least */
+    uint32_t slots;    /* k */
+    size_t stride;     /* bytes of a channel's flags and slots */
+    size_t consumed;   /* where the parts of the block are */
+    size_t area_all;   /*   */
+    size_t areas;      /*   */
+    size_t bytes;      /* of an area to one rank */
+    size_t bytes_all;  /* of the area to all */
+    size_t step;       /* bytes by which those who send and receive take turns */
+    size_t pull_least; /* bytes of the shortest message that is pulled; SIZE_MAX: none is */
+    char *own;         /* this rank's block */
+    uint64_t calls;    /* of the team so far */
+    uint64_t done;     /* all members are done with the calls before, at least */
     uint64_t position_all;
     uint64_t free_all;
     sb_sending_t *sending;     /* room for one message to each rank */
     sb_receiving_t *receiving; /* and from each */
+    sb_pulled_t *pulled;       /* messages that this rank has to wait for at the end of the call */
+    uint32_t pulled_count;
+    char *bounce; /* where bytes are pulled to that have no one place */
     sb_channel_peer_t peer[];
 } sb_channels_t;
 
@@ -96,11 +120,17 @@ sb_status_t sb_channels_prepare(sb_team_t *team);
  */
 sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
 
+/* Asks the peer to put what it sends in this call where it belongs. It need not. */
+sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
+
 /* Receives up to `limit` bytes of the message; without `wait`: what is there of them. */
 sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait);
 
-/* Every rank, at the end of a call, whatever it sent or received. */
-void sb_channels_finish(sb_team_t *team);
+/*
+ * Every rank, at the end of a call, whatever it sent or received, and whatever came of it: waits
+ * for those who pull what it sent. Returns `status`, or what the wait returned.
+ */
+sb_status_t sb_channels_finish(sb_team_t *team, sb_status_t status);
 
 static inline bool sb_sent(const sb_sending_t *sending)
 {
@@ -129,6 +159,31 @@ static inline sb_status_t sb_first(sb_status_t first, sb_status_t second)
 
 /* This rank's own part, from one stream to the other. */
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
+
+/*
+ * Whether a message that many pull, or that one pulls from many, should pass through the area all
+ * the same: where ranks share processors, each sender would have to be given one once more to hear
+ * that it was pulled.
+ */
+static inline bool sb_pulling_waits(const sb_team_t *team)
+{
+    return team->oversubscribed && team->settings.cma == SB_CMA_AUTO;
+}
+
+/*
+ * Whether it pays that `bytes` are pulled or pushed, where one rank moves `total` with all others.
+ * They share the work, so shorter messages gain too.
+ */
+#define SB_SHARED_LEAST ((size_t)1 << 10)
+#define SB_SHARED_TOTAL ((size_t)12 << 10)
+
+static inline bool sb_sharing_pays(const sb_team_t *team, size_t bytes, size_t total)
+{
+    size_t least = team->channels->pull_least;
+
+    return bytes >= least || (least != SIZE_MAX && !team->oversubscribed &&
+                              bytes >= SB_SHARED_LEAST && total >= SB_SHARED_TOTAL);
+}
 
 /* Bytes that one piece of such a message should have, by the team's settings. */
 size_t sb_parts_fragment(const sb_team_t *team, size_t bytes, size_t area);

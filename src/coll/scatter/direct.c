@@ -20,12 +20,16 @@
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     uint32_t count = 0;
+    size_t total = 0;
 
+    for (uint32_t i = 0; i < team->size; i++)
+        total += i == team->rank ? 0 : parts->send[i].bytes;
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = (team->rank + i) % team->size;
-        if (parts->send[peer].bytes > 0)
-            team->channels->sending[count++] =
-                (sb_sending_t){.stream = &parts->send[peer], .peer = peer};
+        const sb_stream_t *part = &parts->send[peer];
+        if (part->bytes > 0)
+            team->channels->sending[count++] = (sb_sending_t){
+                .stream = part, .peer = peer, .pulled = sb_sharing_pays(team, part->bytes, total)};
     }
     return count;
 }
@@ -83,8 +87,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         outcome = sb_receive(team, &receiving, SIZE_MAX, true);
         outcome = sb_first(outcome, sb_receipt(&receiving));
     }
-    sb_channels_finish(team);
-    return outcome;
+    return sb_channels_finish(team, outcome);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

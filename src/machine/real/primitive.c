@@ -8,6 +8,7 @@
 #include <linux/membarrier.h>
 #include <sched.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,38 @@ uint64_t sb_now_ns(void)
 
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t sb_process_self(void)
+{
+    return (uint64_t)getpid();
+}
+
+typedef ssize_t reach_t(pid_t process, const struct iovec *local, unsigned long locals,
+                        const struct iovec *remote, unsigned long remotes, unsigned long flags);
+
+/* The kernel moves at most 2 GiB at once, and fewer bytes where a page cannot be had. */
+static bool reach(reach_t *function, uint64_t process, uintptr_t here, uint64_t there, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        struct iovec local = {(void *)(here + done), bytes - done};
+        struct iovec remote = {(void *)(uintptr_t)(there + done), bytes - done};
+        ssize_t moved = function((pid_t)process, &local, 1, &remote, 1, 0);
+        if (moved <= 0)
+            return false;
+        done += (size_t)moved;
+    }
+    return true;
+}
+
+bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
+{
+    return reach(process_vm_readv, process, (uintptr_t)to, from, bytes);
+}
+
+bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
+{
+    return reach(process_vm_writev, process, (uintptr_t)from, to, bytes);
 }
 
 void sb_give_processor(void)

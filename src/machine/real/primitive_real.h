@@ -55,6 +55,10 @@ static inline void sb_copy(void *restrict to, const void *restrict from, size_t 
 /* What it stored is ordered before the stores that follow. */
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
 
+uint64_t sb_process_self(void);
+bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes);
+bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes);
+
 static inline void sb_keep_order(void)
 {
     atomic_signal_fence(memory_order_seq_cst);

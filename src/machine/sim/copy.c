@@ -157,6 +157,25 @@ static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, 
     page->stamp_group = sb_sim->traffic_group[group];
 }
 
+/* What is read of another rank's buffer: its caches may have it, and are not disturbed. */
+static void use_others(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
+                       uint64_t now, side_t *side)
+{
+    const sb_rank_t *owner = &sb_sim->rank[block->owner];
+    const sb_own_page_t *page = &block->own[offset / SB_SIM_PAGE];
+    sb_source_t source = {SB_NEAR_MACHINE, false};
+
+    sb_sim_touch(block, offset, owner);
+    uint32_t numa = block->numa[offset / SB_SIM_PAGE];
+    own_distance(owner, page, &source.memory);
+    source.memory = source.memory || page->lines == 0;
+    source.near =
+        source.memory ? sb_lines_memory_distance(rank, numa) : sb_lines_distance(rank, owner);
+    side->time += bytes_time(sb_sim->machine.copy_kib[source.near], bytes);
+    charge(rank, numa, source, bytes, now, side);
+    sb_lines_moved(rank, (uint32_t)(bytes / SB_LINE));
+}
+
 static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
                        sb_access_t access, uint64_t now, side_t *side)
 {
@@ -186,7 +205,9 @@ static void use_side(sb_rank_t *rank, const void *address, uint64_t bytes, sb_ac
 
     if (block == NULL || block->dead)
         return;
-    if (block->shared)
+    if (!block->shared && block->owner != rank->number)
+        use_others(rank, block, offset, bytes, now, side);
+    else if (block->shared)
         use_shared(rank, block, offset, bytes, access, now, side);
     else
         use_own(rank, block, offset, bytes, access != SB_ACCESS_READ, now, side);

@@ -50,6 +50,17 @@ void sb_lines_moved(const sb_rank_t *rank, uint32_t lines)
     sb_sim->traffic_group[group_of(rank->node, rank->core)] += lines;
 }
 
+sb_distance_t sb_lines_distance(const sb_rank_t *rank, const sb_rank_t *other)
+{
+    const uint32_t *mine = sb_sim->machine.core[rank->core].unit;
+    const uint32_t *theirs = sb_sim->machine.core[other->core].unit;
+    sb_distance_t near = SB_NEAR_CORE;
+
+    while (near < SB_NEAR_MACHINE && mine[near] != theirs[near])
+        near++;
+    return near;
+}
+
 sb_distance_t sb_lines_memory_distance(const sb_rank_t *rank, uint32_t numa)
 {
     const sb_sim_core_t *core = &sb_sim->machine.core[rank->core];

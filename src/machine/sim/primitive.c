@@ -266,6 +266,40 @@ void sb_sim_copy_streaming(void *to, const void *from, size_t bytes)
     copy(to, from, bytes, SB_ACCESS_STREAM);
 }
 
+uint64_t sb_sim_process_self(void)
+{
+    return sb_sim->running->number;
+}
+
+/*
+ * All ranks are of one process here. What it costs to reach into another's memory, beside the copy:
+ * a system call that finds the other process, about two plain ones, and for each page a look at
+ * where it is.
+ */
+static void pay_reach(uint64_t address, size_t bytes)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    uint64_t pages = (address % SB_SIM_PAGE + bytes + SB_SIM_PAGE - 1) / SB_SIM_PAGE;
+
+    sb_sim->running->clock += 2 * machine->yield + pages * machine->memory[SB_NEAR_NUMA];
+}
+
+bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
+{
+    (void)process;
+    pay_reach(from, bytes);
+    copy(to, (const void *)(uintptr_t)from, bytes, SB_ACCESS_WRITE);
+    return true;
+}
+
+bool sb_sim_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
+{
+    (void)process;
+    pay_reach(to, bytes);
+    copy((void *)(uintptr_t)to, from, bytes, SB_ACCESS_WRITE);
+    return true;
+}
+
 /* In a guided run a spin is one step that waits, unless the guide has the rank give up at once. */
 static uint64_t guided_spin(const sb_word64_t *word, uint64_t value)
 {

@@ -247,6 +247,7 @@ typedef struct sb_source {
 bool sb_lines_holds(const sb_rank_t *rank, const sb_line_place_t *place);
 sb_source_t sb_lines_source(const sb_rank_t *rank, const sb_line_place_t *place);
 sb_source_t sb_lines_rivals(const sb_rank_t *rank, const sb_line_place_t *place, uint32_t *rivals);
+sb_distance_t sb_lines_distance(const sb_rank_t *rank, const sb_rank_t *other);
 sb_distance_t sb_lines_memory_distance(const sb_rank_t *rank, uint32_t numa);
 void sb_lines_fetched(sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
                       uint64_t done);
