@@ -11,6 +11,7 @@
  *   sb_copy                           bytes of plain data
  *   sb_copy_streaming                 the same, to an address on a cache line, around the writer's
  *                                     caches where the processor can do that
+ *   sb_combine                        the operator's fold: bytes of plain data are read and written
  *   sb_spin                           look at a word up to `looks` times, with a pause after each
  *                                     look or without, until it is at least `value`; returns what
  *                                     was seen last (acquire), 0 if `looks` is 0
@@ -28,6 +29,7 @@
  */
 
 #include "base/compiler.h"
+#include "machine/operator.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -55,6 +55,12 @@ static inline void sb_copy(void *restrict to, const void *restrict from, size_t 
 /* What it stored is ordered before the stores that follow. */
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
 
+static inline sb_status_t sb_combine(const sb_operator_t *combination, void *to,
+                                     const void *const from[], uint32_t n, size_t bytes)
+{
+    return combination->fold(combination, to, from, n, bytes);
+}
+
 static inline void sb_keep_order(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
