@@ -92,6 +92,8 @@ typedef struct sb_parts {
  * `send` and `receive` are the same memory (MPI_IN_PLACE), or do not overlap. In place, what a rank
  * receives of a reduce_scatter begins where its contribution began.
  */
+#define SB_ELEMENT_MOST 64 /* bytes of an element; larger ones are for the host MPI */
+
 typedef struct sb_reduction {
     uint32_t root;
     const sb_operator_t *operation;
@@ -124,6 +126,7 @@ typedef struct sb_algorithm {
     sb_bcast_function_t *bcast;
     sb_parts_function_t *parts;
     sb_reduction_function_t *reduction;
+    bool brackets; /* reduction: in rank order, but of partial results: not from left to right */
     bool reorders; /* reduction: not in rank order; for commutative operators only */
 } sb_algorithm_t;
 

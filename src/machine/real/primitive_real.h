@@ -106,5 +106,6 @@ void sb_machine_start(void);
     }
 
 #define SB_SITED(call) (call)
+#define SB_SITED_VOID(call) (call)
 
 #endif

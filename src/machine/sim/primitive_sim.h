@@ -40,6 +40,8 @@ uint32_t sb_sim_note_read(const uint32_t *note);
 void sb_sim_note_write(uint32_t *note, uint32_t value);
 void sb_sim_copy(void *to, const void *from, size_t bytes);
 void sb_sim_copy_streaming(void *to, const void *from, size_t bytes);
+sb_status_t sb_sim_combine(const sb_operator_t *operation, void *to, const void *const from[],
+                           uint32_t n, size_t bytes);
 uint64_t sb_sim_spin(const sb_word64_t *word, uint64_t value, uint32_t looks, bool paused);
 void sb_sim_fence_all(void);
 void sb_sim_futex_wait(const uint32_t *word, uint32_t expected, uint64_t limit_ns);
@@ -58,6 +60,8 @@ uint64_t sb_sim_now_ns(void);
 #define sb_note_write(note, value) SB_SITED_VOID(sb_sim_note_write(note, value))
 #define sb_copy(to, from, bytes) SB_SITED_VOID(sb_sim_copy(to, from, bytes))
 #define sb_copy_streaming(to, from, bytes) SB_SITED_VOID(sb_sim_copy_streaming(to, from, bytes))
+#define sb_combine(operation, to, from, n, bytes)                                                  \
+    SB_SITED(sb_sim_combine(operation, to, from, n, bytes))
 #define sb_spin(word, value, looks, paused) SB_SITED(sb_sim_spin(word, value, looks, paused))
 #define sb_fence_all() SB_SITED_VOID(sb_sim_fence_all())
 #define sb_futex_wait(word, expected, limit) SB_SITED_VOID(sb_sim_futex_wait(word, expected, limit))
