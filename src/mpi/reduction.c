@@ -208,6 +208,8 @@ static sb_status_t run_stage(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     reduction.receive = gained > 0 ? packed->in : NULL;
     if (packed->status == SB_OK)
         packed->status = sb_stream_read(&packed->send, at, packed->out, bytes);
+    if (packed->status != SB_OK)
+        memset(packed->out, 0, bytes);
     sb_status_t status = algorithm->reduction(comm->team, &reduction);
     if (packed->status == SB_OK && status == SB_OK && gained > 0)
         packed->status = sb_stream_write(&packed->receive, packed->received, packed->in, gained);
@@ -234,18 +236,35 @@ static int close_packed(packed_t *packed, const sb_reduction_call_t *call)
     return sent != MPI_SUCCESS ? sent : received;
 }
 
+/* Whole elements that fit the stage, in bytes: alike on all ranks. */
+static size_t stage_bytes(const sb_reduction_call_t *call)
+{
+    return STAGE_BYTES / call->description.size * call->description.size;
+}
+
+/*
+ * Whether this rank may leave out packing. Of a predefined type all ranks know alike how it lies in
+ * memory. Of the type that a user's operation is called with they do not: each has its own, and
+ * they go through the same stages.
+ */
+static bool is_plain(const sb_reduction_call_t *call)
+{
+    bool users = call->combination.operation == &call->combination.user;
+
+    return call->description.contiguous && (!users || call->bytes <= stage_bytes(call));
+}
+
 /* Each stage is a reduction of its own, by the algorithm for the whole. */
 static sb_status_t run_packed(sb_comm_t *comm, const sb_algorithm_t *algorithm,
                               const sb_reduction_call_t *call, int *error)
 {
-    size_t most = STAGE_BYTES / call->description.size * call->description.size;
+    size_t most = stage_bytes(call);
     sb_status_t first = SB_OK;
     packed_t packed;
 
     open_packed(&packed, call);
     if (is_cut(call))
         prepare_parts(call, comm);
-    memset(packed.out, 0, STAGE_BYTES);
     for (size_t at = 0; at < call->bytes && comm->team->failure == SB_OK; at += most) {
         size_t bytes = sb_min(most, call->bytes - at);
         sb_status_t status = run_stage(comm, algorithm, call, &packed, at, bytes);
@@ -267,8 +286,8 @@ static sb_status_t serve(sb_comm_t *comm, const sb_algorithm_t *algorithm,
         status = sb_algorithm_prepare(algorithm, comm->team, call->bytes);
     if (SB_UNLIKELY(status != SB_OK || call->bytes == 0))
         return status;
-    status = call->description.contiguous ? run_plain(comm, algorithm, call)
-                                          : run_packed(comm, algorithm, call, error);
+    status = is_plain(call) ? run_plain(comm, algorithm, call)
+                            : run_packed(comm, algorithm, call, error);
     if (SB_UNLIKELY(*error == MPI_SUCCESS))
         *error = call->combination.error;
     return SB_UNLIKELY(status == SB_OK && *error != MPI_SUCCESS) ? SB_ERR_DATA : status;
