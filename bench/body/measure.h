@@ -7,6 +7,7 @@
 #include "job.h"
 #include "options.h"
 #include "parts.h"
+#include "reductions.h"
 #include "statistics.h"
 
 struct bench_point;
@@ -22,9 +23,10 @@ struct bench_point {
     size_t bytes;
     bench_sampler *sampler;
     struct bench_buffers buffers;
-    struct bench_parts parts; /* of collectives that have some */
-    size_t call;              /* number of the next call: it picks the slot and the data */
-    int repeat;               /* calls in one sample */
+    struct bench_parts parts;         /* of collectives that have some */
+    struct bench_reduction reduction; /* of those that combine */
+    size_t call;                      /* number of the next call: it picks the slot and the data */
+    int repeat;                       /* calls in one sample */
 };
 
 /* The root of the next call, the same on all ranks. */
