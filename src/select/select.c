@@ -72,12 +72,21 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_alltoallw_p2p_pairwise,
     &sb_reduce_slots,
     &sb_reduce_blocks,
+    &sb_reduce_slices,
     &sb_allreduce_slots,
     &sb_allreduce_blocks,
+    &sb_allreduce_whole,
+    &sb_allreduce_slices,
     &sb_reduce_scatter_slots,
+    &sb_reduce_scatter_slices,
     &sb_reduce_scatter_block_slots,
+    &sb_reduce_scatter_block_slices,
     &sb_scan_slots,
+    &sb_scan_slices,
     &sb_exscan_slots,
+    &sb_exscan_slices,
+    &sb_allreduce_p2p_ring,
+    &sb_allreduce_p2p_recursive_doubling,
 };
 
 size_t sb_algorithm_count(void)
