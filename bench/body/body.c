@@ -73,53 +73,96 @@ static void run_passthrough(struct bench_point *point, struct outcome *outcome)
         bench_report(point, &times, NULL, BENCH_UNCHECKED);
 }
 
-/* Where the point has parts, point->parts says how many bytes a slot needs. */
-static int create_buffers(struct bench_point *point, bool has_parts)
+/* What the collectives with a message have that is their own. */
+struct kind {
+    int (*create)(struct bench_point *point, size_t *bytes); /* bytes that a slot needs */
+    void (*destroy)(struct bench_point *point);
+    bench_sampler *sample;
+    bench_sampler *sample_chain;
+    long (*check)(struct bench_point *point);
+};
+
+static int create_bcast(struct bench_point *point, size_t *bytes)
 {
-    bool cold = strcmp(point->variant, "cold") == 0;
-    size_t bytes = point->bytes;
-    if (has_parts && bench_maximum(point->job, bench_parts_create(&point->parts, point)) != 0.0) {
-        bench_parts_destroy(&point->parts);
-        return -1;
-    }
-    bytes = has_parts ? 2 * point->parts.area : bytes;
-    if (bench_buffers_create(&point->buffers, point->job, bytes, cold, point->options->range) == 0)
-        return 0;
-    if (has_parts)
-        bench_parts_destroy(&point->parts);
-    return -1;
+    *bytes = point->bytes;
+    return 0;
 }
 
-static bench_sampler *sampler_of(bool chain, bool has_parts)
+static void destroy_bcast(struct bench_point *point)
 {
-    if (has_parts)
-        return chain ? bench_sample_parts_chain : bench_sample_parts;
-    return chain ? bench_sample_chain : bench_sample_bcast;
+    (void)point;
+}
+
+static int create_parts(struct bench_point *point, size_t *bytes)
+{
+    int failed = bench_parts_create(&point->parts, point);
+    *bytes = 2 * point->parts.area;
+    return failed;
+}
+
+static void destroy_parts(struct bench_point *point)
+{
+    bench_parts_destroy(&point->parts);
+}
+
+static int create_reduction(struct bench_point *point, size_t *bytes)
+{
+    int failed = bench_reduction_create(&point->reduction, point);
+    *bytes = 2 * point->reduction.area;
+    return failed;
+}
+
+static void destroy_reduction(struct bench_point *point)
+{
+    bench_reduction_destroy(&point->reduction);
+}
+
+static const struct kind *kind_of(const char *collective)
+{
+    static const struct kind bcast = {create_bcast, destroy_bcast, bench_sample_bcast,
+                                      bench_sample_chain, bench_check_bcast};
+    static const struct kind parts = {create_parts, destroy_parts, bench_sample_parts,
+                                      bench_sample_parts_chain, bench_check_parts};
+    static const struct kind reduction = {create_reduction, destroy_reduction,
+                                          bench_sample_reduction, bench_sample_reduction_chain,
+                                          bench_check_reduction};
+    if (bench_reductions_which(collective) >= 0)
+        return &reduction;
+    return bench_parts_which(collective) >= 0 ? &parts : &bcast;
+}
+
+static int create_buffers(struct bench_point *point, const struct kind *kind)
+{
+    bool cold = strcmp(point->variant, "cold") == 0;
+    size_t bytes = 0;
+    if (bench_maximum(point->job, kind->create(point, &bytes)) == 0.0 &&
+        bench_buffers_create(&point->buffers, point->job, bytes, cold, point->options->range) == 0)
+        return 0;
+    kind->destroy(point);
+    return -1;
 }
 
 static void run_message(struct bench_point *point, struct outcome *outcome)
 {
     struct bench_times times;
-    bool has_parts = bench_parts_which(point->collective) >= 0;
+    const struct kind *kind = kind_of(point->collective);
     bool chain = strcmp(point->variant, "chain") == 0;
-    if (create_buffers(point, has_parts) != 0) {
+    if (create_buffers(point, kind) != 0) {
         if (point->job->rank == 0)
             fprintf(stderr, "sobor-bench: %s of %zu bytes (%s): not enough free memory\n",
                     point->collective, point->bytes, point->variant);
         outcome->failed = 1;
         return;
     }
-    point->sampler = sampler_of(chain, has_parts);
+    point->sampler = chain ? kind->sample_chain : kind->sample;
     point->repeat = chain ? CHAIN_ROUNDS * point->job->ranks : 1;
     int failed = bench_measure(point, &times);
     outcome->failed |= failed;
-    enum bench_checked checked =
-        verdict(point, has_parts ? bench_check_parts : bench_check_bcast, outcome);
+    enum bench_checked checked = verdict(point, kind->check, outcome);
     if (point->job->rank == 0 && !failed)
         bench_report(point, &times, NULL, checked);
     bench_buffers_destroy(&point->buffers);
-    if (has_parts)
-        bench_parts_destroy(&point->parts);
+    kind->destroy(point);
 }
 
 static void run_message_points(struct bench_point point, struct outcome *outcome)

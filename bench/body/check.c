@@ -59,6 +59,11 @@ long bench_check_parts(struct bench_point *point)
     return check_sides(point, bench_parts_check);
 }
 
+long bench_check_reduction(struct bench_point *point)
+{
+    return check_sides(point, bench_reduction_check);
+}
+
 long bench_check_barrier(struct bench_point *point)
 {
     return check_sides(point, check_barrier_call);

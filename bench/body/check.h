@@ -10,5 +10,6 @@
 long bench_check_bcast(struct bench_point *point);
 long bench_check_barrier(struct bench_point *point);
 long bench_check_parts(struct bench_point *point);
+long bench_check_reduction(struct bench_point *point);
 
 #endif

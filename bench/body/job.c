@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "parts.h"
+#include "reductions.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -68,9 +69,9 @@ static int find_functions(struct bench_job *job, void *libmpi)
     job->program.barrier = MPI_Barrier;
     job->program.bcast = MPI_Bcast;
     *(void **)&job->last_algorithm = dlsym(RTLD_DEFAULT, "sobor_last_algorithm");
-    return job->host.barrier && job->host.bcast && job->reduce && job->allreduce
-               ? bench_parts_find(job, libmpi)
-               : -1;
+    if (!job->host.barrier || !job->host.bcast || !job->reduce || !job->allreduce)
+        return -1;
+    return bench_parts_find(job, libmpi) == 0 ? bench_reductions_find(job, libmpi) : -1;
 }
 
 /* A preload lies in another object than the library's own PMPI_Barrier. */

@@ -11,12 +11,16 @@ typedef int bench_barrier(MPI_Comm comm);
 typedef int bench_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm);
 
 /* One of the two sides that are compared: the same calls, taken from different places. */
-enum { BENCH_PARTS = 9 }; /* collectives that move parts of data, see parts.h */
+enum {
+    BENCH_PARTS = 9,     /* collectives that move parts of data, see parts.h */
+    BENCH_REDUCTIONS = 6 /* that combine what all ranks give, see reductions.h */
+};
 
 struct bench_calls {
     bench_barrier *barrier;
     bench_bcast *bcast;
     void *parts[BENCH_PARTS];
+    void *reductions[BENCH_REDUCTIONS];
 };
 
 struct bench_job {

@@ -8,6 +8,7 @@
 #include "line.h"
 #include "options.h"
 #include "parts.h"
+#include "reductions.h"
 #include "statistics.h"
 #include "switches.h"
 
@@ -24,12 +25,13 @@ struct bench_point {
     size_t bytes;
     bench_sampler *sampler;
     struct bench_buffers buffers;
-    struct bench_parts parts; /* of collectives that have some */
-    size_t call;              /* number of the next call: it picks the slot and the data */
-    int repeat;               /* calls in one sample, */
-    int repeat_most;          /* or not 0: up to so many, each side for itself */
-    bool unbroken;            /* the samples are calls of this collective, one after another */
-    struct bench_line *line;  /* timed between the blocks; NULL: not */
+    struct bench_parts parts;         /* of collectives that have some */
+    struct bench_reduction reduction; /* of those that combine */
+    size_t call;                      /* number of the next call: it picks the slot and the data */
+    int repeat;                       /* calls in one sample, */
+    int repeat_most;                  /* or not 0: up to so many, each side for itself */
+    bool unbroken;           /* the samples are calls of this collective, one after another */
+    struct bench_line *line; /* timed between the blocks; NULL: not */
 };
 
 /* The root of the next call, the same on all ranks. */

@@ -7,9 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const COLLECTIVES[] = {
-    "barrier",    "bcast",    "scatter",   "scatterv",  "gather",      "gatherv", "allgather",
-    "allgatherv", "alltoall", "alltoallv", "alltoallw", "passthrough", NULL};
+static const char *const COLLECTIVES[] = {"barrier",   "bcast",          "scatter",
+                                          "scatterv",  "gather",         "gatherv",
+                                          "allgather", "allgatherv",     "alltoall",
+                                          "alltoallv", "alltoallw",      "reduce",
+                                          "allreduce", "reduce_scatter", "reduce_scatter_block",
+                                          "scan",      "exscan",         "passthrough",
+                                          NULL};
 static const char *const VARIANTS[] = {"hot", "cold", "chain", NULL};
 
 const char *const bench_counts_names[] = {"equal", "linear", "heavy", "random", "half-zero", NULL};
@@ -185,7 +189,7 @@ static const struct option {
     {"--collectives",
      "a list out of "
      "barrier,bcast,scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv,"
-     "alltoallw,passthrough",
+     "alltoallw,reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan,passthrough",
      set_collectives},
     {"--sizes", "a list of sizes from 1 to 2147483647 bytes, such as 8,1K,64K,1M", set_sizes},
     {"--variants", "a list out of hot,cold,chain", set_variants},
@@ -242,11 +246,12 @@ const char *bench_options_usage(void)
 {
     return "options of the bench:\n"
            "  --collectives LIST  barrier, bcast, scatter, scatterv, gather, gatherv, allgather,\n"
-           "                      allgatherv, alltoall, alltoallv, alltoallw, passthrough\n"
+           "                      allgatherv, alltoall, alltoallv, alltoallw, reduce, allreduce,\n"
+           "                      reduce_scatter, reduce_scatter_block, scan, exscan, passthrough\n"
            "                      (default barrier,bcast)\n"
            "  --sizes LIST        bytes, such as 8,1K,64K,1M (the default); of each part, on "
            "average,\n"
-           "                      where a call has parts\n"
+           "                      where a call moves parts; of what a rank gives in a reduction\n"
            "  --counts PATTERN    parts of the v and w collectives: equal (default), linear, heavy "
            "(one\n"
            "                      rank has nearly all), random, half-zero\n"

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { BENCH_MAX_SIZES = 64, BENCH_MAX_NAMES = 16, BENCH_ROOT_ROTATES = -1 };
+enum { BENCH_MAX_SIZES = 64, BENCH_MAX_NAMES = 32, BENCH_ROOT_ROTATES = -1 };
 
 /* How the parts of a call differ, where they may. */
 enum bench_counts { BENCH_EQUAL, BENCH_LINEAR, BENCH_HEAVY, BENCH_RANDOM, BENCH_HALF_ZERO };

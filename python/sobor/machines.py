@@ -70,6 +70,11 @@ PARAMETERS: dict[str, Kind] = {
     ),
     "copy_core": Kind("GB/s", "copy by one core within its own first cache"),
     **_by_level("copy", "GB/s", f"copy by one core from the cache or memory of a core {_WHERE}"),
+    "combine": Kind(
+        "GB/s",
+        "operands that one core combines from its own first cache; as copy_core if not given",
+        required=False,
+    ),
     "numa_controller": Kind("GB/s", "what the memory of one NUMA node gives to all cores"),
     "link_package": Kind("GB/s", "between NUMA nodes of a package, for all copies, one direction"),
     "link_machine": Kind("GB/s", "between packages, for all copies, one direction"),

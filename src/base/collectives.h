@@ -19,7 +19,13 @@
     X(ALLGATHERV, allgatherv, "MPI_Allgatherv")                                                    \
     X(ALLTOALL, alltoall, "MPI_Alltoall")                                                          \
     X(ALLTOALLV, alltoallv, "MPI_Alltoallv")                                                       \
-    X(ALLTOALLW, alltoallw, "MPI_Alltoallw")
+    X(ALLTOALLW, alltoallw, "MPI_Alltoallw")                                                       \
+    X(REDUCE, reduce, "MPI_Reduce")                                                                \
+    X(ALLREDUCE, allreduce, "MPI_Allreduce")                                                       \
+    X(REDUCE_SCATTER, reduce_scatter, "MPI_Reduce_scatter")                                        \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, "MPI_Reduce_scatter_block")                      \
+    X(SCAN, scan, "MPI_Scan")                                                                      \
+    X(EXSCAN, exscan, "MPI_Exscan")
 
 typedef enum sb_collective {
 #define SB_ENUMERATOR(enumerator, name, function) SB_##enumerator,

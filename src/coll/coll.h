@@ -78,6 +78,32 @@ typedef struct sb_parts {
     const sb_stream_t *receive;
 } sb_parts_t;
 
+/*
+ * What a rank gives and takes in a reduction. Contributions are plain memory, combined in rank
+ * order from the left, unless the operator is commutative and the algorithm says that it reorders.
+ *
+ *                          receives
+ *   reduce                 root: the combination of all
+ *   allreduce              the combination of all
+ *   reduce_scatter(_block) its part of the combination of all
+ *   scan                   the combination of ranks 0 to its own
+ *   exscan                 the combination of the ranks before its own; rank 0: nothing
+ *
+ * `send` and `receive` are the same memory (MPI_IN_PLACE), or do not overlap. In place, what a rank
+ * receives of a reduce_scatter begins where its contribution began.
+ */
+#define SB_ELEMENT_MOST 64 /* bytes of an element; larger ones are for the host MPI */
+
+typedef struct sb_reduction {
+    uint32_t root;
+    const sb_operator_t *operation;
+    size_t bytes;        /* of one rank's contribution: whole elements, alike on all ranks */
+    const size_t *parts; /* reduce_scatter: bytes of each rank's part, alike on all ranks */
+    const char *send;
+    char *receive; /* NULL: this rank receives nothing */
+} sb_reduction_t;
+
+typedef sb_status_t sb_reduction_function_t(sb_team_t *team, const sb_reduction_t *reduction);
 typedef sb_status_t sb_parts_function_t(sb_team_t *team, const sb_parts_t *parts);
 typedef sb_status_t sb_barrier_function_t(sb_team_t *team);
 typedef sb_status_t sb_bcast_function_t(sb_team_t *team, uint32_t root, const sb_stream_t *stream);
@@ -99,6 +125,9 @@ typedef struct sb_algorithm {
     sb_barrier_function_t *barrier;
     sb_bcast_function_t *bcast;
     sb_parts_function_t *parts;
+    sb_reduction_function_t *reduction;
+    bool brackets; /* reduction: in rank order, but of partial results: not from left to right */
+    bool reorders; /* reduction: not in rank order; for commutative operators only */
 } sb_algorithm_t;
 
 /*

@@ -15,6 +15,7 @@
  *                                     false: it would not
  *   sb_push                           the same the other way: into its memory
  *   sb_process_self                   the number by which sb_pull knows this process
+ *   sb_combine                        the operator's fold: bytes of plain data are read and written
  *   sb_spin                           look at a word up to `looks` times, with a pause after each
  *                                     look or without, until it is at least `value`; returns what
  *                                     was seen last (acquire), 0 if `looks` is 0
@@ -32,6 +33,7 @@
  */
 
 #include "base/compiler.h"
+#include "machine/operator.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

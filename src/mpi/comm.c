@@ -7,6 +7,7 @@
 #include "mpi/device.h"
 #include "mpi/parts.h"
 #include "mpi/progress.h"
+#include "mpi/reduction.h"
 #include "mpi/report.h"
 #include "mpi/self.h"
 
@@ -39,6 +40,7 @@ const char *sb_why_host_name(sb_why_host_t why)
         [SB_WHY_ALGORITHM] = "algorithm-host",
         [SB_WHY_NO_RING] = "no-ring",
         [SB_WHY_ARGUMENTS] = "arguments",
+        [SB_WHY_OPERATOR] = "operator",
     };
 
     return names[why];
@@ -95,6 +97,7 @@ static void start(void)
     if (sb_host.Comm_create_keyval(copy_nothing, delete_attribute, &keyval, NULL) != MPI_SUCCESS)
         keyval = MPI_KEYVAL_INVALID;
     sb_types_start();
+    sb_operations_start();
     sb_progress_start();
 }
 
@@ -195,12 +198,13 @@ static void tell_refused(sb_comm_t *comm)
 /* This process may be the only one to object: that is agreed with the rest of the set-up. */
 static uint32_t objection(const sb_comm_t *comm)
 {
-    return comm->room == NULL ? 1 : sb_device_objection();
+    return comm->room == NULL || comm->reduction_room == NULL ? 1 : sb_device_objection();
 }
 
 static void make_team(sb_comm_t *comm)
 {
     comm->room = sb_parts_room_new(comm->size);
+    comm->reduction_room = sb_reduction_room_new(comm->size);
     sb_front_t front = {.context = comm,
                         .allgather = exchange,
                         .progress = progress,
@@ -327,8 +331,10 @@ void sb_comm_end(sb_comm_t *comm)
     if (comm->team != NULL)
         sb_team_destroy(comm->team);
     sb_parts_room_free(comm->room);
+    sb_reduction_room_free(comm->reduction_room);
     comm->team = NULL;
     comm->room = NULL;
+    comm->reduction_room = NULL;
     /* Release: pairs with the load in take_record(). */
     atomic_store_explicit(&comm->handle, 0, memory_order_release);
 }

@@ -27,6 +27,7 @@ typedef enum sb_why_host {
     SB_WHY_ALGORITHM, /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */
     SB_WHY_NO_RING,
     SB_WHY_ARGUMENTS, /* for the host to judge */
+    SB_WHY_OPERATOR,  /* on this type it is the host's */
     SB_WHY_COUNT,
 } sb_why_host_t;
 
@@ -34,7 +35,8 @@ const char *sb_why_host_name(sb_why_host_t why);
 
 #define SB_ALGORITHMS_MOST 160
 
-typedef struct sb_parts_room sb_parts_room_t; /* parts.h */
+typedef struct sb_parts_room sb_parts_room_t;         /* parts.h */
+typedef struct sb_reduction_room sb_reduction_room_t; /* reduction.h */
 
 typedef struct sb_comm {
     _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
@@ -44,7 +46,8 @@ typedef struct sb_comm {
     int rank;
     int size;
     sb_plan_table_t plan;
-    sb_parts_room_t *room; /* with a team: never NULL */
+    sb_parts_room_t *room;               /* with a team: never NULL */
+    sb_reduction_room_t *reduction_room; /* likewise */
 
     uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
     uint64_t by_algorithm[SB_ALGORITHMS_MOST];

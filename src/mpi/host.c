@@ -61,6 +61,12 @@ static void take_extras(void)
     take(&sb_host.alltoall_c, "PMPI_Alltoall_c");
     take(&sb_host.alltoallv_c, "PMPI_Alltoallv_c");
     take(&sb_host.alltoallw_c, "PMPI_Alltoallw_c");
+    take(&sb_host.reduce_c, "PMPI_Reduce_c");
+    take(&sb_host.allreduce_c, "PMPI_Allreduce_c");
+    take(&sb_host.reduce_scatter_c, "PMPI_Reduce_scatter_c");
+    take(&sb_host.reduce_scatter_block_c, "PMPI_Reduce_scatter_block_c");
+    take(&sb_host.scan_c, "PMPI_Scan_c");
+    take(&sb_host.exscan_c, "PMPI_Exscan_c");
     take(&sb_host.is_revoked, "PMPIX_Comm_is_revoked");
     if (!take(&sb_host.device_support, "MPIX_Query_cuda_support"))
         sb_host.device_support = NULL;
@@ -81,6 +87,7 @@ bool sb_host_open(void *libmpi)
     sb_host.comm_world = MPI_COMM_WORLD;
     sb_host.datatype_null = MPI_DATATYPE_NULL;
     sb_host.byte = MPI_BYTE;
+    sb_host.op_null = MPI_OP_NULL;
     sb_host.errors_return = MPI_ERRORS_RETURN;
     return true;
 }

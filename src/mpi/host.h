@@ -26,6 +26,13 @@ typedef int sb_alltoallv_c_t(const void *, const MPI_Count[], const MPI_Aint[], 
 typedef int sb_alltoallw_c_t(const void *, const MPI_Count[], const MPI_Aint[],
                              const MPI_Datatype[], void *, const MPI_Count[], const MPI_Aint[],
                              const MPI_Datatype[], MPI_Comm);
+typedef int sb_reduce_c_t(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm);
+typedef int sb_allreduce_c_t(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
+typedef int sb_reduce_scatter_c_t(const void *, void *, const MPI_Count[], MPI_Datatype, MPI_Op,
+                                  MPI_Comm);
+typedef sb_allreduce_c_t sb_reduce_scatter_block_c_t;
+typedef sb_allreduce_c_t sb_scan_c_t;
+typedef sb_allreduce_c_t sb_exscan_c_t;
 
 /*
  * The host MPI: its own functions, taken from its library by handle, never through the names that
@@ -52,6 +59,12 @@ typedef struct sb_host {
     sb_alltoall_c_t *alltoall_c;
     sb_alltoallv_c_t *alltoallv_c;
     sb_alltoallw_c_t *alltoallw_c;
+    sb_reduce_c_t *reduce_c;
+    sb_allreduce_c_t *allreduce_c;
+    sb_reduce_scatter_c_t *reduce_scatter_c;
+    sb_reduce_scatter_block_c_t *reduce_scatter_block_c;
+    sb_scan_c_t *scan_c;
+    sb_exscan_c_t *exscan_c;
     int (*is_revoked)(MPI_Comm, int *); /* NULL: no fault tolerance */
     void (*opal_progress)(void);        /* NULL: not Open MPI, or not exported */
     bool (*opal_set_yield)(bool);       /* NULL likewise; returns the value before */
@@ -61,6 +74,7 @@ typedef struct sb_host {
     MPI_Comm comm_world;
     MPI_Datatype datatype_null;
     MPI_Datatype byte;
+    MPI_Op op_null;
     MPI_Errhandler errors_return;
 } sb_host_t;
 

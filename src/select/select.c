@@ -6,6 +6,7 @@
 #include "coll/barrier/barrier.h"
 #include "coll/bcast/bcast.h"
 #include "coll/parts/parts.h"
+#include "coll/reduction/reduction.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -69,6 +70,23 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_alltoall_p2p_pairwise,
     &sb_alltoallv_p2p_pairwise,
     &sb_alltoallw_p2p_pairwise,
+    &sb_reduce_slots,
+    &sb_reduce_blocks,
+    &sb_reduce_slices,
+    &sb_allreduce_slots,
+    &sb_allreduce_blocks,
+    &sb_allreduce_whole,
+    &sb_allreduce_slices,
+    &sb_reduce_scatter_slots,
+    &sb_reduce_scatter_slices,
+    &sb_reduce_scatter_block_slots,
+    &sb_reduce_scatter_block_slices,
+    &sb_scan_slots,
+    &sb_scan_slices,
+    &sb_exscan_slots,
+    &sb_exscan_slices,
+    &sb_allreduce_p2p_ring,
+    &sb_allreduce_p2p_recursive_doubling,
 };
 
 size_t sb_algorithm_count(void)
@@ -108,14 +126,28 @@ static bool needs_groups(const sb_algorithm_t *algorithm, const sb_shape_t *shap
     return algorithm->levels != 0 && shape->ungrouped != NULL;
 }
 
-static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes)
+/* The order in which an algorithm combines is not the one that is asked for. */
+typedef struct order {
+    bool ranks;  /* that of ranks; brackets are free */
+    bool strict; /* from left to right */
+} order_t;
+
+static bool breaks_order(const sb_algorithm_t *algorithm, const order_t *order)
+{
+    if (algorithm->reorders)
+        return order->ranks || order->strict;
+    return algorithm->brackets && order->strict;
+}
+
+static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes,
+                            const order_t *order)
 {
     const sb_algorithm_t *best = NULL;
     double best_cost = 0;
 
     for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
         if (algorithms[i]->collective != collective || algorithms[i]->on_request ||
-            needs_groups(algorithms[i], shape))
+            needs_groups(algorithms[i], shape) || breaks_order(algorithms[i], order))
             continue;
         double cost = algorithms[i]->cost(shape, bytes);
         if (best == NULL || cost < best_cost) {
@@ -126,24 +158,34 @@ static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape,
     return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL};
 }
 
-sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
-                      const sb_settings_t *settings, size_t bytes)
+sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
+                              const sb_settings_t *settings, size_t bytes, bool ordered)
 {
     const char *name = settings->algorithm[collective];
+    order_t order = {ordered, settings->reproducible == SB_REPRODUCIBLE_STRICT};
 
     if (!(settings->collectives & (1u << collective)))
         return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL};
     if (strcmp(name, "host") == 0)
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL};
     const sb_algorithm_t *forced = sb_algorithm_find(collective, name);
-    sb_choice_t choice = cheapest(collective, shape, bytes);
-    if (forced != NULL && needs_groups(forced, shape)) {
+    sb_choice_t choice = cheapest(collective, shape, bytes, &order);
+    if (forced != NULL && breaks_order(forced, &order)) {
+        choice.reason = order.strict ? "SOBOR_REPRODUCIBLE=strict" : "the operator's order";
+        choice.refused = forced;
+    } else if (forced != NULL && needs_groups(forced, shape)) {
         choice.reason = shape->ungrouped;
         choice.refused = forced;
     } else if (forced != NULL) {
         choice = (sb_choice_t){forced, "asked for by name", NULL};
     }
     return choice;
+}
+
+sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
+                      const sb_settings_t *settings, size_t bytes)
+{
+    return sb_choose_ordered(collective, shape, settings, bytes, false);
 }
 
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings)
@@ -155,8 +197,12 @@ void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_set
 
 void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class)
 {
+    size_t bytes = sb_class_bytes(size_class);
+
     table->of[collective][size_class] =
-        sb_choose(collective, &table->shape, table->settings, sb_class_bytes(size_class));
+        sb_choose_ordered(collective, &table->shape, table->settings, bytes, false);
+    table->ordered[collective][size_class] =
+        sb_choose_ordered(collective, &table->shape, table->settings, bytes, true);
 }
 
 sb_status_t sb_shape_place(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,

@@ -46,18 +46,24 @@ typedef struct sb_choice {
 
 /*
  * By collective and class of the bytes that all members know alike: of the message (bcast), of one
- * rank's part (scatter, gather, allgather, alltoall); 0 where they do not know any.
+ * rank's part (scatter, gather, allgather, alltoall), of its contribution (reductions); 0 where
+ * they do not know any.
  */
 typedef struct sb_plan_table {
     sb_shape_t shape;
     const sb_settings_t *settings;
-    sb_choice_t of[SB_COLLECTIVES][SB_SIZE_CLASSES]; /* reason NULL: not made yet */
+    /* reason NULL: not made yet */
+    sb_choice_t of[SB_COLLECTIVES][SB_SIZE_CLASSES];
+    sb_choice_t ordered[SB_COLLECTIVES][SB_SIZE_CLASSES]; /* reductions that keep rank order */
 } sb_plan_table_t;
 
 /* A table for a team of this shape, with no choice made yet. It keeps the pointer. */
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings);
 
-/* Makes one choice of the table: the largest size of a class stands for all of it. */
+/*
+ * Makes one choice of the table, and the ordered one beside it: the largest size of a class stands
+ * for all of it.
+ */
 void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class);
 
 /* The choice for a call. One call on a communicator at a time, as MPI has it. */
@@ -72,7 +78,24 @@ static inline const sb_choice_t *sb_planned(sb_plan_table_t *table, sb_collectiv
     return choice;
 }
 
-/* The choice for one collective and size. */
+/* The same for a reduction by an operator that is, or is not, commutative. */
+static inline const sb_choice_t *sb_planned_reduction(sb_plan_table_t *table,
+                                                      sb_collective_t collective, size_t bytes,
+                                                      bool commutative)
+{
+    const sb_choice_t *choice = sb_planned(table, collective, bytes);
+
+    return commutative ? choice : &table->ordered[collective][sb_size_class(bytes)];
+}
+
+/*
+ * The choice for one collective and size; `ordered`: of a reduction, among the algorithms that keep
+ * the order of ranks. SOBOR_REPRODUCIBLE=strict leaves only those that go from left to right.
+ */
+sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
+                              const sb_settings_t *settings, size_t bytes, bool ordered);
+
+/* The choice where the order does not matter. */
 sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
                       const sb_settings_t *settings, size_t bytes);
 

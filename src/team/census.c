@@ -73,6 +73,7 @@ void sb_settings_self(sb_settings_t *settings)
         .queue_slots = (uint32_t)sb_min(config->queue_slots.number, UINT32_MAX),
         .queue_sets = (uint32_t)sb_min(config->queue_sets.number, UINT32_MAX),
         .queue_fragment = config->queue_fragment.number,
+        .reproducible = (uint32_t)config->reproducible.number,
         .collectives = sb_collectives_among(config->collectives.text),
     };
     name_algorithms(settings, config);

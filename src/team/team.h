@@ -53,6 +53,7 @@ typedef struct sb_settings {
     uint32_t queue_slots;   /* of the published Scatterv, Gatherv and Allgatherv */
     uint32_t queue_sets;
     uint64_t queue_fragment;
+    uint32_t reproducible;                         /* SB_REPRODUCIBLE_* */
     char algorithm[SB_COLLECTIVES][SB_NAME_BYTES]; /* as asked for, or "auto" */
 } sb_settings_t;
 
@@ -69,6 +70,7 @@ struct sb_pipeline;
 struct sb_channels;
 struct sb_queues;
 struct sb_pairs;
+struct sb_shares;
 struct sb_hierarchy;
 
 typedef struct sb_team {
@@ -112,11 +114,13 @@ typedef struct sb_team {
     struct sb_channels *channels; /* of the operations that move parts, once their share is ready */
     struct sb_queues *queues;     /* of the published ones among them, in the same way */
     struct sb_pairs *pairs;       /* of those that are made of messages, in the same way */
+    struct sb_shares *shares;     /* of the large reductions, in the same way */
     sb_share_t pipeline_share;
     sb_share_t ring_share;
     sb_share_t channels_share;
     sb_share_t queues_share;
     sb_share_t pairs_share;
+    sb_share_t shares_share;
 
     sb_front_t front;
     sb_block_t block;

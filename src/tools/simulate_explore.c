@@ -5,6 +5,7 @@
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "tools/simulate_parts.h"
+#include "tools/simulate_reduction.h"
 #include "topology/sim/simulated.h"
 
 #include <inttypes.h>
@@ -238,6 +239,38 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
     give_buffers(&memory);
 }
 
+/* In place now and then, and parts uneven, in turn. */
+static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm,
+                           uint32_t call)
+{
+    const sb_exploration_t *wish = trial->wish;
+    uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
+    sb_reduction_call_t reduced = {.algorithm = algorithm,
+                                   .ranks = team->size,
+                                   .root = (wish->first_root + call % roots) % team->size,
+                                   .number = call,
+                                   .bytes = bytes_of(wish, call),
+                                   .uneven = call % 2 == 1,
+                                   .in_place = call % 3 == 1};
+    size_t bytes = sb_reduction_bytes(&reduced), parts[team->size], place;
+    char *memory = malloc(2 * bytes + 1);
+
+    if (memory == NULL)
+        sb_sim_stop("private memory is exhausted");
+    memory[2 * bytes] = (char)0xee;
+    sb_reduction_t reduction =
+        sb_reduction_lay(&reduced, team->rank, memory, memory + bytes, parts);
+    sb_status_t status = algorithm->reduction(team, &reduction);
+    if (status != SB_OK)
+        sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
+    if (!sb_reduction_check(&reduced, team->rank, &reduction, &place))
+        sb_sim_stop("rank %" PRIu32 ": byte %zu of the result is wrong in call %" PRIu32,
+                    team->rank, place, call);
+    if (memory[2 * bytes] != (char)0xee)
+        sb_sim_stop("rank %" PRIu32 ": a byte behind the buffer was written", team->rank);
+    free(memory);
+}
+
 static void make_calls(trial_t *trial, sb_team_t *team)
 {
     const sb_exploration_t *wish = trial->wish;
@@ -252,6 +285,8 @@ static void make_calls(trial_t *trial, sb_team_t *team)
             prepare_call(trial, team, call);
         if (algorithm->parts != NULL)
             call_parts(trial, team, algorithm, call);
+        else if (algorithm->reduction != NULL)
+            call_reduction(trial, team, algorithm, call);
         else
             call_bcast(trial, team, algorithm, call);
     }

@@ -36,7 +36,8 @@ typedef struct parameter {
         name "_machine", unit, FIELD(member[SB_NEAR_MACHINE]), standard                            \
     }
 
-/* A line's service at one level stands for that of all where nothing else is said: see below. */
+/* A line's service at one level stands for that of all where nothing else is said, and copying
+ * within a core for combining: see below. */
 static const parameter_t parameters[] = {
     {"read_hit", NANOSECONDS, FIELD(read[SB_NEAR_CORE]), NAN},
     EACH("read", NANOSECONDS, read, NAN),
@@ -55,6 +56,7 @@ static const parameter_t parameters[] = {
     {"write_overlap", NUMBER32, FIELD(write_overlap), 16},
     {"copy_core", GIGABYTES, FIELD(copy_kib[SB_NEAR_CORE]), NAN},
     EACH("copy", GIGABYTES, copy_kib, NAN),
+    {"combine", GIGABYTES, FIELD(combine_kib), -1},
     {"numa_controller", GIGABYTES, FIELD(controller_kib), 0},
     {"link_package", GIGABYTES, FIELD(link_package_kib), 0},
     {"link_machine", GIGABYTES, FIELD(link_machine_kib), 0},
@@ -116,8 +118,10 @@ static void read_parameter(sb_sim_machine_t *model, const parameter_t *parameter
 
     if (entry == NULL && isnan(parameter->standard))
         sb_simulate_fail("%s: parameters: expected \"%s\", found nothing", path, parameter->name);
-    if (entry == NULL && parameter->standard < 0)
+    if (entry == NULL && parameter->standard < 0 && parameter->unit == NANOSECONDS)
         number = (double)model->line_service[SB_NEAR_CORE] / 1000;
+    else if (entry == NULL && parameter->standard < 0)
+        number = 1000.0 * 1024 / (double)model->copy_kib[SB_NEAR_CORE];
     if (entry != NULL && (!json_is_number(value) || number < 0 || number > LARGEST))
         sb_simulate_fail("%s: parameters: %s: value: expected a number from 0 to %g", path,
                          parameter->name, LARGEST);

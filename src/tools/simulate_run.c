@@ -11,6 +11,7 @@
 #include "machine/sim/random.h"
 #include "tools/simulate_check.h"
 #include "tools/simulate_parts.h"
+#include "tools/simulate_reduction.h"
 #include "topology/sim/simulated.h"
 
 #include <errno.h>
@@ -111,6 +112,7 @@ typedef struct buffers {
     sb_sim_memory_t data;
     sb_sim_memory_t received;
     sb_stream_t *streams;
+    size_t *parts;
 } buffers_t;
 
 static bool moves_parts(const run_t *run)
@@ -128,17 +130,42 @@ static sb_parts_call_t parts_call(const run_t *run, uint32_t call, uint32_t root
                              .counts = run->options->counts};
 }
 
+static bool reduces(const run_t *run)
+{
+    return run->algorithm->reduction != NULL;
+}
+
+static sb_reduction_call_t reduction_call(const run_t *run, uint32_t call, uint32_t root)
+{
+    return (sb_reduction_call_t){.algorithm = run->algorithm,
+                                 .ranks = run->ranks,
+                                 .root = root,
+                                 .number = call,
+                                 .bytes = run->bytes,
+                                 .uneven = run->options->counts != SB_COUNTS_EQUAL};
+}
+
+static size_t room_needed(const run_t *run)
+{
+    sb_parts_call_t moved = parts_call(run, 0, 0);
+    sb_reduction_call_t reduced = reduction_call(run, 0, 0);
+
+    if (reduces(run))
+        return sb_reduction_bytes(&reduced);
+    return moves_parts(run) ? sb_parts_room(&moved) : run->bytes;
+}
+
 static buffers_t make_buffers(const run_t *run)
 {
-    sb_parts_call_t call = parts_call(run, 0, 0);
-    size_t bytes = moves_parts(run) ? sb_parts_room(&call) : run->bytes;
+    size_t bytes = room_needed(run);
     buffers_t buffers = {.data = sb_sim_buffer(bytes)};
 
-    if (!moves_parts(run))
+    if (!moves_parts(run) && !reduces(run))
         return buffers;
     buffers.received = sb_sim_buffer(bytes);
     buffers.streams = calloc(2 * (size_t)run->ranks, sizeof *buffers.streams);
-    if (buffers.streams == NULL)
+    buffers.parts = calloc(run->ranks, sizeof *buffers.parts);
+    if (buffers.streams == NULL || buffers.parts == NULL)
         sb_sim_stop("private memory is exhausted");
     return buffers;
 }
@@ -146,9 +173,10 @@ static buffers_t make_buffers(const run_t *run)
 static void free_buffers(const run_t *run, buffers_t *buffers)
 {
     sb_sim_buffer_free(buffers->data.block);
-    if (moves_parts(run))
+    if (moves_parts(run) || reduces(run))
         sb_sim_buffer_free(buffers->received.block);
     free(buffers->streams);
+    free(buffers->parts);
 }
 
 /* Fills what is sent, and cools what is to be cold. */
@@ -158,9 +186,9 @@ static void fill_buffers(const run_t *run, const buffers_t *buffers, bool is_roo
         return;
     if (run->options->cold)
         sb_sim_buffer_cool(buffers->data.block);
-    if (run->options->cold && moves_parts(run))
+    if (run->options->cold && (moves_parts(run) || reduces(run)))
         sb_sim_buffer_cool(buffers->received.block);
-    if (moves_parts(run))
+    if (moves_parts(run) || reduces(run))
         return;
     if (is_root)
         memcpy(buffers->data.address, run->pattern + call % PATTERNS, run->bytes);
@@ -169,7 +197,7 @@ static void fill_buffers(const run_t *run, const buffers_t *buffers, bool is_roo
 }
 
 static sb_status_t serve(run_t *run, sb_team_t *team, const buffers_t *buffers,
-                         const sb_parts_t *parts, uint32_t root)
+                         const sb_parts_t *parts, const sb_reduction_t *reduction, uint32_t root)
 {
     sb_stream_t stream = {.base = buffers->data.address, .bytes = run->bytes};
 
@@ -177,6 +205,8 @@ static sb_status_t serve(run_t *run, sb_team_t *team, const buffers_t *buffers,
         return run->algorithm->barrier(team);
     if (moves_parts(run))
         return run->algorithm->parts(team, parts);
+    if (reduces(run))
+        return run->algorithm->reduction(team, reduction);
     return run->bytes == 0 ? SB_OK : run->algorithm->bcast(team, root, &stream);
 }
 
@@ -201,25 +231,40 @@ static void check_parts(const run_t *run, const sb_parts_call_t *call, uint32_t 
                     run->algorithm->name, call->number, call->root, place, from, rank);
 }
 
+static void check_reduction(const run_t *run, const sb_reduction_call_t *call, uint32_t rank,
+                            const sb_reduction_t *reduction)
+{
+    size_t place;
+
+    if (!sb_reduction_check(call, rank, reduction, &place))
+        sb_sim_stop("%s: call %u, root %u: byte %zu of the result is wrong on rank %u",
+                    run->algorithm->name, call->number, call->root, place, rank);
+}
+
 static void call_once(run_t *run, sb_team_t *team, uint32_t call, const buffers_t *buffers)
 {
     const sb_simulate_t *options = run->options;
     uint32_t rank = team->rank;
     uint32_t root = options->rotate ? (options->root + call) % run->ranks : options->root;
     sb_parts_call_t moved = parts_call(run, call, root);
+    sb_reduction_call_t reduced = reduction_call(run, call, root);
     sb_parts_t parts = {0};
+    sb_reduction_t reduction = {0};
 
     fill_buffers(run, buffers, rank == root, call);
     if (moves_parts(run))
         parts = sb_parts_lay(&moved, rank, buffers->data.address, buffers->received.address,
                              buffers->streams);
+    else if (reduces(run))
+        reduction = sb_reduction_lay(&reduced, rank, buffers->data.address,
+                                     buffers->received.address, buffers->parts);
     sb_sim_compute(delay(run, rank, call));
     run->entered[rank]++;
     if (options->barriers)
         come_from_barrier(team);
     uint64_t entry = sb_sim_clock();
     sb_sim_compute(run->call_cost);
-    sb_status_t status = serve(run, team, buffers, &parts, root);
+    sb_status_t status = serve(run, team, buffers, &parts, &reduction, root);
     if (status != SB_OK)
         sb_sim_stop("%s: call %u on rank %u: %s", run->algorithm->name, call, rank,
                     sb_status_string(status));
@@ -230,6 +275,8 @@ static void call_once(run_t *run, sb_team_t *team, uint32_t call, const buffers_
         check_entered(run, rank, call);
     else if (moves_parts(run))
         check_parts(run, &moved, rank, &parts);
+    else if (reduces(run))
+        check_reduction(run, &reduced, rank, &reduction);
     else if (run->bytes > 0)
         check_bytes(run, buffers->data.address, rank, root, call);
 }

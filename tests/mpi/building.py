@@ -85,7 +85,7 @@ def build(mpi: Mpi, name: str) -> Path:
     compiler = mpi.compilers[language]
     if not _is_fresh(target, inputs, compiler):
         flags = [*flags, *_inside_flags(mpi, name)]
-        command = [compiler, *flags, *map(str, inputs), "-ldl", "-lpthread"]
+        command = [compiler, *flags, *map(str, inputs), "-ldl", "-lpthread", "-lm"]
         _compile(command, target)
     return target
 

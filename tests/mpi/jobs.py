@@ -19,7 +19,8 @@ TAIL = 4000
 #: Every collective, as the report names it.
 COLLECTIVES = (
     *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
-    *("alltoall", "alltoallv", "alltoallw"),
+    *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
+    *("reduce_scatter_block", "scan", "exscan"),
 )
 #: SIGTERM when the test process ends: a launcher never outlives it.
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
@@ -58,7 +59,7 @@ class Report:
 
 REPORT_LINE = re.compile(
     r"^sobor: comm ("
-    r"name=\S+ size=\d+ where=(?:shm|host) barrier=\d+ bcast=\d+ (?:[a-z]+=\d+ )*"
+    r"name=\S+ size=\d+ where=(?:shm|host) barrier=\d+ bcast=\d+ (?:[a-z_]+=\d+ )*"
     r"bytes=\d+ host=\d+ "
     r"time_us=[\d.]+ algorithms=\S+ reason=\S+)$",
     re.MULTILINE,

@@ -140,6 +140,19 @@ def test_parts(tester, key, ranks, counts):
         assert row.get("counts") == (counts if varies else None), row
 
 
+REDUCTIONS = "reduce,allreduce,reduce_scatter,reduce_scatter_block,scan,exscan"
+
+
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2), ("a50", 2)])
+def test_reductions(tester, key, ranks):
+    """Sums of double, float and bytes; the data is right on both sides."""
+    options = ("--collectives", REDUCTIONS, "--sizes", "8,4100,5001", "--root", "rotate")
+    found = rows(bench(tester, usable_mpi(key), ranks, *options, sobor={}))
+    assert len(found) == 6 * 3 * 2
+    for row in found:
+        assert row["checked"] is True and row["algorithm"] and row["sobor_us"] > 0, row
+
+
 def test_forced_algorithm_is_named(tester):
     """The algorithm that a variable forces is the one in the rows."""
     result = bench(
@@ -182,7 +195,7 @@ def test_passthrough(tester):
     ("options", "words"),
     [
         (("--sizes", "12x"), ("--sizes", "expected", '"12x"')),
-        (("--collectives", "reduce"), ("--collectives", "expected", '"reduce"')),
+        (("--collectives", "reduction"), ("--collectives", "expected", '"reduction"')),
         (("--counts", "odd"), ("--counts", "expected", '"odd"')),
         (("--seconds", "-1"), ("--seconds", "expected", '"-1"')),
         (("--root", "9"), ("--root", "expected")),

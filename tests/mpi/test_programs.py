@@ -66,6 +66,17 @@ PARTS_ERROR_CASES = (
         for wrong in ("count", "type", "uncommitted", "in-place", "send-count", "send-type")
     ),
 )
+REDUCTIONS = (*("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"),)
+REDUCTION_ERROR_CASES = (
+    *(
+        f"{name}-{wrong}"
+        for name in REDUCTIONS
+        for wrong in ("count", "type", "op", "replace", "comm", "undefined", "derived", "right")
+    ),
+    *(f"{name}-in-place" for name in REDUCTIONS[1:5]),
+    "reduce-root",
+)
+MPICH_CRASHES = {f"{name}-count" for name in REDUCTIONS}
 OPEN_MPI_CRASHES = {
     *("allgather-comm", "scatter-uncommitted", "scatterv-uncommitted", "allgather-uncommitted"),
     *("allgatherv-uncommitted", "allgatherv-count"),
@@ -74,9 +85,9 @@ OPEN_MPI_CRASHES = {
 NOT_SURVIVED = {
     "o41": {"null-buffer", *OPEN_MPI_CRASHES},
     "o50": {"null-buffer", *OPEN_MPI_CRASHES},
-    "m40": {"in-place", "null-type-zero-count"},
-    "m50": {"in-place"},
-    "a50": {"in-place"},
+    "m40": {"in-place", "null-type-zero-count", *MPICH_CRASHES},
+    "m50": {"in-place", *MPICH_CRASHES},
+    "a50": {"in-place", *MPICH_CRASHES},
 }
 
 #: Open MPI copies large messages in one go by default; without that their sender has to help.
@@ -339,7 +350,7 @@ def error_classes(result) -> list[str]:
 
 def test_errors(tester, mpi):
     """Each wrong argument raises the class that the host raises, and the communicator lives on."""
-    all_cases = (*ERROR_CASES, *PARTS_ERROR_CASES)
+    all_cases = (*ERROR_CASES, *PARTS_ERROR_CASES, *REDUCTION_ERROR_CASES)
     cases = [case for case in all_cases if case not in NOT_SURVIVED[mpi.key]]
     bare = tester.run(mpi, 2, ["errors", *cases])
     tester.expect_pass(bare)

@@ -6,8 +6,8 @@
  *   suite [--algorithm NAME] [--schedules N] [--seed N] [--ranks N] [--expect TEXT]
  *
  * `--schedules`: of each algorithm, at each number of ranks; `--moving N`: at most N of those that
- * move parts. With --expect a violation must be found whose report contains TEXT, and its replay
- * must find the same.
+ * move parts or reduce. With --expect a violation must be found whose report contains TEXT, and its
+ * replay must find the same.
  */
 #include "tools/simulate_explore.h"
 
@@ -103,6 +103,34 @@ static const scenario_t of_parts[] = {
      .pulls = true,
      .weight = 2,
      .most_ranks = 8},
+};
+
+/* of every reduction; */
+static const scenario_t of_reductions[] = {
+    {.name = "sizes",
+     .bytes = {304, 8, 49, 1},
+     .calls = 4,
+     .start = 13,
+     .ring_bytes = 1024,
+     .weight = 2,
+     .most_ranks = 8},
+    {.name = "again",
+     .bytes = {1600, 7, 5000},
+     .calls = 3,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .crowded = true,
+     .weight = 2,
+     .most_ranks = 8},
+    {.name = "slots", .bytes = {8}, .calls = 19, .start = 3, .weight = 1, .most_ranks = 3},
+    {.name = "asleep",
+     .bytes = {720, 20},
+     .calls = 2,
+     .ring_bytes = 1024,
+     .sleepy = true,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "many", .bytes = {24, 600}, .calls = 2, .ring_bytes = 1024, .weight = 1},
 };
 
 /* and of some in particular. */
@@ -342,12 +370,14 @@ static void add_scenario(plan_t *plan, const scenario_t *scenario, uint32_t rank
 static plan_t plan_of(const sb_algorithm_t *algorithm, uint32_t ranks)
 {
     bool barrier = algorithm->collective == SB_BARRIER;
-    const scenario_t *general = barrier                    ? of_barriers
-                                : algorithm->parts != NULL ? of_parts
-                                                           : of_bcasts;
-    size_t count = barrier                    ? SB_COUNT_OF(of_barriers)
-                   : algorithm->parts != NULL ? SB_COUNT_OF(of_parts)
-                                              : SB_COUNT_OF(of_bcasts);
+    const scenario_t *general = barrier                        ? of_barriers
+                                : algorithm->parts != NULL     ? of_parts
+                                : algorithm->reduction != NULL ? of_reductions
+                                                               : of_bcasts;
+    size_t count = barrier                        ? SB_COUNT_OF(of_barriers)
+                   : algorithm->parts != NULL     ? SB_COUNT_OF(of_parts)
+                   : algorithm->reduction != NULL ? SB_COUNT_OF(of_reductions)
+                                                  : SB_COUNT_OF(of_bcasts);
     plan_t plan = {.count = 0};
 
     for (size_t i = 0; i < count; i++) {
@@ -403,7 +433,8 @@ static outcome_t run_algorithm(const settings_t *settings, const sb_algorithm_t 
     plan_t plan = plan_of(algorithm, ranks);
     outcome_t outcome = CLEAN;
 
-    if (algorithm->parts != NULL && settings->moving > 0 && schedules > settings->moving)
+    bool moves = algorithm->parts != NULL || algorithm->reduction != NULL;
+    if (moves && settings->moving > 0 && schedules > settings->moving)
         schedules = settings->moving;
     for (size_t i = 0; i < plan.count && outcome == CLEAN; i++) {
         const scenario_t *scenario = &plan.scenarios[i];

@@ -59,6 +59,12 @@ uint64_t sb_process_self(void);
 bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes);
 bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes);
 
+static inline sb_status_t sb_combine(const sb_operator_t *combination, void *to,
+                                     const void *const from[], uint32_t n, size_t bytes)
+{
+    return combination->fold(combination, to, from, n, bytes);
+}
+
 static inline void sb_keep_order(void)
 {
     atomic_signal_fence(memory_order_seq_cst);
@@ -104,5 +110,6 @@ void sb_machine_start(void);
     }
 
 #define SB_SITED(call) (call)
+#define SB_SITED_VOID(call) (call)
 
 #endif

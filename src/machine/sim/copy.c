@@ -213,7 +213,7 @@ static void use_side(sb_rank_t *rank, const void *address, uint64_t bytes, sb_ac
         use_own(rank, block, offset, bytes, access != SB_ACCESS_READ, now, side);
 }
 
-/* One piece, which neither side of which crosses a page. Returns when it is done. */
+/* One piece, neither side of which crosses a page. Returns when it is done. */
 uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes, sb_access_t access,
                       bool first)
 {
@@ -225,5 +225,30 @@ uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes,
     use_side(rank, to, bytes, access, now, &write);
     uint64_t done = now + bytes_time(sb_sim->machine.copy_kib[SB_NEAR_CORE], bytes);
     done = later(done, later(read.time, write.time));
+    return later(done, later(read.latest, write.latest));
+}
+
+/*
+ * The same for a piece of several sources that are combined. A core has so many streams under way
+ * that only one in `read_overlap` of them makes it wait for its first line; their bytes come one
+ * source after the other. Computing goes on meanwhile.
+ */
+uint64_t sb_combine_cost(sb_rank_t *rank, void *to, const void *const from[], uint32_t n,
+                         size_t offset, size_t bytes)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    uint64_t now = rank->clock;
+    side_t read = {now, now, offset == 0};
+    side_t write = {now, now, offset == 0};
+
+    for (uint32_t i = 0; i < n; i++) {
+        read.first = read.first || (offset == 0 && i % machine->read_overlap == 0);
+        use_side(rank, (const char *)from[i] + offset, bytes, SB_ACCESS_READ, now, &read);
+    }
+    use_side(rank, (char *)to + offset, bytes, SB_ACCESS_WRITE, now, &write);
+    uint64_t compute = bytes_time(machine->combine_kib, n * bytes);
+    if (offset == 0)
+        compute += n * machine->read[SB_NEAR_CORE];
+    uint64_t done = later(now + compute, later(read.time, write.time));
     return later(done, later(read.latest, write.latest));
 }

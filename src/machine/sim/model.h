@@ -62,6 +62,7 @@ typedef struct sb_sim_machine {
 
     /* One core copies from a cache or memory at that distance; SB_NEAR_CORE: its own cache. */
     uint64_t copy_kib[SB_DISTANCES];
+    uint64_t combine_kib;      /* it computes; bytes of all sources together */
     uint64_t controller_kib;   /* memory of one NUMA node */
     uint64_t link_package_kib; /* from one NUMA node to another of the same package */
     uint64_t link_machine_kib; /* from one package to another */

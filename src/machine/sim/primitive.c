@@ -300,6 +300,43 @@ bool sb_sim_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
     return true;
 }
 
+/* Bytes from `offset` on up to where one of the sides comes to the end of its page. */
+static size_t combined_piece(const void *to, const void *const from[], uint32_t n, size_t offset,
+                             size_t bytes)
+{
+    size_t piece = sb_min(bytes - offset, page_rest((const char *)to + offset));
+
+    for (uint32_t i = 0; i < n; i++)
+        piece = sb_min(piece, page_rest((const char *)from[i] + offset));
+    return piece;
+}
+
+sb_status_t sb_sim_combine(const sb_operator_t *operation, void *to, const void *const from[],
+                           uint32_t n, size_t bytes)
+{
+    sb_rank_t *self = sb_sim->running;
+    uint64_t begin = self->clock;
+
+    if (bytes == 0)
+        return SB_OK;
+    for (uint32_t i = 0; i < n; i++)
+        watch_plain(from[i], bytes, false);
+    watch_plain(to, bytes, true);
+    if (sb_sim->guided)
+        return operation->fold(operation, to, from, n, bytes);
+    for (size_t done = 0, piece; done < bytes; done += piece) {
+        piece = combined_piece(to, from, n, done, bytes);
+        sb_sim_reach();
+        self->clock = sb_combine_cost(self, to, from, n, done, piece);
+    }
+    /* An element may lie across two pages, so all are combined together. */
+    sb_status_t status = operation->fold(operation, to, from, n, bytes);
+    self->serial = self->clock;
+    changed(self);
+    sb_sim_note(SB_SIM_COPIES, begin, self->clock);
+    return status;
+}
+
 /* In a guided run a spin is one step that waits, unless the guide has the rank give up at once. */
 static uint64_t guided_spin(const sb_word64_t *word, uint64_t value)
 {

@@ -43,6 +43,8 @@ void sb_sim_copy_streaming(void *to, const void *from, size_t bytes);
 uint64_t sb_sim_process_self(void);
 bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes);
 bool sb_sim_push(uint64_t process, uint64_t to, const void *from, size_t bytes);
+sb_status_t sb_sim_combine(const sb_operator_t *operation, void *to, const void *const from[],
+                           uint32_t n, size_t bytes);
 uint64_t sb_sim_spin(const sb_word64_t *word, uint64_t value, uint32_t looks, bool paused);
 void sb_sim_fence_all(void);
 void sb_sim_futex_wait(const uint32_t *word, uint32_t expected, uint64_t limit_ns);
@@ -64,6 +66,8 @@ uint64_t sb_sim_now_ns(void);
 #define sb_process_self() sb_sim_process_self()
 #define sb_pull(process, to, from, bytes) SB_SITED(sb_sim_pull(process, to, from, bytes))
 #define sb_push(process, to, from, bytes) SB_SITED(sb_sim_push(process, to, from, bytes))
+#define sb_combine(operation, to, from, n, bytes)                                                  \
+    SB_SITED(sb_sim_combine(operation, to, from, n, bytes))
 #define sb_spin(word, value, looks, paused) SB_SITED(sb_sim_spin(word, value, looks, paused))
 #define sb_fence_all() SB_SITED_VOID(sb_sim_fence_all())
 #define sb_futex_wait(word, expected, limit) SB_SITED_VOID(sb_sim_futex_wait(word, expected, limit))

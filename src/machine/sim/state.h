@@ -270,6 +270,8 @@ sb_passage_t sb_links_pass(const sb_rank_t *rank, uint32_t numa, sb_source_t sou
 /* copy.c: what a copy does at its target; streaming goes past the caches. */
 typedef enum sb_access { SB_ACCESS_READ, SB_ACCESS_WRITE, SB_ACCESS_STREAM } sb_access_t;
 
+uint64_t sb_combine_cost(sb_rank_t *rank, void *to, const void *const from[], uint32_t n,
+                         size_t offset, size_t bytes);
 uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes, sb_access_t access,
                       bool first);
 

@@ -187,8 +187,101 @@ static void run_parts(const char *name, enum moving which)
     CALL(MPI_Barrier(comm));
 }
 
+/* ---- reductions ---- */
+
+static const char *const REDUCTIONS[] = {
+    "reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan",
+};
+enum { REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, REDUCTION_COUNT = 6 };
+
+/* What is the same for all: the arguments, one of them wrong. */
+struct reduction {
+    void *in;
+    int count;
+    MPI_Datatype type;
+    MPI_Op op;
+    int root;
+    MPI_Comm comm;
+};
+
+static struct reduction wrong_reduction(const char *wrong)
+{
+    static int result[64];
+    struct reduction call = {result, 1, MPI_INT, MPI_SUM, 0, comm};
+    if (strcmp(wrong, "count") == 0)
+        call.count = -1;
+    else if (strcmp(wrong, "type") == 0)
+        call.type = MPI_DATATYPE_NULL;
+    else if (strcmp(wrong, "op") == 0)
+        call.op = MPI_OP_NULL;
+    else if (strcmp(wrong, "replace") == 0)
+        call.op = MPI_REPLACE;
+    else if (strcmp(wrong, "root") == 0)
+        call.root = 1000;
+    else if (strcmp(wrong, "comm") == 0)
+        call.comm = MPI_COMM_NULL;
+    else if (strcmp(wrong, "in-place") == 0)
+        call.in = MPI_IN_PLACE;
+    else if (strcmp(wrong, "undefined") == 0) {
+        call.type = MPI_DOUBLE;
+        call.op = MPI_BAND;
+    } else if (strcmp(wrong, "derived") == 0) {
+        CALL(MPI_Type_contiguous(2, MPI_INT, &call.type));
+        CALL(MPI_Type_commit(&call.type));
+    } else
+        CHECK(strcmp(wrong, "right") == 0, "no wrong %s", wrong);
+    return call;
+}
+
+static int call_reduction(int which, const struct reduction *call)
+{
+    int counts[64];
+    for (int i = 0; i < 64; i++)
+        counts[i] = call->count;
+    switch (which) {
+    case REDUCE:
+        return MPI_Reduce(buffer, call->in, call->count, call->type, call->op, call->root,
+                          call->comm);
+    case ALLREDUCE:
+        return MPI_Allreduce(buffer, call->in, call->count, call->type, call->op, call->comm);
+    case REDUCE_SCATTER:
+        return MPI_Reduce_scatter(buffer, call->in, counts, call->type, call->op, call->comm);
+    case REDUCE_SCATTER_BLOCK:
+        return MPI_Reduce_scatter_block(buffer, call->in, call->count, call->type, call->op,
+                                        call->comm);
+    case SCAN:
+        return MPI_Scan(buffer, call->in, call->count, call->type, call->op, call->comm);
+    default:
+        return MPI_Exscan(buffer, call->in, call->count, call->type, call->op, call->comm);
+    }
+}
+
+static bool run_reduction(const char *name)
+{
+    const char *dash = strchr(name, '-');
+    int class = MPI_SUCCESS, which = 0;
+    while (which < REDUCTION_COUNT && dash != NULL &&
+           (strncmp(name, REDUCTIONS[which], (size_t)(dash - name)) != 0 ||
+            REDUCTIONS[which][dash - name] != '\0'))
+        which++;
+    if (dash == NULL || which == REDUCTION_COUNT)
+        return false;
+    struct reduction call = wrong_reduction(dash + 1);
+    checked_bcast(comm, 100, 0, 1);
+    int status = call_reduction(which, &call);
+    MPI_Error_class(status, &class);
+    printf("case %s rank %d class %d\n", name, rank_of(comm), class);
+    checked_bcast(comm, 100, 0, 2);
+    CALL(MPI_Barrier(comm));
+    if (strcmp(dash, "-derived") == 0)
+        CALL(MPI_Type_free(&call.type));
+    return true;
+}
+
 static void find_and_run(const char *name)
 {
+    if (run_reduction(name))
+        return;
     for (int which = 0; which < MOVING; which++)
         if (names(name, (enum moving)which)) {
             run_parts(name, (enum moving)which);

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! Barrier and Bcast through "use mpi": arrays of several ranks, a derived type, a sub-communicator.
+! Barrier, Bcast and reductions through "use mpi": arrays of several ranks, a derived type, a
+! sub-communicator, an operation of the user's.
 program fortran90
     use mpi
     implicit none
@@ -22,6 +23,8 @@ program fortran90
         call MPI_Barrier(halves, ierr)
         call MPI_Barrier(MPI_COMM_WORLD, ierr)
         call columns(mod(round, nranks))
+        call sums(round)
+        call matrices(round)
     end do
     call MPI_Comm_free(halves, ierr)
     call MPI_Finalize(ierr_ignored)
@@ -65,6 +68,68 @@ contains
         call MPI_Type_free(rows, ierr)
         call expect(all(values(3, :) == 77), 'row')
         call expect(all(values(1:2, :) == rank) .and. all(values(4:, :) == rank), 'gaps')
+    end subroutine
+
+    ! In place, of logicals, and with an index.
+    subroutine sums(seed)
+        integer, intent(in) :: seed
+        double precision :: values(50), located(2), first(2)
+        logical :: mine, all_of, any_of
+        values = seed + rank
+        call MPI_Allreduce(MPI_IN_PLACE, values, 50, MPI_DOUBLE_PRECISION, MPI_SUM, &
+                           MPI_COMM_WORLD, ierr)
+        call expect(all(values == nranks * seed + nranks * (nranks - 1) / 2), 'sum in place')
+        mine = rank == mod(seed, nranks)
+        call MPI_Allreduce(mine, any_of, 1, MPI_LOGICAL, MPI_LOR, MPI_COMM_WORLD, ierr)
+        call MPI_Allreduce(mine, all_of, 1, MPI_LOGICAL, MPI_LAND, MPI_COMM_WORLD, ierr)
+        call expect(any_of .and. (all_of .eqv. nranks == 1), 'logicals')
+        located = [dble(mod(rank, 2)), dble(rank)]
+        call MPI_Allreduce(located, first, 1, MPI_2DOUBLE_PRECISION, MPI_MAXLOC, &
+                           MPI_COMM_WORLD, ierr)
+        call expect(all(first == merge([1.0d0, 1.0d0], [0.0d0, 0.0d0], nranks > 1)), 'maxloc')
+    end subroutine
+
+    ! Products of matrices, which do not commute: rank r has ((1, r + seed), (0, 1)) or
+    ! ((1, 0), (r + seed, 1)).
+    subroutine matrices(seed)
+        integer, intent(in) :: seed
+        integer :: matrix_type, product_op, r
+        integer :: mine(2, 2), got(2, 2), expected(2, 2)
+        call MPI_Type_contiguous(4, MPI_INTEGER, matrix_type, ierr)
+        call MPI_Type_commit(matrix_type, ierr)
+        call MPI_Op_create(multiply, .false., product_op, ierr)
+        expected = reshape([1, 0, 0, 1], [2, 2])
+        do r = 0, nranks - 1
+            expected = matmul(expected, of_rank(r, seed))
+        end do
+        mine = of_rank(rank, seed)
+        got = 0
+        call MPI_Allreduce(mine, got, 1, matrix_type, product_op, MPI_COMM_WORLD, ierr)
+        call expect(all(got == expected), 'product of matrices')
+        call MPI_Op_free(product_op, ierr)
+        call MPI_Type_free(matrix_type, ierr)
+    end subroutine
+
+    function of_rank(r, seed) result(m)
+        integer, intent(in) :: r, seed
+        integer :: m(2, 2)
+        m = reshape([1, 0, 0, 1], [2, 2])
+        if (mod(r, 2) == 0) then
+            m(1, 2) = mod(r + seed, 5)
+        else
+            m(2, 1) = mod(r + seed, 5)
+        end if
+    end function
+
+    subroutine multiply(left, right, count, type)
+        integer, intent(in) :: count, type
+        integer, intent(in) :: left(2, 2, count)
+        integer, intent(inout) :: right(2, 2, count)
+        integer :: i, unused
+        unused = type
+        do i = 1, count
+            right(:, :, i) = matmul(left(:, :, i), right(:, :, i))
+        end do
     end subroutine
 
 end program

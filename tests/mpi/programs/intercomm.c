@@ -18,6 +18,15 @@ static void broadcast(MPI_Comm between, bool sending, int root, size_t bytes)
     free(buffer);
 }
 
+/* Each group gets what the other one has. */
+static void reduce(MPI_Comm between, bool upper)
+{
+    int mine = upper ? 1 : 100, remote = 0, sum = 0;
+    CALL(MPI_Comm_remote_size(between, &remote));
+    CALL(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, between));
+    CHECK(sum == remote * (upper ? 100 : 1), "sum %d of %d ranks", sum, remote);
+}
+
 int main(int argc, char **argv)
 {
     static const size_t SIZES[] = {1, 48, 5000, 200000};
@@ -36,6 +45,7 @@ int main(int argc, char **argv)
             broadcast(between, !upper, 0, SIZES[s]);
         }
         CALL(MPI_Barrier(between));
+        reduce(between, upper);
         checked_bcast(half, 100, 0, (uint64_t)i);
         CALL(MPI_Barrier(half));
     }

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce of the whole by all: windows of the message go through shared memory; every rank copies
+ * its contribution in, and when all have done so combines those of all for itself, from left to
+ * right in rank order. Cost: one barrier for each window; each rank copies every byte in and
+ * combines p times as many, so it is for few ranks, and for ranks that share processors, which have
+ * to run once for each window. Memory: two windows a rank. Preconditions: the shares. Source: ours;
+ * the allreduce through slots, with a barrier in place of a flag for each.
+ */
+#include "coll/reduction/shares.h"
+
+static sb_status_t combine(const sb_team_t *team, const sb_reduction_t *reduction, size_t offset,
+                           size_t bytes)
+{
+    sb_fold_t fold = {
+        .operation = reduction->operation, .to = reduction->receive + offset, .bytes = bytes};
+
+    for (uint32_t rank = 0; rank < team->size; rank++)
+        sb_fold_add(&fold, sb_share_buffer(team, rank, team->shares->turns, SB_SHARE_IN));
+    return sb_fold_end(&fold);
+}
+
+static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    sb_shares_t *shares = team->shares;
+    size_t element = reduction->operation->element;
+    size_t window = shares->buffer / element * element;
+    sb_status_t data = SB_OK;
+
+    for (size_t offset = 0; offset < reduction->bytes; offset += window, shares->turns++) {
+        size_t bytes = sb_min(window, reduction->bytes - offset);
+        sb_copy(sb_share_buffer(team, team->rank, shares->turns, SB_SHARE_IN),
+                reduction->send + offset, bytes);
+        sb_status_t status = sb_shares_meet(team);
+        if (status != SB_OK)
+            return status;
+        data = sb_earlier(data, combine(team, reduction, offset, bytes));
+    }
+    return data;
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    return (shape->ranks + 1) * SB_COST_BYTE * (double)bytes * 1.3 +
+           SB_COST_LINE * sb_min(bytes / SB_LINE, 4) + sb_shares_steps_cost(shape, 1.5);
+}
+
+const sb_algorithm_t sb_allreduce_whole = {
+    .name = "whole",
+    .collective = SB_ALLREDUCE,
+    .doc = "Windows go through shared memory; when all have copied one in, each rank combines all "
+           "of it in rank order. For few ranks, and where they share processors.",
+    .source = "Sobor; see docs/reductions.md",
+    .ring_above = SIZE_MAX,
+    .prepare = sb_shares_prepare,
+    .cost = cost,
+    .reduction = run,
+};

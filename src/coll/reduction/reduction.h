@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_REDUCTION_REDUCTION_H
+#define SB_COLL_REDUCTION_REDUCTION_H
+
+#include "coll/coll.h"
+
+/*
+ * The algorithms of the reductions; sb_reduction_t says what each rank gives and takes. Those of
+ * Sobor combine from left to right in rank order, but for those that say otherwise. An operator
+ * that fails does not stop the protocol: the outcome is told at the end.
+ */
+extern const sb_algorithm_t sb_allreduce_slots;
+extern const sb_algorithm_t sb_allreduce_blocks;
+extern const sb_algorithm_t sb_allreduce_whole;
+extern const sb_algorithm_t sb_allreduce_slices;
+extern const sb_algorithm_t sb_allreduce_p2p_ring;
+extern const sb_algorithm_t sb_allreduce_p2p_recursive_doubling;
+extern const sb_algorithm_t sb_reduce_slots;
+extern const sb_algorithm_t sb_reduce_blocks;
+extern const sb_algorithm_t sb_reduce_slices;
+extern const sb_algorithm_t sb_reduce_scatter_slots;
+extern const sb_algorithm_t sb_reduce_scatter_block_slots;
+extern const sb_algorithm_t sb_reduce_scatter_slices;
+extern const sb_algorithm_t sb_reduce_scatter_block_slices;
+extern const sb_algorithm_t sb_scan_slots;
+extern const sb_algorithm_t sb_exscan_slots;
+extern const sb_algorithm_t sb_scan_slices;
+extern const sb_algorithm_t sb_exscan_slices;
+
+/* What a rank is to receive: bytes [from, to) of the combination of the ranks below `sources`. */
+typedef struct sb_wanted {
+    uint32_t sources;
+    size_t from;
+    size_t to;
+} sb_wanted_t;
+
+static inline sb_wanted_t sb_wanted_by_all(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return (sb_wanted_t){team->size, 0, reduction->bytes};
+}
+
+static inline sb_wanted_t sb_wanted_by_root(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    bool root = team->rank == reduction->root;
+
+    return (sb_wanted_t){root ? team->size : 0, 0, root ? reduction->bytes : 0};
+}
+
+/* This rank's part; equal parts where none are given. */
+static inline sb_wanted_t sb_wanted_part(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    size_t equal = reduction->bytes / team->size;
+    sb_wanted_t wanted = {.sources = team->size, .from = equal * team->rank};
+
+    if (reduction->parts == NULL) {
+        wanted.to = wanted.from + equal;
+        return wanted;
+    }
+    wanted.from = 0;
+    for (uint32_t i = 0; i < team->rank; i++)
+        wanted.from += reduction->parts[i];
+    wanted.to = wanted.from + reduction->parts[team->rank];
+    return wanted;
+}
+
+/* The first of two outcomes that is not SB_OK. */
+static inline sb_status_t sb_earlier(sb_status_t first, sb_status_t second)
+{
+    return first == SB_OK ? second : first;
+}
+
+/* Sources that are combined in one pass. */
+#define SB_FOLD_MOST 64
+
+/*
+ * Contributions to bytes `to`, added from left to right. `to` may be the first of them, and none
+ * but the first.
+ */
+typedef struct sb_fold {
+    const sb_operator_t *operation;
+    char *to;
+    size_t bytes;
+    sb_status_t data;
+    bool begun; /* `to` holds the combination of those before */
+    uint32_t count;
+    const void *from[SB_FOLD_MOST];
+} sb_fold_t;
+
+static inline void sb_fold_pass(sb_fold_t *fold)
+{
+    sb_status_t status =
+        sb_combine(fold->operation, fold->to, fold->from, fold->count, fold->bytes);
+
+    fold->data = sb_earlier(fold->data, status);
+    fold->begun = true;
+    fold->from[0] = fold->to;
+    fold->count = 1;
+}
+
+static inline void sb_fold_add(sb_fold_t *fold, const void *from)
+{
+    if (SB_UNLIKELY(fold->count == SB_FOLD_MOST))
+        sb_fold_pass(fold);
+    fold->from[fold->count++] = from;
+}
+
+static inline sb_status_t sb_fold_end(sb_fold_t *fold)
+{
+    if (fold->count > 1 || !fold->begun)
+        sb_fold_pass(fold);
+    return fold->data;
+}
+
+/* What is combined is reported by the line of the algorithm. */
+#define sb_fold_add(...) SB_SITED_VOID(sb_fold_add(__VA_ARGS__))
+#define sb_fold_end(...) SB_SITED(sb_fold_end(__VA_ARGS__))
+
+/* Prices beside those of coll.h. */
+#define SB_COST_FOLD 1.5       /* one more element of few bytes combined */
+#define SB_COST_FOLD_BYTE 0.02 /* one more byte of one more source, near */
+
+#endif

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/reduction/slices.h"
+
+#include <math.h>
+
+/* A barrier takes as long as so many bytes that are copied in, combined and copied out. */
+#define BARRIER_BYTES 10000.0
+#define WINDOW_LEAST ((size_t)4 << 10)
+/* A slice is made of whole lines if a window has so many for each rank. */
+#define LINES_FOR_EACH 2
+
+/* For the expected time: groups of ranks on a machine of several packages, and a byte combined. */
+#define SB_COST_SLICES_GROUPS 4
+#define SB_COST_SLICES_BYTE 0.08
+
+typedef struct slices {
+    sb_team_t *team;
+    const sb_reduction_t *reduction;
+    sb_wanted_t wanted;
+    size_t window; /* bytes */
+    uint64_t count;
+    uint32_t groups; /* that a window passes */
+    bool relays;
+    sb_status_t data;
+} slices_t;
+
+typedef struct range {
+    size_t from;
+    size_t to;
+} range_t;
+
+static inline uint64_t turn_of(const slices_t *slices, uint64_t number)
+{
+    return slices->team->shares->turns + number;
+}
+
+static inline char *buffer_of(const slices_t *slices, uint32_t rank, uint64_t number,
+                              sb_share_kind_t kind)
+{
+    return sb_share_buffer(slices->team, rank, turn_of(slices, number), kind);
+}
+
+/* Bytes of the window of this number. */
+static inline size_t bytes_of(const slices_t *slices, uint64_t number)
+{
+    return sb_min(slices->window, slices->reduction->bytes - (size_t)number * slices->window);
+}
+
+static size_t common_divisor(size_t a, size_t b)
+{
+    return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* What slices of such a window are made of: whole elements, and whole lines if there are many. */
+static size_t grain_of(const slices_t *slices, size_t bytes, uint32_t n)
+{
+    size_t element = slices->reduction->operation->element;
+    size_t lined = element / common_divisor(element, SB_LINE) * SB_LINE;
+
+    return bytes >= lined * n * LINES_FOR_EACH ? lined : element;
+}
+
+/* Slice i of n of a window of so many bytes. */
+static range_t slice_of(const slices_t *slices, size_t bytes, uint32_t i, uint32_t n)
+{
+    size_t grain = grain_of(slices, bytes, n);
+    size_t grains = (bytes + grain - 1) / grain;
+
+    return (range_t){sb_min(bytes, grains * i / n * grain),
+                     sb_min(bytes, grains * (i + 1) / n * grain)};
+}
+
+static inline uint32_t group_size(const sb_shares_t *shares, uint32_t group)
+{
+    return shares->first[group + 1] - shares->first[group];
+}
+
+/* This rank's slice within its group. */
+static range_t own_slice(const slices_t *slices, size_t bytes)
+{
+    const sb_team_t *team = slices->team;
+    const sb_shares_t *shares = team->shares;
+
+    if (slices->groups == 1)
+        return slice_of(slices, bytes, team->rank, team->size);
+    return slice_of(slices, bytes, team->rank - shares->first[shares->group],
+                    group_size(shares, shares->group));
+}
+
+/* The ranks that slices of a window are dealt to: a group, or all. */
+static void dealt_to(const slices_t *slices, uint32_t group, uint32_t *first, uint32_t *count)
+{
+    const sb_shares_t *shares = slices->team->shares;
+
+    *first = slices->groups == 1 ? 0 : shares->first[group];
+    *count = slices->groups == 1 ? slices->team->size : group_size(shares, group);
+}
+
+/* This rank alone combines its own slice, and has it at hand. */
+static void copy_in(slices_t *slices, uint64_t number)
+{
+    size_t bytes = bytes_of(slices, number);
+    range_t own = own_slice(slices, bytes);
+    const char *from = slices->reduction->send + (size_t)number * slices->window;
+    char *to = buffer_of(slices, slices->team->rank, number, SB_SHARE_IN);
+
+    if (own.from > 0)
+        sb_copy(to, from, own.from);
+    if (own.to < bytes)
+        sb_copy(to + own.to, from + own.to, bytes - own.to);
+}
+
+/* Where the contribution of a rank of this rank's group to its slice is. */
+static const char *contribution(const slices_t *slices, uint64_t number, uint32_t rank)
+{
+    if (rank == slices->team->rank)
+        return slices->reduction->send + (size_t)number * slices->window;
+    return buffer_of(slices, rank, number, SB_SHARE_IN);
+}
+
+/* Combines a range of this rank's slice; `before`: what the groups before have of it, or NULL. */
+static void combine(slices_t *slices, uint64_t number, range_t range, const char *before)
+{
+    const sb_team_t *team = slices->team;
+    sb_fold_t fold = {.operation = slices->reduction->operation,
+                      .to = buffer_of(slices, team->rank, number, SB_SHARE_RESULT) + range.from,
+                      .bytes = range.to - range.from};
+    uint32_t first, count;
+
+    if (range.from >= range.to)
+        return;
+    dealt_to(slices, team->shares->group, &first, &count);
+    if (before != NULL)
+        sb_fold_add(&fold, before + range.from);
+    for (uint32_t i = 0; i < count; i++)
+        sb_fold_add(&fold, contribution(slices, number, first + i) + range.from);
+    slices->data = sb_earlier(slices->data, sb_fold_end(&fold));
+}
+
+static range_t overlap(range_t one, range_t other)
+{
+    return (range_t){sb_max(one.from, other.from), sb_min(one.to, other.to)};
+}
+
+/* This rank's slice of the window, in the parts that the ranks of the group before have. */
+static void combine_slice(slices_t *slices, uint64_t number)
+{
+    const sb_shares_t *shares = slices->team->shares;
+    size_t bytes = bytes_of(slices, number);
+    range_t own = own_slice(slices, bytes);
+    uint32_t first, count;
+
+    if (slices->groups == 1 || shares->group == 0) {
+        combine(slices, number, own, NULL);
+        return;
+    }
+    dealt_to(slices, shares->group - 1, &first, &count);
+    for (uint32_t i = 0; i < count; i++)
+        combine(slices, number, overlap(own, slice_of(slices, bytes, i, count)),
+                buffer_of(slices, first + i, number, SB_SHARE_RESULT));
+}
+
+/* Copies a range of the window out of the slices of a group, beginning with the own place. */
+static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t group,
+                    sb_share_kind_t kind, char *to)
+{
+    const sb_team_t *team = slices->team;
+    size_t bytes = bytes_of(slices, number);
+    uint32_t first, count;
+
+    dealt_to(slices, group, &first, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t place = (team->rank + i) % count;
+        range_t part = overlap(range, slice_of(slices, bytes, place, count));
+        if (part.from < part.to)
+            sb_copy(to + (part.from - range.from),
+                    buffer_of(slices, first + place, number, kind) + part.from,
+                    part.to - part.from);
+    }
+}
+
+/* Brings this rank's slice of the result near, for its group. */
+static void relay(slices_t *slices, uint64_t number)
+{
+    uint32_t rank = slices->team->rank;
+    range_t own = own_slice(slices, bytes_of(slices, number));
+
+    if (own.from < own.to)
+        collect(slices, number, own, slices->groups - 1, SB_SHARE_RESULT,
+                buffer_of(slices, rank, number, SB_SHARE_RELAY) + own.from);
+}
+
+static void copy_out(slices_t *slices, uint64_t number)
+{
+    const sb_shares_t *shares = slices->team->shares;
+    size_t start = (size_t)number * slices->window;
+    size_t end = start + bytes_of(slices, number);
+    size_t from = sb_max(start, slices->wanted.from), to = sb_min(end, slices->wanted.to);
+    bool near = slices->relays && shares->group + 1 < slices->groups;
+
+    if (from < to)
+        collect(slices, number, (range_t){from - start, to - start},
+                near ? shares->group : slices->groups - 1, near ? SB_SHARE_RELAY : SB_SHARE_RESULT,
+                slices->reduction->receive + (from - slices->wanted.from));
+}
+
+/* Windows so large that steps cost as much as filling and emptying the pipeline. */
+static size_t best_window(size_t bytes, uint32_t groups)
+{
+    return (size_t)sqrt((double)bytes * BARRIER_BYTES / (groups + 1));
+}
+
+/* All that is under way should stay in the second-level cache, for which the memory is made. */
+static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
+                         size_t most)
+{
+    size_t element = reduction->operation->element;
+    size_t window = (size_t)team->settings.fragment_bytes;
+
+    if (window == 0 && groups == 1)
+        window = most;
+    else if (window == 0)
+        window = sb_min(most / 4, sb_max(WINDOW_LEAST, best_window(reduction->bytes, groups)));
+    window = sb_min(sb_round_up(window, SB_LINE), most);
+    return window / element * element;
+}
+
+typedef void part_t(slices_t *slices, uint64_t number);
+
+/* One thing of a step: windows come to it `lag` steps after they were copied in. */
+typedef struct job {
+    uint64_t lag;
+    part_t *part;
+} job_t;
+
+/* Ranks begin with different things, so that not all want the same part of the machine at once. */
+static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
+{
+    uint64_t steps = slices->count + jobs[count - 1].lag;
+    sb_status_t status = SB_OK;
+
+    for (uint64_t step = 0; step < steps && status == SB_OK; step++) {
+        for (size_t i = 0; i < count; i++) {
+            const job_t *job = &jobs[(i + slices->team->rank) % count];
+            if (step >= job->lag && step - job->lag < slices->count)
+                job->part(slices, step - job->lag);
+        }
+        if (step + 1 < steps)
+            status = sb_shares_meet(slices->team);
+    }
+    slices->team->shares->turns += slices->count;
+    return sb_earlier(status, slices->data);
+}
+
+static slices_t start(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                      uint32_t groups, size_t most)
+{
+    slices_t slices = {.team = team, .reduction = reduction, .wanted = wanted, .groups = groups};
+
+    slices.window = window_for(team, reduction, groups, most);
+    slices.count = (reduction->bytes + slices.window - 1) / slices.window;
+    return slices;
+}
+
+sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                             bool all)
+{
+    const sb_shares_t *shares = team->shares;
+    slices_t slices = start(team, reduction, wanted, shares->groups, shares->buffer);
+    uint64_t group = shares->group, groups = shares->groups;
+
+    slices.relays = all && groups > 1;
+    const job_t jobs[] = {{0, copy_in},
+                          {1 + group, combine_slice},
+                          {1 + groups, slices.relays ? relay : copy_out},
+                          {2 + groups, copy_out}};
+    return slices.count == 0 ? SB_OK : go(&slices, jobs, slices.relays ? 4 : 3);
+}
+
+/* Where the first ranks' combination of a slice is, in the slice's owner's result. */
+static size_t prefix_stride(const slices_t *slices, size_t bytes)
+{
+    uint32_t size = slices->team->size;
+    size_t grain = grain_of(slices, bytes, size);
+    size_t each = ((bytes + grain - 1) / grain + size - 1) / size;
+
+    return sb_round_up(each * grain, SB_LINE);
+}
+
+/* The combinations of the first ranks, for each number of them, of this rank's slice. */
+static void combine_prefixes(slices_t *slices, uint64_t number)
+{
+    const sb_team_t *team = slices->team;
+    const sb_operator_t *operation = slices->reduction->operation;
+    size_t bytes = bytes_of(slices, number), stride = prefix_stride(slices, bytes);
+    range_t own = own_slice(slices, bytes);
+    char *to = buffer_of(slices, team->rank, number, SB_SHARE_RESULT);
+    const void *from[2] = {NULL, NULL};
+
+    for (uint32_t rank = 0; rank < team->size && own.from < own.to; rank++) {
+        from[rank > 0] = contribution(slices, number, rank) + own.from;
+        sb_status_t status = sb_combine(operation, to, from, rank > 0 ? 2 : 1, own.to - own.from);
+        slices->data = sb_earlier(slices->data, status);
+        from[0] = to;
+        to += stride;
+    }
+}
+
+static void copy_prefix(slices_t *slices, uint64_t number)
+{
+    const sb_team_t *team = slices->team;
+    size_t bytes = bytes_of(slices, number), stride = prefix_stride(slices, bytes);
+    char *to = slices->reduction->receive + (size_t)number * slices->window;
+
+    for (uint32_t i = 0; i < team->size && slices->wanted.sources > 0; i++) {
+        uint32_t owner = (team->rank + i) % team->size;
+        range_t slice = slice_of(slices, bytes, owner, team->size);
+        const char *from = buffer_of(slices, owner, number, SB_SHARE_RESULT) +
+                           (slices->wanted.sources - 1) * stride;
+        if (slice.from < slice.to)
+            sb_copy(to + slice.from, from, slice.to - slice.from);
+    }
+}
+
+sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uint32_t sources)
+{
+    /* All prefixes of a slice are in two buffers: half as much again as the window, for whole
+     * lines, and two lines for each. There are two lines for each in one. */
+    size_t room = 2 * team->shares->buffer - 2 * SB_LINE * (size_t)team->size;
+    size_t most = sb_min(team->shares->buffer, room / 3 * 2);
+    slices_t slices = start(team, reduction, (sb_wanted_t){.sources = sources}, 1, most);
+    const job_t jobs[] = {{0, copy_in}, {1, combine_prefixes}, {2, copy_prefix}};
+
+    return slices.count == 0 ? SB_OK : go(&slices, jobs, SB_COUNT_OF(jobs));
+}
+
+/*
+ * A rank copies all in, combines as much, copies out what it wants; what it reads comes from other
+ * caches. Steps cost a barrier each, and the pipeline is filled and emptied.
+ */
+double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
+{
+    double groups = shape->apart ? SB_COST_SLICES_GROUPS : 1;
+    double windows = groups > 1 ? sqrt((double)bytes * (groups + 1) / BARRIER_BYTES) : 1;
+    double steps = sb_max((size_t)windows, 1) + groups + 1;
+    double copying = ((double)bytes + out) * SB_COST_BYTE + (double)bytes * SB_COST_SLICES_BYTE;
+
+    return copying * steps / sb_max((size_t)windows, 1) / 2 + sb_shares_steps_cost(shape, steps);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_REDUCTION_SLICES_H
+#define SB_COLL_REDUCTION_SLICES_H
+
+#include "coll/reduction/shares.h"
+
+/*
+ * Reductions in slices: windows of the message go through the shares. In each step every rank
+ * copies a window of its contribution in, combines its slice of the window before, and copies out
+ * what it wants of the one before that; so all three go on at the same time.
+ */
+
+/* `all`: every rank wants everything, and what groups have in common is brought near once. */
+sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                             bool all);
+
+/* This rank gets the combination of the ranks below `sources`. */
+sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uint32_t sources);
+
+/* Expected time where each rank copies `out` bytes out. */
+double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/operator.h"
+
+#include "coll/coll.h"
+#include "mpi/packer.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- predefined operations ---- */
+
+#define GROUP(name) (1u << SB_GROUP_##name)
+#define ANY_INTEGER (GROUP(C_INTEGER) | GROUP(FORTRAN_INTEGER) | GROUP(MULTI_LANGUAGE))
+
+/* The groups of types that MPI defines each operation on. */
+static const unsigned defined_on[SB_OPERATIONS] = {
+    [SB_SUM] = ANY_INTEGER | GROUP(FLOATING) | GROUP(COMPLEX),
+    [SB_PROD] = ANY_INTEGER | GROUP(FLOATING) | GROUP(COMPLEX),
+    [SB_MINIMUM] = ANY_INTEGER | GROUP(FLOATING),
+    [SB_MAXIMUM] = ANY_INTEGER | GROUP(FLOATING),
+    [SB_LAND] = GROUP(C_INTEGER) | GROUP(LOGICAL),
+    [SB_LOR] = GROUP(C_INTEGER) | GROUP(LOGICAL),
+    [SB_LXOR] = GROUP(C_INTEGER) | GROUP(LOGICAL),
+    [SB_BAND] = ANY_INTEGER | GROUP(BYTE),
+    [SB_BOR] = ANY_INTEGER | GROUP(BYTE),
+    [SB_BXOR] = ANY_INTEGER | GROUP(BYTE),
+    [SB_MINLOC] = GROUP(PAIR),
+    [SB_MAXLOC] = GROUP(PAIR),
+};
+
+/* By sb_operation_t; behind them those that no reduction takes. */
+static MPI_Op predefined[SB_OPERATIONS + 2];
+
+void sb_operations_start(void)
+{
+    const MPI_Op known[] = {MPI_SUM,    MPI_PROD,   MPI_MIN,     MPI_MAX,  MPI_LAND,
+                            MPI_LOR,    MPI_LXOR,   MPI_BAND,    MPI_BOR,  MPI_BXOR,
+                            MPI_MINLOC, MPI_MAXLOC, MPI_REPLACE, MPI_NO_OP};
+
+    memcpy(predefined, known, sizeof predefined);
+}
+
+/* SB_COUNT_OF(predefined): a user's. */
+static size_t operation_of(MPI_Op op)
+{
+    size_t i = 0;
+
+    while (i < SB_COUNT_OF(predefined) && predefined[i] != op)
+        i++;
+    return i;
+}
+
+/* ---- a user's operation ---- */
+
+/* Elements are combined some at a time, in memory of our own: the function may expect any
+ * alignment that the type can have, and has to leave its left operand alone. */
+#define BLOCK_BYTES 4096
+#define ALIGNMENT 64
+
+typedef struct block {
+    _Alignas(ALIGNMENT) char bytes[BLOCK_BYTES + ALIGNMENT];
+} block_t;
+
+static sb_status_t apply(sb_combination_t *user, const void *left, void *right, size_t count)
+{
+    int error = sb_host.Reduce_local(left, right, (int)count, user->type, user->op);
+
+    if (error == MPI_SUCCESS)
+        return SB_OK;
+    user->error = error;
+    return SB_ERR_DATA;
+}
+
+/* Elements without gaps: `right` = left op right, and becomes the left operand of the next. */
+static sb_status_t fold_plain_block(sb_combination_t *user, char *to, const void *const from[],
+                                    uint32_t n, size_t at, size_t bytes, block_t *blocks)
+{
+    char *left = blocks[0].bytes;
+    sb_status_t status = SB_OK;
+
+    sb_copy(left, (const char *)from[0] + at, bytes);
+    for (uint32_t k = 1; k < n && status == SB_OK; k++) {
+        char *right = blocks[k % 2].bytes;
+        sb_copy(right, (const char *)from[k] + at, bytes);
+        status = apply(user, left, right, bytes / user->user.element);
+        left = right;
+    }
+    sb_copy(to + at, left, bytes);
+    return status;
+}
+
+static sb_status_t fold_plain(const sb_operator_t *self, void *to, const void *const from[],
+                              uint32_t n, size_t bytes)
+{
+    size_t most = BLOCK_BYTES / self->element * self->element;
+    sb_status_t status = SB_OK;
+    block_t blocks[2];
+
+    for (size_t at = 0; at < bytes && status == SB_OK; at += most)
+        status = fold_plain_block(self->context, to, from, n, at, sb_min(most, bytes - at), blocks);
+    return status;
+}
+
+/* Packs the elements at `user`, in the user's layout, or unpacks them there. */
+static sb_status_t convert(const sb_combination_t *user, void *elements, void *packed, size_t count,
+                           bool pack)
+{
+    size_t bytes = count * user->description->size;
+    sb_packer_t packer;
+    sb_stream_t stream;
+
+    sb_packer_open(&packer, &stream, elements, count, user->type, user->description, user->comm);
+    sb_status_t status = pack ? sb_stream_read(&stream, 0, packed, bytes)
+                              : sb_stream_write(&stream, 0, packed, bytes);
+    return sb_packer_close(&packer) == MPI_SUCCESS ? status : SB_ERR_DATA;
+}
+
+/* As fold_plain_block, of elements that are unpacked first. blocks[i] holds the memory of such
+ * elements, origin[i] is their buffer's address. */
+static sb_status_t fold_packed_block(sb_combination_t *user, char *to, const void *const from[],
+                                     uint32_t n, size_t at, size_t count, char *const origin[2])
+{
+    char *left = origin[0];
+    sb_status_t status = convert(user, left, (char *)(uintptr_t)from[0] + at, count, false);
+
+    for (uint32_t k = 1; k < n && status == SB_OK; k++) {
+        char *right = origin[k % 2];
+        status = convert(user, right, (char *)(uintptr_t)from[k] + at, count, false);
+        if (status == SB_OK)
+            status = apply(user, left, right, count);
+        left = right;
+    }
+    return status == SB_OK ? convert(user, left, to + at, count, true) : status;
+}
+
+/* The address that elements have whose lowest byte is the first aligned one of `memory`. */
+static char *origin_in(const sb_combination_t *user, char *memory, size_t count)
+{
+    MPI_Aint extent = user->description->extent;
+    MPI_Aint lowest = user->lower + (extent < 0 ? (MPI_Aint)(count - 1) * extent : 0);
+    uintptr_t address = (uintptr_t)memory - (uintptr_t)lowest;
+
+    return (char *)((address + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+}
+
+static sb_status_t fold_in(sb_combination_t *user, void *to, const void *const from[], uint32_t n,
+                           size_t bytes, char *const memory[2], size_t most)
+{
+    size_t size = user->description->size;
+    char *origin[2] = {origin_in(user, memory[0], most), origin_in(user, memory[1], most)};
+    sb_status_t status = SB_OK;
+
+    for (size_t at = 0; at < bytes && status == SB_OK; at += most * size)
+        status =
+            fold_packed_block(user, to, from, n, at, sb_min(most, (bytes - at) / size), origin);
+    return status;
+}
+
+/* Elements with gaps, or whose parts are not in order. */
+static sb_status_t fold_packed(const sb_operator_t *self, void *to, const void *const from[],
+                               uint32_t n, size_t bytes)
+{
+    sb_combination_t *user = self->context;
+    size_t step = (size_t)llabs((long long)user->description->extent), span = (size_t)user->span;
+    block_t blocks[2];
+
+    if (user->error != MPI_SUCCESS)
+        return SB_ERR_DATA;
+    if (span <= BLOCK_BYTES) {
+        size_t most = step == 0 ? 1 : 1 + (BLOCK_BYTES - span) / step;
+        memset(blocks, 0, sizeof blocks);
+        return fold_in(user, to, from, n, bytes, (char *const[]){blocks[0].bytes, blocks[1].bytes},
+                       most);
+    }
+    char *large = calloc(2, span + ALIGNMENT);
+    if (large == NULL) {
+        user->error = MPI_ERR_NO_MEM;
+        return SB_ERR_DATA;
+    }
+    sb_status_t status =
+        fold_in(user, to, from, n, bytes, (char *const[]){large, large + span + ALIGNMENT}, 1);
+    free(large);
+    return status;
+}
+
+static bool find_user(sb_combination_t *combination)
+{
+    const sb_type_t *description = combination->description;
+    int commutative = 0;
+
+    if (sb_host.Op_commutative(combination->op, &commutative) != MPI_SUCCESS)
+        return false;
+    combination->user = (sb_operator_t){.element = description->size,
+                                        .commutative = commutative != 0,
+                                        .fold = description->contiguous ? fold_plain : fold_packed,
+                                        .context = combination};
+    if (!description->contiguous &&
+        sb_host.Type_get_true_extent(combination->type, &combination->lower, &combination->span) !=
+            MPI_SUCCESS)
+        return false;
+    if (description->size <= SB_ELEMENT_MOST)
+        combination->operation = &combination->user;
+    return true;
+}
+
+bool sb_combination_find(sb_combination_t *combination, MPI_Op op, MPI_Datatype type,
+                         const sb_type_t *description, MPI_Comm comm)
+{
+    size_t operation = operation_of(op);
+
+    *combination = (sb_combination_t){
+        .op = op, .type = type, .description = description, .comm = comm, .error = MPI_SUCCESS};
+    if (op == sb_host.op_null)
+        return false;
+    if (operation == SB_COUNT_OF(predefined))
+        return find_user(combination);
+    if (operation < SB_OPERATIONS && (defined_on[operation] & 1u << description->group))
+        combination->operation = sb_fold_operator((sb_operation_t)operation, description->element);
+    return true;
+}
