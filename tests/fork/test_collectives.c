@@ -264,7 +264,8 @@ int main(int argc, char **argv)
         for (size_t s = 0; s < SB_COUNT_OF(sizes); s++) {
             for (size_t i = 0; i < sb_algorithm_count(); i++) {
                 plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = 400};
-                if (plan.algorithm->parts != NULL) /* test_parts.c has these */
+                /* test_parts.c and test_reductions.c have these */
+                if (plan.algorithm->parts != NULL || plan.algorithm->reduction != NULL)
                     continue;
                 failures += run(plan.algorithm->name, sizes[s], &plan);
             }

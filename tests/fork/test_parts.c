@@ -306,7 +306,7 @@ static const sb_algorithm_t *pick(const plan_t *plan, uint64_t *state)
         return plan->algorithm;
     for (;;) {
         const sb_algorithm_t *drawn = sb_algorithm_at(draw(state, (uint32_t)sb_algorithm_count()));
-        if (drawn->levels == 0)
+        if (drawn->levels == 0 && drawn->reduction == NULL)
             return drawn;
     }
 }

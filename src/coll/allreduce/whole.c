@@ -41,8 +41,10 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return (shape->ranks + 1) * SB_COST_BYTE * (double)bytes * 1.3 +
-           SB_COST_LINE * sb_min(bytes / SB_LINE, 4) + sb_shares_steps_cost(shape, 1.5);
+    double copied = (shape->ranks + 1) * SB_COST_BYTE * (double)bytes;
+
+    return 2 * SB_COST_LINE + sb_shares_steps_cost(shape, 1) +
+           copied * sb_max(1, shape->ranks / shape->processors);
 }
 
 const sb_algorithm_t sb_allreduce_whole = {

@@ -12,13 +12,14 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
     return sb_slots_reduce(team, reduction, sb_wanted_by_root(team, reduction));
 }
 
-/* One rank reads; the others wait for it once in so many slots. */
+/* One rank reads the lines of all; the others wait for it once in so many slots. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    double lines = (double)(bytes + 16) / SB_LINE;
+    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
+    double beyond = bytes > SB_SLOT_IN_LINE ? SB_COST_NEXT_LINE : 0;
 
-    return SB_COST_LINE + shape->ranks * (SB_COST_NEXT_LINE * (1 + 0.5 * lines) + SB_COST_FOLD) +
-           sb_cost_turns(shape, 1 + lines / SB_SLOTS / 4);
+    return SB_COST_LINE + shape->ranks * (SB_COST_NEXT_LINE + SB_COST_FOLD + beyond) +
+           pieces * shape->ranks * SB_COST_LINE + sb_cost_turns(shape, 1 + pieces / SB_SLOTS);
 }
 
 const sb_algorithm_t sb_reduce_slots = {

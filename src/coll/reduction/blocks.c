@@ -69,7 +69,7 @@ sb_status_t sb_blocks_meet(sb_team_t *team, const sb_reduction_t *reduction, uin
 
 double sb_blocks_cost(const sb_shape_t *shape, size_t bytes)
 {
-    double pieces = (double)(bytes / SB_SLOT_PAYLOAD + 1);
+    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1) + 1);
     double lines = (double)(sb_min(bytes, SB_SLOT_PAYLOAD) + 16) / SB_LINE;
     double time = 0, stages = 1;
 

@@ -115,8 +115,7 @@ static inline sb_status_t sb_fold_end(sb_fold_t *fold)
 #define sb_fold_add(...) SB_SITED_VOID(sb_fold_add(__VA_ARGS__))
 #define sb_fold_end(...) SB_SITED(sb_fold_end(__VA_ARGS__))
 
-/* Prices beside those of coll.h. */
-#define SB_COST_FOLD 1.5       /* one more element of few bytes combined */
-#define SB_COST_FOLD_BYTE 0.02 /* one more byte of one more source, near */
+/* One more element of few bytes combined, in nanoseconds: beside the prices of coll.h. */
+#define SB_COST_FOLD 1.5
 
 #endif

@@ -9,9 +9,12 @@
 /* A slice is made of whole lines if a window has so many for each rank. */
 #define LINES_FOR_EACH 2
 
-/* For the expected time: groups of ranks on a machine of several packages, and a byte combined. */
-#define SB_COST_SLICES_GROUPS 4
-#define SB_COST_SLICES_BYTE 0.08
+/* For the expected time: groups on a machine of several packages; a byte copied in, combined and
+ * copied out; the same for each rank more; and what each rank adds to a step. */
+#define COST_GROUPS 3
+#define COST_COPIED 0.12
+#define COST_CROWD 0.005
+#define COST_SLOWEST 5.0
 
 typedef struct slices {
     sb_team_t *team;
@@ -335,15 +338,18 @@ sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uin
 }
 
 /*
- * A rank copies all in, combines as much, copies out what it wants; what it reads comes from other
- * caches. Steps cost a barrier each, and the pipeline is filled and emptied.
+ * Each step is a barrier, and a wait for the slowest rank; the pipeline is filled and emptied. A
+ * rank copies all in, combines as much, copies `out` bytes out, and finds memory and links the
+ * busier the more ranks there are.
  */
 double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
 {
-    double groups = shape->apart ? SB_COST_SLICES_GROUPS : 1;
+    double groups = shape->apart ? COST_GROUPS : 1;
     double windows = groups > 1 ? sqrt((double)bytes * (groups + 1) / BARRIER_BYTES) : 1;
-    double steps = sb_max((size_t)windows, 1) + groups + 1;
-    double copying = ((double)bytes + out) * SB_COST_BYTE + (double)bytes * SB_COST_SLICES_BYTE;
+    double steps = sb_max((size_t)windows, 1) + groups;
+    double copied = (2 * (double)bytes + out) / 3 * (COST_COPIED + COST_CROWD * shape->ranks);
 
-    return copying * steps / sb_max((size_t)windows, 1) / 2 + sb_shares_steps_cost(shape, steps);
+    copied *= sb_max(1, shape->ranks / shape->processors);
+    return 8 * SB_COST_LINE + sb_shares_steps_cost(shape, steps) + copied +
+           steps * COST_SLOWEST * shape->ranks;
 }

@@ -95,17 +95,24 @@ sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
     return data;
 }
 
-/* Every rank reads the lines of all others at once, as in the flat barrier. */
+/*
+ * Every rank reads the lines of all others at once, as in the flat barrier; a piece more is a few
+ * lines more of each, which are fought for where ranks are many.
+ */
+#define COST_PIECE 60.0
+#define COST_BEYOND 10.0 /* the lines after the flag's own */
+
 double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
 {
-    double pieces = (double)(bytes / SB_SLOT_PAYLOAD + 1);
-    double lines = (double)(bytes + 16) / SB_LINE;
+    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
     double others = sb_max(shape->ranks, 2) - 2;
-    double reading = SB_COST_LINE + 0.5 * SB_COST_LINE * others * (1 + 0.25 * lines);
+    double time = SB_COST_LINE + 0.5 * SB_COST_LINE * others + sources * SB_COST_FOLD;
 
     if (!shape->oversubscribed)
-        reading += SB_COST_HOME * others * others * (1 + 0.25 * lines);
-    reading += sources * (SB_COST_FOLD + SB_COST_BYTE * (double)bytes);
-    return reading * sb_max(1, shape->ranks / shape->processors) +
+        time += SB_COST_HOME * others * others;
+    if (bytes > SB_SLOT_IN_LINE)
+        time += COST_BEYOND * sources;
+    time += pieces * sources * (COST_PIECE + shape->ranks);
+    return time * sb_max(1, shape->ranks / shape->processors) +
            sb_cost_turns(shape, 1 + pieces / SB_SLOTS);
 }
