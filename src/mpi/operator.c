@@ -209,13 +209,21 @@ bool sb_combination_find(sb_combination_t *combination, MPI_Op op, MPI_Datatype 
 {
     size_t operation = operation_of(op);
 
-    *combination = (sb_combination_t){
-        .op = op, .type = type, .description = description, .comm = comm, .error = MPI_SUCCESS};
+    combination->error = MPI_SUCCESS;
+    combination->operation = NULL;
+    if (SB_LIKELY(operation < SB_OPERATIONS)) {
+        if (defined_on[operation] & 1u << description->group)
+            combination->operation =
+                sb_fold_operator((sb_operation_t)operation, description->element);
+        return true;
+    }
     if (op == sb_host.op_null)
         return false;
-    if (operation == SB_COUNT_OF(predefined))
-        return find_user(combination);
-    if (operation < SB_OPERATIONS && (defined_on[operation] & 1u << description->group))
-        combination->operation = sb_fold_operator((sb_operation_t)operation, description->element);
-    return true;
+    if (operation < SB_COUNT_OF(predefined))
+        return true;
+    combination->op = op;
+    combination->type = type;
+    combination->description = description;
+    combination->comm = comm;
+    return find_user(combination);
 }

@@ -265,7 +265,8 @@ static sb_status_t run_packed(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     open_packed(&packed, call);
     if (is_cut(call))
         prepare_parts(call, comm);
-    for (size_t at = 0; at < call->bytes && comm->team->failure == SB_OK; at += most) {
+    /* A rank without its data goes on; one that waited in vain does not. */
+    for (size_t at = 0; at < call->bytes && (first == SB_OK || first == SB_ERR_DATA); at += most) {
         size_t bytes = sb_min(most, call->bytes - at);
         sb_status_t status = run_stage(comm, algorithm, call, &packed, at, bytes);
         first = first == SB_OK ? status : first;

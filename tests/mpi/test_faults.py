@@ -142,7 +142,7 @@ def survivors(folder: Path, expected: int, timeout: float) -> list[dict[str, flo
     return [{k: float(v) for k, v in (word.split("=") for word in words)} for words in texts]
 
 
-@pytest.mark.parametrize("case", ["inside", "absent", "root", "reader"])
+@pytest.mark.parametrize("case", ["inside", "absent", "root", "reader", "contributor"])
 @pytest.mark.parametrize("key", ["o41", "m40", "m50"])
 def test_one_killed(tester, tidy_shm, key, case):
     """The others get an MPI error within 5 s, wherever the rank died."""

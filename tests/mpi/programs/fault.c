@@ -3,11 +3,12 @@
  * first.
  *
  * usage: fault loop            barriers and broadcasts without end
- *        (the next four wait for a file "go")
+ *        (the next five wait for a file "go")
  *        fault inside          rank 1 dies in a barrier, before the last rank has come
  *        fault absent          the last rank dies while all others wait in a barrier for it
  *        fault root            the root of a broadcast dies before it comes
  *        fault reader          the last rank dies while the root waits for room in its ring
+ *        fault contributor     the last rank dies while all others combine what each gives
  *        fault stopped SECONDS the harness stops a rank in the middle of so many seconds of work
  *        fault work            some of everything, results checked */
 #define _GNU_SOURCE
@@ -102,6 +103,18 @@ static int wait_for_reader(void)
     return MPI_Bcast(buffer, LARGE, MPI_BYTE, 0, MPI_COMM_WORLD);
 }
 
+/* Pairs with gaps go in several stages; nobody must wait in a later one. */
+static int wait_for_contribution(void)
+{
+    enum { MANY = 5000 };
+    struct pair {
+        double value;
+        int index;
+    };
+    static struct pair mine[MANY], first[MANY];
+    return MPI_Allreduce(mine, first, MANY, MPI_DOUBLE_INT, MPI_MAXLOC, MPI_COMM_WORLD);
+}
+
 /* Calls go on until one fails: what the dead rank had done before may still let some succeed. */
 static void survive(int (*call)(void), int victim, bool inside)
 {
@@ -153,6 +166,8 @@ int main(int argc, char **argv)
         survive(wait_for_root, last, false);
     else if (strcmp(mode, "reader") == 0)
         survive(wait_for_reader, last, false);
+    else if (strcmp(mode, "contributor") == 0)
+        survive(wait_for_contribution, last, false);
     else if (strcmp(mode, "stopped") == 0 && argc > 2)
         stopped(atof(argv[2]));
     else if (strcmp(mode, "work") == 0)
