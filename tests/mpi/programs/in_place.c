@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Alltoall in place, of parts that are far longer than what is under way at a time: what is sent
- * must not be lost to what is received. Once in one piece, once of a type with too many blocks for
- * a layout, which the host packs. */
+ * must not be lost to what is received. Once in one piece; once as two elements of a type with too
+ * many blocks for a layout, which the host packs one after the other. */
 #include "support.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCKS = 2200000, SPAN = 8 * BLOCKS };
+enum { BLOCKS = 2200000, EXTENT = 4 * BLOCKS + 16, ELEMENTS = 2, SPAN = ELEMENTS * EXTENT };
 
 static int rank, size;
 static int *places, *lengths;
@@ -49,7 +49,7 @@ static MPI_Datatype blocks_type(void)
         lengths[i] = 1 + i % 2;
     }
     CALL(MPI_Type_indexed(BLOCKS, lengths, places, MPI_BYTE, &blocks));
-    CALL(MPI_Type_create_resized(blocks, 0, SPAN, &spaced));
+    CALL(MPI_Type_create_resized(blocks, 0, EXTENT, &spaced));
     CALL(MPI_Type_commit(&spaced));
     CALL(MPI_Type_free(&blocks));
     return spaced;
@@ -63,8 +63,10 @@ static void check_blocks(const unsigned char *part, int from)
     CHECK(wanted != NULL && sent != NULL, "no memory");
     fill(wanted, SPAN, seed_of(rank, from));
     fill(sent, SPAN, seed_of(from, rank));
-    for (int i = 0; i < BLOCKS; i++)
-        memcpy(wanted + places[i], sent + places[i], (size_t)lengths[i]);
+    for (int i = 0; i < ELEMENTS * BLOCKS; i++) {
+        size_t at = (size_t)(i / BLOCKS * EXTENT + places[i % BLOCKS]);
+        memcpy(wanted + at, sent + at, (size_t)lengths[i % BLOCKS]);
+    }
     CHECK(memcmp(part, wanted, SPAN) == 0, "blocks: the part from rank %d", from);
     free(wanted);
     free(sent);
@@ -75,7 +77,7 @@ static void exchange_blocks(void)
     unsigned char *parts = make_parts();
     MPI_Datatype type = blocks_type();
 
-    CALL(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, parts, 1, type, MPI_COMM_WORLD));
+    CALL(MPI_Alltoall(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, parts, ELEMENTS, type, MPI_COMM_WORLD));
     for (int from = 0; from < size; from++)
         check_blocks(parts + (size_t)from * SPAN, from);
     CALL(MPI_Type_free(&type));
