@@ -35,7 +35,8 @@ SETTINGS = [
     {"SOBOR_RING": "16KiB"},
     {"SOBOR_SEGMENT": "named"},
     {"SOBOR_WAIT": "sleep"},
-    {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB"},
+    {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB", "SOBOR_CMA": "off"},
+    {"SOBOR_CMA": "on"},
 ]
 
 

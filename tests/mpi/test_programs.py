@@ -155,6 +155,14 @@ def test_truncation(tester, key, ranks):
     tester.expect_pass(tester.run(usable_mpi(key), ranks, ["truncate"], sobor={}), served=True)
 
 
+@pytest.mark.parametrize("cma", ["auto", "off"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_in_place(tester, key, cma):
+    """What an all-to-all in place sends is not lost to what it receives."""
+    result = tester.run(usable_mpi(key), 2, ["in_place"], sobor={"SOBOR_CMA": cma})
+    tester.expect_pass(result, served=True)
+
+
 @pytest.mark.parametrize("key", ["o41", "m40", "a50"])
 def test_far(tester, long_run, key):
     """Displacements beyond 2^31, also where the host has no function for them."""

@@ -147,6 +147,19 @@ def check_effects() -> None:
     )
     warm = simulate(*words)[0]["median_us"]
     assert simulate(*words, "--cold", "on")[0]["median_us"] > warm
+    check_single_copy()
+
+
+def check_single_copy() -> None:
+    """Long parts that others fetch or bring are faster than those that one rank moves for all."""
+    for collective in ("scatterv", "gatherv", "allgatherv", "alltoallv"):
+        words = (collective, "--ranks", 16, "--bytes", "20K", "--calls", 1)
+        words = (*words, "--warmup", 1, "--algorithm", "direct")
+        once = simulate(*words)[0]["median_us"]
+        twice = simulate(*words, "--set", "SOBOR_CMA=off")[0]["median_us"]
+        assert once != twice, collective
+        if collective in ("scatterv", "gatherv"):
+            assert 2 * once < twice, (collective, once, twice)
 
 
 def check_large() -> None:

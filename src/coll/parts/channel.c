@@ -20,8 +20,13 @@
 #define NOTE_PLAN 0x80000000u
 #define NOTE_PUSHED 0x80000001u
 
-/* Looks for an invitation: about as long as it takes to be told of one that is under way. */
+/*
+ * Looks for an invitation: about as long as it takes to be told of one that is under way, and a
+ * hundredth of the time that the copy will take.
+ */
 #define HOPE 16
+#define HOPE_BYTES ((size_t)16 << 10)
+#define HOPE_MOST 512
 
 /* What the slot of a long message holds. */
 typedef struct plan {
@@ -346,6 +351,13 @@ sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
     return status;
 }
 
+static uint32_t hope(const sb_team_t *team, size_t bytes)
+{
+    size_t looks = HOPE + bytes / HOPE_BYTES;
+
+    return team->oversubscribed ? 1 : (uint32_t)sb_min(looks, HOPE_MOST);
+}
+
 /*
  * Puts the message where its reader has asked for it. False if it was not asked for, or cannot be
  * put there. A reader whose call has failed may be gone, and its memory with it: that it has not
@@ -359,7 +371,7 @@ static bool push(sb_team_t *team, sb_sending_t *sending)
     uint64_t use = channels->calls + 1;
     plan_t plan;
 
-    if (sb_flag_hope(&invitation->flag, use, team->oversubscribed ? 1 : HOPE) != use)
+    if (sb_flag_hope(&invitation->flag, use, hope(team, stream->bytes)) != use)
         return false;
     sb_copy(&plan, invitation->payload, sizeof plan);
     size_t bytes = sb_min(stream->bytes, (size_t)plan.bytes);

@@ -13,12 +13,7 @@ enum { EPOCH = 64, COMMS = 7 };
 
 typedef int bcast_function(void *, int, MPI_Datatype, int, MPI_Comm);
 
-static struct {
-    uint64_t seed;
-    long first;
-    long cases;
-    size_t max_bytes;
-} options = {.seed = 1, .cases = 100, .max_bytes = 65536};
+static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 65536};
 
 static MPI_Comm comms[COMMS];
 static bcast_function *host_bcast;
@@ -35,23 +30,6 @@ struct draw {
     uint64_t data;
     int late_rank;
 };
-
-static void parse(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc; i += 2) {
-        unsigned long long value = strtoull(argv[i + 1], NULL, 0);
-        if (strcmp(argv[i], "--seed") == 0)
-            options.seed = value;
-        else if (strcmp(argv[i], "--cases") == 0)
-            options.cases = (long)value;
-        else if (strcmp(argv[i], "--first") == 0)
-            options.first = (long)value;
-        else if (strcmp(argv[i], "--max-bytes") == 0)
-            options.max_bytes = (size_t)value;
-        else
-            test_fail(__FILE__, __LINE__, "unknown option %s", argv[i]);
-    }
-}
 
 static void make_comms(long epoch)
 {
@@ -161,7 +139,7 @@ static void run_case(long number)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    parse(argc, argv);
+    cases_parse(&options, argc, argv, false);
     *(void **)&host_bcast = host_function("PMPI_Bcast");
     watch_begin();
     elements_begin();

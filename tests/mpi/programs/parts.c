@@ -18,13 +18,7 @@ enum unit_kind { UNIT_PLAIN, UNIT_CONTIGUOUS, UNIT_GAPS, UNIT_BACKWARDS, UNIT_LO
 
 enum pattern { EQUAL, LINEAR, HEAVY, RANDOM, HALF_ZERO, PATTERNS };
 
-static struct {
-    uint64_t seed;
-    long first;
-    long cases;
-    size_t max_bytes;
-    const char *only;
-} options = {.seed = 1, .cases = 100, .max_bytes = 16384};
+static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 16384};
 
 static MPI_Comm comms[COMMS];
 
@@ -59,25 +53,6 @@ struct store {
 };
 
 /* ---- what is drawn ---- */
-
-static void parse(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc; i += 2) {
-        unsigned long long value = strtoull(argv[i + 1], NULL, 0);
-        if (strcmp(argv[i], "--seed") == 0)
-            options.seed = value;
-        else if (strcmp(argv[i], "--cases") == 0)
-            options.cases = (long)value;
-        else if (strcmp(argv[i], "--first") == 0)
-            options.first = (long)value;
-        else if (strcmp(argv[i], "--max-bytes") == 0)
-            options.max_bytes = (size_t)value;
-        else if (strcmp(argv[i], "--only") == 0)
-            options.only = argv[i + 1];
-        else
-            test_fail(__FILE__, __LINE__, "unknown option %s", argv[i]);
-    }
-}
 
 static enum moving draw_which(uint64_t *random)
 {
@@ -480,7 +455,7 @@ static void free_comms(void)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    parse(argc, argv);
+    cases_parse(&options, argc, argv, true);
     moving_begin();
     elements_begin();
     long end = options.first + options.cases;
