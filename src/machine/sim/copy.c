@@ -165,7 +165,7 @@ static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
 
     for (uint64_t at = first; at <= last && sb_sim_line(block, at * SB_LINE, &place); at++) {
         if (access == SB_ACCESS_READ && last - first < FEW_LINES) {
-            side->time = later(side->time, sb_lines_read(rank, &place, now));
+            side->time = later(side->time, sb_lines_read(rank, &place, side->time));
         } else if (access == SB_ACCESS_READ) {
             read_line(rank, &place, now, side);
         } else if (access == SB_ACCESS_STREAM) {
