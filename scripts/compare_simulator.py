@@ -6,9 +6,11 @@ bench), simulates the same on the measured machine, and shows both side by side.
 table in docs/simulator.md is replaced. Nothing else should run meanwhile.
 
 A virtual machine's cores may be near each other now and far apart a second later. So all is
-measured in several rounds: of each point the shortest time counts, and of the machine the round in
-which its cores were nearest. What an MPI call costs besides its algorithm (Sobor's wrapper, the
-host's progress) cannot be measured by itself: it is taken from one point, the flat barrier.
+measured in several rounds, the machine and the points in turn: of each point, and of each number of
+the machine, the median counts. What a call costs besides its algorithm (Sobor's wrapper, and with a
+broadcast the clock and ranks that do not begin together) cannot be measured by itself: it is taken
+from one point of each collective, the barrier of one exchange that is fastest and the shortest
+broadcast in slots.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import sys
 import tempfile
 from datetime import date
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from sobor.machines import Machine, read_machine
@@ -30,6 +33,14 @@ BEGIN = "<!-- Written by scripts/compare_simulator.py --write; do not edit. -->"
 END = "<!-- End of the comparison. -->"
 RANKS = 2
 CALLS = 200
+# Calls before, where the root has to find out how to write into its ring: three laps of it.
+LAPS_BYTES = 13 << 20
+WARMUP_MOST = 4000
+# The points that say what a call costs: those of them that are measured, the fastest.
+CALL_FROM = {
+    "barrier": [("flat", 0), ("exchange", 0), ("dissemination", 0)],
+    "bcast": [("slots", 8)],
+}
 
 Point = tuple[str, str, int]  # collective, algorithm, bytes
 
@@ -55,7 +66,14 @@ def measure(collective: str, options: argparse.Namespace) -> dict[Point, float]:
     words = ["bench", collective, "--ranks", str(RANKS), "--launcher", options.launcher]
     words += ["--algorithms", forced, "--seconds", str(options.bench_seconds), "--json", "-"]
     if collective == "bcast":
-        words += ["--sizes", options.sizes, "--variants", "hot", "--sync", "common"]
+        words += [
+            "--sizes",
+            ",".join(map(str, options.sizes)),
+            "--variants",
+            "hot",
+            "--sync",
+            "common",
+        ]
     rows = json.loads(sobor(*words))
     times: dict[Point, float] = {}
     for row in rows:
@@ -66,19 +84,24 @@ def measure(collective: str, options: argparse.Namespace) -> dict[Point, float]:
     return times
 
 
-def predict(collective: str, machine: Path, options: argparse.Namespace) -> dict[Point, float]:
-    """Microseconds by sobor simulate."""
-    words = ["simulate", collective, "--machine", str(machine), "--ranks", str(RANKS)]
-    words += ["--algorithm", "all", "--calls", str(CALLS), "--json", "-"]
-    if collective == "bcast":
-        words += ["--bytes", options.sizes, "--sync", "barrier"]
-    rows = json.loads(sobor(*words))
-    return {(row["collective"], row["algorithm"], row["bytes"]): row["median_us"] for row in rows}
+def simulate(collective: str, machine: Path, *words: str) -> dict[Point, float]:
+    """Mean microseconds by sobor simulate."""
+    fixed = ["simulate", collective, "--machine", str(machine), "--ranks", str(RANKS)]
+    fixed += ["--algorithm", "all", "--calls", str(CALLS), "--json", "-"]
+    rows = json.loads(sobor(*fixed, *words))
+    return {(row["collective"], row["algorithm"], row["bytes"]): row["mean_us"] for row in rows}
 
 
-def nearest(files: list[Path]) -> Path:
-    """The machine file that was measured while a line came fastest from core to core."""
-    return min(files, key=lambda file: read_machine(file).parameters["read_l3"].value)
+def predict(collective: str, machine: Path, sizes: list[int]) -> dict[Point, float]:
+    """Microseconds of all points, in calls that follow one another as they do in sobor bench."""
+    if collective == "barrier":
+        return simulate(collective, machine, "--sync", "chain")
+    points: dict[Point, float] = {}
+    for size in sizes:
+        warmup = str(max(5, min(LAPS_BYTES // size, WARMUP_MOST) if size >= 4096 else 5))
+        words = ("--sync", "barrier", "--bytes", str(size), "--warmup", warmup)
+        points |= simulate(collective, machine, *words)
+    return points
 
 
 def calibrate(folder: Path, number: int, options: argparse.Namespace) -> Path:
@@ -88,24 +111,39 @@ def calibrate(folder: Path, number: int, options: argparse.Namespace) -> Path:
     return file
 
 
-def shortest(rounds: list[dict[Point, float]]) -> dict[Point, float]:
-    """Of each point the shortest of its times."""
+def usual(rounds: list[dict[Point, float]]) -> dict[Point, float]:
+    """Of each point the median of its times."""
     points = dict.fromkeys(point for times in rounds for point in times)
-    return {point: min(t[point] for t in rounds if point in t) for point in points}
+    return {point: median(t[point] for t in rounds if point in t) for point in points}
 
 
-def with_call(file: Path, measured: dict[Point, float], options: argparse.Namespace) -> Path:
-    """The machine with the cost of an MPI call that makes the flat barrier come out right."""
-    point: Point = ("barrier", "flat", 0)
-    missing = measured[point] - predict("barrier", file, options)[point]
+def usual_machine(folder: Path, files: list[Path]) -> Path:
+    """The machine with the median of each number."""
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    made = folder / "usual.json"
+    for name, number in found[0]["parameters"].items():
+        number["value"] = median(each["parameters"][name]["value"] for each in found)
+    made.write_text(json.dumps(found[0]), encoding="utf-8")
+    return made
+
+
+def with_call(
+    collective: str, file: Path, measured: dict[Point, float], predicted: dict[Point, float]
+) -> Path:
+    """The machine with the cost of a call that makes the point it is taken from come out right."""
+    points = [(collective, name, size) for name, size in CALL_FROM[collective]]
+    known = [point for point in points if point in measured and point in predicted]
+    if not known:
+        return file
+    missing = min(measured[point] - predicted[point] for point in known)
     description = json.loads(file.read_text(encoding="utf-8"))
     description["parameters"]["call"] = {
         "value": round(max(missing, 0) * 1000, 1),
         "unit": "ns",
-        "source": "the flat barrier's measured time less its predicted one",
+        "source": f"measured less predicted time of the {collective} that says most about it",
         "assumed": False,
     }
-    made = file.with_name("with_call.json")
+    made = file.with_name(f"{collective}.json")
     made.write_text(json.dumps(description), encoding="utf-8")
     return made
 
@@ -115,7 +153,12 @@ def figure(value: float) -> str:
     return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
 
 
-def table(machine: Machine, measured: dict[Point, float], predicted: dict[Point, float]) -> str:
+def table(
+    machine: Machine,
+    measured: dict[Point, float],
+    predicted: dict[Point, float],
+    calls: dict[str, float],
+) -> str:
     """The comparison as Markdown, with a summary."""
     points = [point for point in measured if point in predicted]
     ratios = [predicted[point] / measured[point] for point in points]
@@ -134,13 +177,15 @@ def table(machine: Machine, measured: dict[Point, float], predicted: dict[Point,
         lines.append(f"| {collective} | `{algorithm}` | {shown} | {times} |")
     lines += ["", f"Within a factor of 1.5: {near} of {len(points)}; worst: {max(factors):.2f}."]
     lines += ["", *_numbers(machine)]
+    shown = ", ".join(f"{collective} {cost:g} ns" for collective, cost in calls.items())
+    lines += ["", f"A call besides its algorithm: {shown}."]
     return "\n".join(lines) + "\n"
 
 
 def _numbers(machine: Machine) -> list[str]:
     """The numbers that matter most between two cores."""
     names = ("read_l3", "read_numa", "read_machine", "invalidate_l3", "invalidate_machine")
-    names = (*names, "copy_core", "copy_l3", "copy_numa", "memory_numa", "pause", "call")
+    names = (*names, "copy_core", "copy_l3", "copy_numa", "memory_numa", "pause", "clock")
     shown = [
         f"`{name}` {machine.parameters[name].value:g} {machine.parameters[name].unit}"
         for name in names
@@ -167,14 +212,14 @@ def parse_options() -> argparse.Namespace:
         "--write", action="store_true", help="replace the table in docs/simulator.md"
     )
     parser.add_argument("--machine", type=Path, help="a machine file, instead of measuring one now")
-    parser.add_argument("--rounds", type=int, default=4, help="of measurement")
+    parser.add_argument("--rounds", type=int, default=5, help="of measurement")
     parser.add_argument("--seconds", type=float, default=5, help="for measuring the machine")
     parser.add_argument("--bench-seconds", type=float, default=0.15, help="for each point")
     parser.add_argument("--sizes", default="8,1K,16K,64K,256K,1M,4M", help="of the broadcasts")
     parser.add_argument("--launcher", default="mpirun.openmpi", help="of Open MPI")
     parser.add_argument("--json", type=Path, help="write the points to this file")
     options = parser.parse_args()
-    options.sizes = ",".join(map(str, parse_sizes(options.sizes, "--sizes")))
+    options.sizes = parse_sizes(options.sizes, "--sizes")
     return options
 
 
@@ -188,12 +233,16 @@ def main() -> None:
         for number in range(options.rounds):
             files.append(options.machine or calibrate(Path(folder), number, options))
             rounds += [measure(collective, options) for collective in ("barrier", "bcast")]
-        measured = shortest(rounds)
-        file = with_call(nearest(files), measured, options)
+        measured = usual(rounds)
+        usually = usual_machine(Path(folder), files)
+        calls: dict[str, float] = {}
         for collective in ("barrier", "bcast"):
-            predicted |= predict(collective, file, options)
-        machine = read_machine(file)
-    text = table(machine, measured, predicted)
+            bare = predict(collective, usually, options.sizes)
+            file = with_call(collective, usually, measured, bare)
+            predicted |= predict(collective, file, options.sizes)
+            calls[collective] = read_machine(file).parameters["call"].value
+        machine = read_machine(usually)
+    text = table(machine, measured, predicted, calls)
     print(text, end="")
     if options.json is not None:
         rows = [

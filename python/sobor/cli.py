@@ -542,9 +542,10 @@ def simulate_command(
     sync: Annotated[
         str | None,
         typer.Option(
-            metavar="none|barrier",
+            metavar="none|barrier|chain",
             help="Before each call all ranks are there at once (none), or come out of a barrier "
-            "and read the clock, as under sobor bench.",
+            "and read the clock, as under sobor bench; chain: calls follow one another, as "
+            "barriers do there.",
         ),
     ] = None,
     noise: Annotated[

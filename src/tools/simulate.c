@@ -53,9 +53,10 @@ static const option_t options_known[] = {
      "trace:FILE; none if not given"},
     {"--noise", "on|off", parse_noise, "stalls by the operating system; off if not given"},
     {"--cold", "on|off", parse_cold, "users' buffers are in no cache; off if not given"},
-    {"--sync", "none|barrier", parse_sync,
-     "before each call all are there at once (none), or come "
-     "out of a barrier and read the clock, as under bench"},
+    {"--sync", "none|barrier|chain", parse_sync,
+     "before each call all are there at once (none), or come out of a barrier and read the clock, "
+     "as under bench; chain: calls follow one another, and a call lasts from the end of the one "
+     "before to its own"},
     {"--placement", "on|off", parse_placement,
      "shared memory lies on its owner's NUMA node; off: all of it on node 0; on if not given"},
     {"--set", "NAME=VALUE", parse_set, "a SOBOR_* variable; may be given several times"},
@@ -187,8 +188,9 @@ static void parse_noise(sb_simulate_t *options, const char *name, const char *va
 static void parse_sync(sb_simulate_t *options, const char *name, const char *value)
 {
     options->barriers = strcmp(value, "barrier") == 0;
-    if (!options->barriers && strcmp(value, "none") != 0)
-        sb_simulate_fail("%s: expected none or barrier, found \"%s\"", name, value);
+    options->chained = strcmp(value, "chain") == 0;
+    if (!options->barriers && !options->chained && strcmp(value, "none") != 0)
+        sb_simulate_fail("%s: expected none, barrier or chain, found \"%s\"", name, value);
 }
 
 static void parse_cold(sb_simulate_t *options, const char *name, const char *value)

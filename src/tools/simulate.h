@@ -63,6 +63,7 @@ typedef struct sb_simulate {
     bool noise;
     bool cold;
     bool barriers; /* one before each call */
+    bool chained;  /* nothing between calls: the time from one end to the next counts */
     bool placement;
     bool lines;
     const char *timeline;

@@ -128,6 +128,14 @@ def check_effects() -> None:
     # own time.
     late = by_algorithm(simulate("barrier", "--ranks", 16, "--arrival", "straggler:1ms"))
     assert late["tree"]["median_us"] < 100
+    # In a chain of calls it counts, as there is nothing else between two ends.
+    words = ("barrier", "--ranks", 2, "--sync", "chain")
+    late = by_algorithm(simulate(*words, "--arrival", "straggler:1ms"))
+    assert late["tree"]["median_us"] > 1000
+    # And who was last to add to a counter has its line for the next time.
+    chained, apart = by_algorithm(simulate(*words)), by_algorithm(simulate(*words[:3]))
+    assert chained["counter"]["mean_us"] < 0.9 * apart["counter"]["mean_us"]
+    assert chained["flat"]["mean_us"] == apart["flat"]["mean_us"]
     # Ranks that share cores pay for switching.
     crowded = by_algorithm(simulate("barrier", "--ranks", 32))
     assert crowded["flat"]["median_us"] > barriers["flat"]["median_us"] + 1
@@ -205,6 +213,7 @@ def check_wrong() -> None:
             (("barrier", "--arrival", "late"), SMALL, "uniform"),
             (("barrier", "--arrival", f"trace:{text}"), SMALL, "text.json:1"),
             (("barrier", "--noise", "loud"), SMALL, "on or off"),
+            (("barrier", "--sync", "never"), SMALL, "none, barrier or chain"),
             (("barrier", "--set", "SOBOR_NOTHING=1"), SMALL, "SOBOR_NOTHING"),
             (("barrier", "--set", "SOBOR_WAIT=run"), SMALL, "SOBOR_WAIT"),
             (("barrier", "--speed", "1"), SMALL, "--speed"),

@@ -8,7 +8,7 @@
  */
 #include "machine/sim/state.h"
 
-/* A write of so few lines is a handful of stores; a longer one is a stream. */
+/* So few lines are a handful of loads or stores, as any others; more are a stream. */
 #define FEW_LINES 4
 
 /* One side of a piece. */
@@ -183,7 +183,9 @@ static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
     sb_line_place_t place;
 
     for (uint64_t at = first; at <= last && sb_sim_line(block, at * SB_LINE, &place); at++) {
-        if (access == SB_ACCESS_READ) {
+        if (access == SB_ACCESS_READ && last - first < FEW_LINES) {
+            side->time = later(side->time, sb_lines_read(rank, &place, side->time));
+        } else if (access == SB_ACCESS_READ) {
             read_line(rank, &place, now, side);
         } else if (access == SB_ACCESS_STREAM) {
             stream_line(rank, &place, now, side);

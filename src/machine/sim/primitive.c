@@ -369,13 +369,17 @@ uint64_t sb_sim_spin(const sb_word64_t *word, uint64_t value, uint32_t looks, bo
     uint64_t look = machine->read[SB_NEAR_CORE] + (paused ? machine->pause : 0);
     uint64_t deadline = self->clock + looks * look;
     sb_line_place_t place;
+    bool waited = false;
 
     if (looks == 0)
         return 0;
     if (sb_sim->guided)
         return guided_spin(word, value);
-    for (;;) {
+    for (;; waited = true) {
         uint64_t seen = load((const void *)(uintptr_t)word, 8, SB_ACQUIRE);
+        /* The processor took it for granted that it would go round once more. */
+        if (waited)
+            self->serial = self->clock;
         if (seen >= value || self->clock >= deadline)
             return seen;
         word_t at = find_word((const void *)(uintptr_t)word);
