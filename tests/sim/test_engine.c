@@ -342,6 +342,51 @@ static void copies_share_a_controller(void **state)
         assert_in_range(both.ended[rank], 2 * 64 * 256 * NS * 94 / 100, (2 * 64 * 256 + 200) * NS);
 }
 
+static sb_status_t add_up(const sb_operator_t *self, void *to, const void *const from[], uint32_t n,
+                          size_t bytes)
+{
+    (void)self;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned char sum = 0;
+        for (uint32_t k = 0; k < n; k++)
+            sum = (unsigned char)(sum + ((const unsigned char *)from[k])[i]);
+        ((unsigned char *)to)[i] = sum;
+    }
+    return SB_OK;
+}
+
+static void combine_from_memory(void *argument, uint32_t rank)
+{
+    static const sb_operator_t operation = {.element = 1, .fold = add_up};
+    static char target[BIG];
+    scene_t *scene = argument;
+    char *first = sb_sim_take(BIG, 0).address, *second = sb_sim_take(BIG, 0).address;
+    const void *const from[] = {first, second};
+
+    first[BIG - 1] = 3;
+    second[BIG - 1] = 4;
+    for (int round = 0; round < 2; round++) {
+        scene->began[rank] = sb_sim_clock();
+        sb_combine(&operation, target, from, 2, BIG);
+        scene->seen[round] = sb_sim_clock() - scene->began[rank];
+    }
+    scene->ended[rank] = (uint64_t)target[BIG - 1];
+}
+
+/* All sources are read; what is near is combined as fast as the core computes. */
+static void combining_reads_all_sources(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    model.combine_kib = 128 * NS;
+    assert_int_equal(run(&model, in_order, 1, combine_from_memory, &scene), SB_SIM_COMPLETE);
+    assert_int_equal(scene.ended[0], 7);
+    assert_int_equal(scene.seen[0], (2 * 64 * 256 + 2 * 80) * NS);
+    assert_int_equal(scene.seen[1], (2 * 64 * 128 + 2 * 1) * NS);
+}
+
 /* --- processors ---------------------------------------------------------------------------- */
 
 static void ranks_of_one_core_take_turns(void **state)
@@ -735,6 +780,7 @@ int main(void)
         cmocka_unit_test(first_touch_places_pages),
         cmocka_unit_test(loads_overlap),
         cmocka_unit_test(copies_share_a_controller),
+        cmocka_unit_test(combining_reads_all_sources),
         cmocka_unit_test(ranks_of_one_core_take_turns),
         cmocka_unit_test(spinning_on_one_core_costs_slices),
         cmocka_unit_test(a_publish_wakes_a_sleeper),

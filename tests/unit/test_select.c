@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testing.h"
 
+#include "base/config.h"
 #include "coll/barrier/barrier.h"
 #include "select/select.h"
 
@@ -40,6 +41,8 @@ static void algorithms_are_complete(void **state)
         assert_true(strlen(algorithm->doc) > 20 && strlen(algorithm->source) > 5);
         assert_true((algorithm->barrier != NULL) == (algorithm->collective == SB_BARRIER));
         assert_true((algorithm->bcast != NULL) == (algorithm->collective == SB_BCAST));
+        assert_true((algorithm->reduction != NULL) == (algorithm->collective >= SB_REDUCE));
+        assert_true(algorithm->reduction != NULL || !(algorithm->brackets || algorithm->reorders));
     }
 }
 
@@ -191,6 +194,67 @@ static void named_sets_of_levels_are_not_chosen_by_themselves(void **state)
     }
 }
 
+/* A few ranks in slots, many over blocks, large ones in slices; nothing made of messages. */
+static void reductions_fit_size_and_ranks(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+    sb_shape_t two = shape(2, false), crowded = shape(8, true), many = grouped();
+
+    (void)state;
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 8).algorithm->name, "slots");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 2000).algorithm->name, "whole");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 1 << 20).algorithm->name,
+                        "slices");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &crowded, &automatic, 8).algorithm->name, "slots");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &automatic, 8).algorithm->name, "blocks");
+    for (uint32_t c = SB_REDUCE; c <= SB_EXSCAN; c++) {
+        for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 4) {
+            sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &automatic, bytes);
+            assert_false(choice.algorithm->on_request || choice.algorithm->reorders);
+        }
+    }
+}
+
+/* What the operator or the user forbids is not chosen, and not taken when it is asked for. */
+static void order_is_kept_where_it_has_to_be(void **state)
+{
+    sb_settings_t strict = settings("auto", "auto"), ring = settings("auto", "auto");
+    sb_settings_t doubling = settings("auto", "auto");
+    sb_shape_t many = grouped();
+
+    (void)state;
+    strict.reproducible = doubling.reproducible = SB_REPRODUCIBLE_STRICT;
+    strcpy(ring.algorithm[SB_ALLREDUCE], "p2p-ring");
+    strcpy(doubling.algorithm[SB_ALLREDUCE], "p2p-recursive-doubling");
+    for (uint32_t c = SB_REDUCE; c <= SB_EXSCAN; c++) {
+        for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 4) {
+            sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &strict, bytes);
+            assert_false(choice.algorithm->brackets || choice.algorithm->reorders);
+        }
+    }
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &ring, 8).algorithm->name, "p2p-ring");
+    sb_choice_t choice = sb_choose_ordered(SB_ALLREDUCE, &many, &ring, 8, true);
+    assert_false(choice.algorithm->reorders);
+    assert_string_equal(choice.refused->name, "p2p-ring");
+    choice = sb_choose(SB_ALLREDUCE, &many, &doubling, 8);
+    assert_false(choice.algorithm->brackets);
+    assert_string_equal(choice.reason, "SOBOR_REPRODUCIBLE=strict");
+}
+
+static void plans_know_the_operator(void **state)
+{
+    static sb_plan_table_t table;
+    sb_settings_t ring = settings("auto", "auto");
+    sb_shape_t many = grouped();
+
+    (void)state;
+    strcpy(ring.algorithm[SB_ALLREDUCE], "p2p-ring");
+    sb_plan_start(&table, &many, &ring);
+    assert_true(sb_planned_reduction(&table, SB_ALLREDUCE, 8, true)->algorithm->reorders);
+    assert_false(sb_planned_reduction(&table, SB_ALLREDUCE, 8, false)->algorithm->reorders);
+    assert_false(sb_planned_reduction(&table, SB_ALLREDUCE, 900, false)->algorithm->reorders);
+}
+
 static const char *name_of(const char *name)
 {
     const sb_algorithm_t *found = sb_algorithm_find(SB_BARRIER, name);
@@ -234,6 +298,9 @@ int main(void)
         cmocka_unit_test(relays_serve_ranks_that_are_apart),
         cmocka_unit_test(forced_groups_need_groups),
         cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),
+        cmocka_unit_test(reductions_fit_size_and_ranks),
+        cmocka_unit_test(order_is_kept_where_it_has_to_be),
+        cmocka_unit_test(plans_know_the_operator),
         cmocka_unit_test(sets_of_levels_go_by_name_in_any_order),
         cmocka_unit_test(unknown_names_become_auto),
     };

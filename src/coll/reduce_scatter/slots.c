@@ -15,7 +15,7 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_slots_cost(shape, bytes, 1);
+    return sb_slots_cost(shape, bytes, shape->ranks);
 }
 
 #define SLOTS(of)                                                                                  \

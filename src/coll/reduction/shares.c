@@ -11,11 +11,11 @@
 #define BUFFER_MOST ((size_t)256 << 10)
 
 /* Of the barriers that suit some team each. */
-static const sb_algorithm_t *best_barrier(const sb_shape_t *shape)
+static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
 {
-    static const sb_algorithm_t *const barriers[] = {&sb_barrier_flat, &sb_barrier_counter,
-                                                     &sb_barrier_exchange};
-    const sb_algorithm_t *best = barriers[0];
+    static const struct sb_algorithm *const barriers[] = {&sb_barrier_flat, &sb_barrier_counter,
+                                                          &sb_barrier_exchange};
+    const struct sb_algorithm *best = barriers[0];
 
     for (size_t i = 1; i < SB_COUNT_OF(barriers); i++) {
         if (barriers[i]->cost(shape, 0) < best->cost(shape, 0))

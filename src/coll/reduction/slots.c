@@ -106,10 +106,13 @@ double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
 {
     double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
     double others = sb_max(shape->ranks, 2) - 2;
-    double time = SB_COST_LINE + 0.5 * SB_COST_LINE * others + sources * SB_COST_FOLD;
+    double time = SB_COST_LINE + sources * SB_COST_FOLD;
 
-    if (!shape->oversubscribed)
-        time += SB_COST_HOME * others * others;
+    /* Ranks that share a cache share what it has read; else all want all lines at once. */
+    if (shape->oversubscribed)
+        time += SB_COST_STORE * others;
+    else
+        time += 0.5 * SB_COST_LINE * others + SB_COST_HOME * others * others;
     if (bytes > SB_SLOT_IN_LINE)
         time += COST_BEYOND * sources;
     time += pieces * sources * (COST_PIECE + shape->ranks);

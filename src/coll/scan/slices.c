@@ -20,12 +20,15 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return sb_slices_scan(team, reduction, team->rank);
 }
 
+/* What each rank has is kept by all, and a copy of few bytes costs a line all the same. */
+#define COST_KEPT 80.0
+
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     sb_shape_t one_group = *shape;
 
     one_group.apart = false;
-    return 1.5 * sb_slices_cost(&one_group, bytes, (double)bytes);
+    return sb_slices_cost(&one_group, bytes, (double)bytes) + COST_KEPT * shape->ranks;
 }
 
 #define SLICES(of, function)                                                                       \
