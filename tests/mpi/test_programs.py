@@ -77,6 +77,7 @@ REDUCTION_ERROR_CASES = (
     "reduce-root",
 )
 MPICH_CRASHES = {f"{name}-count" for name in REDUCTIONS}
+MPICH_5_CRASHES = MPICH_CRASHES | {f"{name}-type" for name in REDUCTIONS}
 OPEN_MPI_CRASHES = {
     *("allgather-comm", "scatter-uncommitted", "scatterv-uncommitted", "allgather-uncommitted"),
     *("allgatherv-uncommitted", "allgatherv-count"),
@@ -86,8 +87,8 @@ NOT_SURVIVED = {
     "o41": {"null-buffer", *OPEN_MPI_CRASHES},
     "o50": {"null-buffer", *OPEN_MPI_CRASHES},
     "m40": {"in-place", "null-type-zero-count", *MPICH_CRASHES},
-    "m50": {"in-place", *MPICH_CRASHES},
-    "a50": {"in-place", *MPICH_CRASHES},
+    "m50": {"in-place", *MPICH_5_CRASHES},
+    "a50": {"in-place", *MPICH_5_CRASHES},
 }
 
 #: Open MPI copies large messages in one go by default; without that their sender has to help.
@@ -356,10 +357,17 @@ def error_classes(result) -> list[str]:
     return sorted(re.findall(r"case \S+ rank \d+ class \d+", result.stdout))
 
 
-def test_errors(tester, mpi):
-    """Each wrong argument raises the class that the host raises, and the communicator lives on."""
-    all_cases = (*ERROR_CASES, *PARTS_ERROR_CASES, *REDUCTION_ERROR_CASES)
-    cases = [case for case in all_cases if case not in NOT_SURVIVED[mpi.key]]
+@pytest.mark.parametrize(
+    "wanted",
+    [(*ERROR_CASES, *PARTS_ERROR_CASES), REDUCTION_ERROR_CASES],
+    ids=["moving", "reductions"],
+)
+def test_errors(tester, mpi, wanted):
+    """Each wrong argument raises the class that the host raises, and the communicator lives on.
+
+    Not all in one job: a launcher that passes on much output at once cuts its lines.
+    """
+    cases = [case for case in wanted if case not in NOT_SURVIVED[mpi.key]]
     bare = tester.run(mpi, 2, ["errors", *cases])
     tester.expect_pass(bare)
     assert len(error_classes(bare)) == 2 * len(cases), bare.tail()
