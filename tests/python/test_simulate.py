@@ -143,7 +143,7 @@ def test_simulator_that_is_not_there(command, fake_native):
     ("arguments", "words"),
     [
         ([], "expected the collective to simulate, one of barrier, bcast, scatter"),
-        (["reduce", *KUNPENG], "found reduce"),
+        (["ibcast", *KUNPENG], "found ibcast"),
         (["barrier"], "--machine is needed"),
         (["barrier", "--machine", "cray"], "--machine: no machine cray; known:"),
         (["barrier", *KUNPENG, "--ranks", "x"], "--ranks: expected numbers"),

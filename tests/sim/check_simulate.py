@@ -204,7 +204,6 @@ def check_wrong() -> None:
             (("barrier",), Path(folder) / "none.json", "none.json"),
             (("fly",), SMALL, "barrier, bcast"),
             (("barrier", "--ranks", "1024"), CLUSTER, "one node of cluster-128x8"),
-            (("reduce",), SMALL, "barrier, bcast"),
             (("barrier", "--ranks", "0"), SMALL, "--ranks"),
             (("barrier", "--ranks", "many"), SMALL, "--ranks"),
             (("barrier", "--algorithm", "fast"), SMALL, "fast"),

@@ -23,6 +23,12 @@ COLLECTIVES = (
     "alltoall",
     "alltoallv",
     "alltoallw",
+    "reduce",
+    "allreduce",
+    "reduce_scatter",
+    "reduce_scatter_block",
+    "scan",
+    "exscan",
 )
 # Those whose parts may differ in size.
 IRREGULAR = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw")
