@@ -77,6 +77,8 @@ void bench_line_create(struct bench_line *line, const struct bench_job *job)
 /* Two ranks on one processor would wait for a time slice each time: they let go now and then. */
 static void await(const _Atomic uint64_t *word, uint64_t value)
 {
+    /* Acquire: pairs with the release in throw_and_catch() and catch_and_throw(). As flags have it,
+     * so that the line's way costs what a flag's does; no data goes with it. */
     for (long looks = 1; atomic_load_explicit(word, memory_order_acquire) < value; looks++)
         if (looks % LOOKS_PER_YIELD == 0)
             sched_yield();

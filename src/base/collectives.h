@@ -6,7 +6,8 @@
 
 /*
  * Every collective operation: X(ENUMERATOR, name, "the MPI function"). For each there is a variable
- * SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of SOBOR_COLLECTIVES.
+ * SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of SOBOR_COLLECTIVES. The reductions are
+ * last.
  */
 #define SB_EACH_COLLECTIVE(X)                                                                      \
     X(BARRIER, barrier, "MPI_Barrier")                                                             \
@@ -33,6 +34,9 @@ typedef enum sb_collective {
 #undef SB_ENUMERATOR
         SB_COLLECTIVES
 } sb_collective_t;
+
+/* From SB_REDUCE on. */
+#define SB_REDUCTIONS (SB_COLLECTIVES - SB_REDUCE)
 
 /* "barrier", "bcast", ... */
 const char *sb_collective_name(sb_collective_t collective);

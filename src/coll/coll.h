@@ -144,6 +144,12 @@ static inline sb_status_t sb_algorithm_prepare(const sb_algorithm_t *algorithm, 
     return status;
 }
 
+/* The first of two outcomes that is not SB_OK. */
+static inline sb_status_t sb_first(sb_status_t first, sb_status_t second)
+{
+    return first == SB_OK ? second : first;
+}
+
 /* Rough prices of the machine's steps, in nanoseconds, for the cost functions. */
 #define SB_COST_LINE 70.0      /* a line from another core */
 #define SB_COST_NEXT_LINE 17.5 /* one more line from another core, while the first is under way */

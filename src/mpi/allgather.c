@@ -3,6 +3,7 @@
 #include "mpi/backend.h"
 #include "mpi/large.h"
 #include "mpi/parts.h"
+#include "mpi/serve.h"
 
 /*
  * Allgather. The choice follows from the packed bytes of one part, which everyone knows of what it
@@ -36,7 +37,7 @@ int sb_mpi_Allgather(const void *out, int out_count, MPI_Datatype out_type, void
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {.rules = &allgather,
                                 .handle = handle,
                                 .send = sb_equal_parts(out, out_count, out_type),
@@ -52,7 +53,7 @@ int sb_mpi_Allgather_c(const void *out, MPI_Count out_count, MPI_Datatype out_ty
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {.rules = &allgather,
                                 .handle = handle,
                                 .send = sb_equal_parts(out, out_count, out_type),
@@ -69,7 +70,7 @@ int sb_mpi_Allgatherv(const void *out, int out_count, MPI_Datatype out_type, voi
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &allgatherv,
             .handle = handle,
@@ -87,7 +88,7 @@ int sb_mpi_Allgatherv_c(const void *out, MPI_Count out_count, MPI_Datatype out_t
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &allgatherv,
             .handle = handle,

@@ -3,6 +3,7 @@
 #include "mpi/backend.h"
 #include "mpi/large.h"
 #include "mpi/parts.h"
+#include "mpi/serve.h"
 
 /*
  * Alltoall. The choice follows from the packed bytes of one part, which everyone knows of what it
@@ -35,7 +36,7 @@ int sb_mpi_Alltoall(const void *out, int out_count, MPI_Datatype out_type, void 
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {.rules = &alltoall,
                                 .handle = handle,
                                 .send = sb_equal_parts(out, out_count, out_type),
@@ -51,7 +52,7 @@ int sb_mpi_Alltoall_c(const void *out, MPI_Count out_count, MPI_Datatype out_typ
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {.rules = &alltoall,
                                 .handle = handle,
                                 .send = sb_equal_parts(out, out_count, out_type),
@@ -68,7 +69,7 @@ int sb_mpi_Alltoallv(const void *out, const int out_counts[], const int out_plac
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &alltoallv,
             .handle = handle,
@@ -87,7 +88,7 @@ int sb_mpi_Alltoallv_c(const void *out, const MPI_Count out_counts[], const MPI_
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &alltoallv,
             .handle = handle,
@@ -106,7 +107,7 @@ int sb_mpi_Alltoallw(const void *out, const int out_counts[], const int out_plac
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &alltoallw,
             .handle = handle,
@@ -125,7 +126,7 @@ int sb_mpi_Alltoallw_c(const void *out, const MPI_Count out_counts[], const MPI_
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &alltoallw,
             .handle = handle,

@@ -73,19 +73,11 @@ static bool is_for_host(bcast_call_t *call, int size)
     return call->bytes > 0 && call->buffer == NULL && call->description.contiguous;
 }
 
-/*
- * The record of a communicator that is used for the first time. Making it is collective, so wrong
- * arguments come first: the host tells a rank that is wrong alone without asking the others.
- */
-static sb_comm_t *first_use(bcast_call_t *call)
+/* For sb_find_comm. */
+static bool is_right(void *call, int rank, int size)
 {
-    int inter = 0, size = 0;
-
-    if (call->handle == sb_host.comm_null || !sb_comm_start() ||
-        sb_host.Comm_test_inter(call->handle, &inter) != MPI_SUCCESS ||
-        sb_host.Comm_size(call->handle, &size) != MPI_SUCCESS)
-        return NULL;
-    return !inter && is_for_host(call, size) ? NULL : sb_comm_get(call->handle);
+    (void)rank;
+    return !is_for_host(call, size);
 }
 
 static sb_status_t run_contiguous(const sb_algorithm_t *algorithm, sb_comm_t *comm,
@@ -125,15 +117,11 @@ static sb_status_t serve_bcast(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 /* Returns false if the call is the host's; else the call's result is in *result. */
 static bool bcast(bcast_call_t *call, int *result)
 {
-    sb_comm_t *comm = sb_comm_known(call->handle);
+    sb_comm_t *comm = sb_find_comm(call->handle, is_right, call);
     int error = MPI_SUCCESS;
 
     if (SB_UNLIKELY(comm == NULL))
-        comm = first_use(call);
-    if (SB_UNLIKELY(comm == NULL || comm->team == NULL)) {
-        sb_pass(comm, comm == NULL ? SB_WHY_ARGUMENTS : comm->why);
         return false;
-    }
     if (SB_UNLIKELY(is_for_host(call, comm->size))) {
         sb_pass(comm, SB_WHY_ARGUMENTS);
         return false;
@@ -143,22 +131,15 @@ static bool bcast(bcast_call_t *call, int *result)
         sb_pass(comm, SB_WHY_ALGORITHM);
         return false;
     }
-    *result = MPI_SUCCESS;
     if (SB_UNLIKELY(call->bytes == 0)) {
         comm->calls[SB_BCAST]++;
+        *result = MPI_SUCCESS;
         return true;
     }
     uint64_t began = sb_clock_if_wanted();
     sb_status_t status = serve_bcast(comm, algorithm, call, &error);
-    if (SB_UNLIKELY(status == SB_ERR_UNSUPPORTED)) {
-        sb_pass(comm, SB_WHY_NO_RING);
-        return false;
-    }
-    if (SB_UNLIKELY(status != SB_OK))
-        *result = sb_raise(comm, SB_BCAST, status, error);
-    else
-        sb_count(comm, algorithm, call->bytes, began);
-    return true;
+    return sb_finish_call(comm, algorithm, call->bytes, began, (sb_outcome_t){status, error},
+                          result);
 }
 
 int sb_mpi_Bcast(void *buffer, int elements, MPI_Datatype type, int root, MPI_Comm handle)

@@ -117,10 +117,6 @@ bool sb_parts_keep(sb_parts_call_t *call, sb_side_t *side, int parts, bool allow
 /* For the rules: one part's packed bytes, of a side whose parts are equal, are known to all. */
 bool sb_parts_know(sb_parts_call_t *call, const sb_side_t *side);
 
-/* Whether every call on this communicator is the host's; counts this one then. Asked first, so that
- * such a call costs next to nothing. */
-bool sb_parts_pass(MPI_Comm handle);
-
 /* Returns false if the call is the host's; else the call's result is in *result. */
 bool sb_parts_serve(sb_parts_call_t *call, int *result);
 

@@ -3,6 +3,7 @@
 #include "mpi/backend.h"
 #include "mpi/large.h"
 #include "mpi/reduction.h"
+#include "mpi/serve.h"
 
 /*
  * Reduce. MPI_IN_PLACE: at the root, as send buffer. Elsewhere the receive buffer is
@@ -34,15 +35,8 @@ int sb_mpi_Reduce(const void *out, void *in, int count, MPI_Datatype type, MPI_O
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &reduce,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op,
-                                    .root = root};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(reduce, .count = count, .root = root);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -54,15 +48,8 @@ int sb_mpi_Reduce_c(const void *out, void *in, MPI_Count count, MPI_Datatype typ
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &reduce,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op,
-                                    .root = root};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(reduce, .count = count, .root = root);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -74,14 +61,8 @@ int sb_mpi_Allreduce(const void *out, void *in, int count, MPI_Datatype type, MP
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &allreduce,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(allreduce, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -93,14 +74,8 @@ int sb_mpi_Allreduce_c(const void *out, void *in, MPI_Count count, MPI_Datatype 
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &allreduce,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(allreduce, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }

@@ -3,6 +3,7 @@
 #include "mpi/backend.h"
 #include "mpi/large.h"
 #include "mpi/reduction.h"
+#include "mpi/serve.h"
 
 /* Reduce_scatter. Everyone is given the counts of all. */
 static bool judge_reduce_scatter(sb_reduction_call_t *call, int rank, int size)
@@ -38,14 +39,8 @@ int sb_mpi_Reduce_scatter(const void *out, void *in, const int counts[], MPI_Dat
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &reduce_scatter,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .counts = SB_SMALL(counts),
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(reduce_scatter, .counts = SB_SMALL(counts));
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -57,14 +52,8 @@ int sb_mpi_Reduce_scatter_c(const void *out, void *in, const MPI_Count counts[],
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &reduce_scatter,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .counts = SB_LARGE(counts),
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(reduce_scatter, .counts = SB_LARGE(counts));
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -76,14 +65,8 @@ int sb_mpi_Reduce_scatter_block(const void *out, void *in, int count, MPI_Dataty
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &reduce_scatter_block,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(reduce_scatter_block, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -95,14 +78,8 @@ int sb_mpi_Reduce_scatter_block_c(const void *out, void *in, MPI_Count count, MP
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &reduce_scatter_block,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(reduce_scatter_block, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }

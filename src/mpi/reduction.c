@@ -72,33 +72,10 @@ static bool judge(sb_reduction_call_t *call, int rank, int size)
                                call->handle);
 }
 
-/*
- * The record of a communicator that is used for the first time. Making it is collective, so wrong
- * arguments come first: the host tells a rank that is wrong alone without asking the others.
- */
-static sb_comm_t *first_use(sb_reduction_call_t *call)
+/* For sb_find_comm. */
+static bool is_right(void *call, int rank, int size)
 {
-    int inter = 0, size = 0, rank = 0;
-
-    if (call->handle == sb_host.comm_null || !sb_comm_start() ||
-        sb_host.Comm_test_inter(call->handle, &inter) != MPI_SUCCESS ||
-        sb_host.Comm_size(call->handle, &size) != MPI_SUCCESS ||
-        sb_host.Comm_rank(call->handle, &rank) != MPI_SUCCESS)
-        return NULL;
-    return !inter && !judge(call, rank, size) ? NULL : sb_comm_get(call->handle);
-}
-
-/* The communicator, if this call can be served on it; else NULL, and the call is counted. */
-static sb_comm_t *find_comm(sb_reduction_call_t *call)
-{
-    sb_comm_t *comm = sb_comm_known(call->handle);
-
-    if (SB_UNLIKELY(comm == NULL))
-        comm = first_use(call);
-    if (SB_LIKELY(comm != NULL && comm->team != NULL))
-        return comm;
-    sb_pass(comm, comm == NULL ? SB_WHY_ARGUMENTS : comm->why);
-    return NULL;
+    return judge(call, rank, size);
 }
 
 /* The algorithm; NULL: the host, and the call is counted. */
@@ -296,7 +273,7 @@ static sb_status_t serve(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 
 bool sb_reduction_serve(sb_reduction_call_t *call, int *result)
 {
-    sb_comm_t *comm = find_comm(call);
+    sb_comm_t *comm = sb_find_comm(call->handle, is_right, call);
     int error = MPI_SUCCESS;
 
     if (SB_UNLIKELY(comm == NULL))
@@ -306,14 +283,6 @@ bool sb_reduction_serve(sb_reduction_call_t *call, int *result)
         return false;
     uint64_t began = sb_clock_if_wanted();
     sb_status_t status = serve(comm, algorithm, call, &error);
-    if (SB_UNLIKELY(status == SB_ERR_UNSUPPORTED)) {
-        sb_pass(comm, SB_WHY_NO_RING);
-        return false;
-    }
-    *result = MPI_SUCCESS;
-    if (SB_UNLIKELY(status != SB_OK))
-        *result = sb_raise(comm, call->rules->collective, status, error);
-    else
-        sb_count(comm, algorithm, call->bytes, began);
-    return true;
+    return sb_finish_call(comm, algorithm, call->bytes, began, (sb_outcome_t){status, error},
+                          result);
 }

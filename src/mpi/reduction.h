@@ -55,6 +55,14 @@ struct sb_reduction_call {
  */
 bool sb_reduction_sides(sb_reduction_call_t *call, bool allowed, bool receives);
 
+/* A call by these rules, with the arguments as all the functions name them, and what else there is.
+ */
+#define SB_REDUCTION_CALL(by, ...)                                                                 \
+    {                                                                                              \
+        .rules = &(by), .handle = handle, .out = out, .in = in, .type = type, .op = op,            \
+        __VA_ARGS__                                                                                \
+    }
+
 /* Returns false if the call is the host's; else the call's result is in *result. */
 bool sb_reduction_serve(sb_reduction_call_t *call, int *result);
 

@@ -3,6 +3,7 @@
 #include "mpi/backend.h"
 #include "mpi/large.h"
 #include "mpi/reduction.h"
+#include "mpi/serve.h"
 
 /* Scan. */
 static bool judge_scan(sb_reduction_call_t *call, int rank, int size)
@@ -30,14 +31,8 @@ int sb_mpi_Scan(const void *out, void *in, int count, MPI_Datatype type, MPI_Op 
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &scan,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(scan, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -49,14 +44,8 @@ int sb_mpi_Scan_c(const void *out, void *in, MPI_Count count, MPI_Datatype type,
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &scan,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(scan, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -68,14 +57,8 @@ int sb_mpi_Exscan(const void *out, void *in, int count, MPI_Datatype type, MPI_O
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &exscan,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(exscan, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }
@@ -87,14 +70,8 @@ int sb_mpi_Exscan_c(const void *out, void *in, MPI_Count count, MPI_Datatype typ
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
-        sb_reduction_call_t call = {.rules = &exscan,
-                                    .handle = handle,
-                                    .out = out,
-                                    .in = in,
-                                    .count = count,
-                                    .type = type,
-                                    .op = op};
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
+        sb_reduction_call_t call = SB_REDUCTION_CALL(exscan, .count = count);
         if (sb_reduction_serve(&call, &result))
             return result;
     }

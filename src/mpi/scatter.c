@@ -3,6 +3,7 @@
 #include "mpi/backend.h"
 #include "mpi/large.h"
 #include "mpi/parts.h"
+#include "mpi/serve.h"
 
 /*
  * Scatter. The choice follows from the packed bytes of one part: the root knows them of what it
@@ -37,7 +38,7 @@ int sb_mpi_Scatter(const void *out, int out_count, MPI_Datatype out_type, void *
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {.rules = &scatter,
                                 .handle = handle,
                                 .root = root,
@@ -54,7 +55,7 @@ int sb_mpi_Scatter_c(const void *out, MPI_Count out_count, MPI_Datatype out_type
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {.rules = &scatter,
                                 .handle = handle,
                                 .root = root,
@@ -72,7 +73,7 @@ int sb_mpi_Scatterv(const void *out, const int out_counts[], const int out_place
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &scatterv,
             .handle = handle,
@@ -92,7 +93,7 @@ int sb_mpi_Scatterv_c(const void *out, const MPI_Count out_counts[], const MPI_A
 {
     int result;
 
-    if (!sb_host_calls(SB_CALLER()) && !sb_parts_pass(handle)) {
+    if (!sb_host_calls(SB_CALLER()) && !sb_pass_at_once(handle)) {
         sb_parts_call_t call = {
             .rules = &scatterv,
             .handle = handle,

@@ -25,6 +25,43 @@ void sb_pass(sb_comm_t *comm, sb_why_host_t why)
     note_algorithm("host");
 }
 
+bool sb_pass_at_once(MPI_Comm handle)
+{
+    sb_comm_t *comm = sb_comm_known(handle);
+
+    if (comm == NULL || comm->team != NULL)
+        return false;
+    sb_pass(comm, comm->why);
+    return true;
+}
+
+/* Asks nobody but the host, and it nothing that is collective. */
+static sb_comm_t *first_use(MPI_Comm handle, bool (*is_right)(void *call, int rank, int size),
+                            void *call)
+{
+    int inter = 0, size = 0, rank = 0;
+
+    if (handle == sb_host.comm_null || !sb_comm_start() ||
+        sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS ||
+        sb_host.Comm_size(handle, &size) != MPI_SUCCESS ||
+        sb_host.Comm_rank(handle, &rank) != MPI_SUCCESS)
+        return NULL;
+    return !inter && !is_right(call, rank, size) ? NULL : sb_comm_get(handle);
+}
+
+sb_comm_t *sb_find_comm(MPI_Comm handle, bool (*is_right)(void *call, int rank, int size),
+                        void *call)
+{
+    sb_comm_t *comm = sb_comm_known(handle);
+
+    if (SB_UNLIKELY(comm == NULL))
+        comm = first_use(handle, is_right, call);
+    if (SB_LIKELY(comm != NULL && comm->team != NULL))
+        return comm;
+    sb_pass(comm, comm == NULL ? SB_WHY_ARGUMENTS : comm->why);
+    return NULL;
+}
+
 static size_t algorithm_index(const sb_algorithm_t *algorithm)
 {
     size_t i = 0;

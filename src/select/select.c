@@ -201,8 +201,9 @@ void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t s
 
     table->of[collective][size_class] =
         sb_choose_ordered(collective, &table->shape, table->settings, bytes, false);
-    table->ordered[collective][size_class] =
-        sb_choose_ordered(collective, &table->shape, table->settings, bytes, true);
+    if (collective >= SB_REDUCE)
+        table->ordered[collective - SB_REDUCE][size_class] =
+            sb_choose_ordered(collective, &table->shape, table->settings, bytes, true);
 }
 
 sb_status_t sb_shape_place(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,

@@ -54,15 +54,15 @@ typedef struct sb_plan_table {
     const sb_settings_t *settings;
     /* reason NULL: not made yet */
     sb_choice_t of[SB_COLLECTIVES][SB_SIZE_CLASSES];
-    sb_choice_t ordered[SB_COLLECTIVES][SB_SIZE_CLASSES]; /* reductions that keep rank order */
+    sb_choice_t ordered[SB_REDUCTIONS][SB_SIZE_CLASSES]; /* reductions that keep rank order */
 } sb_plan_table_t;
 
 /* A table for a team of this shape, with no choice made yet. It keeps the pointer. */
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings);
 
 /*
- * Makes one choice of the table, and the ordered one beside it: the largest size of a class stands
- * for all of it.
+ * Makes one choice of the table, and for a reduction the ordered one beside it: the largest size of
+ * a class stands for all of it.
  */
 void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class);
 
@@ -85,7 +85,7 @@ static inline const sb_choice_t *sb_planned_reduction(sb_plan_table_t *table,
 {
     const sb_choice_t *choice = sb_planned(table, collective, bytes);
 
-    return commutative ? choice : &table->ordered[collective][sb_size_class(bytes)];
+    return commutative ? choice : &table->ordered[collective - SB_REDUCE][sb_size_class(bytes)];
 }
 
 /*

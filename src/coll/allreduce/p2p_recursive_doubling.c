@@ -48,8 +48,8 @@ static sb_status_t exchange(sb_team_t *team, const sb_reduction_t *reduction, ui
     for (uint32_t bit = 1; bit < power && team->failure == SB_OK; bit *= 2) {
         uint32_t other = place ^ bit;
         uint32_t partner = other < doubled ? 2 * other + 1 : other + doubled;
-        outcome = sb_earlier(outcome, sb_pair_exchange(team, partner, &mine, partner, &theirs));
-        outcome = sb_earlier(outcome, take(reduction, incoming, other < place));
+        outcome = sb_first(outcome, sb_pair_exchange(team, partner, &mine, partner, &theirs));
+        outcome = sb_first(outcome, take(reduction, incoming, other < place));
     }
     return outcome;
 }
@@ -67,12 +67,12 @@ static sb_status_t double_up(sb_team_t *team, const sb_reduction_t *reduction, c
         return exchange(team, reduction, rank - doubled, power, incoming);
     if (rank % 2 == 0) {
         sb_status_t sent = sb_pair_send(team, rank + 1, &mine);
-        return sb_earlier(sent, sb_pair_receive(team, rank + 1, &mine));
+        return sb_first(sent, sb_pair_receive(team, rank + 1, &mine));
     }
     sb_status_t outcome = sb_pair_receive(team, rank - 1, &theirs);
-    outcome = sb_earlier(outcome, take(reduction, incoming, true));
-    outcome = sb_earlier(outcome, exchange(team, reduction, rank / 2, power, incoming));
-    return sb_earlier(outcome, sb_pair_send(team, rank - 1, &mine));
+    outcome = sb_first(outcome, take(reduction, incoming, true));
+    outcome = sb_first(outcome, exchange(team, reduction, rank / 2, power, incoming));
+    return sb_first(outcome, sb_pair_send(team, rank - 1, &mine));
 }
 
 static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)

@@ -73,9 +73,9 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
     if (reduction->send != reduction->receive)
         sb_copy(reduction->receive, reduction->send, reduction->bytes);
     for (uint32_t round = 0; round + 1 < team->size && team->failure == SB_OK; round++)
-        outcome = sb_earlier(outcome, combine_round(team, &ring, round));
+        outcome = sb_first(outcome, combine_round(team, &ring, round));
     for (uint32_t round = 0; round + 1 < team->size && team->failure == SB_OK; round++)
-        outcome = sb_earlier(outcome, pass_round(team, &ring, round));
+        outcome = sb_first(outcome, pass_round(team, &ring, round));
     free(ring.incoming);
     return outcome;
 }

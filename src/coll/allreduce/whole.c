@@ -34,7 +34,7 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
         sb_status_t status = sb_shares_meet(team);
         if (status != SB_OK)
             return status;
-        data = sb_earlier(data, combine(team, reduction, offset, bytes));
+        data = sb_first(data, combine(team, reduction, offset, bytes));
     }
     return data;
 }

@@ -151,12 +151,6 @@ static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
     return receiving->bytes == receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
 }
 
-/* The first of two outcomes that is not SB_OK. */
-static inline sb_status_t sb_first(sb_status_t first, sb_status_t second)
-{
-    return first == SB_OK ? second : first;
-}
-
 /* This rank's own part, from one stream to the other. */
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
 

@@ -42,7 +42,7 @@ sb_status_t sb_blocks_climb(sb_team_t *team, const sb_reduction_t *reduction, ui
             sb_status_t status = lead(team, unit, fan, use, mine, &fold);
             if (status != SB_OK)
                 return status;
-            *data = sb_earlier(*data, sb_fold_end(&fold));
+            *data = sb_first(*data, sb_fold_end(&fold));
             mine = partial;
             climb->leads = true;
         }
@@ -63,7 +63,7 @@ sb_status_t sb_blocks_meet(sb_team_t *team, const sb_reduction_t *reduction, uin
             return status;
         sb_fold_add(&fold, sb_slot(team, rank, use)->payload);
     }
-    *data = sb_earlier(*data, sb_fold_end(&fold));
+    *data = sb_first(*data, sb_fold_end(&fold));
     return SB_OK;
 }
 

@@ -63,12 +63,6 @@ static inline sb_wanted_t sb_wanted_part(const sb_team_t *team, const sb_reducti
     return wanted;
 }
 
-/* The first of two outcomes that is not SB_OK. */
-static inline sb_status_t sb_earlier(sb_status_t first, sb_status_t second)
-{
-    return first == SB_OK ? second : first;
-}
-
 /* Sources that are combined in one pass. */
 #define SB_FOLD_MOST 64
 
@@ -91,7 +85,7 @@ static inline void sb_fold_pass(sb_fold_t *fold)
     sb_status_t status =
         sb_combine(fold->operation, fold->to, fold->from, fold->count, fold->bytes);
 
-    fold->data = sb_earlier(fold->data, status);
+    fold->data = sb_first(fold->data, status);
     fold->begun = true;
     fold->from[0] = fold->to;
     fold->count = 1;

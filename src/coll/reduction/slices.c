@@ -137,7 +137,7 @@ static void combine(slices_t *slices, uint64_t number, range_t range, const char
         sb_fold_add(&fold, before + range.from);
     for (uint32_t i = 0; i < count; i++)
         sb_fold_add(&fold, contribution(slices, number, first + i) + range.from);
-    slices->data = sb_earlier(slices->data, sb_fold_end(&fold));
+    slices->data = sb_first(slices->data, sb_fold_end(&fold));
 }
 
 static range_t overlap(range_t one, range_t other)
@@ -252,7 +252,7 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
             status = sb_shares_meet(slices->team);
     }
     slices->team->shares->turns += slices->count;
-    return sb_earlier(status, slices->data);
+    return sb_first(status, slices->data);
 }
 
 static slices_t start(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
@@ -303,7 +303,7 @@ static void combine_prefixes(slices_t *slices, uint64_t number)
     for (uint32_t rank = 0; rank < team->size && own.from < own.to; rank++) {
         from[rank > 0] = contribution(slices, number, rank) + own.from;
         sb_status_t status = sb_combine(operation, to, from, rank > 0 ? 2 : 1, own.to - own.from);
-        slices->data = sb_earlier(slices->data, status);
+        slices->data = sb_first(slices->data, status);
         from[0] = to;
         to += stride;
     }

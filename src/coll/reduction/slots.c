@@ -85,7 +85,7 @@ sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
             sb_status_t status = wait_for(team, use + i, wanted.sources);
             if (status != SB_OK)
                 return status;
-            data = sb_earlier(
+            data = sb_first(
                 data, combine(team, reduction, use + i, offset, sb_min(piece, bytes), wanted));
         }
         if (wanted.sources == team->size)
