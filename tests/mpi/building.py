@@ -10,7 +10,7 @@ from pathlib import Path
 from mpis import WORK, Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-SHARED = ("support.c", "layout.c", "moving.c")
+SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources.
 ENGINE = [

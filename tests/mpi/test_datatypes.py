@@ -2,15 +2,12 @@
 """The datatype engine under each MPI: random types against the standard's definitions and the MPI.
 
 The program holds Sobor's own sources, so it sees what a broadcast hides: whether a type was
-described at all, and any part of the packed stream. The seed is fixed unless SOBOR_TEST_SEED says
-otherwise; a failing case prints how to run it again. SOBOR_TEST_LONG=1 draws ten times as many.
+described at all, and any part of the packed stream. SOBOR_TEST_LONG=1 draws ten times as many.
 """
 
 from __future__ import annotations
 
-import os
-
-SEED = int(os.environ.get("SOBOR_TEST_SEED", "20240611"))
+from random_cases import SEED
 
 
 def test_flatten(tester, mpi, long_run):

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Random reductions: against what must come out, and the host; bits of inexact results repeat.
 
-The seed is fixed unless SOBOR_TEST_SEED says otherwise; a failing case prints how to run it again.
 SOBOR_TEST_LONG=1 draws 50,000 cases over Open MPI and MPICH.
 """
 
 from __future__ import annotations
 
-import os
-
 import pytest
+from random_cases import SETTINGS, force_each, run_cases, served_calls
 
-from conftest import usable_mpi
-
-SEED = int(os.environ.get("SOBOR_TEST_SEED", "20240611"))
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 
 #: MPI, ranks, cases, cases of a long run: 50,000 in all.
@@ -28,75 +23,52 @@ PLAIN = [
     ("m50", 2, 200, 1000),
     ("a50", 2, 100, 500),
 ]
-SETTINGS = [
-    {"SOBOR_RING": "16KiB"},
-    {"SOBOR_SEGMENT": "named"},
-    {"SOBOR_WAIT": "sleep"},
-    {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB"},
-]
-
-
-def run_cases(tester, key, ranks, cases, sobor, *, max_bytes=16384, only=None, op=None):
-    """Run the program; it fails by itself at the first difference."""
-    words = ["reductions", "--seed", str(SEED + ranks), "--cases", str(cases)]
-    words += ["--max-bytes", str(max_bytes), *(["--only", only] if only else [])]
-    words += ["--op", op] if op else []
-    result = tester.run(usable_mpi(key), ranks, words, sobor=sobor, timeout=300)
-    tester.expect_pass(result, served=sobor is not None)
-    assert f"cases {cases}" in result.stdout, result.tail()
-    return result
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_bare(tester, key):
     """The host alone agrees with what is worked out in the program."""
-    run_cases(tester, key, 2, 300, None)
+    run_cases(tester, ["reductions"], key, 2, 300, None)
 
 
 @pytest.mark.parametrize(("key", "ranks", "cases", "many"), PLAIN)
 def test_cases(tester, long_run, key, ranks, cases, many):
     """Sobor by its own choices serves every one of them."""
-    result = run_cases(tester, key, ranks, many if long_run else cases, {})
+    result = run_cases(tester, ["reductions"], key, ranks, many if long_run else cases, {})
     if cases < 100:
         return
-    served = {name for report in result.reports for name, n in report.calls.items() if n > 0}
-    assert served >= {name.lower() for name in REDUCTIONS}, result.tail()
+    assert served_calls(result) >= {name.lower() for name in REDUCTIONS}, result.tail()
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: " ".join(s.values()))
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
 def test_settings(tester, long_run, key, ranks, setting):
     """Settings that bring out wrap-around and every way to wait."""
-    run_cases(tester, key, ranks, 4000 if long_run else 150, setting)
+    run_cases(tester, ["reductions"], key, ranks, 4000 if long_run else 150, setting)
 
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 def test_large(tester, long_run, key, ranks):
     """Contributions of up to a megabyte."""
     cases = 1000 if long_run else 40
-    run_cases(tester, key, ranks, cases, {}, max_bytes=512 << 10)
+    run_cases(tester, ["reductions"], key, ranks, cases, {}, max_bytes=512 << 10)
 
 
 @pytest.mark.parametrize("function", REDUCTIONS)
 def test_order(tester, long_run, function):
     """An operation that is not commutative, over seven ranks whose layouts differ."""
-    run_cases(tester, "o41", 7, 1000 if long_run else 60, {}, only=function, op="affine")
+    words = ["reductions", "--only", function, "--op", "affine"]
+    run_cases(tester, words, "o41", 7, 1000 if long_run else 60, {})
 
 
 @pytest.mark.parametrize("function", REDUCTIONS)
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 def test_algorithms(tester, query, long_run, key, ranks, function):
     """Every algorithm by force; another only where this one would change the order."""
-    collective = function.lower()
-    mine = [a["name"] for a in query("algorithms") if a["collective"] == collective]
-    for name in mine:
-        setting = {f"SOBOR_{collective.upper()}_ALGORITHM": name}
-        cases = 1000 if long_run else 60
-        result = run_cases(tester, key, ranks, cases, setting, only=function)
-        calls = result.algorithm_calls()
-        ran = {n: calls[n] for n in calls if n.startswith(f"{collective}:")}
+    cases = 1000 if long_run else 60
+    for name, result, ran in force_each(tester, query, "reductions", function, key, ranks, cases):
+        forced = ran.pop(name, 0)
         if name == "host":
             assert not ran, f"{name} forced\n{result.tail()}"
-            continue
-        forced = ran.pop(f"{collective}:{name}", 0)
-        assert forced > 3 * sum(ran.values()), f"{name} forced, {ran} ran\n{result.tail()}"
+        else:
+            assert forced > 3 * sum(ran.values()), f"{name} forced, {ran} ran\n{result.tail()}"

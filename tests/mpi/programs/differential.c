@@ -3,19 +3,17 @@
  * what is worked out here and with what the host MPI's own broadcast leaves.
  *
  * usage: differential --seed S --cases N [--first K] [--max-bytes B] */
+#include "cases.h"
 #include "layout.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCH = 64, COMMS = 7 };
-
 typedef int bcast_function(void *, int, MPI_Datatype, int, MPI_Comm);
 
-static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 65536};
+static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 65536, .comms = COMMS_MOST};
 
-static MPI_Comm comms[COMMS];
 static bcast_function *host_bcast;
 
 struct draw {
@@ -31,54 +29,16 @@ struct draw {
     int late_rank;
 };
 
-static void make_comms(long epoch)
-{
-    uint64_t random = mix(options.seed, (uint64_t)epoch);
-    int rank = rank_of(MPI_COMM_WORLD);
-    int size = size_of(MPI_COMM_WORLD);
-    int shift = (int)random_below(&random, (size_t)size);
-    int excluded = (int)random_below(&random, (size_t)size);
-    int colour = (int)(mix(next_random(&random), (uint64_t)rank) % 2);
-    int periodic = 1;
-    comms[0] = MPI_COMM_WORLD;
-    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, colour, rank, &comms[2]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, 0, -rank, &comms[3]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, rank % 2, (rank + shift) % size, &comms[4]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, rank == excluded ? MPI_UNDEFINED : 1, rank, &comms[5]));
-    CALL(MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 1, &comms[6]));
-}
-
-static void free_comms(void)
-{
-    for (int i = 1; i < COMMS; i++)
-        if (comms[i] != MPI_COMM_NULL)
-            CALL(MPI_Comm_free(&comms[i]));
-}
-
-/* Small messages are as likely as large ones: the exponent is uniform. */
-static size_t draw_bytes(uint64_t *random)
-{
-    size_t limit = 1;
-    size_t doublings = 0;
-    while (limit < options.max_bytes) {
-        limit *= 2;
-        doublings++;
-    }
-    size_t top = (size_t)1 << random_below(random, doublings + 1);
-    return top + random_below(random, top);
-}
-
 /* The same on every rank, but for the layout of a mixed case. */
 static struct draw draw_case(long number)
 {
     uint64_t random = mix(options.seed ^ 0xd1ffe7, (uint64_t)number);
     struct draw draw = {.number = number};
     draw.barrier = random_below(&random, 10) < 3;
-    draw.comm = (int)random_below(&random, COMMS);
+    draw.comm = (int)random_below(&random, COMMS_MOST);
     draw.root = (int)random_below(&random, 1 << 20);
     draw.element = element_at(random_below(&random, elements_count()));
-    draw.elements = 1 + draw_bytes(&random) / draw.element->bytes;
+    draw.elements = 1 + cases_bytes(&options, &random) / draw.element->bytes;
     draw.same_layout = random_below(&random, 2) == 0;
     draw.kind = (enum layout_kind)random_below(&random, LAYOUT_KINDS);
     draw.data = next_random(&random);
@@ -122,7 +82,7 @@ static void run_bcast(struct draw *draw, MPI_Comm comm)
     layout_destroy(&layout);
 }
 
-static void run_case(long number)
+static void run_case(long number, MPI_Comm const *comms)
 {
     struct draw draw = draw_case(number);
     MPI_Comm comm = comms[draw.comm];
@@ -139,23 +99,12 @@ static void run_case(long number)
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    cases_parse(&options, argc, argv, false);
+    cases_parse(&options, argc, argv);
     *(void **)&host_bcast = host_function("PMPI_Bcast");
     watch_begin();
     elements_begin();
-    long end = options.first + options.cases;
-    make_comms(options.first / EPOCH);
-    for (long number = options.first; number < end; number++) {
-        if (number != options.first && number % EPOCH == 0) {
-            free_comms();
-            make_comms(number / EPOCH);
-        }
-        run_case(number);
-    }
-    free_comms();
+    cases_run(&options, run_case);
     elements_end();
     watch_end();
-    if (rank_of(MPI_COMM_WORLD) == 0)
-        printf("cases %ld\n", options.cases);
     return test_end();
 }

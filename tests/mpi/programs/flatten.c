@@ -3,6 +3,7 @@
  * the bytes by the standard's definitions, and against the MPI's own pack and unpack.
  *
  * usage: flatten --seed S --cases N [--first K] */
+#include "cases.h"
 #include "typemap.h"
 
 #include "mpi/datatype.h"
@@ -15,26 +16,7 @@
 
 enum { GUARD = 64 };
 
-static struct {
-    uint64_t seed;
-    long first;
-    long cases;
-} options = {.seed = 1, .cases = 100};
-
-static void parse(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc; i += 2) {
-        unsigned long long value = strtoull(argv[i + 1], NULL, 0);
-        if (strcmp(argv[i], "--seed") == 0)
-            options.seed = value;
-        else if (strcmp(argv[i], "--cases") == 0)
-            options.cases = (long)value;
-        else if (strcmp(argv[i], "--first") == 0)
-            options.first = (long)value;
-        else
-            test_fail(__FILE__, __LINE__, "unknown option %s", argv[i]);
-    }
-}
+static struct cases options = {.seed = 1, .cases = 100};
 
 /* The data of one case in memory of its own. */
 struct data {
@@ -346,7 +328,7 @@ static void fortran_types(void)
 int main(int argc, char **argv)
 {
     int provided = test_begin_threads(&argc, &argv, MPI_THREAD_MULTIPLE);
-    parse(argc, argv);
+    cases_parse(&options, argc, argv);
     CHECK(sb_host_open(NULL), "the MPI lacks a function");
     sb_types_start();
     for (long number = options.first; number < options.first + options.cases; number++)

@@ -4,6 +4,7 @@
  * function leaves. What MPI calls insignificant is garbage.
  *
  * usage: parts --seed S --cases N [--first K] [--max-bytes B] [--only NAME] */
+#include "cases.h"
 #include "layout.h"
 #include "moving.h"
 
@@ -11,16 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCH = 64, COMMS = 5, GRAIN = 4, MARGIN = 64 };
+enum { GRAIN = 4, MARGIN = 64 };
 
 /* A unit is so many elements in some order with some gaps; parts are whole numbers of units. */
 enum unit_kind { UNIT_PLAIN, UNIT_CONTIGUOUS, UNIT_GAPS, UNIT_BACKWARDS, UNIT_LOWER, UNIT_KINDS };
 
 enum pattern { EQUAL, LINEAR, HEAVY, RANDOM, HALF_ZERO, PATTERNS };
 
-static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 16384};
-
-static MPI_Comm comms[COMMS];
+static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 16384, .comms = COMMS_SPLIT};
 
 struct draw {
     long number;
@@ -63,16 +62,6 @@ static enum moving draw_which(uint64_t *random)
     return which;
 }
 
-/* Small parts are as likely as large ones: the exponent is uniform. */
-static size_t draw_size(uint64_t *random)
-{
-    size_t doublings = 0;
-    while ((size_t)1 << doublings < options.max_bytes)
-        doublings++;
-    size_t top = (size_t)1 << random_below(random, doublings + 1);
-    return random_below(random, 2 * top);
-}
-
 /* MPICH 4.0 over UCX cannot receive a structure with unaligned members by its long protocol. */
 static size_t bearable(const struct draw *draw)
 {
@@ -93,13 +82,13 @@ static struct draw draw_case(long number)
     draw.entry = random_below(&random, 2) == 0 ? PROGRAM : PROGRAM_LARGE;
     draw.pattern =
         moving_varies(draw.which) ? (enum pattern)random_below(&random, PATTERNS) : EQUAL;
-    draw.comm = (int)random_below(&random, COMMS);
+    draw.comm = (int)random_below(&random, COMMS_SPLIT);
     draw.root = (int)random_below(&random, 1 << 20);
     draw.heavy = (int)random_below(&random, 1 << 20);
     draw.in_place = random_below(&random, 4) == 0;
     draw.grain = 1 + (int)random_below(&random, GRAIN);
     draw.element = element_at(random_below(&random, elements_count()));
-    draw.base = draw_size(&random) / draw.element->bytes / (size_t)draw.grain;
+    draw.base = cases_bytes(&options, &random) / draw.element->bytes / (size_t)draw.grain;
     draw.base = bearable(&draw);
     draw.data = next_random(&random);
     draw.late_rank = random_below(&random, 40) == 0 ? (int)random_below(&random, (size_t)size) : -1;
@@ -411,7 +400,7 @@ static void create_sides(struct exchange *x)
     free(in);
 }
 
-static void run_case(long number)
+static void run_case(long number, MPI_Comm const *comms)
 {
     struct exchange x = {.draw = draw_case(number)};
     x.comm = comms[x.draw.comm];
@@ -431,45 +420,13 @@ static void run_case(long number)
         destroy(&x.in);
 }
 
-static void make_comms(long epoch)
-{
-    uint64_t random = mix(options.seed, (uint64_t)epoch);
-    int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
-    int shift = (int)random_below(&random, (size_t)size);
-    int excluded = (int)random_below(&random, (size_t)size);
-    int colour = (int)(mix(next_random(&random), (uint64_t)rank) % 2);
-    comms[0] = MPI_COMM_WORLD;
-    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, colour, rank, &comms[2]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, 0, (rank + shift) % size, &comms[3]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, rank == excluded ? MPI_UNDEFINED : 1, -rank, &comms[4]));
-}
-
-static void free_comms(void)
-{
-    for (int i = 1; i < COMMS; i++)
-        if (comms[i] != MPI_COMM_NULL)
-            CALL(MPI_Comm_free(&comms[i]));
-}
-
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    cases_parse(&options, argc, argv, true);
+    cases_parse(&options, argc, argv);
     moving_begin();
     elements_begin();
-    long end = options.first + options.cases;
-    make_comms(options.first / EPOCH);
-    for (long number = options.first; number < end; number++) {
-        if (number != options.first && number % EPOCH == 0) {
-            free_comms();
-            make_comms(number / EPOCH);
-        }
-        run_case(number);
-    }
-    free_comms();
+    cases_run(&options, run_case);
     elements_end();
-    if (rank_of(MPI_COMM_WORLD) == 0)
-        printf("cases %ld\n", options.cases);
     return test_end();
 }

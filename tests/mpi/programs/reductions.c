@@ -7,7 +7,7 @@
  * times. What MPI calls insignificant is garbage; what a call must not write stays as it was.
  *
  * usage: reductions --seed S --cases N [--first K] [--max-bytes B] [--only NAME] [--op NAME] */
-#include "support.h"
+#include "cases.h"
 
 #include <complex.h>
 #include <dlfcn.h>
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { EPOCH = 64, COMMS = 5, MARGIN = 64, ELEMENT_MOST = 160, REPEATS = 20 };
+enum { MARGIN = 64, ELEMENT_MOST = 160, REPEATS = 20 };
 
 enum which { REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN, EXSCAN, WHICH };
 enum entry { PROGRAM, PROGRAM_LARGE, HOST, ENTRIES };
@@ -26,16 +26,8 @@ static const char *const NAMES[WHICH] = {
     "Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan",
 };
 
-static struct {
-    uint64_t seed;
-    long first;
-    long cases;
-    size_t max_bytes;
-    const char *only;
-    const char *op;
-} options = {.seed = 1, .cases = 100, .max_bytes = 16384};
+static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 16384, .comms = COMMS_SPLIT};
 
-static MPI_Comm comms[COMMS];
 static bool with_sobor; /* else the host alone is tested */
 
 /* ---- operations ---- */
@@ -451,27 +443,6 @@ static void free_all(void)
 
 /* ---- what is drawn ---- */
 
-static void parse(int argc, char **argv)
-{
-    for (int i = 1; i + 1 < argc; i += 2) {
-        unsigned long long value = strtoull(argv[i + 1], NULL, 0);
-        if (strcmp(argv[i], "--seed") == 0)
-            options.seed = value;
-        else if (strcmp(argv[i], "--cases") == 0)
-            options.cases = (long)value;
-        else if (strcmp(argv[i], "--first") == 0)
-            options.first = (long)value;
-        else if (strcmp(argv[i], "--max-bytes") == 0)
-            options.max_bytes = (size_t)value;
-        else if (strcmp(argv[i], "--only") == 0)
-            options.only = argv[i + 1];
-        else if (strcmp(argv[i], "--op") == 0)
-            options.op = argv[i + 1];
-        else
-            test_fail(__FILE__, __LINE__, "unknown option %s", argv[i]);
-    }
-}
-
 struct draw {
     long number;
     enum which which;
@@ -529,16 +500,6 @@ static struct type draw_type(struct draw *draw, uint64_t *random)
         0};
 }
 
-/* Small ones are as likely as large ones: the exponent is uniform. */
-static size_t draw_size(uint64_t *random)
-{
-    size_t doublings = 0;
-    while ((size_t)1 << doublings < options.max_bytes)
-        doublings++;
-    size_t top = (size_t)1 << random_below(random, doublings + 1);
-    return random_below(random, 2 * top);
-}
-
 /* The same on every rank, but for the layout of affine maps. */
 static struct draw draw_case(long number)
 {
@@ -548,7 +509,7 @@ static struct draw draw_case(long number)
     draw.which = (enum which)find(options.only, NAMES, WHICH, random_below(&random, WHICH));
     draw.entry = random_below(&random, 2) == 0 ? PROGRAM : PROGRAM_LARGE;
     draw.op = (enum op)find(options.op, OP_NAMES, OPS, random_below(&random, OPS));
-    draw.comm = (int)random_below(&random, COMMS);
+    draw.comm = (int)random_below(&random, COMMS_SPLIT);
     draw.root = (int)random_below(&random, 1 << 20);
     draw.in_place = random_below(&random, 4) == 0;
     draw.repeats = random_below(&random, 40) == 0;
@@ -557,7 +518,7 @@ static struct draw draw_case(long number)
     draw.shift = random_below(&random, 2) == 0 ? 0 : random_below(&random, 16);
     draw.data = next_random(&random);
     draw.late_rank = random_below(&random, 40) == 0 ? (int)random_below(&random, (size_t)size) : -1;
-    size_t bytes = draw_size(&random);
+    size_t bytes = cases_bytes(&options, &random);
     draw.type = draw_type(&draw, &random);
     draw.doubted = draw.type.doubted & 1u << draw.op;
     draw.base = bytes / (draw.op == AFFINE ? 16 : draw.type.extent);
@@ -893,7 +854,7 @@ static bool is_beyond_host(const struct call *call)
     return draw->doubted || (draw->op == AFFINE && draw->mixed);
 }
 
-static void run_case(long number)
+static void run_case(long number, MPI_Comm const *comms)
 {
     struct call call = {.draw = draw_case(number)};
     call.comm = comms[call.draw.comm];
@@ -931,45 +892,13 @@ static void run_case(long number)
     free(call.expected);
 }
 
-static void make_comms(long epoch)
-{
-    uint64_t random = mix(options.seed, (uint64_t)epoch);
-    int rank = rank_of(MPI_COMM_WORLD), size = size_of(MPI_COMM_WORLD);
-    int shift = (int)random_below(&random, (size_t)size);
-    int excluded = (int)random_below(&random, (size_t)size);
-    int colour = (int)(mix(next_random(&random), (uint64_t)rank) % 2);
-    comms[0] = MPI_COMM_WORLD;
-    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comms[1]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, colour, rank, &comms[2]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, 0, (rank + shift) % size, &comms[3]));
-    CALL(MPI_Comm_split(MPI_COMM_WORLD, rank == excluded ? MPI_UNDEFINED : 1, -rank, &comms[4]));
-}
-
-static void free_comms(void)
-{
-    for (int i = 1; i < COMMS; i++)
-        if (comms[i] != MPI_COMM_NULL)
-            CALL(MPI_Comm_free(&comms[i]));
-}
-
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    parse(argc, argv);
+    cases_parse(&options, argc, argv);
     find_functions();
     create_all();
-    long end = options.first + options.cases;
-    make_comms(options.first / EPOCH);
-    for (long number = options.first; number < end; number++) {
-        if (number != options.first && number % EPOCH == 0) {
-            free_comms();
-            make_comms(number / EPOCH);
-        }
-        run_case(number);
-    }
-    free_comms();
+    cases_run(&options, run_case);
     free_all();
-    if (rank_of(MPI_COMM_WORLD) == 0)
-        printf("cases %ld\n", options.cases);
     return test_end();
 }

@@ -261,22 +261,3 @@ double now(void)
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
-
-void cases_parse(struct cases *cases, int argc, char **argv, bool named)
-{
-    for (int i = 1; i + 1 < argc; i += 2) {
-        unsigned long long value = strtoull(argv[i + 1], NULL, 0);
-        if (strcmp(argv[i], "--seed") == 0)
-            cases->seed = value;
-        else if (strcmp(argv[i], "--cases") == 0)
-            cases->cases = (long)value;
-        else if (strcmp(argv[i], "--first") == 0)
-            cases->first = (long)value;
-        else if (strcmp(argv[i], "--max-bytes") == 0)
-            cases->max_bytes = (size_t)value;
-        else if (named && strcmp(argv[i], "--only") == 0)
-            cases->only = argv[i + 1];
-        else
-            test_fail(__FILE__, __LINE__, "unknown option %s", argv[i]);
-    }
-}

@@ -39,18 +39,6 @@ uint64_t mix(uint64_t a, uint64_t b);
 uint64_t next_random(uint64_t *state);
 size_t random_below(uint64_t *state, size_t limit);
 
-/* Which of a row of drawn cases are run, from the command line. */
-struct cases {
-    uint64_t seed;
-    long first;
-    long cases;
-    size_t max_bytes;
-    const char *only; /* of this name; NULL: all */
-};
-
-/* --seed S --first K --cases N --max-bytes B and, where it is `named`, --only NAME. */
-void cases_parse(struct cases *cases, int argc, char **argv, bool named);
-
 /* The function of the MPI library itself, past anything that is preloaded. Never NULL. */
 void *host_function(const char *name);
 
