@@ -364,7 +364,9 @@ def bench_command(
         typer.Option(
             metavar="CMD,CMD",
             help="Measure under these launchers too, in turn with the first. Write a comma inside "
-            "a command as \\\\,. Repeatable.",
+            "a command as \\\\,. By name: release_gather (MPICH), sm, xhc, acoll (Open MPI) are "
+            "collectives that a library has and does not use by itself; NAME@CMD says under which "
+            "launcher. Repeatable.",
         ),
     ] = None,
     algorithms: Annotated[
@@ -438,6 +440,8 @@ def bench_command(
         sobor bench bcast --ranks 2,4 --sizes 8,4K,1M --json result.json
 
         sobor bench --launcher mpirun.openmpi --peers mpirun.mpich,/opt/mpi/bin/mpirun
+
+        sobor bench allreduce --peers mpirun.mpich,release_gather,xhc@/opt/ompi/bin/mpirun
 
         sobor bench barrier --algorithms barrier:auto,barrier:tree
 
