@@ -11,8 +11,8 @@ MIB = 1024 * KIB
 _RING = 4 * MIB
 _SMALL = [KIB << shift for shift in range(0, 13, 2)]
 _LARGE = [64 * KIB << shift for shift in range(7)]
-_PARTS = [64 << shift for shift in range(0, 13, 2)]
-_SUMS = [8, 64, 512, 4 * KIB, 32 * KIB, 256 * KIB, MIB]
+_PARTS = [64 << shift for shift in range(0, 11, 2)]
+_SUMS = [8, 64, 512, 4 * KIB, 32 * KIB]
 
 VECTORS = ("scatterv", "gatherv", "allgatherv")
 _REDUCTIONS = ("allreduce", "reduce")
@@ -187,11 +187,11 @@ _STUDIES = [
     Study("root-shift", "Fixed and rotating root", _MESSAGE, _SMALL, _BCAST, _roots),
     Study("algorithms", "Algorithms", _MESSAGE, _SMALL, _BCAST, _algorithms),
     Study("algorithms", "Algorithms", _PART, _PARTS, VECTORS + _MOVING, _algorithms),
-    Study("slots", "Number of slots, 8 KiB each, in two sets", "s, slots", [16 * KIB, 256 * KIB],
+    Study("slots", "Number of slots, 8 KiB each, in two sets", "s, slots", [16 * KIB, 64 * KIB],
           VECTORS, _queue_slots, "number"),
-    Study("fragment", "Size of a slot, 64 KiB in all", "f, bytes", [16 * KIB, 256 * KIB], VECTORS,
+    Study("fragment", "Size of a slot, 64 KiB in all", "f, bytes", [16 * KIB, 64 * KIB], VECTORS,
           _queue_fragments),
-    Study("sets", "Number of sets of 8 slots", "w, sets", [16 * KIB, 256 * KIB], VECTORS,
+    Study("sets", "Number of sets of 8 slots", "w, sets", [16 * KIB, 64 * KIB], VECTORS,
           _queue_sets, "number"),
     Study("counts", "Patterns of counts", "how parts differ", [KIB, 64 * KIB], VECTORS, _patterns,
           "label"),
@@ -199,5 +199,6 @@ _STUDIES = [
           _algorithms),
     Study("window", "Window of slices", "f, bytes", [64 * KIB, 256 * KIB, MIB], _REDUCTIONS,
           _windows),
-    Study("order", "What strict reproducibility costs", _MESSAGE, _SUMS, _REDUCTIONS, _orders),
+    Study("order", "What strict reproducibility costs", _MESSAGE, [*_SUMS, 256 * KIB, MIB], _REDUCTIONS,
+          _orders),
 ]  # fmt: skip
