@@ -199,6 +199,6 @@ _STUDIES = [
           _algorithms),
     Study("window", "Window of slices", "f, bytes", [64 * KIB, 256 * KIB, MIB], _REDUCTIONS,
           _windows),
-    Study("order", "What strict reproducibility costs", _MESSAGE, [*_SUMS, 256 * KIB, MIB], _REDUCTIONS,
-          _orders),
+    Study("order", "What strict reproducibility costs", _MESSAGE,
+          [*_SUMS, 256 * KIB, MIB], _REDUCTIONS, _orders),
 ]  # fmt: skip
