@@ -364,7 +364,9 @@ def bench_command(
         typer.Option(
             metavar="CMD,CMD",
             help="Measure under these launchers too, in turn with the first. Write a comma inside "
-            "a command as \\\\,. Repeatable.",
+            "a command as \\\\,. By name: release_gather (MPICH), sm, xhc, acoll (Open MPI) are "
+            "collectives that a library has and does not use by itself; NAME@CMD says under which "
+            "launcher. Repeatable.",
         ),
     ] = None,
     algorithms: Annotated[
@@ -406,8 +408,9 @@ def bench_command(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Repeat a published experiment with the numa-pipelined broadcast: slots, "
-            "fragment, tree, placement or root-shift.",
+            help="An experiment with one collective, of which some were published: of bcast slots, "
+            "fragment, tree, placement, root-shift; of scatterv, gatherv, allgatherv slots, "
+            "fragment, sets, counts; of allreduce, reduce window, order; of all algorithms.",
         ),
     ] = None,
     machine: Annotated[
@@ -438,11 +441,15 @@ def bench_command(
 
         sobor bench --launcher mpirun.openmpi --peers mpirun.mpich,/opt/mpi/bin/mpirun
 
+        sobor bench allreduce --peers mpirun.mpich,release_gather,xhc@/opt/ompi/bin/mpirun
+
         sobor bench barrier --algorithms barrier:auto,barrier:tree
 
         sobor bench scatterv,gatherv --counts heavy --ranks 8
 
         sobor bench bcast --study slots --machine xeon-e5-2620v4-2s --out results
+
+        sobor bench scatterv --study algorithms --machine xeon-e5-2620v4-2s --ranks 16
     """
     from sobor.bench.measure import bench
     from sobor.bench.request import make_request
@@ -455,7 +462,7 @@ def bench_command(
         wanted = Wanted(
             name=study, collectives=collectives, machine=machine, ranks=ranks, sizes=sizes,
             launcher=launcher, libmpi=libmpi, seconds=seconds, seed=seed, timeout=timeout,
-            out=out or ".", json_file=json_file,
+            counts=counts, out=out or ".", json_file=json_file,
         )  # fmt: skip
         raise typer.Exit(run_study(wanted, native))
     for option, value in (("--machine", machine), ("--out", out)):

@@ -87,6 +87,11 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_exscan_slices,
     &sb_allreduce_p2p_ring,
     &sb_allreduce_p2p_recursive_doubling,
+    &sb_reduce_p2p_binomial,
+    &sb_reduce_scatter_p2p_pairwise,
+    &sb_reduce_scatter_block_p2p_pairwise,
+    &sb_scan_p2p_recursive_doubling,
+    &sb_exscan_p2p_recursive_doubling,
 };
 
 size_t sb_algorithm_count(void)

@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from conftest import write_program
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.measure import _Run
 from sobor.bench.request import make_request, split_commands
@@ -416,3 +417,84 @@ def test_errors(command, fake_native, openmpi, arguments, words):
     result = command("bench", *arguments)
     assert result.status == 2
     assert words in result.err
+
+
+# --- peers by name ----------------------------------------------------------------------------
+
+INFO = "#!/bin/sh\necho mca:coll:tuned:version:mca:2.1.0\necho mca:coll:{}:version:mca:2.1.0\n"
+
+
+@pytest.fixture
+def with_xhc(openmpi):
+    """An Open MPI that has coll/xhc."""
+    write_program(openmpi.parent / "ompi_info", INFO.format("xhc"))
+    return openmpi
+
+
+@pytest.fixture
+def with_release_gather(mpich):
+    """An MPICH that has release_gather."""
+    (mpich.parent.parent / "lib" / "libmpich.so.12").write_bytes(b"\0MPI release_gather\0")
+    return mpich
+
+
+@pytest.fixture
+def alone(launcher_folder, monkeypatch):
+    """No launchers but those made for the test."""
+    monkeypatch.setenv("PATH", str(launcher_folder))
+
+
+def test_component_by_name(fake_native, with_xhc, alone):
+    target = make_target("xhc", fake_native)
+    assert target.words == [str(with_xhc), "--mca", "coll_xhc_priority", "100"]
+    assert (target.command, target.library.abi) == ("xhc", "ompi40")
+    assert make_target(f"xhc@{with_xhc} --bind-to none", fake_native).words[:3] == [
+        str(with_xhc),
+        "--bind-to",
+        "none",
+    ]
+
+
+def test_release_gather_by_name(fake_native, with_xhc, with_release_gather, alone):
+    target = make_target("release_gather", fake_native)
+    assert target.words[0] == str(with_release_gather)
+    given = dict(zip(target.words[2::3], target.words[3::3], strict=True))
+    assert given["MPIR_CVAR_ALLREDUCE_POSIX_INTRA_ALGORITHM"] == "release_gather"
+    assert set(target.words[1::3]) == {"-genv"}
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("acoll", "it has no coll/acoll"),
+        ("xhc@mpiexec.mpich", "not of Open MPI"),
+        ("release_gather", "has no release_gather"),
+        ("release_gather@mpirun", "not of MPICH"),
+        ("xhc@mpirun.none", "found no launcher mpirun.none"),
+    ],
+)
+def test_why_a_named_peer_is_not_there(fake_native, with_xhc, mpich, alone, name, why):
+    with pytest.raises(SoborError) as error:
+        make_target(name, fake_native)
+    assert why in error.value.message
+
+
+def test_no_launcher_of_the_product(fake_native, mpich, alone):
+    with pytest.raises(SoborError) as error:
+        make_target("xhc", fake_native)
+    assert error.value.message == "xhc: no Open MPI on the PATH"
+
+
+def test_named_peers_in_the_table(command, fake_native, with_xhc):
+    words = ["bench", "barrier", "--ranks", "2", "--rounds", "1", "--peers", "xhc,acoll"]
+    result = command(*words, "--json", "-")
+    assert result.status == 0, result.err
+    assert [row["launcher"] for row in result.json] == ["mpirun", "xhc"]
+    assert "left out: acoll: " in result.err and "no coll/acoll" in result.err
+    assert "(xhc)" in command(*words).out
+
+
+def test_a_named_peer_is_not_what_all_are_compared_with(command, fake_native, with_xhc):
+    result = command("bench", "barrier", "--launcher", "acoll", "--ranks", "2")
+    assert result.status == 2
+    assert "acoll: " in result.err

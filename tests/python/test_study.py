@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sobor bench bcast --study."""
+"""sobor bench --study."""
 
 import csv
 import itertools
@@ -8,7 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sobor.bench.experiments import KIB, STUDIES
+from sobor.bench.experiments import KIB, studies_of
+from sobor.bench.request import COUNTS
 
 pytest.importorskip("matplotlib")
 
@@ -41,32 +42,40 @@ def settings(words):
     return dict(w.split("=") for before, w in itertools.pairwise(words) if before == "--set")
 
 
-@pytest.mark.parametrize("name", STUDIES)
-def test_simulated(command, fake_native, arguments, tmp_path, name):
-    words = ["bench", "bcast", "--study", name, *KUNPENG, "--ranks", "8", "--sizes", "4K,64K"]
+ALL = [(c, n) for c in ("bcast", "scatterv", "allreduce") for n in studies_of(c)]
+
+
+@pytest.mark.parametrize(("collective", "name"), ALL)
+def test_simulated(command, fake_native, arguments, tmp_path, collective, name):
+    study = studies_of(collective)[name]
+    words = ["bench", collective, "--study", name, *KUNPENG, "--ranks", "8", "--sizes", "4K,64K"]
     result = command(*words, "--out", str(tmp_path / "new" / name))
     assert result.status == 0, result.err
-    assert STUDIES[name].title in result.out
+    assert study.title in result.out
     called = arguments()
-    assert len(called) == len(STUDIES[name].configurations)
-    assert {option(each, "--algorithm") for each in called} == {"numa-pipelined"}
+    assert len(called) > 1
+    assert {each[0] for each in called} == {collective}
     assert {option(each, "--bytes") for each in called} == {"4096,65536"}
     with (tmp_path / "new" / name / f"{name}.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 2 * len(called)
     assert {row["machine"] for row in rows} == {"kunpeng920-2s"}
+    assert {row["collective"] for row in rows} == {collective}
+    assert {row["algorithm"] for row in rows} == {option(each, "--algorithm") for each in called}
     assert all(float(row["time_us"]) > 0 for row in rows)
     picture = ElementTree.parse(tmp_path / "new" / name / f"{name}.svg").getroot()
     texts = [text.text for text in picture.iter(f"{SVG}text")]
-    assert {row["curve"] for row in rows} <= set(texts)
+    assert {row["curve"] for row in rows if row["x"]} <= set(texts)
+    assert {f"{row['label']}, {row['curve']}" for row in rows if not row["x"]} <= set(texts)
     assert "time, µs" in texts
 
 
 def test_what_the_configurations_differ_in(command, fake_native, arguments, tmp_path):
-    for name in STUDIES:
+    for name in ("slots", "fragment", "tree", "placement", "root-shift"):
         words = ["bench", "bcast", "--study", name, *KUNPENG, "--sizes", "64K"]
         command(*words, "--out", str(tmp_path))
     called = arguments()
+    assert {option(each, "--algorithm") for each in called} == {"numa-pipelined"}
     slots = [settings(words).get("SOBOR_BCAST_SLOTS") for words in called]
     assert slots[:8] == ["1", "2", "4", "8", "16", "32", "64", "128"]
     rings = {
@@ -80,14 +89,58 @@ def test_what_the_configurations_differ_in(command, fake_native, arguments, tmp_
     assert [option(words, "--root") for words in called[26:]] == ["0", "rotate"]
 
 
+def test_queues_and_what_they_are_compared_with(command, fake_native, arguments, tmp_path):
+    for name in ("slots", "fragment", "sets"):
+        words = ["bench", "scatterv", "--study", name, *KUNPENG, "--sizes", "64K"]
+        command(*words, "--counts", "half-zero", "--out", str(tmp_path))
+    called = arguments()
+    names = [option(words, "--algorithm") for words in called]
+    assert names == [*["queued"] * 6, "direct", "p2p"] * 2 + [*["queued"] * 4, "direct", "p2p"]
+    assert {option(words, "--counts") for words in called} == {"half"}
+    queued = [settings(words) for words in called if "queued" in words]
+    slots, fragments, sets = (
+        [int(each[f"SOBOR_QUEUE_{name}"]) for each in queued]
+        for name in ("SLOTS", "FRAGMENT", "SETS")
+    )
+    assert slots[:6] == [2, 4, 8, 16, 32, 64] and set(fragments[:6]) == {8 * KIB}
+    assert {s * f for s, f in zip(slots[6:12], fragments[6:12], strict=True)} == {64 * KIB}
+    assert sets[12:] == [1, 2, 4, 8]
+
+
+def test_patterns_of_counts(command, fake_native, arguments, openmpi, tmp_path):
+    words = ["bench", "gatherv", "--study", "counts", "--ranks", "2", "--sizes", "1K"]
+    answer = command(*words, "--out", str(tmp_path), "--json", "-").json
+    points = [(p["x"], p["label"], p["algorithm"]) for p in answer["points"]]
+    kinds = ("direct", "queued", "p2p")
+    assert points == [(x, name, kind) for x, name in enumerate(COUNTS) for kind in kinds]
+    assert {p["curve"] for p in answer["points"]} == {f"{kind}, 1K" for kind in kinds}
+    table = command(*words, "--out", str(tmp_path)).out
+    assert all(name in table for name in COUNTS)
+
+
+def test_strict_order(command, fake_native, arguments, tmp_path):
+    words = ["bench", "allreduce", "--study", "order", *KUNPENG, "--sizes", "64"]
+    command(*words, "--out", str(tmp_path))
+    found = [(option(each, "--algorithm"), settings(each)) for each in arguments()]
+    assert found == [
+        ("auto", {"SOBOR_REPRODUCIBLE": "auto"}),
+        ("auto", {"SOBOR_REPRODUCIBLE": "strict"}),
+    ]
+
+
+def test_window(command, fake_native, arguments, tmp_path):
+    words = ["bench", "reduce", "--study", "window", *KUNPENG, "--sizes", "64K"]
+    out = command(*words, "--out", str(tmp_path)).out
+    found = [settings(each).get("SOBOR_FRAGMENT") for each in arguments()]
+    assert found == [str(4 * KIB << shift) for shift in range(7)] + [None]
+    assert "chosen by itself" in out
+
+
 def test_json(command, fake_native, tmp_path):
     words = ["bench", "bcast", "--study", "root-shift", *KUNPENG, "--ranks", "4"]
     answer = command(*words, "--sizes", "1K", "--out", str(tmp_path), "--json", "-").json
-    assert (answer["study"], answer["machine"], answer["ranks"]) == (
-        "root-shift",
-        "kunpeng920-2s",
-        4,
-    )
+    head = [answer[name] for name in ("study", "collective", "machine", "ranks")]
+    assert head == ["root-shift", "bcast", "kunpeng920-2s", 4]
     assert [(p["curve"], p["root"], p["bytes"]) for p in answer["points"]] == [
         ("root 0", "0", 1024),
         ("rotating root", "rotate", 1024),
@@ -108,8 +161,11 @@ def test_on_this_machine(command, fake_native, openmpi, tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["bcast", "--study", "colour"], "--study: expected slots, fragment, tree, placement, ro"),
-        (["barrier", "--study", "slots"], "--study is of the broadcast"),
+        (["bcast", "--study", "colour"], "--study: bcast has slots, fragment, tree, placement, ro"),
+        (["barrier", "--study", "slots"], "--study is of one collective out of bcast, scatterv"),
+        (["scatterv", "--study", "tree"], "--study: scatterv has algorithms, slots"),
+        (["scatterv,gatherv", "--study", "slots", *KUNPENG], "--study is of one collective"),
+        (["scatterv", "--study", "slots", *KUNPENG, "--counts", "odd"], "--counts: expected one"),
         (["bcast", "--study", "slots", "--machine", "cray"], "no machine cray"),
         (["bcast", "--study", "slots", *KUNPENG, "--ranks", "2,4"], "--ranks: a study needs one"),
         (["bcast", "--study", "slots", *KUNPENG, "--ranks", "1"], "--ranks: a study needs one"),
@@ -122,6 +178,28 @@ def test_wrong_use(command, fake_native, words, expected):
     result = command("bench", *words)
     assert result.status == 2
     assert expected in result.err
+
+
+@pytest.mark.parametrize("name", studies_of("gatherv"))
+def test_queues_in_the_simulator(command, real_native, tmp_path, name):
+    if not real_native.simulator.is_file():
+        pytest.skip(f"no {real_native.simulator}")
+    words = ["bench", "gatherv", "--study", name, "--machine", "xeon-e5620-2s", "--sizes", "16K"]
+    answer = command(*words, "--out", str(tmp_path), "--json", "-").json
+    times: dict[str, list[float]] = {}
+    for point in answer["points"]:
+        times.setdefault(point["algorithm"], []).append(point["time_us"])
+    assert set(times) == {"direct", "queued", "p2p-linear"}
+    assert max(times["direct"]) < min(times["queued"])
+
+
+@pytest.mark.parametrize("name", studies_of("reduce"))
+def test_reductions_in_the_simulator(command, real_native, tmp_path, name):
+    if not real_native.simulator.is_file():
+        pytest.skip(f"no {real_native.simulator}")
+    words = ["bench", "reduce", "--study", name, "--machine", "xeon-e5620-2s", "--sizes", "64,64K"]
+    answer = command(*words, "--out", str(tmp_path), "--json", "-").json
+    assert {point["bytes"] for point in answer["points"]} == {64, 64 * KIB}
 
 
 def test_slots_in_the_simulator(command, real_native, tmp_path):

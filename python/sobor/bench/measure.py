@@ -11,6 +11,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from sobor import console
 from sobor.bench import table
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
+from sobor.bench.peers import is_named
 from sobor.bench.request import Request
 from sobor.bench.schedule import Measured, jobs, merge
 from sobor.bench.target import Target, make_target
@@ -26,10 +27,7 @@ _INTERRUPTED = 130
 def bench(request: Request, native: Native, json_file: str | None) -> int:
     """Measures, writes the table and the JSON file, and returns the exit status."""
     _check(request, native, json_file)
-    targets = [
-        make_target(command, native, request.libmpi if first else None, request.host_only)
-        for first, command in _numbered(request.launchers)
-    ]
+    targets = _targets(request, native)
     for target in targets:
         if not target.preloads and not request.host_only:
             console.print_warning(
@@ -44,8 +42,18 @@ def bench(request: Request, native: Native, json_file: str | None) -> int:
     return status
 
 
-def _numbered(launchers: list[str]) -> list[tuple[bool, str]]:
-    return [(index == 0, command) for index, command in enumerate(launchers)]
+def _targets(request: Request, native: Native) -> list[Target]:
+    """All launchers; a peer by name that is not there is left out, and it is said why."""
+    first, *others = request.launchers
+    targets = [make_target(first, native, request.libmpi, request.host_only)]
+    for command in others:
+        try:
+            targets.append(make_target(command, native, None, request.host_only))
+        except SoborError as error:
+            if not is_named(command):
+                raise
+            console.print_warning(f"left out: {error.message}")
+    return targets
 
 
 def _check(request: Request, native: Native, json_file: str | None) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sobor bench bcast --study`: published experiments, on this machine or a simulated one."""
+"""`sobor bench --study`: experiments with one collective, on this machine or a simulated one."""
 
 import csv
 import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +15,9 @@ from rich.progress import Progress
 from rich.text import Text
 
 from sobor import console
-from sobor.bench.experiments import STUDIES, Configuration, Study
+from sobor.bench.experiments import Configuration, Study, studied, studies_of
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
-from sobor.bench.request import Request
+from sobor.bench.request import Request, parse_counts_pattern
 from sobor.bench.table import figure
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
@@ -28,8 +28,9 @@ from sobor.sizes import parse_counts, parse_sizes, short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
-ALGORITHM = "numa-pipelined"
 _CALLS, _WARMUP = 8, 3
+# What the simulator calls a pattern of counts.
+_SIMULATED_COUNTS = {"half-zero": "half"}
 
 # Times in microseconds, by size.
 Times = dict[int, float]
@@ -49,6 +50,7 @@ class Wanted:
     seconds: float
     seed: int
     timeout: float | None
+    counts: str
     out: str
     json_file: str | None
 
@@ -58,7 +60,11 @@ class Point:
     """One time of a study."""
 
     curve: str
-    x: int
+    #: None: it does not depend on what the axis shows.
+    x: int | None
+    label: str
+    algorithm: str
+    counts: str
     bytes: int
     root: str
     time_us: float
@@ -77,19 +83,20 @@ class Place:
 def run_study(wanted: Wanted, native: Native) -> int:
     """Takes all times, and writes table, CSV file, picture and JSON."""
     study = _find(wanted)
+    parse_counts_pattern(wanted.counts)
     sizes = parse_sizes(wanted.sizes, "--sizes") if wanted.sizes else study.sizes
     folder = _folder(wanted)
     simulated = wanted.machine is not None
     place = _simulated(wanted, sizes, native) if simulated else _here(wanted, sizes, native)
-    points = _measure(study, place)
+    points = _measure(study, _configurations(study, wanted, native), place)
     files = [folder / f"{study.name}{suffix}" for suffix in (".csv", ".svg")]
-    _write_csv(points, study, place, files[0])
+    _write_csv(points, study, wanted, place, files[0])
     from sobor.bench.study_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-    draw(points, study, f"{place.ranks} ranks, {place.name}", files[1])
+    draw(points, study, f"{wanted.collectives}, {place.ranks} ranks, {place.name}", files[1])
     answer = {
         "study": study.name,
-        "algorithm": ALGORITHM,
+        "collective": wanted.collectives,
         "machine": place.name,
         "ranks": place.ranks,
         "points": [asdict(point) for point in points],
@@ -97,7 +104,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
     if wanted.json_file == "-":
         console.print_json(answer)
         return 0
-    _write_table(points, study, place, console.out())
+    _write_table(points, study, wanted, place, console.out())
     if wanted.json_file is not None:
         files.append(Path(wanted.json_file))
         files[-1].write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
@@ -106,11 +113,29 @@ def run_study(wanted: Wanted, native: Native) -> int:
 
 
 def _find(wanted: Wanted) -> Study:
-    if wanted.collectives != "bcast":
-        raise SoborError(f"--study is of the broadcast: expected bcast, found {wanted.collectives}")
-    if wanted.name not in STUDIES:
-        raise SoborError(f"--study: expected {', '.join(STUDIES)}, found {wanted.name}")
-    return STUDIES[wanted.name]
+    known = studies_of(wanted.collectives)
+    if not known:
+        raise SoborError(
+            f"--study is of one collective out of {', '.join(studied())}: "
+            f"found {wanted.collectives}"
+        )
+    if wanted.name not in known:
+        raise SoborError(
+            f"--study: {wanted.collectives} has {', '.join(known)}, found {wanted.name}"
+        )
+    return known[wanted.name]
+
+
+def _configurations(study: Study, wanted: Wanted, native: Native) -> list[Configuration]:
+    names = [
+        algorithm["name"]
+        for algorithm in native.query("algorithms")
+        if algorithm["collective"] == wanted.collectives
+    ]
+    return [
+        replace(each, counts=each.counts or wanted.counts)
+        for each in study.plan(list(dict.fromkeys(names)))
+    ]
 
 
 def _folder(wanted: Wanted) -> Path:
@@ -144,9 +169,10 @@ def _simulated(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     ranks = _ranks(wanted, cores)
 
     def times(configuration: Configuration) -> Times:
-        words = ["bcast", "--machine", str(machine.path), "--ranks", str(ranks), "--map", "core"]
+        words = [wanted.collectives, "--machine", str(machine.path), "--map", "core"]
+        words += ["--ranks", str(ranks), "--algorithm", configuration.algorithm]
         words += ["--bytes", ",".join(map(str, sizes)), "--root", configuration.root]
-        words += ["--algorithm", ALGORITHM, "--cold", "on", "--seed", str(wanted.seed)]
+        words += ["--cold", "on", "--seed", str(wanted.seed), "--counts", _counts(configuration)]
         words += ["--calls", str(_CALLS), "--warmup", str(_WARMUP)]
         words += ["--placement", "on" if configuration.placed else "off"]
         for name, value in configuration.settings.items():
@@ -155,6 +181,15 @@ def _simulated(wanted: Wanted, sizes: list[int], native: Native) -> Place:
         return {row["bytes"]: row["median_us"] for row in rows}
 
     return Place(machine.name, ranks, times)
+
+
+def _counts(configuration: Configuration) -> str:
+    pattern = configuration.counts or ""
+    return _SIMULATED_COUNTS.get(pattern, pattern)
+
+
+def _ignore(_row: dict[str, Any]) -> None:
+    """Rows are taken when all are there."""
 
 
 def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
@@ -166,7 +201,7 @@ def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     if not target.preloads:
         raise SoborError(f"{target.launcher.label}: no back end {target.library.abi}")
     request = Request(
-        collectives=["bcast"],
+        collectives=[wanted.collectives],
         ranks=[ranks],
         sizes=sizes,
         variants=["cold"],
@@ -179,13 +214,14 @@ def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     )
 
     def times(configuration: Configuration) -> Times:
-        forced = {"bcast": ALGORITHM}
-        job = Job(target, ranks, ["bcast"], forced, configuration.settings, configuration.root)
-        launch = plan_job(job, request, native, cores)
-        outcome = run_launch(launch, time_limit(job, request), lambda row: None)
+        name, chosen = wanted.collectives, configuration.algorithm
+        job = Job(target, ranks, [name], {name: chosen}, configuration.settings, configuration.root)
+        own = replace(request, counts=configuration.counts)
+        outcome = run_launch(plan_job(job, own, native, cores), time_limit(job, own), _ignore)
         problem = outcome.problem or ("; ".join(outcome.notices) if not outcome.rows else "")
-        if not problem and any(row["algorithm"] != ALGORITHM for row in outcome.rows):
-            problem = f"{ALGORITHM} did not serve all calls"
+        served = chosen == "auto" or all(row["algorithm"] == chosen for row in outcome.rows)
+        if not problem and not served:
+            problem = f"{chosen} did not serve all calls"
         if problem:
             raise SoborError(f"{job.title}, {configuration.label}: {problem}")
         return {row["bytes"]: row["sobor_us"] for row in outcome.rows}
@@ -193,23 +229,28 @@ def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     return Place("this machine", ranks, times)
 
 
-def _measure(study: Study, place: Place) -> list[Point]:
+def _measure(study: Study, configurations: list[Configuration], place: Place) -> list[Point]:
     points: list[Point] = []
+    by_size = all(each.x is None for each in configurations)
     stream = console.err()
     with Progress(console=stream, transient=True, disable=not stream.is_terminal) as progress:
-        task = progress.add_task(study.title, total=len(study.configurations))
-        for configuration in study.configurations:
+        task = progress.add_task(study.title, total=len(configurations))
+        for configuration in configurations:
             progress.update(task, description=configuration.label)
             times = place.times(configuration)
-            points += [_point(study, configuration, size, us) for size, us in times.items()]
+            points += [_point(by_size, configuration, size, us) for size, us in times.items()]
             progress.advance(task)
     return points
 
 
-def _point(study: Study, configuration: Configuration, size: int, time_us: float) -> Point:
+def _point(by_size: bool, configuration: Configuration, size: int, time_us: float) -> Point:
+    names = [configuration.curve, short_size(size)]
     return Point(
-        curve=configuration.label if study.by_size else short_size(size),
-        x=size if configuration.x is None else configuration.x,
+        curve=configuration.label if by_size else ", ".join(filter(None, names)),
+        x=size if by_size else configuration.x,
+        label=configuration.label,
+        algorithm=configuration.algorithm,
+        counts=configuration.counts or "",
         bytes=size,
         root=configuration.root,
         time_us=time_us,
@@ -217,40 +258,45 @@ def _point(study: Study, configuration: Configuration, size: int, time_us: float
     )
 
 
-def _write_csv(points: list[Point], study: Study, place: Place, path: Path) -> None:
-    columns = ["study", "machine", "ranks", "curve", "x", "bytes", "root", "time_us", "settings"]
+def _write_csv(points: list[Point], study: Study, wanted: Wanted, place: Place, path: Path) -> None:
+    columns = ["study", "collective", "machine", "ranks", "curve", "x", "label", "algorithm"]
+    columns += ["counts", "bytes", "root", "time_us", "settings"]
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(columns)
+        writer = csv.DictWriter(file, columns, lineterminator="\n")
+        writer.writeheader()
         for point in points:
             settings = " ".join(f"{name}={value}" for name, value in point.settings.items())
-            head = [study.name, place.name, place.ranks, point.curve, point.x, point.bytes]
-            writer.writerow([*head, point.root, point.time_us, settings])
+            same = {"study": study.name, "collective": wanted.collectives}
+            same |= {"machine": place.name, "ranks": place.ranks}
+            writer.writerow({**same, **asdict(point), "settings": settings})
 
 
-def _write_table(points: list[Point], study: Study, place: Place, out: Console) -> None:
+def _write_table(
+    points: list[Point], study: Study, wanted: Wanted, place: Place, out: Console
+) -> None:
     """A row for each place on the axis, a column for each curve; times in µs."""
     curves = list(dict.fromkeys(point.curve for point in points))
-    times: dict[tuple[int, str], Any] = {(p.x, p.curve): p.time_us for p in points}
-    console.heading(out, f"{study.title}: {place.ranks} ranks, {place.name}; µs")
+    title = f"{study.title}: {wanted.collectives}, {place.ranks} ranks, {place.name}; µs"
+    console.heading(out, title)
     grid = console.table(out, study.axis, *curves, right=(study.axis, *curves))
-    rows = list(dict.fromkeys(point.x for point in points))
-    for x in rows:
-        cells = (_cell(times, x, curve, curves, rows, study) for curve in curves)
-        grid.add_row(str(x) if study.axis.startswith("s") else short_size(x), *cells)
+    rows: dict[str, dict[str, Point]] = {}
+    for point in points:
+        rows.setdefault(tick(point, study), {})[point.curve] = point
+    for name, row in rows.items():
+        grid.add_row(name, *(_cell(row.get(curve), points) for curve in curves))
     out.print(console.indented(grid))
-    out.print("  cold buffers; green: the best of the row, or of the curve where x is a setting")
+    out.print("  cold buffers; green: the best of its size")
 
 
-def _cell(
-    times: dict[tuple[int, str], Any],
-    x: int,
-    curve: str,
-    curves: list[str],
-    rows: list[int],
-    study: Study,
-) -> Text:
-    rivals = [(x, each) for each in curves] if study.by_size else [(each, curve) for each in rows]
-    known = [times[key] for key in rivals if key in times]
-    time = times.get((x, curve))
-    return Text(figure(time), style="bold green" if time == min(known) else "")
+def tick(point: Point, study: Study) -> str:
+    """What is written at a point's place on the axis."""
+    if point.x is None or study.ticks == "label":
+        return point.label
+    return str(point.x) if study.ticks == "number" else short_size(point.x)
+
+
+def _cell(point: Point | None, points: list[Point]) -> Text:
+    if point is None:
+        return Text(figure(None))
+    rivals = [p.time_us for p in points if (p.bytes, p.counts) == (point.bytes, point.counts)]
+    return Text(figure(point.time_us), style="bold green" if point.time_us == min(rivals) else "")

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from sobor import console
 from sobor.bench.job import Row
+from sobor.bench.peers import is_named
 from sobor.bench.request import PASSTHROUGH
 from sobor.sizes import short_size
 
@@ -65,11 +66,11 @@ def _algorithm(row: Row) -> Text:
 
 
 def _names(rows: Iterable[Row]) -> dict[str, str]:
-    """Launcher to the name of its host; the launcher itself where two hosts have one name."""
+    """Launcher to the name of its host; with the launcher where that does not tell all."""
     names = {row["launcher"]: row["host"] for row in rows}
     shared = [name for name in names.values() if list(names.values()).count(name) > 1]
     return {
-        launcher: f"{name} ({launcher})" if name in shared else name
+        launcher: f"{name} ({launcher})" if name in shared or is_named(launcher) else name
         for launcher, name in names.items()
     }
 

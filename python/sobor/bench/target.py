@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sobor.bench import peers
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, recognise
 from sobor.libmpi import Library, library_at, library_of
@@ -72,7 +73,8 @@ def make_target(
     environ: Mapping[str, str] | None = None,
 ) -> Target:
     """Finds what a launcher command stands for, or says why it cannot be measured."""
-    words = shlex.split(command)
+    named = peers.is_named(command)
+    words = peers.words_of(command, environ) if named else shlex.split(command)
     if not words:
         raise SoborError("--launcher: expected a command, found nothing")
     launcher = recognise(words[0], environ)

@@ -30,7 +30,7 @@ def row(collective, size, variant):
 print("a line of the launcher that is no row")
 for collective in words["--collectives"].split(","):
     points = [(0, "hot")]
-    if collective == "bcast":
+    if collective not in ("barrier", "passthrough"):
         variants = words["--variants"].split(",")
         points = [(int(s), v) for s in words["--sizes"].split(",") for v in variants]
     for size, variant in points:

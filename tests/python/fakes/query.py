@@ -11,7 +11,11 @@ VARIABLES = {
     "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
-ALGORITHMS = [("barrier", "flat"), ("barrier", "tree"), ("bcast", "slots"), ("bcast", "ring")]
+ALGORITHMS = [
+    *(("barrier", "flat"), ("barrier", "tree"), ("bcast", "slots"), ("bcast", "ring")),
+    *((name, kind) for name in ("scatterv", "gatherv") for kind in ("direct", "queued", "p2p")),
+    *((name, kind) for name in ("allreduce", "reduce") for kind in ("slots", "slices")),
+]
 
 
 def variable(name):
