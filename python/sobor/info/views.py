@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, tuning
 from sobor.info.picture import ranks_of
 from sobor.sizes import short_size
 
@@ -33,11 +33,21 @@ def _overview(answers: dict[str, Any], out: Console) -> None:
     _line(out, "back ends", ", ".join(version["backends"]) or "none")
     _line(out, "preload", paths["preload"])
     _topology(answers["topology"], out)
+    if answers.get("tuning"):
+        _tuning(answers["tuning"], out)
     console.heading(out, "Variables that are set")
     if answers["changed"]:
         _variables(answers["changed"], out, title=False)
     else:
         out.print("  none; sobor info --variables lists them all")
+
+
+def _tuning(file: dict[str, Any], out: Console) -> None:
+    console.heading(out, f"Tuning file {file['file']}")
+    if file["error"]:
+        out.print(Text(f"  it counts for nothing: {file['error']}", style="red"))
+    for rule in file["rules"]:
+        _line(out, f"rule {rule['number']}", f"{tuning.conditions(rule)}: {tuning.settings(rule)}")
 
 
 def _topology(topology: dict[str, Any], out: Console) -> None:

@@ -9,6 +9,7 @@ VARIABLES = {
     "SOBOR": ("switch", "on", "Kill switch."),
     "SOBOR_VERBOSE": ("count", "0", "What is reported."),
     "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
+    "SOBOR_TUNING": ("text", "", "A tuning file."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
 ALGORITHMS = [("barrier", "flat"), ("barrier", "tree"), ("bcast", "slots"), ("bcast", "ring")]
@@ -46,6 +47,23 @@ def choice():
     }
 
 
+def tuning():
+    """Every file is wrong whose name says so."""
+    path = os.environ["SOBOR_TUNING"]
+    if "wrong" in path:
+        return {"file": path, "error": f"{path}:3: rule 1: expected x, found y", "rules": []}
+    rule = {
+        "number": 1,
+        "collective": "bcast",
+        "bytes": {"from": 1024, "to": 65536},
+        "ranks": {"from": 0, "to": 8},
+        "oversubscribed": False,
+        "sets": {"algorithm": "ring", "fragment": 4096},
+        "overruled": {"fragment": "SOBOR_FRAGMENT"},
+    }
+    return {"file": path, "error": None, "rules": [rule]}
+
+
 ANSWERS = {
     "variables": lambda: [variable(name) for name in VARIABLES],
     "algorithms": lambda: [
@@ -80,6 +98,7 @@ ANSWERS = {
             "bound_bytes": 64 << 20,
         }
     ),
+    "tuning": tuning,
     "version": lambda: {"version": "0.1.0", "backends": ["ompi40", "mpich12"]},
 }
 
