@@ -129,7 +129,7 @@ def test_bench_writes_a_file(command, fake_native, openmpi, tmp_path):
     words = ["bench", "bcast", "--ranks", "2", "--sizes", "8,1K", "--write-tuning", str(file)]
     result = command(*words, "--algorithms", "bcast:ring")
     assert result.status == 0
-    assert f"1 rules written to {file}; use it by --set TUNING={file}" in result.err
+    assert f"1 rule written to {file}; use it by --set TUNING={file}" in result.err
     assert shown(json.loads(file.read_text())["rules"]) == [(8, 1024, "ring")]
     result = command(*words, "--algorithms", "bcast:ring,bcast:auto")
     assert "0 rules written" in result.err

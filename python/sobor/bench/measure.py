@@ -165,4 +165,5 @@ def _write_tuning(rows: list[Row], file: str, cores: int) -> None:
             f"{file} has {len(rules)} rules, and Sobor takes {RULES_MOST}: take some out"
         )
     use = f"; use it by --set TUNING={file}" if rules else ": what Sobor chooses is best everywhere"
-    print(f"\n{len(rules)} rules written to {file}{use}", file=sys.stderr)
+    count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
+    print(f"\n{count} written to {file}{use}", file=sys.stderr)
