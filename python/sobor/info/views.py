@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sobor import console, tuning
 from sobor.info.picture import ranks_of
-from sobor.sizes import short_size
+from sobor.sizes import human_size, short_size
 
 _NAME_WIDTH = 12
 
@@ -121,6 +121,18 @@ def _placement(placement: dict[str, Any], out: Console) -> None:
         out.print("  SOBOR_PLACEMENT is off: all memory is on the first node on purpose")
     total = sum(rank["wrong"] for rank in placement["ranks"])
     out.print(f"  {total} pages are on a wrong node" if total else "  every page is in its place")
+    if "huge_pages" in placement:
+        out.print(f"  {_huge_pages(placement)}")
+
+
+def _huge_pages(placement: dict[str, Any]) -> str:
+    system, setting = placement["huge_pages"], placement["huge_pages_setting"]
+    least = min((rank["huge_bytes"] for rank in placement["ranks"]), default=0)
+    if setting == "off":
+        return "no huge pages: SOBOR_HUGE_PAGES is off"
+    if system in ("never", "deny", "unknown"):
+        return f"no huge pages: the system's shmem_enabled is {system}"
+    return f"{human_size(least)} of each rank on huge pages; the system's shmem_enabled is {system}"
 
 
 def _pages_of_nodes(nodes: list[dict[str, Any]], out: Console) -> None:
