@@ -85,7 +85,9 @@ ANSWERS = {
     },
     "choice": choice,
     "placement": lambda: {
-        "ranks": [{"rank": 0, "node": 0, "pages": {"0": 8}, "wrong": 0}],
+        "ranks": [{"rank": 0, "node": 0, "pages": {"0": 8}, "wrong": 0, "huge_bytes": 4 << 20}],
+        "huge_pages": os.environ.get("FAKE_HUGE", "advise"),
+        "huge_pages_setting": os.environ.get("SOBOR_HUGE_PAGES", "auto"),
     },
     "segment": lambda: (
         json.loads(os.environ.get("FAKE_SEGMENT", "null"))
