@@ -334,6 +334,15 @@ def bench_command(
         str | None,
         typer.Option("--json", metavar="FILE", help="Write the rows to FILE; - for the output."),
     ] = None,
+    tuning_file: Annotated[
+        str | None,
+        typer.Option(
+            "--write-tuning",
+            metavar="FILE",
+            help="Write a tuning file: by size, the fastest of what was measured, the host "
+            "included. Measure several with --algorithms, auto among them.",
+        ),
+    ] = None,
     variants: Annotated[
         str,
         typer.Option(
@@ -445,6 +454,8 @@ def bench_command(
 
         sobor bench barrier --algorithms barrier:auto,barrier:tree
 
+        sobor bench bcast --algorithms bcast:auto,bcast:ring,bcast:tree --write-tuning tuning.json
+
         sobor bench scatterv,gatherv --counts heavy --ranks 8
 
         sobor bench bcast --study slots --machine xeon-e5-2620v4-2s --out results
@@ -456,6 +467,8 @@ def bench_command(
     from sobor.native import find_native
 
     native = find_native()
+    if study is not None and tuning_file is not None:
+        raise SoborError("--write-tuning does not go with --study")
     if study is not None:
         from sobor.bench.study import Wanted, run_study
 
@@ -486,7 +499,7 @@ def bench_command(
         libmpi=libmpi,
         timeout=timeout,
     )
-    raise typer.Exit(bench(request, native, json_file))
+    raise typer.Exit(bench(request, native, json_file, tuning_file))
 
 
 @app.command("simulate")

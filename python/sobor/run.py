@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from sobor import console, elf, variables
+from sobor import console, elf, tuning, variables
 from sobor.errors import SoborError
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import find_native
@@ -29,6 +29,8 @@ def prepare(command: list[str], settings: list[str], environ: Mapping[str, str])
     """The launch of a command, with the warnings about it."""
     native = find_native(environ)
     chosen = variables.parse_settings(settings)
+    chosen |= tuning.find(chosen, environ)
+    tuning.check(native, {**environ, **chosen})
     variables.check_settings(native, chosen, environ)
     forward = Forward(str(native.preload), variables.present(environ), chosen, environ)
     launch = plan_launch(command, forward)

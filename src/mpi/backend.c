@@ -7,6 +7,7 @@
 #include "mpi/host.h"
 #include "mpi/report.h"
 #include "select/select.h"
+#include "select/tuning.h"
 
 #include <string.h>
 
@@ -24,6 +25,7 @@ int sb_backend_start(void *libmpi)
     sb_machine_start();
     sb_settings_self(&settings);
     sb_settings_check(&settings);
+    sb_tuning_self();
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "mpi/reduction.h"
 #include "mpi/report.h"
 #include "mpi/self.h"
+#include "select/tuning.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -190,8 +191,9 @@ static void tell_refused(sb_comm_t *comm)
     if (choice->refused == NULL || comm->rank != 0)
         return;
     if (!atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
-        sb_log_once("SOBOR_BARRIER_ALGORITHM: %s cannot serve a communicator of %d ranks (%s); "
-                    "using %s",
+        sb_log_once("%s: %s cannot serve a communicator of %d ranks (%s); using %s",
+                    (comm->plan.ruled & (1u << SB_BARRIER)) != 0 ? "SOBOR_TUNING"
+                                                                 : "SOBOR_BARRIER_ALGORITHM",
                     choice->refused->name, comm->size, choice->reason, choice->algorithm->name);
 }
 
@@ -209,7 +211,8 @@ static void make_team(sb_comm_t *comm)
                         .allgather = exchange,
                         .progress = progress,
                         .check = check,
-                        .objection = objection(comm)};
+                        .objection = objection(comm),
+                        .rules = sb_tuning_self()};
     sb_refusal_t refusal;
     sb_reason_t reason;
     sb_status_t status = sb_team_create(&comm->team, &front, (uint32_t)comm->rank,

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "segment/huge.h"
 #include "segment/limits.h"
 #include "topology/topology.h"
 
@@ -111,6 +112,20 @@ static void verify(const sb_region_t *region, int node)
         sb_log("%zu pages of shared memory are not on NUMA node %d of their rank", wrong, node);
 }
 
+/* Tells those who ask what became of a region that huge pages would fit. */
+static void tell_huge(const sb_region_t *region)
+{
+    sb_huge_mode_t mode;
+    size_t bytes = region->ticket.bytes;
+
+    if (sb_config()->verbose.number < 2)
+        return;
+    sb_huge_read("", &mode);
+    if (sb_huge_possible(&mode) && bytes >= mode.page)
+        sb_log("%zu of %zu KiB of shared memory are on huge pages",
+               sb_huge_mapped(region->base, bytes) >> 10, bytes >> 10);
+}
+
 static sb_status_t create_region(owned_t *owned, sb_region_kind_t kind, size_t bytes,
                                  sb_reason_t *reason)
 {
@@ -123,8 +138,10 @@ static sb_status_t create_region(owned_t *owned, sb_region_kind_t kind, size_t b
     sb_place_self(&here);
     int node = sb_config()->placement.number != 0 ? here.numa_node : 0;
     sb_status_t status = sb_region_create(&owned->region, kind, bytes, node, reason);
-    if (status == SB_OK)
+    if (status == SB_OK) {
         verify(&owned->region, here.numa_node);
+        tell_huge(&owned->region);
+    }
     if (status == SB_OK &&
         !sb_extents_init(&owned->free_space, SB_REGION_HEADER, bytes - SB_REGION_HEADER)) {
         sb_region_close(&owned->region);
@@ -348,4 +365,15 @@ sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere)
     }
     pthread_mutex_unlock(&arena.lock);
     return status;
+}
+
+size_t sb_arena_huge(void)
+{
+    size_t huge = 0;
+
+    pthread_mutex_lock(&arena.lock);
+    for (size_t i = 0; i < arena.owned_count; i++)
+        huge += sb_huge_mapped(arena.owned[i]->region.base, arena.owned[i]->region.ticket.bytes);
+    pthread_mutex_unlock(&arena.lock);
+    return huge;
 }

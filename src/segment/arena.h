@@ -72,4 +72,7 @@ void sb_arena_usage(sb_arena_usage_t *usage);
  */
 sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere);
 
+/* Bytes of this process's regions that it has mapped by huge pages. */
+size_t sb_arena_huge(void);
+
 #endif

@@ -6,6 +6,8 @@
  */
 #include "segment/region.h"
 
+#include "base/config.h"
+#include "segment/huge.h"
 #include "segment/process.h"
 #include "topology/topology.h"
 
@@ -110,7 +112,7 @@ static void touch_pages(char *base, size_t bytes)
 /*
  * Maps, reserves and touches. The wish for a NUMA node comes first, because reserving allocates the
  * pages. Meanwhile the kernel is told not to read ahead, which could bring pages in before it is
- * their turn.
+ * their turn. Huge pages are taken before the rest is reserved.
  */
 static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason)
 {
@@ -126,6 +128,9 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
                       strerror(errno));
     sb_topology_prefer(region->base, bytes, numa_node);
     madvise(region->base, bytes, MADV_RANDOM);
+    /* Memory by name goes by how its file system was mounted. */
+    if (region->ticket.kind == SB_REGION_MEMFD)
+        sb_huge_populate(region->base, bytes, sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO);
     int error = posix_fallocate(region->fd, 0, (off_t)bytes);
     if (error != 0)
         return failed(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10, kind,

@@ -163,28 +163,77 @@ static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape,
     return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL};
 }
 
-sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
-                              const sb_settings_t *settings, size_t bytes, bool ordered)
+const char sb_reason_rule[] = "a rule of the tuning file";
+
+/* What the user wants for the calls at hand. */
+typedef struct wish {
+    const sb_algorithm_t *algorithm; /* NULL: whatever is best, or the host */
+    bool host;
+    const char *reason; /* of taking it */
+} wish_t;
+
+/* A rule's word, where there is one; else the variable's. */
+static wish_t wish_of(sb_collective_t collective, const sb_settings_t *settings,
+                      const sb_rule_t *rule)
 {
     const char *name = settings->algorithm[collective];
+
+    if (rule != NULL) {
+        uint64_t word = rule->value[SB_TUNE_ALGORITHM], place = word - SB_RULE_FIRST;
+        bool named = word >= SB_RULE_FIRST && place < SB_COUNT_OF(algorithms);
+        return (wish_t){named ? algorithms[place] : NULL, word == SB_RULE_HOST, sb_reason_rule};
+    }
+    if (strcmp(name, "host") == 0)
+        return (wish_t){NULL, true, "the host MPI was asked for"};
+    return (wish_t){sb_algorithm_find(collective, name), false, "asked for by name"};
+}
+
+/* The shape as it is for these calls: rules may shape trees and rings by size. */
+static sb_shape_t shape_for(sb_collective_t collective, const sb_shape_t *shape,
+                            const sb_settings_t *settings, size_t bytes)
+{
+    const sb_rules_t *rules = settings->rules;
+    sb_shape_t made = *shape;
+
+    made.tree_arity =
+        (uint32_t)sb_rules_value(rules, collective, SB_TUNE_ARITY, bytes, shape->tree_arity);
+    if (collective == SB_BCAST)
+        made.ring_bytes =
+            (size_t)sb_rules_value(rules, collective, SB_TUNE_RING, bytes, shape->ring_bytes);
+    return made;
+}
+
+static sb_choice_t choose(sb_collective_t collective, const sb_shape_t *team_shape,
+                          const sb_settings_t *settings, size_t bytes, bool ordered,
+                          const sb_rule_t *rule)
+{
     order_t order = {ordered, settings->reproducible == SB_REPRODUCIBLE_STRICT};
+    wish_t wish = wish_of(collective, settings, rule);
+    sb_shape_t shape = shape_for(collective, team_shape, settings, bytes);
 
     if (!(settings->collectives & (1u << collective)))
         return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL};
-    if (strcmp(name, "host") == 0)
-        return (sb_choice_t){NULL, "the host MPI was asked for", NULL};
-    const sb_algorithm_t *forced = sb_algorithm_find(collective, name);
-    sb_choice_t choice = cheapest(collective, shape, bytes, &order);
-    if (forced != NULL && breaks_order(forced, &order)) {
+    if (wish.host)
+        return (sb_choice_t){NULL, wish.reason, NULL};
+    sb_choice_t choice = cheapest(collective, &shape, bytes, &order);
+    if (wish.algorithm != NULL && breaks_order(wish.algorithm, &order)) {
         choice.reason = order.strict ? "SOBOR_REPRODUCIBLE=strict" : "the operator's order";
-        choice.refused = forced;
-    } else if (forced != NULL && needs_groups(forced, shape)) {
-        choice.reason = shape->ungrouped;
-        choice.refused = forced;
-    } else if (forced != NULL) {
-        choice = (sb_choice_t){forced, "asked for by name", NULL};
+        choice.refused = wish.algorithm;
+    } else if (wish.algorithm != NULL && needs_groups(wish.algorithm, &shape)) {
+        choice.reason = shape.ungrouped;
+        choice.refused = wish.algorithm;
+    } else if (wish.algorithm != NULL) {
+        choice = (sb_choice_t){wish.algorithm, wish.reason, NULL};
     }
     return choice;
+}
+
+sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
+                              const sb_settings_t *settings, size_t bytes, bool ordered)
+{
+    const sb_rule_t *rule = sb_rule_find(settings->rules, collective, SB_TUNE_ALGORITHM, bytes);
+
+    return choose(collective, shape, settings, bytes, ordered, rule);
 }
 
 sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
@@ -195,9 +244,15 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
 
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings)
 {
+    const sb_rules_t *rules = settings->rules;
+
     memset(table, 0, sizeof *table);
     table->shape = *shape;
     table->settings = settings;
+    for (uint32_t i = 0; rules != NULL && i < rules->count; i++) {
+        if ((rules->rule[i].sets & (1u << SB_TUNE_ALGORITHM)) != 0)
+            table->ruled |= 1u << rules->rule[i].collective;
+    }
 }
 
 void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class)
@@ -205,10 +260,29 @@ void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t s
     size_t bytes = sb_class_bytes(size_class);
 
     table->of[collective][size_class] =
-        sb_choose_ordered(collective, &table->shape, table->settings, bytes, false);
+        choose(collective, &table->shape, table->settings, bytes, false, NULL);
     if (collective >= SB_REDUCE)
         table->ordered[collective - SB_REDUCE][size_class] =
-            sb_choose_ordered(collective, &table->shape, table->settings, bytes, true);
+            choose(collective, &table->shape, table->settings, bytes, true, NULL);
+}
+
+const sb_choice_t *sb_plan_by_rule(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                                   bool ordered)
+{
+    const sb_rules_t *rules = table->settings->rules;
+    const sb_rule_t *rule = sb_rule_find(rules, collective, SB_TUNE_ALGORITHM, bytes);
+
+    if (rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO)
+        return NULL;
+    sb_ruled_choice_t *made = &table->by_rule[ordered][rule - rules->rule];
+    uint32_t size_class = sb_size_class(bytes);
+    if (made->choice.reason == NULL ||
+        (made->choice.refused != NULL && made->size_class != size_class)) {
+        made->choice = choose(collective, &table->shape, table->settings,
+                              sb_class_bytes(size_class), ordered, rule);
+        made->size_class = size_class;
+    }
+    return &made->choice;
 }
 
 sb_status_t sb_shape_place(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,
@@ -255,18 +329,24 @@ sb_shape_t sb_team_shape(const sb_team_t *team)
     return shape;
 }
 
+void sb_algorithm_names(sb_collective_t collective, char *names, size_t room)
+{
+    snprintf(names, room, "auto, host");
+    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
+        size_t length = strlen(names);
+        if (algorithms[i]->collective == collective && !algorithms[i]->unlisted)
+            snprintf(names + length, room - length, ", %s", algorithms[i]->name);
+    }
+}
+
 static void check_name(sb_collective_t collective, char *name)
 {
-    char known[512] = "auto, host";
+    char known[512];
 
     if (strcmp(name, "auto") == 0 || strcmp(name, "host") == 0 ||
         sb_algorithm_find(collective, name) != NULL)
         return;
-    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
-        size_t length = strlen(known);
-        if (algorithms[i]->collective == collective && !algorithms[i]->unlisted)
-            snprintf(known + length, sizeof known - length, ", %s", algorithms[i]->name);
-    }
+    sb_algorithm_names(collective, known, sizeof known);
     sb_log_once("%s: expected one of %s, found \"%s\"; using auto",
                 sb_collective_variable(collective), known, name);
     strcpy(name, "auto");

@@ -17,6 +17,9 @@ const sb_algorithm_t *sb_algorithm_at(size_t index);
 /* The algorithm of that name, or NULL. */
 const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name);
 
+/* "auto, host, flat, ...": the names that the collective's variable takes. */
+void sb_algorithm_names(sb_collective_t collective, char *names, size_t room);
+
 /*
  * Sizes fall into classes, doubling, that end 16 bytes (a slot's header) before a power of two, so
  * that what fits a slot is not in one class with what does not.
@@ -44,6 +47,15 @@ typedef struct sb_choice {
     const sb_algorithm_t *refused;   /* asked for by name, but `reason` is against it; or NULL */
 } sb_choice_t;
 
+/* The reason of a choice that a rule of the tuning file made. */
+extern const char sb_reason_rule[];
+
+/* What a rule decides, made for one class of sizes; another matters only to what is refused. */
+typedef struct sb_ruled_choice {
+    sb_choice_t choice; /* reason NULL: not made yet */
+    uint32_t size_class;
+} sb_ruled_choice_t;
+
 /*
  * By collective and class of the bytes that all members know alike: of the message (bcast), of one
  * rank's part (scatter, gather, allgather, alltoall), of its contribution (reductions); 0 where
@@ -55,6 +67,8 @@ typedef struct sb_plan_table {
     /* reason NULL: not made yet */
     sb_choice_t of[SB_COLLECTIVES][SB_SIZE_CLASSES];
     sb_choice_t ordered[SB_REDUCTIONS][SB_SIZE_CLASSES]; /* reductions that keep rank order */
+    uint32_t ruled; /* bit c: rules choose algorithms of collective c */
+    sb_ruled_choice_t by_rule[2][SB_RULES_MOST]; /* [1]: in rank order */
 } sb_plan_table_t;
 
 /* A table for a team of this shape, with no choice made yet. It keeps the pointer. */
@@ -62,9 +76,13 @@ void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_set
 
 /*
  * Makes one choice of the table, and for a reduction the ordered one beside it: the largest size of
- * a class stands for all of it.
+ * a class stands for all of it. Rules for some sizes are left aside.
  */
 void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class);
+
+/* The choice by the rule for just these bytes; NULL: there is none, or it says auto. */
+const sb_choice_t *sb_plan_by_rule(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                                   bool ordered);
 
 /* The choice for a call. One call on a communicator at a time, as MPI has it. */
 static inline const sb_choice_t *sb_planned(sb_plan_table_t *table, sb_collective_t collective,
@@ -73,6 +91,11 @@ static inline const sb_choice_t *sb_planned(sb_plan_table_t *table, sb_collectiv
     uint32_t size_class = sb_size_class(bytes);
     sb_choice_t *choice = &table->of[collective][size_class];
 
+    if (SB_UNLIKELY((table->ruled & (1u << collective)) != 0)) {
+        const sb_choice_t *ruled = sb_plan_by_rule(table, collective, bytes, false);
+        if (ruled != NULL)
+            return ruled;
+    }
     if (SB_UNLIKELY(choice->reason == NULL))
         sb_plan_fill(table, collective, size_class);
     return choice;
@@ -83,14 +106,25 @@ static inline const sb_choice_t *sb_planned_reduction(sb_plan_table_t *table,
                                                       sb_collective_t collective, size_t bytes,
                                                       bool commutative)
 {
-    const sb_choice_t *choice = sb_planned(table, collective, bytes);
+    uint32_t size_class = sb_size_class(bytes);
+    sb_choice_t *choice = &table->ordered[collective - SB_REDUCE][size_class];
 
-    return commutative ? choice : &table->ordered[collective - SB_REDUCE][sb_size_class(bytes)];
+    if (commutative)
+        return sb_planned(table, collective, bytes);
+    if (SB_UNLIKELY((table->ruled & (1u << collective)) != 0)) {
+        const sb_choice_t *ruled = sb_plan_by_rule(table, collective, bytes, true);
+        if (ruled != NULL)
+            return ruled;
+    }
+    if (SB_UNLIKELY(choice->reason == NULL))
+        sb_plan_fill(table, collective, size_class);
+    return choice;
 }
 
 /*
- * The choice for one collective and size; `ordered`: of a reduction, among the algorithms that keep
- * the order of ranks. SOBOR_REPRODUCIBLE=strict leaves only those that go from left to right.
+ * The choice for one collective and exactly this size; `ordered`: of a reduction, among the
+ * algorithms that keep the order of ranks. SOBOR_REPRODUCIBLE=strict leaves only those that go from
+ * left to right.
  */
 sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
                               const sb_settings_t *settings, size_t bytes, bool ordered);

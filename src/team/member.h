@@ -22,6 +22,7 @@ typedef struct sb_member {
     uint32_t exhausted; /* or has not, because memory is used up and not because of its kind */
     sb_place_t place;
     sb_settings_t settings;
+    uint32_t rules;     /* of its tuning file; rank 0's follow, if it has any */
     sb_reason_t reason; /* why not, if not */
 } sb_member_t;
 

@@ -11,7 +11,9 @@ sb_status_t sb_team_need_ring(sb_team_t *team)
 {
     if (SB_LIKELY(team->rings != NULL))
         return SB_OK;
-    size_t wish = sb_round_up(sb_max((size_t)team->settings.ring_bytes, RING_LEAST), 4096);
+    uint64_t asked =
+        sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
+    size_t wish = sb_round_up(sb_max((size_t)asked, RING_LEAST), 4096);
     sb_status_t status = sb_share_make(team, &team->ring_share, wish, RING_LEAST, true);
     if (status == SB_OK) {
         team->rings = team->ring_share.bases;

@@ -189,6 +189,7 @@ static void introduce(sb_team_t *team, sb_arena_source_t source, sb_member_t *mi
     else
         sb_place_self(&mine->place);
     sb_settings_self(&mine->settings);
+    mine->rules = team->front.rules == NULL ? 0 : team->front.rules->count;
     if (!mine->census.enabled || mine->census.objection != 0)
         return;
     sb_status_t status =
@@ -260,6 +261,7 @@ static sb_status_t agree_attached(sb_team_t *team, const sb_verdict_t *mine, sb_
 static sb_status_t survey(sb_team_t *team, const papers_t *papers)
 {
     team->settings = papers->members[0].settings;
+    team->rules.count = (uint32_t)sb_min(papers->members[0].rules, SB_RULES_MOST);
     for (uint32_t i = 0; i < team->size; i++)
         papers->places[i] = papers->members[i].place;
     sb_status_t status =
@@ -355,6 +357,37 @@ static sb_status_t set_up(sb_team_t *team, const papers_t *papers, sb_refusal_t 
     return status;
 }
 
+/*
+ * Everybody gets the rules of rank 0, in as many exchanges as they need: none, where it has none.
+ */
+static sb_status_t share_rules(sb_team_t *team)
+{
+    size_t bytes = team->rules.count * sizeof team->rules.rule[0];
+    char piece[SB_EXCHANGE_BYTES] = {0}, all[(size_t)team->size * SB_EXCHANGE_BYTES];
+    sb_status_t status = SB_OK;
+
+    for (size_t offset = 0; offset < bytes && status == SB_OK; offset += SB_EXCHANGE_BYTES) {
+        size_t part = sb_min(bytes - offset, SB_EXCHANGE_BYTES);
+        if (team->rank == 0)
+            memcpy(piece, (const char *)team->front.rules->rule + offset, part);
+        status = sb_team_exchange(team, piece, all, part);
+        memcpy((char *)team->rules.rule + offset, all, part);
+    }
+    return status;
+}
+
+/* Settings by size and by team. Who fails here fails in the team's first call, like the others. */
+static void adopt_rules(sb_team_t *team)
+{
+    if (team->rules.count == 0)
+        return;
+    team->failure = share_rules(team);
+    if (team->failure != SB_OK)
+        return;
+    sb_rules_keep(&team->rules, team->size, team->oversubscribed);
+    team->settings.rules = team->rules.count > 0 ? &team->rules : NULL;
+}
+
 sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t rank, uint32_t size,
                            sb_refusal_t *refusal, sb_reason_t *reason)
 {
@@ -375,6 +408,7 @@ sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t r
         return status;
     }
     sb_team_set_waiter(made);
+    adopt_rules(made);
     *team = made;
     return SB_OK;
 }

@@ -6,6 +6,7 @@
 #include "segment/arena.h"
 #include "team/lane.h"
 #include "team/pace.h"
+#include "team/rules.h"
 #include "team/share.h"
 #include "topology/groups.h"
 
@@ -29,6 +30,7 @@ typedef struct sb_front {
      */
     const sb_topology_t *topology;
     const sb_place_t *place;
+    const sb_rules_t *rules; /* of this process's tuning file; NULL: none */
 } sb_front_t;
 
 #define SB_NAME_BYTES 40
@@ -55,6 +57,7 @@ typedef struct sb_settings {
     uint64_t queue_fragment;
     uint32_t reproducible;                         /* SB_REPRODUCIBLE_* */
     char algorithm[SB_COLLECTIVES][SB_NAME_BYTES]; /* as asked for, or "auto" */
+    const sb_rules_t *rules; /* those that fit the team; NULL: none. Never told to others */
 } sb_settings_t;
 
 /* Why a team could not be made. The same on all members. */
@@ -104,6 +107,7 @@ typedef struct sb_team {
 
     size_t ring_bytes;
     sb_settings_t settings;
+    sb_rules_t rules; /* of rank 0's tuning file */
     bool oversubscribed;
     uint32_t processors;              /* that the members may use together */
     sb_homes_t homes;                 /* of all ranks */
@@ -155,6 +159,21 @@ sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_
  * set, or SB_ERR_UNSUPPORTED, then and for good.
  */
 sb_status_t sb_team_need_ring(sb_team_t *team);
+
+/* Children of a rank in the trees of `tree` and its like, for a message of `bytes`. */
+static inline uint32_t sb_team_arity(const sb_team_t *team, sb_collective_t collective,
+                                     size_t bytes)
+{
+    return (uint32_t)sb_rules_value(team->settings.rules, collective, SB_TUNE_ARITY, bytes,
+                                    team->settings.tree_arity);
+}
+
+/* The fragment that was asked for of a broadcast of `bytes`; 0: none was. */
+static inline uint64_t sb_team_fragment(const sb_team_t *team, size_t bytes)
+{
+    return sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_FRAGMENT, bytes,
+                          team->settings.fragment_bytes);
+}
 
 /*
  * How to wait for `missing` members to arrive. Where ranks share processors they may all be

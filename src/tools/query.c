@@ -68,6 +68,7 @@ static const command_t commands[] = {
     {"placement", BIT(RANKS) | BIT(MAP), 0, sb_query_placement,
      "where the memory of ranks bound to cores really is"},
     {"segment", 0, 0, sb_query_segment, "which kinds of shared memory work here, and how much"},
+    {"tuning", 0, 0, sb_query_tuning, "the rules of the tuning file, SOBOR_TUNING"},
     {"version", 0, 0, sb_query_version, "the version and the back ends that were built"},
 };
 

@@ -33,6 +33,7 @@ sb_query_function_t sb_query_groups;
 sb_query_function_t sb_query_choice;
 sb_query_function_t sb_query_placement;
 sb_query_function_t sb_query_segment;
+sb_query_function_t sb_query_tuning;
 sb_query_function_t sb_query_version;
 
 /* The machine asked about, with its levels. */
@@ -50,6 +51,9 @@ sb_place_t *sb_query_places(const sb_query_t *query, const sb_topology_t *topolo
 
 /* A JSON string of any bytes: those that are not UTF-8 are shown as question marks. */
 json_t *sb_query_text(const char *text);
+
+/* What is wrong with a tuning file, or null. */
+json_t *sb_query_tuning_error(const char *path);
 
 /* Bytes of the ring that a team of this process would ask for. */
 size_t sb_query_ring(void);

@@ -2,7 +2,9 @@
 #include "tools/query.h"
 
 #include "base/config.h"
+#include "select/tuning.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -99,18 +101,40 @@ static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *setti
     return shape;
 }
 
+/* Which rule it was that decided, or that was refused. */
+static void name_rule(const sb_query_t *query, const sb_settings_t *settings, sb_choice_t *choice,
+                      char *text, size_t room)
+{
+    const sb_rule_t *rule =
+        sb_rule_find(settings->rules, query->collective, SB_TUNE_ALGORITHM, query->bytes);
+    const char *file = sb_config()->tuning.text;
+
+    if (rule == NULL || (choice->reason != sb_reason_rule && choice->refused == NULL))
+        return;
+    if (choice->refused != NULL)
+        snprintf(text, room, "rule %u of %s asks for %s, but: %s", rule->number, file,
+                 choice->refused->name, choice->reason);
+    else
+        snprintf(text, room, "rule %u of %s", rule->number, file);
+    choice->reason = text;
+}
+
 json_t *sb_query_choice(const sb_query_t *query)
 {
     sb_settings_t settings;
+    sb_rules_t rules;
+    char by_rule[1024];
 
     sb_settings_self(&settings);
     sb_settings_check(&settings);
     sb_shape_t shape = find_shape(query, &settings);
+    sb_tuning_fit(&settings, shape.ranks, shape.oversubscribed, &rules);
     sb_choice_t choice = choose(query, &shape, &settings);
+    name_rule(query, &settings, &choice, by_rule, sizeof by_rule);
     const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;
-    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:s, s:o}", "collective",
+    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:o}", "collective",
                      sb_collective_name(query->collective), "bytes", (json_int_t)query->bytes,
                      "ranks", (json_int_t)query->ranks, "oversubscribed", shape.oversubscribed,
-                     "algorithm", name, "reason", choice.reason, "candidates",
+                     "algorithm", name, "reason", sb_query_text(choice.reason), "candidates",
                      list_candidates(query, &shape, &choice));
 }

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "coll/bcast/pipeline.h"
+#include "segment/huge.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@ typedef struct finding {
     int32_t node;
     size_t counts[NODES_MOST];
     size_t elsewhere;
+    size_t huge;
     sb_reason_t error; /* empty: none, once done */
 } finding_t;
 
@@ -63,6 +65,7 @@ static sb_status_t survey_memory(finding_t *finding, uint32_t ranks, size_t node
         return status;
     sb_arena_unlink();
     snprintf(finding->error.text, sizeof finding->error.text, "the system does not tell");
+    finding->huge = sb_arena_huge();
     return sb_arena_pages(finding->counts, nodes, &finding->elsewhere);
 }
 
@@ -113,10 +116,11 @@ static json_t *describe_rank(const finding_t *finding, uint32_t rank, const sb_p
             wrong += finding->counts[node];
     }
     const char *error = finding->done ? finding->error.text : "the process ended early";
-    return json_pack("{s:I, s:s, s:i, s:o, s:I, s:I, s:s?}", "rank", (json_int_t)rank, "cpus",
+    return json_pack("{s:I, s:s, s:i, s:o, s:I, s:I, s:I, s:s?}", "rank", (json_int_t)rank, "cpus",
                      sb_cpus_format(place->cpus, text, sizeof text), "node", finding->node, "pages",
                      pages, "wrong", (json_int_t)wrong, "elsewhere", (json_int_t)finding->elsewhere,
-                     "error", *error != '\0' ? error : NULL);
+                     "huge_bytes", (json_int_t)finding->huge, "error",
+                     *error != '\0' ? error : NULL);
 }
 
 /* How many pages each node holds, and how many of them belong to ranks of other nodes. */
@@ -160,6 +164,7 @@ json_t *sb_query_placement(const sb_query_t *query)
     finding_t *findings =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     sb_place_t *places = calloc(ranks, sizeof *places);
+    sb_huge_mode_t mode;
 
     if (findings == MAP_FAILED || places == NULL)
         return NULL;
@@ -172,7 +177,10 @@ json_t *sb_query_placement(const sb_query_t *query)
     json_t *by_node = describe_nodes(findings, ranks, nodes);
     munmap(findings, bytes);
     free(places);
-    return json_pack("{s:s, s:s, s:I, s:o, s:o}", "placement",
+    sb_huge_read("", &mode);
+    return json_pack("{s:s, s:s, s:I, s:o, s:o, s:s, s:s}", "placement",
                      sb_config()->placement.number != 0 ? "on" : "off", "map", query->map_name,
-                     "bytes", (json_int_t)bytes_of_rank(), "nodes", by_node, "ranks", list);
+                     "bytes", (json_int_t)bytes_of_rank(), "nodes", by_node, "ranks", list,
+                     "huge_pages", mode.word, "huge_pages_setting",
+                     sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO ? "auto" : "off");
 }

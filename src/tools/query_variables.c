@@ -94,6 +94,8 @@ static json_t *error_of(const sb_variable_t *variable, const json_t *choices, co
         list_choices(choices, expected, sizeof expected);
         phrase = expected;
     }
+    if (strcmp(variable->name, "SOBOR_TUNING") == 0)
+        return sb_query_tuning_error(text);
     if (phrase == NULL)
         return json_null();
     char message[1024];

@@ -2,6 +2,7 @@
 #include "tools/simulate.h"
 
 #include "base/config.h"
+#include "select/tuning.h"
 #include "topology/sim/simulated.h"
 
 #include <ctype.h>
@@ -360,12 +361,23 @@ static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
                          options->arrival.text, options->ranks, options->arrival.columns);
 }
 
+static void check_tuning(void)
+{
+    const char *path = sb_config()->tuning.text;
+    char error[1024];
+    sb_rules_t rules;
+
+    if (*path != '\0' && !sb_tuning_read(path, &rules, error, sizeof error))
+        sb_simulate_fail("SOBOR_TUNING: %s", error);
+}
+
 /* The shape that a team of these ranks will have, for the choice of an algorithm. */
 static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simulated_t *machine,
                                     size_t bytes)
 {
     sb_place_t *places = calloc(options->ranks, sizeof *places);
     sb_settings_t settings;
+    sb_rules_t rules;
 
     if (places == NULL ||
         sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
@@ -383,6 +395,7 @@ static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simul
     if (sb_shape_place(&shape, settings.levels, machine->topology, places) != SB_OK)
         sb_simulate_fail("out of memory");
     free(places);
+    sb_tuning_fit(&settings, shape.ranks, shape.oversubscribed, &rules);
     return sb_choose(options->collective, &shape, &settings, bytes).algorithm;
 }
 
@@ -472,6 +485,7 @@ int main(int argc, char **argv)
     parse_options(&options, argv + 2);
     sb_simulated_read(&machine, options.machine);
     check_options(&options, &machine);
+    check_tuning();
     json_t *results = json_array();
     for (size_t i = 0; i < options.size_count; i++)
         run_size(&options, &machine, options.sizes[i], results);

@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
+#include "select/tuning.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
 #include "topology/sim/simulated.h"
@@ -47,7 +48,7 @@ static unsigned char pattern(size_t i, uint32_t root, uint32_t call)
 static sb_team_t *make_team(trial_t *trial, uint32_t rank)
 {
     const sb_exploration_t *wish = trial->wish;
-    sb_front_t front = {.allgather = allgather};
+    sb_front_t front = {.allgather = allgather, .rules = sb_tuning_self()};
     sb_refusal_t refusal;
     sb_reason_t reason;
     sb_team_t *team;

@@ -9,6 +9,7 @@
 
 #include "machine/sim/net.h"
 #include "machine/sim/random.h"
+#include "select/tuning.h"
 #include "tools/simulate_check.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
@@ -52,7 +53,7 @@ static sb_status_t allgather(void *context, const void *mine, void *all, size_t 
 
 static sb_team_t *make_team(const run_t *run, uint32_t rank)
 {
-    sb_front_t front = {.allgather = allgather};
+    sb_front_t front = {.allgather = allgather, .rules = sb_tuning_self()};
     sb_team_t *team;
     sb_refusal_t refusal;
     sb_reason_t reason;
@@ -216,6 +217,10 @@ static void come_from_barrier(sb_team_t *team)
     sb_shape_t shape = sb_team_shape(team);
     sb_choice_t choice = sb_choose(SB_BARRIER, &shape, &team->settings, 0);
 
+    if (choice.algorithm == NULL)
+        sb_sim_stop("the barrier before each call is left to the host MPI (%s), which is not "
+                    "simulated",
+                    choice.reason);
     if (choice.algorithm->barrier(team) != SB_OK)
         sb_sim_stop("rank %u: the barrier before the call failed", team->rank);
 }

@@ -28,6 +28,14 @@ MAPPINGS = ("core", "numa", "socket")
 ONLY_NODE_0 = "echo $$ >/sys/fs/cgroup/node0/cgroup.procs\n"
 #: A policy of the user's own, which holds for all memory that nobody places otherwise.
 INTERLEAVE = "numactl --interleave=all"
+SHMEM_ENABLED = "/sys/kernel/mm/transparent_hugepage/shmem_enabled"
+#: What the system and the user say of huge pages.
+HUGE = {
+    "huge-never": ("never", "auto"),
+    "huge-advise": ("advise", "auto"),
+    "huge-always": ("always", "auto"),
+    "huge-off": ("always", "off"),
+}
 #: Barriers that a run may try beside its own, in this order.
 BARRIERS = ("hierarchical-numa", "hierarchical-auto", "exchange")
 ROUNDS = 6
@@ -181,6 +189,12 @@ def jobs() -> dict[str, str]:
     placement = f"{QUERY} placement --ranks {RANKS}\n"
     scripts["placement-interleaved"] = f"exec {INTERLEAVE} {placement}"
     scripts["placement-off"] = f"SOBOR_PLACEMENT=off exec {placement}"
+    for name, (system, setting) in HUGE.items():
+        scripts[name] = (
+            f"echo {system} >{SHMEM_ENABLED}\n"
+            f"SOBOR_MEMORY=32MiB SOBOR_RING=4MiB SOBOR_HUGE_PAGES={setting} {placement}"
+            f"echo never >{SHMEM_ENABLED}\n"
+        )
     scripts["placement-defeated"] = f"{ONLY_NODE_0}exec {placement}"
     ready = usable()
     scripts |= {name: run.script() for name, run in RUNS.items() if run.mpi in ready}

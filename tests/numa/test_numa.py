@@ -100,6 +100,23 @@ def test_placement_against_policy(ask):
     check_own_nodes(ask("placement-interleaved")["ranks"], "core")
 
 
+HUGE_PAGE = 2 << 20
+
+
+@pytest.mark.parametrize("name", scenario.HUGE)
+def test_huge_pages(ask, name):
+    """Each whole one that a rank's memory holds is huge where it may be, and on the rank's node."""
+    system, setting = scenario.HUGE[name]
+    seen = ask(name)
+    check_own_nodes(seen["ranks"], "core")
+    assert (seen["huge_pages"], seen["huge_pages_setting"]) == (system, setting)
+    for rank in seen["ranks"]:
+        owned = sum(rank["pages"].values()) * 4096
+        whole = owned // HUGE_PAGE * HUGE_PAGE
+        wanted = system != "never" and setting == "auto"
+        assert whole >= 4 << 20 and rank["huge_bytes"] == (whole if wanted else 0), rank
+
+
 def test_placement_off(ask):
     """Without placement all is on the first node, is found there, and the check above fails."""
     seen = ask("placement-off")

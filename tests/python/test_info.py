@@ -68,6 +68,16 @@ def test_groups_and_placement(command, fake_native):
     assert "every page is in its place" in command("info", "--placement").out
 
 
+def test_huge_pages(command, fake_native, monkeypatch):
+    out = command("info", "--placement").out
+    assert "4 MiB of each rank on huge pages; the system's shmem_enabled is advise" in out
+    monkeypatch.setenv("FAKE_HUGE", "never")
+    out = command("info", "--placement").out
+    assert "no huge pages: the system's shmem_enabled is never" in out
+    monkeypatch.setenv("SOBOR_HUGE_PAGES", "off")
+    assert "no huge pages: SOBOR_HUGE_PAGES is off" in command("info", "--placement").out
+
+
 #: The second example of the specification: 14 ranks dealt over 4 NUMA nodes in 2 packages.
 FOURTEEN = {
     "levels": [

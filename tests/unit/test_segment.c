@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include "segment/arena.h"
+#include "segment/huge.h"
 #include "segment/limits.h"
 #include "segment/process.h"
 
@@ -280,6 +281,62 @@ static void limits_of_control_groups(void **state)
     assert_int_equal(system(command), 0);
 }
 
+/* A system's settings, in a folder that stands for /. NULL: the file is not there. */
+static sb_huge_mode_t huge_mode(const char *size, const char *all, const char *of_size)
+{
+    const char *const names[] = {"hpage_pmd_size", "shmem_enabled",
+                                 "hugepages-2048kB/shmem_enabled"};
+    const char *const texts[] = {size, all, of_size};
+    char root[] = "/tmp/sobor-huge-XXXXXX", command[300];
+    sb_huge_mode_t mode;
+
+    assert_non_null(mkdtemp(root));
+    for (size_t i = 0; i < SB_COUNT_OF(names); i++) {
+        if (texts[i] == NULL)
+            continue;
+        snprintf(command, sizeof command,
+                 "d=%s/sys/kernel/mm/transparent_hugepage; mkdir -p $d/hugepages-2048kB; "
+                 "echo '%s' >$d/%s",
+                 root, texts[i], names[i]);
+        assert_int_equal(system(command), 0);
+    }
+    sb_huge_read(root, &mode);
+    snprintf(command, sizeof command, "rm -r %s", root);
+    assert_int_equal(system(command), 0);
+    return mode;
+}
+
+static void the_system_says_whether_pages_are_huge(void **state)
+{
+    static const struct {
+        const char *size, *all, *of_size, *word;
+        bool possible;
+    } systems[] = {
+        {NULL, NULL, NULL, "unknown", false},
+        {"2097152", NULL, NULL, "unknown", false},
+        {"2097152", "always within_size advise [never] deny force", NULL, "never", false},
+        {"2097152", "always within_size [advise] never deny force", NULL, "advise", true},
+        {"2097152", "[always] within_size advise never deny force", NULL, "always", true},
+        {"2097152", "always within_size advise never [deny] force", NULL, "deny", false},
+        {"2097152", "always within_size [advise] never deny force",
+         "always [inherit] within_size advise never", "advise", true},
+        {"2097152", "always within_size advise [never] deny force",
+         "always inherit [within_size] advise never", "within_size", true},
+        {"2097152", "[always] within_size advise never deny force",
+         "always inherit within_size advise [never]", "never", false},
+        {"2097152", "always within_size advise never [deny] force",
+         "[always] inherit within_size advise never", "deny", false},
+        {"2097152", "nonsense", NULL, "unknown", false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(systems); i++) {
+        sb_huge_mode_t mode = huge_mode(systems[i].size, systems[i].all, systems[i].of_size);
+        assert_string_equal(mode.word, systems[i].word);
+        assert_int_equal(sb_huge_possible(&mode), systems[i].possible);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +350,7 @@ int main(void)
         cmocka_unit_test(the_dead_are_known),
         cmocka_unit_test(arena_is_bounded_and_reused),
         cmocka_unit_test(limits_of_control_groups),
+        cmocka_unit_test(the_system_says_whether_pages_are_huge),
     };
 
     setenv("SOBOR_MEMORY", "4MiB", 1);

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sobor import console
-from sobor.bench import table
+from sobor.bench import table, tuning
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
 from sobor.bench.peers import is_named
 from sobor.bench.request import Request
@@ -20,13 +20,17 @@ from sobor.native import Native
 from sobor.sizes import short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
+from sobor.tuning import RULES_MOST, VARIABLE
 
 _INTERRUPTED = 130
 
 
-def bench(request: Request, native: Native, json_file: str | None) -> int:
-    """Measures, writes the table and the JSON file, and returns the exit status."""
+def bench(
+    request: Request, native: Native, json_file: str | None, tuning_file: str | None = None
+) -> int:
+    """Measures, writes the table and the files, and returns the exit status."""
     _check(request, native, json_file)
+    _check_tuning(request, tuning_file)
     targets = _targets(request, native)
     for target in targets:
         if not target.preloads and not request.host_only:
@@ -39,6 +43,8 @@ def bench(request: Request, native: Native, json_file: str | None) -> int:
     status = run.all()
     rows = merge(run.measured, request, targets)
     _write(rows, json_file, cores)
+    if tuning_file is not None:
+        _write_tuning(rows, tuning_file, cores)
     return status
 
 
@@ -60,11 +66,28 @@ def _check(request: Request, native: Native, json_file: str | None) -> None:
     if not native.bench.is_file():
         raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
     if json_file not in (None, "-"):
-        path = Path(json_file).absolute()
-        if path.is_dir() or not os.access(path.parent, os.W_OK):
-            raise SoborError(f"--json: {json_file}: expected a file that can be written")
+        _check_writable("--json", json_file)
     if 1 in request.ranks:
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
+
+
+def _check_writable(option: str, file: str) -> None:
+    path = Path(file).absolute()
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SoborError(f"{option}: {file}: expected a file that can be written")
+
+
+def _check_tuning(request: Request, file: str | None) -> None:
+    if file is None:
+        return
+    _check_writable("--write-tuning", file)
+    if request.host_only:
+        raise SoborError("--write-tuning compares Sobor with the host; leave out --host-only")
+    if os.environ.get(VARIABLE):
+        raise SoborError(
+            f"--write-tuning: {VARIABLE} is set, so its rules would be measured",
+            f"unset {VARIABLE}",
+        )
 
 
 class _Run:
@@ -140,3 +163,15 @@ def _write(rows: list[Row], json_file: str | None, cores: int) -> None:
     if json_file is not None:
         Path(json_file).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
         print(f"\nwritten to {json_file}", file=sys.stderr)
+
+
+def _write_tuning(rows: list[Row], file: str, cores: int) -> None:
+    rules = tuning.rules_of(rows, cores)
+    tuning.write(file, rules, rows[0]["launcher"] if rows else "no launcher")
+    if len(rules) > RULES_MOST:
+        console.print_warning(
+            f"{file} has {len(rules)} rules, and Sobor takes {RULES_MOST}: take some out"
+        )
+    use = f"; use it by --set TUNING={file}" if rules else ": what Sobor chooses is best everywhere"
+    count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
+    print(f"\n{count} written to {file}{use}", file=sys.stderr)

@@ -73,6 +73,7 @@ def _order(key: tuple, request: Request) -> tuple:
 def _combined(rounds: list[Measured], targets: list[Target]) -> Row:
     rows = [entry.row for entry in rounds]
     row = {**rows[-1], "launcher": targets[rounds[0].target].command, "rounds": len(rows)}
+    row["forced"] = rounds[0].forced
     for name in filter(_FIGURE.fullmatch, rows[-1]):
         row[name] = _median([each.get(name) for each in rows])
     row["calls"] = sum(each["calls"] for each in rows)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Asks the core what the options of `sobor info` want to know."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sobor import console
+from sobor import console, tuning
 from sobor.errors import SoborError
 from sobor.info import picture, views
 from sobor.machines import topology_of
@@ -42,7 +43,10 @@ class Wanted:
 
 def info(wanted: Wanted, as_json: bool) -> None:
     """Writes the answers."""
-    answers = ask(find_native(), wanted)
+    native = find_native()
+    if wanted.collective:
+        tuning.check(native, os.environ)
+    answers = ask(native, wanted)
     _draw(answers, wanted)
     if as_json:
         console.print_json(answers)
@@ -91,6 +95,7 @@ def _overview(native: Native, wanted: Wanted) -> dict[str, Any]:
         "version": {**native.query("version"), "command": __version__},
         "paths": {"prefix": str(native.prefix), "preload": str(native.preload)},
         "topology": native.query("topology", *_machine(wanted)),
+        "tuning": tuning.ask(native, os.environ),
         "changed": [v for v in native.query("variables") if v["source"] != "default"],
     }
 

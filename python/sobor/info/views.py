@@ -7,9 +7,9 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, tuning
 from sobor.info.picture import ranks_of
-from sobor.sizes import short_size
+from sobor.sizes import human_size, short_size
 
 _NAME_WIDTH = 12
 
@@ -33,11 +33,21 @@ def _overview(answers: dict[str, Any], out: Console) -> None:
     _line(out, "back ends", ", ".join(version["backends"]) or "none")
     _line(out, "preload", paths["preload"])
     _topology(answers["topology"], out)
+    if answers.get("tuning"):
+        _tuning(answers["tuning"], out)
     console.heading(out, "Variables that are set")
     if answers["changed"]:
         _variables(answers["changed"], out, title=False)
     else:
         out.print("  none; sobor info --variables lists them all")
+
+
+def _tuning(file: dict[str, Any], out: Console) -> None:
+    console.heading(out, f"Tuning file {file['file']}")
+    if file["error"]:
+        out.print(Text(f"  it counts for nothing: {file['error']}", style="red"))
+    for rule in file["rules"]:
+        _line(out, f"rule {rule['number']}", f"{tuning.conditions(rule)}: {tuning.settings(rule)}")
 
 
 def _topology(topology: dict[str, Any], out: Console) -> None:
@@ -111,6 +121,18 @@ def _placement(placement: dict[str, Any], out: Console) -> None:
         out.print("  SOBOR_PLACEMENT is off: all memory is on the first node on purpose")
     total = sum(rank["wrong"] for rank in placement["ranks"])
     out.print(f"  {total} pages are on a wrong node" if total else "  every page is in its place")
+    if "huge_pages" in placement:
+        out.print(f"  {_huge_pages(placement)}")
+
+
+def _huge_pages(placement: dict[str, Any]) -> str:
+    system, setting = placement["huge_pages"], placement["huge_pages_setting"]
+    least = min((rank["huge_bytes"] for rank in placement["ranks"]), default=0)
+    if setting == "off":
+        return "no huge pages: SOBOR_HUGE_PAGES is off"
+    if system in ("never", "deny", "unknown"):
+        return f"no huge pages: the system's shmem_enabled is {system}"
+    return f"{human_size(least)} of each rank on huge pages; the system's shmem_enabled is {system}"
 
 
 def _pages_of_nodes(nodes: list[dict[str, Any]], out: Console) -> None:

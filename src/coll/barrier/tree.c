@@ -25,7 +25,7 @@ static sb_status_t gather(sb_team_t *team, const sb_tree_t *tree, uint64_t numbe
 static sb_status_t run(sb_team_t *team)
 {
     uint64_t number = ++team->barriers;
-    sb_tree_t tree = sb_tree(team->rank, 0, team->size, team->settings.tree_arity);
+    sb_tree_t tree = sb_tree(team->rank, 0, team->size, sb_team_arity(team, SB_BARRIER, 0));
     sb_status_t status = gather(team, &tree, number);
 
     if (status != SB_OK)

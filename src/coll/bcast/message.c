@@ -51,8 +51,10 @@ size_t sb_fragment_usual(size_t bytes)
 /* The plan of a message of this rank as root. */
 static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment)
 {
-    if (team->settings.fragment_bytes != 0)
-        fragment = (size_t)team->settings.fragment_bytes;
+    uint64_t asked = sb_team_fragment(team, bytes);
+
+    if (asked != 0)
+        fragment = (size_t)sb_min(asked, team->ring_bytes);
     fragment = sb_min(sb_round_up(fragment, SB_LINE), team->ring_bytes / FRAGMENTS_PER_RING);
     return (sb_plan_t){.position = team->ring_position, .bytes = bytes, .fragment = fragment};
 }

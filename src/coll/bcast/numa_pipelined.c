@@ -89,7 +89,7 @@ static void notify(sb_team_t *team, uint32_t children, uint32_t index, uint32_t 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
     sb_pipeline_t *pipeline = team->pipeline;
-    sb_pipeline_place_t place = sb_pipeline_place(team, team->rank);
+    sb_pipeline_place_t place = sb_pipeline_place(team, team->rank, stream->bytes);
     size_t fragment = sb_pipeline_fragment(team, stream->bytes);
     sb_status_t data = SB_OK;
     bool last = false;
@@ -146,7 +146,7 @@ static sb_status_t receive_fragment(sb_team_t *team, uint32_t root, uint32_t ind
 static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
     sb_pipeline_t *pipeline = team->pipeline;
-    sb_pipeline_place_t place = sb_pipeline_place(team, root);
+    sb_pipeline_place_t place = sb_pipeline_place(team, root, stream->bytes);
     progress_t progress = {0};
 
     for (bool first = true; !progress.last; first = false) {

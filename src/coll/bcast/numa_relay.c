@@ -92,7 +92,8 @@ static sb_status_t take_shared(sb_team_t *team, const sb_receipt_t *receipt,
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    sb_tree_t tree = sb_tree(team->rank, root, team->size, team->settings.tree_arity);
+    sb_tree_t tree =
+        sb_tree(team->rank, root, team->size, sb_team_arity(team, SB_BCAST, stream->bytes));
     near_t near = {0};
 
     if (team->rank == root)

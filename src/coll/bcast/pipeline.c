@@ -81,8 +81,23 @@ static void adopt(sb_team_t *team, sb_pipeline_t *pipeline, const sb_pipeline_fo
     pipeline->stride = (uint32_t)stride_of(form);
     pipeline->spans = pipeline->lists;
     pipeline->children = pipeline->lists + team->size;
-    sb_nomial_spans(pipeline->spans, team->size, sb_max(team->settings.tree_arity, 2));
     team->pipeline = pipeline;
+}
+
+/* The settings with what rules say for messages of every size: the memory is made once. */
+static sb_settings_t form_settings(const sb_team_t *team)
+{
+    sb_settings_t settings = team->settings;
+    const sb_rules_t *rules = settings.rules;
+
+    settings.ring_bytes = sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_RING, settings.ring_bytes);
+    settings.fragment_bytes =
+        sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_FRAGMENT, settings.fragment_bytes);
+    settings.bcast_slots =
+        (uint32_t)sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_SLOTS, settings.bcast_slots);
+    settings.bcast_sets =
+        (uint32_t)sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_SETS, settings.bcast_sets);
+    return settings;
 }
 
 sb_status_t sb_pipeline_prepare(sb_team_t *team)
@@ -91,7 +106,8 @@ sb_status_t sb_pipeline_prepare(sb_team_t *team)
         return SB_OK;
     if (team->pipeline_share.state == SB_SHARE_REFUSED)
         return SB_ERR_UNSUPPORTED;
-    sb_pipeline_form_t form = sb_pipeline_form(&team->settings);
+    sb_settings_t settings = form_settings(team);
+    sb_pipeline_form_t form = sb_pipeline_form(&settings);
     sb_pipeline_t *made = calloc(1, sizeof *made + 2 * (size_t)team->size * sizeof(uint32_t));
     sb_status_t status = sb_share_make(team, &team->pipeline_share, sb_pipeline_bytes(&form),
                                        bytes_of(&form, form.least), made != NULL);
@@ -105,37 +121,49 @@ sb_status_t sb_pipeline_prepare(sb_team_t *team)
 size_t sb_pipeline_fragment(const sb_team_t *team, size_t bytes)
 {
     size_t whole = team->pipeline->fragment;
+    uint64_t asked = sb_team_fragment(team, bytes);
 
-    if (team->settings.fragment_bytes != 0)
-        return whole;
+    if (asked != 0)
+        return sb_min(whole, asked);
     return sb_min(whole, sb_round_up(sb_max(bytes / FRAGMENTS_LEAST, 1), PAGE));
 }
 
 /* The arity of the k-ary tree that stands for `tree`. */
-static uint32_t arity_of(const sb_team_t *team)
+static uint32_t arity_of(const sb_team_t *team, uint64_t tree, size_t bytes)
 {
-    switch (team->settings.bcast_tree) {
+    switch (tree) {
     case SB_TREE_FLAT:
         return sb_max(team->size, 2) - 1;
     case SB_TREE_CHAIN:
         return 1;
     case SB_TREE_KARY:
-        return team->settings.tree_arity;
+        return sb_team_arity(team, SB_BCAST, bytes);
     default:
         return 2;
     }
 }
 
-sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root)
+static sb_pipeline_place_t nomial_place(const sb_team_t *team, uint32_t root, size_t bytes)
 {
     sb_pipeline_t *pipeline = team->pipeline;
+    uint32_t arity = (uint32_t)sb_max(sb_team_arity(team, SB_BCAST, bytes), 2);
 
-    if (team->settings.bcast_tree == SB_TREE_KNOMIAL) {
-        sb_nomial_t tree = sb_nomial(team->rank, root, team->size,
-                                     sb_max(team->settings.tree_arity, 2), pipeline->spans);
-        return (sb_pipeline_place_t){tree.parent, sb_nomial_children(&tree, pipeline->children)};
-    }
-    sb_tree_t tree = sb_tree(team->rank, root, team->size, arity_of(team));
+    if (SB_UNLIKELY(pipeline->spans_arity != arity))
+        sb_nomial_spans(pipeline->spans, team->size, arity);
+    pipeline->spans_arity = arity;
+    sb_nomial_t tree = sb_nomial(team->rank, root, team->size, arity, pipeline->spans);
+    return (sb_pipeline_place_t){tree.parent, sb_nomial_children(&tree, pipeline->children)};
+}
+
+sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root, size_t bytes)
+{
+    sb_pipeline_t *pipeline = team->pipeline;
+    uint64_t wanted = sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_TREE, bytes,
+                                     team->settings.bcast_tree);
+
+    if (wanted == SB_TREE_KNOMIAL)
+        return nomial_place(team, root, bytes);
+    sb_tree_t tree = sb_tree(team->rank, root, team->size, arity_of(team, wanted, bytes));
     for (uint32_t i = 0; i < tree.children; i++)
         pipeline->children[i] = sb_tree_child(&tree, i);
     return (sb_pipeline_place_t){tree.parent, tree.children};

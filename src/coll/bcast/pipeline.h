@@ -29,14 +29,15 @@ typedef struct sb_pipeline_set {
 
 /* Private to the rank, equal on all but for the lists. One allocation. */
 typedef struct sb_pipeline {
-    uint32_t sets;      /* q */
-    uint32_t per_set;   /* s / q */
-    uint32_t fragment;  /* f */
-    uint32_t stride;    /* f in whole lines */
-    uint64_t uses;      /* set uses of the team's messages so far */
-    uint32_t *spans;    /* of the k-nomial tree */
-    uint32_t *children; /* room for those of one message */
-    uint32_t lists[];   /* where both are */
+    uint32_t sets;        /* q */
+    uint32_t per_set;     /* s / q */
+    uint32_t fragment;    /* f */
+    uint32_t stride;      /* f in whole lines */
+    uint64_t uses;        /* set uses of the team's messages so far */
+    uint32_t *spans;      /* of the k-nomial tree */
+    uint32_t spans_arity; /* the k of them; 0: not made yet */
+    uint32_t *children;   /* room for those of one message */
+    uint32_t lists[];     /* where both are */
 } sb_pipeline_t;
 
 /*
@@ -64,13 +65,13 @@ size_t sb_pipeline_fragment(const sb_team_t *team, size_t bytes);
 /* Bytes of one rank's block of that form. */
 size_t sb_pipeline_bytes(const sb_pipeline_form_t *form);
 
-/* This rank's parent and children in the tree of notifications rooted at `root`. */
+/* This rank's parent and children in the tree of notifications rooted at `root`, for `bytes`. */
 typedef struct sb_pipeline_place {
     uint32_t parent; /* of no meaning at the root */
     uint32_t count;  /* of team->pipeline->children */
 } sb_pipeline_place_t;
 
-sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root);
+sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root, size_t bytes);
 
 static inline sb_pipeline_set_t *sb_pipeline_set(const sb_team_t *team, uint64_t use)
 {

@@ -57,7 +57,8 @@ static sb_status_t receive_short(sb_team_t *team, const sb_tree_t *tree, const s
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    sb_tree_t tree = sb_tree(team->rank, root, team->size, team->settings.tree_arity);
+    sb_tree_t tree =
+        sb_tree(team->rank, root, team->size, sb_team_arity(team, SB_BCAST, stream->bytes));
     bool is_short = stream->bytes <= SB_SLOT_PAYLOAD;
 
     if (is_short)

@@ -9,6 +9,7 @@ VARIABLES = {
     "SOBOR": ("switch", "on", "Kill switch."),
     "SOBOR_VERBOSE": ("count", "0", "What is reported."),
     "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
+    "SOBOR_TUNING": ("text", "", "A tuning file."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
 ALGORITHMS = [
@@ -50,6 +51,23 @@ def choice():
     }
 
 
+def tuning():
+    """Every file is wrong whose name says so."""
+    path = os.environ["SOBOR_TUNING"]
+    if "wrong" in path:
+        return {"file": path, "error": f"{path}:3: rule 1: expected x, found y", "rules": []}
+    rule = {
+        "number": 1,
+        "collective": "bcast",
+        "bytes": {"from": 1024, "to": 65536},
+        "ranks": {"from": 0, "to": 8},
+        "oversubscribed": False,
+        "sets": {"algorithm": "ring", "fragment": 4096},
+        "overruled": {"fragment": "SOBOR_FRAGMENT"},
+    }
+    return {"file": path, "error": None, "rules": [rule]}
+
+
 ANSWERS = {
     "variables": lambda: [variable(name) for name in VARIABLES],
     "algorithms": lambda: [
@@ -71,7 +89,9 @@ ANSWERS = {
     },
     "choice": choice,
     "placement": lambda: {
-        "ranks": [{"rank": 0, "node": 0, "pages": {"0": 8}, "wrong": 0}],
+        "ranks": [{"rank": 0, "node": 0, "pages": {"0": 8}, "wrong": 0, "huge_bytes": 4 << 20}],
+        "huge_pages": os.environ.get("FAKE_HUGE", "advise"),
+        "huge_pages_setting": os.environ.get("SOBOR_HUGE_PAGES", "auto"),
     },
     "segment": lambda: (
         json.loads(os.environ.get("FAKE_SEGMENT", "null"))
@@ -84,6 +104,7 @@ ANSWERS = {
             "bound_bytes": 64 << 20,
         }
     ),
+    "tuning": tuning,
     "version": lambda: {"version": "0.1.0", "backends": ["ompi40", "mpich12"]},
 }
 

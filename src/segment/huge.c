@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "segment/huge.h"
+
+#include "base/compiler.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SETTINGS "/sys/kernel/mm/transparent_hugepage"
+
+/* Linux 5.14. Earlier systems refuse it, and the pages come as they always did. */
+#if !defined MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+/* "always within_size [advise] never": the word in brackets. */
+static void find_chosen(const char *line, char *word, size_t room)
+{
+    const char *start = strchr(line, '[');
+    size_t length = start == NULL ? 0 : strcspn(start + 1, "]\n");
+
+    if (length > 0)
+        snprintf(word, room, "%.*s", (int)length, start + 1);
+}
+
+static bool read_line(const char *root, const char *name, char *line, size_t room)
+{
+    char path[512];
+
+    snprintf(path, sizeof path, "%s" SETTINGS "/%s", root, name);
+    FILE *file = fopen(path, "re");
+    bool found = file != NULL && fgets(line, (int)room, file) != NULL;
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+/* Newer systems have a setting for each size of page, which may be the one for all. */
+static void read_size_setting(const char *root, sb_huge_mode_t *mode)
+{
+    char name[64], line[128], word[sizeof mode->word] = "inherit";
+
+    snprintf(name, sizeof name, "hugepages-%zukB/shmem_enabled", mode->page >> 10);
+    if (read_line(root, name, line, sizeof line))
+        find_chosen(line, word, sizeof word);
+    if (strcmp(word, "inherit") != 0 && strcmp(mode->word, "deny") != 0)
+        snprintf(mode->word, sizeof mode->word, "%s", word);
+}
+
+void sb_huge_read(const char *root, sb_huge_mode_t *mode)
+{
+    char line[128];
+
+    *mode = (sb_huge_mode_t){.word = "unknown"};
+    if (!read_line(root, "hpage_pmd_size", line, sizeof line) ||
+        sscanf(line, "%zu", &mode->page) != 1 ||
+        !read_line(root, "shmem_enabled", line, sizeof line))
+        return;
+    find_chosen(line, mode->word, sizeof mode->word);
+    read_size_setting(root, mode);
+}
+
+bool sb_huge_possible(const sb_huge_mode_t *mode)
+{
+    static const char *const open[] = {"always", "within_size", "advise", "force"};
+    bool possible = false;
+
+    for (size_t i = 0; i < SB_COUNT_OF(open); i++)
+        possible = possible || strcmp(mode->word, open[i]) == 0;
+    return possible && mode->page > 0;
+}
+
+static void populate(char *base, size_t bytes, bool huge)
+{
+    if (bytes == 0)
+        return;
+    madvise(base, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
+    madvise(base, bytes, MADV_POPULATE_WRITE);
+}
+
+/*
+ * By faults of this process, because reserving does not know of the advice. A fault that fails
+ * would be a signal; populating returns.
+ */
+void sb_huge_populate(char *base, size_t bytes, bool wanted)
+{
+    sb_huge_mode_t mode;
+
+    sb_huge_read("", &mode);
+    if (!sb_huge_possible(&mode))
+        return;
+    size_t whole = wanted ? bytes / mode.page * mode.page : 0;
+    populate(base, whole, true);
+    populate(base + whole, bytes - whole, false);
+}
+
+size_t sb_huge_mapped(const char *base, size_t bytes)
+{
+    uintptr_t first = (uintptr_t)base, last = first + bytes, begin, end;
+    FILE *file = fopen("/proc/self/smaps", "re");
+    char line[512];
+    size_t found = 0, kib;
+    bool inside = false;
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", &begin, &end) == 2)
+            inside = begin >= first && end <= last;
+        else if (inside && sscanf(line, "ShmemPmdMapped: %zu kB", &kib) == 1)
+            found += kib << 10;
+    }
+    if (file != NULL)
+        fclose(file);
+    return found;
+}

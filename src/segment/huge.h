@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_SEGMENT_HUGE_H
+#define SB_SEGMENT_HUGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Huge pages for regions. The system says whether shared memory may have them; where it says never,
+ * nothing is done. A region gets them for each whole huge page that it holds, never beyond its end:
+ * so it takes no more memory than it was made with, whatever the system is set to.
+ */
+
+/* What the system is set to: "never", "advise", ...; `root` is "" or, in tests, a folder for /. */
+typedef struct sb_huge_mode {
+    char word[16]; /* "unknown" where the system does not tell */
+    size_t page;   /* bytes of a huge page; 0: there are none */
+} sb_huge_mode_t;
+
+void sb_huge_read(const char *root, sb_huge_mode_t *mode);
+
+/* Whether shared memory may have huge pages on a system of this mode. */
+bool sb_huge_possible(const sb_huge_mode_t *mode);
+
+/*
+ * Takes the pages of a mapping of anonymous shared memory that nobody has touched yet: huge ones
+ * where they fit and are wanted. What cannot be had is left to be taken later, as without this.
+ */
+void sb_huge_populate(char *base, size_t bytes, bool wanted);
+
+/* Bytes between `base` and its end that this process has mapped by huge pages. */
+size_t sb_huge_mapped(const char *base, size_t bytes);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_SELECT_TUNING_H
+#define SB_SELECT_TUNING_H
+
+#include "team/team.h"
+
+/*
+ * The tuning file: rules in JSON that say by collective, bytes and ranks what is to be used.
+ *
+ *     {"rules": [{"collective": "bcast", "bytes": {"to": "4KiB"}, "algorithm": "tree"}, ...]}
+ *
+ * docs/tuning.md describes it. A file with an error counts for nothing.
+ */
+
+/* Reads the rules out of a text. False: `error` says what is wrong, "12: rule 3: ...". */
+bool sb_tuning_parse(const char *text, sb_rules_t *rules, char *error, size_t room);
+
+/* The same for a file; the error begins with its name. */
+bool sb_tuning_read(const char *path, sb_rules_t *rules, char *error, size_t room);
+
+/*
+ * The variable by which this process's environment overrules what the rule sets: what a user says
+ * for one run counts more than a file. NULL: none.
+ */
+const char *sb_tuning_overruled(const sb_rule_t *rule, sb_tunable_t tunable);
+
+/*
+ * The rules of SOBOR_TUNING, without what is overruled, read once; NULL: there are none. An error
+ * is reported once per job.
+ */
+const sb_rules_t *sb_tuning_self(void);
+
+/* For a team that is only asked about: gives `settings` those of them that fit it, in `room`. */
+void sb_tuning_fit(sb_settings_t *settings, uint32_t ranks, bool oversubscribed, sb_rules_t *room);
+
+/* "algorithm", "fragment", ... as in the file. */
+const char *sb_tunable_name(sb_tunable_t tunable);
+
+#endif
