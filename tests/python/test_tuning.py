@@ -188,7 +188,7 @@ def test_info_lists_the_rules(command, fake_native, monkeypatch):
     ) in out
     assert command("info", "--json").json["tuning"]["rules"][0]["number"] == 1
     monkeypatch.setenv("SOBOR_TUNING", "/wrong")
-    assert "it counts for nothing: /wrong:3" in command("info").out
+    assert "it counts for nothing: /wrong: rule 1" in command("info").out
 
 
 # --- the core ---------------------------------------------------------------------------------
