@@ -2,12 +2,12 @@
 #include "select/tuning.h"
 
 #include "base/config.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "select/select.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <jansson.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,173 +53,108 @@ const char *sb_tunable_name(sb_tunable_t tunable)
 
 /* ---- a rule as it is written ---- */
 
-/* The keys of a rule; those of the tunables follow. */
+/* The keys of a rule that are no tunables. */
 enum { COLLECTIVE, BYTES, RANKS, OVERSUBSCRIBED, NOTE, CONDITIONS };
-enum { KEYS = CONDITIONS + SB_TUNABLES };
 
 static const char *const conditions[CONDITIONS] = {
     [COLLECTIVE] = "collective",         [BYTES] = "bytes", [RANKS] = "ranks",
     [OVERSUBSCRIBED] = "oversubscribed", [NOTE] = "note",
 };
 
-typedef struct word {
-    sb_json_kind_t kind; /* SB_JSON_NONE: not given */
-    uint32_t line;
-    char text[64];
-} word_t;
-
-/* Words, before it is known what they mean: members may stand in any order. */
-typedef struct draft {
-    uint32_t number;
-    uint32_t line;
-    uint32_t seen;    /* bit k: key k */
-    word_t key[KEYS]; /* of bytes and ranks: the lower end */
-    word_t to[CONDITIONS];
-} draft_t;
-
-/* The reading of a file. */
-typedef struct reader {
-    sb_json_t json;
-    sb_rules_t *rules;
-} reader_t;
+enum { KEYS = CONDITIONS + SB_TUNABLES };
 
 static const char *key_name(int key)
 {
     return key < CONDITIONS ? conditions[key] : tunables[key - CONDITIONS].name;
 }
 
-/* Ends the reading: "rule 3: bytes: expected a size, found "x"". */
-static bool refuse(reader_t *reader, const draft_t *draft, uint32_t line, const char *key,
-                   const char *expected, const char *found)
+/* Where the reading is, and room for the first error. */
+typedef struct reader {
+    uint32_t number; /* of the rule */
+    char *error;
+    size_t room;
+} reader_t;
+
+/* A value as it stands in the file; cut where it is long. */
+static const char *show(const json_t *value, char *text, size_t room)
 {
-    return sb_json_fail(&reader->json, line, "rule %u: %s: expected %s, found \"%s\"",
-                        draft->number, key, expected, found);
+    char *whole = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+
+    snprintf(text, room, "%s", whole == NULL ? "nothing" : whole);
+    free(whole);
+    return text;
 }
 
-static bool read_word(reader_t *reader, const draft_t *draft, const char *key, word_t *word)
+/* Says "rule 3: bytes: expected a size, found "x"". Returns false. */
+static bool refuse(const reader_t *reader, const char *key, const char *expected,
+                   const json_t *found)
 {
-    sb_json_kind_t kind = sb_json_kind(&reader->json);
+    char text[48];
 
-    word->line = reader->json.line;
-    if (kind == SB_JSON_OBJECT || kind == SB_JSON_ARRAY || kind == SB_JSON_NULL)
-        return sb_json_fail(&reader->json, word->line,
-                            "rule %u: %s: expected a single value, found %s", draft->number, key,
-                            kind == SB_JSON_OBJECT  ? "an object"
-                            : kind == SB_JSON_ARRAY ? "a list"
-                                                    : "null");
-    word->kind = sb_json_scalar(&reader->json, word->text, sizeof word->text);
-    return word->kind != SB_JSON_NONE;
+    snprintf(reader->error, reader->room, "rule %u: %s: expected %s, found %s", reader->number, key,
+             expected, show(found, text, sizeof text));
+    return false;
 }
 
-/* {"from": "4KiB", "to": "1MiB"}, either of them, or one value for both. */
-static bool read_range(reader_t *reader, draft_t *draft, int key)
+/* A value as one would write it in a variable; empty if it is not a single one. */
+static void word_of(const json_t *value, char *word, size_t room)
 {
-    word_t *from = &draft->key[key], *to = &draft->to[key];
-    char end[16];
-
-    if (sb_json_kind(&reader->json) != SB_JSON_OBJECT) {
-        bool read = read_word(reader, draft, key_name(key), from);
-        *to = *from;
-        return read;
-    }
-    sb_json_enter(&reader->json, SB_JSON_OBJECT);
-    while (sb_json_member(&reader->json, end, sizeof end)) {
-        bool lower = strcmp(end, "from") == 0;
-        word_t *word = lower ? from : to;
-        if (!lower && strcmp(end, "to") != 0)
-            return refuse(reader, draft, reader->json.line, key_name(key), "from or to", end);
-        if (word->kind != SB_JSON_NONE)
-            return refuse(reader, draft, reader->json.line, key_name(key), "each end once", end);
-        read_word(reader, draft, key_name(key), word);
-    }
-    if (from->kind == SB_JSON_NONE && to->kind == SB_JSON_NONE)
-        return refuse(reader, draft, reader->json.line, key_name(key), "from or to", "");
-    return !reader->json.failed;
+    word[0] = '\0';
+    if (json_is_string(value))
+        snprintf(word, room, "%s", json_string_value(value));
+    else if (json_is_integer(value))
+        snprintf(word, room, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
 }
 
-static int find_key(const char *name)
+static bool is_key(const char *name)
 {
     int key = 0;
 
     while (key < KEYS && strcmp(key_name(key), name) != 0)
         key++;
-    return key;
+    return key < KEYS;
 }
 
-static bool refuse_key(reader_t *reader, const draft_t *draft, const char *found)
+static bool check_keys(const reader_t *reader, json_t *rule)
 {
     char known[256] = "";
+    const char *name;
+    json_t *value;
 
     for (int key = 0; key < KEYS; key++) {
         size_t length = strlen(known);
         snprintf(known + length, sizeof known - length, "%s%s", key > 0 ? ", " : "", key_name(key));
     }
-    return sb_json_fail(&reader->json, reader->json.line,
-                        "rule %u: expected keys out of %s, found \"%s\"", draft->number, known,
-                        found);
-}
-
-static bool read_draft(reader_t *reader, draft_t *draft)
-{
-    char name[40];
-
-    sb_json_kind(&reader->json); /* to the line where it begins */
-    *draft = (draft_t){.number = draft->number, .line = reader->json.line};
-    sb_json_enter(&reader->json, SB_JSON_OBJECT);
-    while (sb_json_member(&reader->json, name, sizeof name)) {
-        int key = find_key(name);
-        if (key == KEYS)
-            return refuse_key(reader, draft, name);
-        if ((draft->seen & (1u << key)) != 0)
-            return sb_json_fail(&reader->json, reader->json.line,
-                                "rule %u: %s: expected once, found again", draft->number, name);
-        draft->seen |= 1u << key;
-        if (key == BYTES || key == RANKS)
-            read_range(reader, draft, key);
-        else
-            read_word(reader, draft, name, &draft->key[key]);
+    json_object_foreach(rule, name, value)
+    {
+        if (is_key(name))
+            continue;
+        snprintf(reader->error, reader->room, "rule %u: expected keys out of %s, found \"%s\"",
+                 reader->number, known, name);
+        return false;
     }
-    return !reader->json.failed;
+    return true;
 }
 
 /* ---- what it means ---- */
 
-static bool find_collective(reader_t *reader, const draft_t *draft, sb_rule_t *rule)
+static bool find_collective(const reader_t *reader, const json_t *given, sb_rule_t *rule)
 {
-    const word_t *word = &draft->key[COLLECTIVE];
+    const char *wanted = json_string_value(given);
     char known[256] = "a collective operation: ";
 
     for (uint32_t c = 0; c < SB_COLLECTIVES; c++) {
         const char *name = sb_collective_name((sb_collective_t)c);
         size_t length = strlen(known);
         rule->collective = c;
-        if (strcmp(name, word->text) == 0)
+        if (wanted != NULL && strcmp(name, wanted) == 0)
             return true;
         snprintf(known + length, sizeof known - length, "%s%s", c > 0 ? ", " : "", name);
     }
-    return refuse(reader, draft, word->kind == SB_JSON_NONE ? draft->line : word->line,
-                  "collective", known, word->kind == SB_JSON_NONE ? "nothing" : word->text);
+    return refuse(reader, "collective", known, given);
 }
 
-/* The limits of a range that was given; `read` tells a number from a text. */
-static bool find_range(reader_t *reader, const draft_t *draft, int key, const char *expected,
-                       bool (*read)(const char *text, uint64_t *number), uint64_t *from,
-                       uint64_t *to)
-{
-    const word_t *lower = &draft->key[key], *upper = &draft->to[key];
-
-    *from = 0;
-    *to = UINT64_MAX;
-    if (lower->kind != SB_JSON_NONE && !read(lower->text, from))
-        return refuse(reader, draft, lower->line, key_name(key), expected, lower->text);
-    if (upper->kind != SB_JSON_NONE && !read(upper->text, to))
-        return refuse(reader, draft, upper->line, key_name(key), expected, upper->text);
-    if (*from > *to)
-        return sb_json_fail(&reader->json, lower->line,
-                            "rule %u: %s: expected from below to, found from %s to %s",
-                            draft->number, key_name(key), lower->text, upper->text);
-    return true;
-}
+typedef bool (*number_reader_t)(const char *text, uint64_t *number);
 
 static bool read_count(const char *text, uint64_t *number)
 {
@@ -229,49 +164,75 @@ static bool read_count(const char *text, uint64_t *number)
     return text[0] >= '0' && text[0] <= '9' && *end == '\0';
 }
 
-static bool find_bytes(reader_t *reader, const draft_t *draft, sb_rule_t *rule)
+/* One end of a range, if it is given. */
+static bool find_end(const reader_t *reader, const char *key, const char *expected,
+                     number_reader_t read, const json_t *given, uint64_t *end)
 {
-    bool given = draft->key[BYTES].kind != SB_JSON_NONE || draft->to[BYTES].kind != SB_JSON_NONE;
-    uint32_t line = sb_max(draft->key[BYTES].line, draft->to[BYTES].line);
+    char word[64];
 
-    if (given && (sized & (1u << rule->collective)) == 0)
-        return sb_json_fail(
-            &reader->json, line, "rule %u: bytes: expected none for %s, %s; found %s",
-            draft->number, sb_collective_name((sb_collective_t)rule->collective),
-            rule->collective == SB_BARRIER ? "which has no message"
-                                           : "whose sizes the ranks do not know of each other",
-            draft->key[BYTES].text[0] != '\0' ? draft->key[BYTES].text : draft->to[BYTES].text);
-    return find_range(reader, draft, BYTES, "a size such as 64KiB", sb_parse_bytes,
+    if (given == NULL)
+        return true;
+    word_of(given, word, sizeof word);
+    return read(word, end) || refuse(reader, key, expected, given);
+}
+
+/* {"from": "4KiB", "to": "1MiB"}, either of them, or one value for both; all, if it is not given.
+ */
+static bool find_range(const reader_t *reader, const char *key, const char *expected,
+                       number_reader_t read, const json_t *given, uint64_t *from, uint64_t *to)
+{
+    bool object = json_is_object(given);
+    const json_t *lower = object ? json_object_get(given, "from") : given;
+    const json_t *upper = object ? json_object_get(given, "to") : given;
+
+    *from = 0;
+    *to = UINT64_MAX;
+    if (object && json_object_size(given) != (size_t)(lower != NULL) + (upper != NULL))
+        return refuse(reader, key, "the keys from and to", given);
+    if (!find_end(reader, key, expected, read, lower, from) ||
+        !find_end(reader, key, expected, read, upper, to))
+        return false;
+    return *from <= *to || refuse(reader, key, "from below to", given);
+}
+
+static bool find_bytes(const reader_t *reader, const json_t *given, sb_rule_t *rule)
+{
+    char expected[160];
+
+    snprintf(expected, sizeof expected, "none for %s, %s",
+             sb_collective_name((sb_collective_t)rule->collective),
+             rule->collective == SB_BARRIER ? "which has no message"
+                                            : "whose sizes the ranks do not know of each other");
+    if (given != NULL && (sized & (1u << rule->collective)) == 0)
+        return refuse(reader, "bytes", expected, given);
+    return find_range(reader, "bytes", "a size such as 64KiB", sb_parse_bytes, given,
                       &rule->bytes_from, &rule->bytes_to);
 }
 
-static bool find_oversubscribed(reader_t *reader, const draft_t *draft, sb_rule_t *rule)
+static bool find_oversubscribed(const reader_t *reader, const json_t *given, sb_rule_t *rule)
 {
-    const word_t *word = &draft->key[OVERSUBSCRIBED];
-
-    rule->oversubscribed = word->kind == SB_JSON_NONE ? -1 : word->kind == SB_JSON_TRUE;
-    if (word->kind != SB_JSON_NONE && word->kind != SB_JSON_TRUE && word->kind != SB_JSON_FALSE)
-        return refuse(reader, draft, word->line, "oversubscribed", "true or false", word->text);
-    return true;
+    rule->oversubscribed = given == NULL ? -1 : json_is_true(given);
+    return given == NULL || json_is_boolean(given) ||
+           refuse(reader, "oversubscribed", "true or false", given);
 }
 
-static bool find_algorithm(reader_t *reader, const draft_t *draft, const word_t *word,
-                           sb_rule_t *rule)
+static bool find_algorithm(const reader_t *reader, const json_t *given, sb_rule_t *rule)
 {
     uint64_t *value = &rule->value[SB_TUNE_ALGORITHM];
     sb_collective_t collective = (sb_collective_t)rule->collective;
-    const sb_algorithm_t *found = sb_algorithm_find(collective, word->text);
-    char known[320];
+    char name[64], known[320];
 
+    word_of(given, name, sizeof name);
+    const sb_algorithm_t *found = sb_algorithm_find(collective, name);
     *value = SB_RULE_FIRST;
-    if (strcmp(word->text, "auto") == 0 || strcmp(word->text, "host") == 0)
-        *value = word->text[0] == 'a' ? SB_RULE_AUTO : SB_RULE_HOST;
+    if (strcmp(name, "auto") == 0 || strcmp(name, "host") == 0)
+        *value = name[0] == 'a' ? SB_RULE_AUTO : SB_RULE_HOST;
     else if (found != NULL)
         while (sb_algorithm_at(*value - SB_RULE_FIRST) != found)
             ++*value;
     else {
         sb_algorithm_names(collective, known, sizeof known);
-        return refuse(reader, draft, word->line, "algorithm", known, word->text);
+        return refuse(reader, "algorithm", known, given);
     }
     return true;
 }
@@ -283,161 +244,137 @@ static const sb_variable_t *find_variable(const char *name, size_t *index)
     return sb_variable_at(*index);
 }
 
+/* Whether the rule may set this at all. */
+static bool check_place(const reader_t *reader, sb_tunable_t tunable, const sb_rule_t *rule)
+{
+    const char *name = tunables[tunable].name;
+
+    if ((tunables[tunable].collectives & (1u << rule->collective)) == 0)
+        snprintf(reader->error, reader->room,
+                 "rule %u: %s: expected with collective bcast%s, found with %s", reader->number,
+                 name, tunables[tunable].collectives == BCAST_ONLY ? "" : " or barrier",
+                 sb_collective_name((sb_collective_t)rule->collective));
+    else if (tunables[tunable].once && (rule->bytes_from > 0 || rule->bytes_to < UINT64_MAX))
+        snprintf(reader->error, reader->room,
+                 "rule %u: %s: expected without bytes, as this memory is made once for a "
+                 "communicator; found with bytes",
+                 reader->number, name);
+    else
+        return true;
+    return false;
+}
+
 /* As its variable is written. */
-static bool find_value(reader_t *reader, const draft_t *draft, sb_tunable_t tunable,
+static bool find_value(const reader_t *reader, sb_tunable_t tunable, const json_t *given,
                        sb_rule_t *rule)
 {
-    const word_t *word = &draft->key[CONDITIONS + tunable];
     const char *name = tunables[tunable].name;
+    char word[64];
     size_t index;
     sb_value_t value;
 
-    if ((tunables[tunable].collectives & (1u << rule->collective)) == 0)
-        return sb_json_fail(&reader->json, word->line,
-                            "rule %u: %s: expected with collective bcast%s, found with %s",
-                            draft->number, name,
-                            tunables[tunable].collectives == BCAST_ONLY ? "" : " or barrier",
-                            sb_collective_name((sb_collective_t)rule->collective));
-    if (tunables[tunable].once && (rule->bytes_from > 0 || rule->bytes_to < UINT64_MAX))
-        return sb_json_fail(&reader->json, word->line,
-                            "rule %u: %s: expected without bytes, as this memory is made once for "
-                            "a communicator; found with bytes",
-                            draft->number, name);
+    if (!check_place(reader, tunable, rule))
+        return false;
     if (tunable == SB_TUNE_ALGORITHM)
-        return find_algorithm(reader, draft, word, rule);
+        return find_algorithm(reader, given, rule);
     const sb_variable_t *variable = find_variable(tunables[tunable].variable, &index);
-    const char *expected = sb_variable_parse(variable, word->text, &value);
+    word_of(given, word, sizeof word);
+    const char *expected = sb_variable_parse(variable, word, &value);
     if (expected != NULL)
-        return refuse(reader, draft, word->line, name, expected, word->text);
-    bool automatic = strcmp(word->text, "auto") == 0;
+        return refuse(reader, name, expected, given);
+    bool automatic = strcmp(word, "auto") == 0;
     if (!automatic && (value.number < tunables[tunable].least || value.number > UINT32_MAX))
-        return refuse(reader, draft, word->line, name, "a number from 1 to 4294967295", word->text);
+        return refuse(reader, name, "a number from 1 to 4294967295", given);
     rule->value[tunable] = value.number;
     return true;
 }
 
-/* Gives the words their meaning. */
-static bool settle(reader_t *reader, const draft_t *draft, sb_rule_t *rule)
+static bool find_conditions(const reader_t *reader, const json_t *given, sb_rule_t *rule)
 {
-    *rule = (sb_rule_t){.number = draft->number};
-    bool right = find_collective(reader, draft, rule) && find_bytes(reader, draft, rule) &&
-                 find_range(reader, draft, RANKS, "a number of ranks", read_count,
-                            &rule->ranks_from, &rule->ranks_to) &&
-                 find_oversubscribed(reader, draft, rule);
-
-    for (uint32_t t = 0; right && t < SB_TUNABLES; t++) {
-        if (draft->key[CONDITIONS + t].kind == SB_JSON_NONE)
-            continue;
-        right = find_value(reader, draft, (sb_tunable_t)t, rule);
-        rule->sets |= 1u << t;
-    }
-    if (right && rule->sets == 0)
-        return sb_json_fail(&reader->json, draft->line,
-                            "rule %u: expected something to set, such as algorithm, found nothing",
-                            draft->number);
-    return right;
+    return find_collective(reader, json_object_get(given, "collective"), rule) &&
+           find_bytes(reader, json_object_get(given, "bytes"), rule) &&
+           find_range(reader, "ranks", "a number of ranks", read_count,
+                      json_object_get(given, "ranks"), &rule->ranks_from, &rule->ranks_to) &&
+           find_oversubscribed(reader, json_object_get(given, "oversubscribed"), rule);
 }
 
-static bool read_rules(reader_t *reader)
+static bool read_rule(const reader_t *reader, json_t *given, sb_rule_t *rule)
 {
-    sb_rules_t *rules = reader->rules;
-
-    sb_json_enter(&reader->json, SB_JSON_ARRAY);
-    while (sb_json_element(&reader->json)) {
-        draft_t draft = {.number = rules->count + 1};
-        if (rules->count == SB_RULES_MOST)
-            return sb_json_fail(&reader->json, reader->json.line,
-                                "rules: expected at most %d, found more", SB_RULES_MOST);
-        if (!read_draft(reader, &draft) || !settle(reader, &draft, &rules->rule[rules->count]))
+    *rule = (sb_rule_t){.number = reader->number};
+    if (!json_is_object(given))
+        return refuse(reader, "it", "an object, { ... }", given);
+    if (!check_keys(reader, given) || !find_conditions(reader, given, rule))
+        return false;
+    for (uint32_t t = 0; t < SB_TUNABLES; t++) {
+        const json_t *value = json_object_get(given, tunables[t].name);
+        if (value != NULL && !find_value(reader, (sb_tunable_t)t, value, rule))
             return false;
-        rules->count++;
+        rule->sets |= (uint32_t)(value != NULL) << t;
     }
-    return !reader->json.failed;
+    return rule->sets != 0 || refuse(reader, "it", "something to set, such as algorithm", NULL);
 }
 
-bool sb_tuning_parse(const char *text, sb_rules_t *rules, char *error, size_t room)
+static bool read_rules(const json_t *root, sb_rules_t *rules, char *error, size_t room)
 {
-    reader_t reader = {.rules = rules};
-    bool found = false;
-    char key[16], note[16];
+    json_t *list = json_object_get(root, "rules");
+    size_t known = (size_t)(list != NULL) + (json_object_get(root, "note") != NULL);
 
-    *rules = (sb_rules_t){0};
-    sb_json_open(&reader.json, text);
-    sb_json_enter(&reader.json, SB_JSON_OBJECT);
-    while (sb_json_member(&reader.json, key, sizeof key)) {
-        if (strcmp(key, "rules") == 0 && !found)
-            found = read_rules(&reader);
-        else if (strcmp(key, "note") == 0)
-            sb_json_scalar(&reader.json, note, sizeof note);
-        else
-            sb_json_fail(&reader.json, reader.json.line,
-                         "expected the keys rules and note, found \"%s\"%s", key,
-                         found ? " again" : "");
+    if (!json_is_array(list) || json_object_size(root) != known) {
+        char text[48];
+        snprintf(error, room,
+                 "expected an object with the list rules, and perhaps a note; found %s",
+                 show(root, text, sizeof text));
+        return false;
     }
-    if (sb_json_close(&reader.json) && !found)
-        sb_json_fail(&reader.json, reader.json.line, "expected the key rules, found none");
-    if (!reader.json.failed)
-        return true;
-    *rules = (sb_rules_t){0};
-    snprintf(error, room, "%u: %s", reader.json.error_line, reader.json.error);
-    return false;
+    if (json_array_size(list) > SB_RULES_MOST) {
+        snprintf(error, room, "rules: expected at most %d, found %zu", SB_RULES_MOST,
+                 json_array_size(list));
+        return false;
+    }
+    for (; rules->count < json_array_size(list); rules->count++) {
+        reader_t reader = {.number = rules->count + 1, .error = error, .room = room};
+        if (!read_rule(&reader, json_array_get(list, rules->count), &rules->rule[rules->count]))
+            return false;
+    }
+    return true;
 }
 
 /* ---- files ---- */
 
-/* Returns the bytes read, or -1. */
-static ssize_t read_all(int file, char *text, size_t room)
-{
-    size_t length = 0;
-    ssize_t got;
-
-    while ((got = read(file, text + length, room - length)) != 0) {
-        if (got < 0 && errno != EINTR)
-            return -1;
-        length += got > 0 ? (size_t)got : 0;
-    }
-    return (ssize_t)length;
-}
-
-/* The file's text, to be freed, or NULL, with what is wrong. */
-static char *load(const char *path, char *error, size_t room)
+/* The file's content, or NULL, with what is wrong. */
+static json_t *load(const char *path, char *error, size_t room)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe has nobody at its end */
     struct stat info;
-    char *text = NULL;
+    json_error_t wrong;
+    json_t *root = NULL;
 
     if (file < 0 || fstat(file, &info) != 0) {
-        snprintf(error, room, "%s: it cannot be read: %s", path, strerror(errno));
+        snprintf(error, room, "it cannot be read: %s", strerror(errno));
     } else if (!S_ISREG(info.st_mode) || info.st_size > (off_t)FILE_BYTES_MOST) {
-        snprintf(error, room, "%s: expected a file of at most %zu KiB, found %s", path,
-                 FILE_BYTES_MOST >> 10, S_ISREG(info.st_mode) ? "a larger one" : "no plain file");
+        snprintf(error, room, "expected a file of at most %zu KiB, found %s", FILE_BYTES_MOST >> 10,
+                 S_ISREG(info.st_mode) ? "a larger one" : "no plain file");
     } else {
-        text = calloc(1, FILE_BYTES_MOST + 1);
-        ssize_t length = text == NULL ? -1 : read_all(file, text, FILE_BYTES_MOST);
-        if (length < 0 || strlen(text) != (size_t)length) {
-            snprintf(error, room, "%s: it cannot be read: %s", path,
-                     length < 0 ? strerror(errno) : "it is no text");
-            free(text);
-            text = NULL;
-        }
+        root = json_loadfd(file, JSON_REJECT_DUPLICATES, &wrong);
+        if (root == NULL)
+            snprintf(error, room, "line %d: %s", wrong.line, wrong.text);
     }
     if (file >= 0)
         close(file);
-    return text;
+    return root;
 }
 
 bool sb_tuning_read(const char *path, sb_rules_t *rules, char *error, size_t room)
 {
-    char *text = load(path, error, room);
-    char detail[600];
+    int length = snprintf(error, room, "%s: ", path);
+    size_t used = sb_min((size_t)length, room - 1);
+    json_t *root = load(path, error + used, room - used);
 
     *rules = (sb_rules_t){0};
-    if (text == NULL)
-        return false;
-    bool right = sb_tuning_parse(text, rules, detail, sizeof detail);
+    bool right = root != NULL && read_rules(root, rules, error + used, room - used);
+    json_decref(root);
     if (!right)
-        snprintf(error, room, "%s:%s", path, detail);
-    free(text);
+        *rules = (sb_rules_t){0};
     return right;
 }
 

@@ -12,10 +12,10 @@
  * docs/tuning.md describes it. A file with an error counts for nothing.
  */
 
-/* Reads the rules out of a text. False: `error` says what is wrong, "12: rule 3: ...". */
-bool sb_tuning_parse(const char *text, sb_rules_t *rules, char *error, size_t room);
-
-/* The same for a file; the error begins with its name. */
+/*
+ * Reads the rules of a file. False: `error` says what is wrong, "FILE: rule 3: ...", or where the
+ * text is no JSON, "FILE: line 12: ...".
+ */
 bool sb_tuning_read(const char *path, sb_rules_t *rules, char *error, size_t room);
 
 /*

@@ -66,7 +66,7 @@ def test_a_wrong_file_is_told_once_and_counts_for_nothing(tester, file_of):
     tester.expect_pass(result)
     told = [line for line in result.stderr.splitlines() if "SOBOR_TUNING" in line]
     assert len(told) == 1, result.stderr
-    assert f"SOBOR_TUNING: {wrong}:2: rule 1: algorithm: expected auto, host, slots" in told[0]
+    assert f"SOBOR_TUNING: {wrong}: rule 1: algorithm: expected auto, host, slots" in told[0]
     assert 'found "rings"; going on without the file' in told[0]
     assert result.reports[0].algorithms["bcast:slots"] == RANKS
 

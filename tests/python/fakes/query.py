@@ -55,7 +55,7 @@ def tuning():
     """Every file is wrong whose name says so."""
     path = os.environ["SOBOR_TUNING"]
     if "wrong" in path:
-        return {"file": path, "error": f"{path}:3: rule 1: expected x, found y", "rules": []}
+        return {"file": path, "error": f"{path}: rule 1: expected x, found y", "rules": []}
     rule = {
         "number": 1,
         "collective": "bcast",
