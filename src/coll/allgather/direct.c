@@ -41,6 +41,9 @@ static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, 
 
     for (uint32_t i = 0; i < *count; i++) {
         sb_status_t status = sb_receive(team, &receiving[i], limit, true);
+        /* The first has come: so have the others, most likely. */
+        if (i == 0 && status == SB_OK)
+            sb_look_ahead(team, receiving + 1, *count - 1);
         if (status != SB_OK)
             return status;
         if (sb_received(&receiving[i]))
