@@ -25,8 +25,9 @@
 #include "coll/parts/queues.h"
 #include "coll/parts/relays.h"
 
-/* Bytes of chunks that are fetched together with those of others, where the chunks are short. */
-#define TOGETHER ((size_t)1 << 10)
+/* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
+ */
+#define TOGETHER ((size_t)256)
 
 /* Waits until all are done with what was in the slots of this round before. */
 static sb_status_t wait_free(sb_team_t *team)
@@ -236,12 +237,30 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     return team->size == 1 ? data : sb_first(exchange(team, own, parts->receive), data);
 }
 
+/*
+ * Where the ranks of a large group together receive more than their caches hold, what was brought
+ * near does not stay there.
+ */
+#define LARGE_GROUP 24
+#define FITS_CACHES ((size_t)12 << 20)
+
+static bool pays(const sb_shape_t *shape, size_t bytes)
+{
+    bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
+    uint32_t group = shape->fan[0];
+
+    return grouped && (group < LARGE_GROUP || bytes <= FITS_CACHES / group / shape->ranks);
+}
+
+/* Reads from near cost less than those from far. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    double others = shape->ranks - 1;
+    double others = shape->ranks - 1, near = pays(shape, bytes) ? 0.5 : 1;
 
-    return 2 * SB_COST_LINE + others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
-           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 2);
+    return 2 * SB_COST_LINE +
+           near * (others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
+                   SB_COST_BYTE * (double)bytes) +
+           sb_cost_turns(shape, 2);
 }
 
 #define RELAY(of)                                                                                  \

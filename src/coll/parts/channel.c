@@ -16,7 +16,7 @@
 #define PULL_AT_ONCE ((size_t)1 << 20)
 #define BOUNCE ((size_t)16 << 10)
 
-/* Bytes of a long message that are had come with those of others. */
+/* A piece of more bytes keeps the core busy by itself. */
 #define FETCHED_AHEAD ((size_t)256)
 
 /* A slot's note: bytes of a short message, or that there is a plan. */
@@ -561,7 +561,8 @@ static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving
     if (note != NOTE_PLAN || receiving->from != 0)
         return;
     const char *base = area_of(team, receiving->peer, to, &area);
-    sb_fetch_ahead(base + receiving->position % area, sb_min(receiving->first, FETCHED_AHEAD));
+    if (receiving->first <= FETCHED_AHEAD)
+        sb_fetch_ahead(base + receiving->position % area, receiving->first);
 }
 
 /* Nothing that is done to one message keeps another from coming: so first all flags. */

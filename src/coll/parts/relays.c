@@ -75,8 +75,8 @@ sb_status_t sb_relays_prepare(sb_team_t *team)
     sb_groups_t groups = {0};
     size_t each = sizeof(sb_relay_peer_t) + 2 * sizeof(uint32_t);
     sb_relays_t *made = calloc(1, sizeof *made + team->size * each);
-    bool willing =
-        sb_team_groups(&groups, team, SB_PARTS_LEVELS, sb_team_parts_most(team)) != SB_ERR_MEMORY;
+    bool willing = sb_team_groups(&groups, team, SB_PARTS_LEVELS, team->settings.barrier_arity) !=
+                   SB_ERR_MEMORY;
     uint32_t relayed = most_relayed(&groups, team->size);
     size_t most = (size_t)team->settings.ring_bytes / (SB_RELAY_SLOTS * ((size_t)relayed + 1));
     size_t chunk = sb_max(sb_min(most, CHUNK_MOST), CHUNK_LEAST);
