@@ -164,6 +164,7 @@ static void near_parts_are_shared(void **state)
     (void)state;
     small.fan[0] = 8;
     crowded.oversubscribed = true;
+    crowded.processors = 8;
     for (size_t bytes = 1; bytes <= 1 << 20; bytes *= 2) {
         const char *wanted = bytes <= 2048 ? "numa-relay" : "direct";
         for (uint32_t c = SB_ALLGATHER; c <= SB_ALLGATHERV; c++) {
