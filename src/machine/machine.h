@@ -14,6 +14,7 @@
  *   sb_flag_set_note  write the 32 bits beside it, before publishing
  *   sb_flag_note      read them, after having read the flag
  *   sb_counter_t      several writers: an atomic counter, with fetch-and-add only
+ *   sb_fetch_ahead    begin to bring bytes near that will be copied; they may still change
  *   sb_copy           copy bytes to or from shared memory
  *   sb_copy_streaming the same, to the start of a line, around the writer's caches
  *   sb_flag_hope      look at it a few times, for what may never come

@@ -11,6 +11,7 @@
  *   sb_copy                           bytes of plain data
  *   sb_copy_streaming                 the same, to an address on a cache line, around the writer's
  *                                     caches where the processor can do that
+ *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches
  *   sb_pull                           bytes of another process's private memory, by the kernel;
  *                                     false: it would not
  *   sb_push                           the same the other way: into its memory

@@ -16,10 +16,7 @@ static bool judge_allgather(sb_parts_call_t *call, int rank, int size)
            sb_parts_keep(call, &call->receive, size, false) && sb_parts_know(call, &call->receive);
 }
 
-/*
- * Allgatherv. Everyone is given the counts of all, but adding up long arrays costs more than the
- * choice is worth: it follows from none.
- */
+/* Allgatherv. The choice follows from the packed bytes of all parts, whose counts all are given. */
 static bool judge_allgatherv(sb_parts_call_t *call, int rank, int size)
 {
     (void)rank;
@@ -29,8 +26,11 @@ static bool judge_allgatherv(sb_parts_call_t *call, int rank, int size)
 
 static const sb_parts_rules_t allgather = {
     .collective = SB_ALLGATHER, .rooted = false, .regular = true, .judge = judge_allgather};
-static const sb_parts_rules_t allgatherv = {
-    .collective = SB_ALLGATHERV, .rooted = false, .regular = false, .judge = judge_allgatherv};
+static const sb_parts_rules_t allgatherv = {.collective = SB_ALLGATHERV,
+                                            .rooted = false,
+                                            .regular = false,
+                                            .counted = true,
+                                            .judge = judge_allgatherv};
 
 int sb_mpi_Allgather(const void *out, int out_count, MPI_Datatype out_type, void *in, int in_count,
                      MPI_Datatype in_type, MPI_Comm handle)

@@ -270,12 +270,23 @@ static const sb_algorithm_t *choose(sb_comm_t *comm, sb_parts_call_t *call)
         sb_pass(comm, SB_WHY_ARGUMENTS);
         return NULL;
     }
+    bool open = false;
+    if (call->rules->counted) {
+        open = open_all(call, comm->room);
+        call->known = open ? comm->room->received / (size_t)comm->size : 0;
+    }
+    if (SB_UNLIKELY(call->rules->counted && !open)) {
+        sb_pass(comm, SB_WHY_ARGUMENTS);
+        return NULL;
+    }
     const sb_algorithm_t *algorithm = sb_planned(&comm->plan, collective, call->known)->algorithm;
     if (SB_UNLIKELY(algorithm == NULL)) {
+        if (open)
+            close_all(comm->room);
         sb_pass(comm, SB_WHY_ALGORITHM);
         return NULL;
     }
-    if (SB_UNLIKELY(!open_all(call, comm->room))) {
+    if (SB_UNLIKELY(!open && !open_all(call, comm->room))) {
         sb_pass(comm, SB_WHY_ARGUMENTS);
         return NULL;
     }

@@ -89,6 +89,7 @@ typedef struct sb_parts_rules {
     sb_collective_t collective;
     bool rooted;
     bool regular; /* all parts are of one size, which all members know */
+    bool counted; /* all members are given the sizes of all parts that each receives */
     /*
      * Sets which parts of each side count at this rank, whether MPI_IN_PLACE keeps its own part
      * where it is, and `known`. Returns false if the host has to judge the arguments. Reads no

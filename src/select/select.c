@@ -54,6 +54,8 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_gatherv_queued,
     &sb_allgather_direct,
     &sb_allgatherv_direct,
+    &sb_allgather_numa_relay,
+    &sb_allgatherv_numa_relay,
     &sb_allgather_queued,
     &sb_allgatherv_queued,
     &sb_alltoall_direct,

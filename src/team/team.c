@@ -26,7 +26,7 @@
 #define CENSUS_APART_ABOVE 64
 
 /* Shares that a team may have beside its lanes. */
-#define SHARES 6
+#define SHARES 7
 
 /* Blocks of destroyed teams that some member may still use. */
 typedef struct limbo {
@@ -102,6 +102,7 @@ static void free_team(sb_team_t *team)
     free(team->queues);
     free(team->pairs);
     free(team->shares);
+    free(team->relays);
     free(team);
 }
 
@@ -417,9 +418,9 @@ void sb_team_destroy(sb_team_t *team)
 {
     limbos_t *all = limbos();
     limbo_t *limbo = malloc(sizeof *limbo);
-    sb_share_t *const shares[SHARES] = {&team->ring_share,     &team->pipeline_share,
-                                        &team->channels_share, &team->queues_share,
-                                        &team->pairs_share,    &team->shares_share};
+    sb_share_t *const shares[SHARES] = {
+        &team->ring_share,  &team->pipeline_share, &team->channels_share, &team->queues_share,
+        &team->pairs_share, &team->shares_share,   &team->relays_share};
 
     for (uint32_t i = 0; i < team->size; i++)
         sb_counter_add(&team->lanes[i]->closed.counter, 1);

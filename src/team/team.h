@@ -74,6 +74,7 @@ struct sb_channels;
 struct sb_queues;
 struct sb_pairs;
 struct sb_shares;
+struct sb_relays;
 struct sb_hierarchy;
 
 typedef struct sb_team {
@@ -119,12 +120,14 @@ typedef struct sb_team {
     struct sb_queues *queues;     /* of the published ones among them, in the same way */
     struct sb_pairs *pairs;       /* of those that are made of messages, in the same way */
     struct sb_shares *shares;     /* of the large reductions, in the same way */
+    struct sb_relays *relays;     /* of allgather by groups, in the same way */
     sb_share_t pipeline_share;
     sb_share_t ring_share;
     sb_share_t channels_share;
     sb_share_t queues_share;
     sb_share_t pairs_share;
     sb_share_t shares_share;
+    sb_share_t relays_share;
 
     sb_front_t front;
     sb_block_t block;

@@ -13,6 +13,7 @@
 
 #include "coll/barrier/barrier.h"
 #include "coll/bcast/bcast.h"
+#include "coll/parts/parts.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,6 +48,7 @@ typedef struct scenario {
 #define RING &sb_bcast_ring
 #define NEWS &sb_bcast_tree
 #define RELAY &sb_bcast_numa_relay
+#define PARTS_RELAY &sb_allgatherv_numa_relay
 
 /* Of every barrier; */
 static const scenario_t of_barriers[] = {
@@ -172,6 +174,14 @@ static const scenario_t particular[] = {
      .ring_bytes = 32768,
      .tree_arity = 2,
      .weight = 2},
+    {.name = "lagging",
+     .algorithms = {PARTS_RELAY},
+     .bytes = {8, 1600},
+     .calls = 2,
+     .ring_bytes = 1024,
+     .crowded = true,
+     .weight = 1,
+     .most_ranks = 8},
     {.name = "binary",
      .algorithms = {NEWS},
      .bytes = {13, 240, 48},

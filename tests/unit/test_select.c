@@ -155,6 +155,28 @@ static void relays_serve_ranks_that_are_apart(void **state)
     assert_string_equal(sb_choose(SB_BCAST, &together, &automatic, 65536).algorithm->name, "tree");
 }
 
+/* So in allgather, unless a large group receives more than its caches hold. */
+static void near_parts_are_shared(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+    sb_shape_t small = grouped(), large = grouped(), crowded = grouped();
+
+    (void)state;
+    small.fan[0] = 8;
+    crowded.oversubscribed = true;
+    crowded.processors = 8;
+    for (size_t bytes = 1; bytes <= 1 << 20; bytes *= 2) {
+        const char *wanted = bytes <= 2048 ? "numa-relay" : "direct";
+        for (uint32_t c = SB_ALLGATHER; c <= SB_ALLGATHERV; c++) {
+            sb_collective_t all = (sb_collective_t)c;
+            assert_string_equal(sb_choose(all, &small, &automatic, bytes).algorithm->name,
+                                "numa-relay");
+            assert_string_equal(sb_choose(all, &large, &automatic, bytes).algorithm->name, wanted);
+        }
+    }
+    assert_string_equal(sb_choose(SB_ALLGATHER, &crowded, &automatic, 8).algorithm->name, "direct");
+}
+
 static void forced_groups_need_groups(void **state)
 {
     sb_settings_t forced = settings("hierarchical-numa", "auto");
@@ -285,6 +307,7 @@ int main(void)
         cmocka_unit_test(host_is_taken_when_asked_for),
         cmocka_unit_test(choice_fits_size_and_ranks),
         cmocka_unit_test(relays_serve_ranks_that_are_apart),
+        cmocka_unit_test(near_parts_are_shared),
         cmocka_unit_test(forced_groups_need_groups),
         cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),
         cmocka_unit_test(reductions_fit_size_and_ranks),

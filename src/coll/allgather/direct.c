@@ -18,6 +18,9 @@
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
+/* Longer parts are read one after the other anyway. */
+#define LOOKED_FOR 512
+
 /* The messages of the others. Returns how many there are. */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
@@ -41,6 +44,9 @@ static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, 
 
     for (uint32_t i = 0; i < *count; i++) {
         sb_status_t status = sb_receive(team, &receiving[i], limit, true);
+        /* The first has come: so have the others, most likely. */
+        if (i == 0 && status == SB_OK && receiving[0].stream->bytes <= LOOKED_FOR)
+            sb_look_ahead(team, receiving + 1, *count - 1);
         if (status != SB_OK)
             return status;
         if (sb_received(&receiving[i]))

@@ -33,14 +33,16 @@ static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progres
                                  sb_status_t *data)
 {
     sb_receiving_t *receiving = team->channels->receiving;
+    sb_status_t status = SB_OK;
     uint32_t left = 0;
 
     *progress = false;
-    for (uint32_t i = 0; i < *count; i++) {
+    sb_look_ahead(team, receiving, *count);
+    for (uint32_t i = 0; i < *count && status == SB_OK; i++) {
         size_t before = receiving[i].offset;
-        sb_status_t status = sb_receive(team, &receiving[i], SIZE_MAX, false);
+        status = sb_receive(team, &receiving[i], SIZE_MAX, false);
         if (status != SB_OK)
-            return status;
+            break;
         *progress = *progress || receiving[i].offset > before;
         if (sb_received(&receiving[i]))
             *data = sb_first(*data, sb_receipt(&receiving[i]));
@@ -48,7 +50,7 @@ static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progres
             receiving[left - 1] = receiving[i];
     }
     *count = left;
-    return SB_OK;
+    return status;
 }
 
 /* Has the others put long parts where they belong, all at the same time. */

@@ -16,6 +16,9 @@
 #define PULL_AT_ONCE ((size_t)1 << 20)
 #define BOUNCE ((size_t)16 << 10)
 
+/* A piece of more bytes keeps the core busy by itself. */
+#define FETCHED_AHEAD ((size_t)256)
+
 /* A slot's note: bytes of a short message, or that there is a plan. */
 #define NOTE_PLAN 0x80000000u
 #define NOTE_PUSHED 0x80000001u
@@ -123,6 +126,33 @@ static void lay_out_areas(sb_channels_t *channels, uint32_t ranks, size_t room)
     channels->step = channels->bytes / FRAGMENTS_PER_AREA;
 }
 
+static bool is_near(const sb_hierarchy_t *hierarchy, uint32_t rank)
+{
+    const sb_group_t *group = &hierarchy->group[0];
+
+    for (uint32_t i = 0; i < group->size; i++) {
+        if (group->members[i] == rank)
+            return true;
+    }
+    return false;
+}
+
+/* The others, from the next one on: those that share no cache or NUMA node with this rank first. */
+static void put_in_order(sb_team_t *team)
+{
+    const sb_hierarchy_t *hierarchy = sb_team_parts(team);
+    bool grouped = hierarchy != NULL && hierarchy->count > 0 && hierarchy->lowest == 0;
+    uint32_t *place = team->channels->far_first;
+
+    for (uint32_t near = 0; near < 2; near++) {
+        for (uint32_t i = 1; i < team->size; i++) {
+            uint32_t rank = (team->rank + i) % team->size;
+            if ((grouped && is_near(hierarchy, rank)) == (near == 1))
+                *place++ = rank;
+        }
+    }
+}
+
 static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
 {
     lay_out_areas(channels, team->size, team->channels_share.bytes - fixed);
@@ -131,9 +161,11 @@ static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
     for (uint32_t i = 0; i < team->size; i++)
         channels->peer[i].base = team->channels_share.bases[i];
     channels->pulled = (sb_pulled_t *)(void *)(channels->receiving + team->size);
-    channels->bounce = (char *)(channels->pulled + team->size);
+    channels->far_first = (uint32_t *)(void *)(channels->pulled + team->size);
+    channels->bounce = (char *)(channels->far_first + team->size);
     channels->own = channels->peer[team->rank].base;
     team->channels = channels;
+    put_in_order(team);
 }
 
 /* From what length on messages are pulled. */
@@ -165,7 +197,7 @@ sb_status_t sb_channels_prepare(sb_team_t *team)
     size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
     size_t least = areas * AREA_LEAST;
     size_t each = sizeof(sb_channel_peer_t) + sizeof(sb_sending_t) + sizeof(sb_receiving_t) +
-                  sizeof(sb_pulled_t);
+                  sizeof(sb_pulled_t) + sizeof(uint32_t);
     sb_channels_t *made = calloc(1, sizeof *made + team->size * each + BOUNCE);
     sb_status_t status =
         sb_share_make(team, &team->channels_share, sb_round_up(fixed + sb_max(most, least), PAGE),
@@ -479,31 +511,83 @@ static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
     receiving->bytes = receiving->offset = (size_t)plan.bytes;
 }
 
-/* Looks, or waits, for the announcement; takes a short message. */
-static sb_status_t open_message(sb_team_t *team, sb_receiving_t *receiving, bool wait)
+static inline sb_slot_t *announced_in(const sb_team_t *team, const sb_receiving_t *receiving)
 {
     uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
-    sb_slot_t *slot = slot_of(team, mouth_of(team, receiving->peer, to));
-    uint64_t use = team->channels->calls + 1, seen = 0;
-    sb_status_t status = look(team, &slot->flag, use, wait, &seen);
 
-    if (status != SB_OK || seen < use)
-        return status;
+    return slot_of(team, mouth_of(team, receiving->peer, to));
+}
+
+/* The message is announced. Takes a short one. */
+static void open_message(sb_team_t *team, sb_receiving_t *receiving)
+{
+    sb_slot_t *slot = announced_in(team, receiving);
     uint32_t note = sb_flag_note(&slot->flag);
+
     learn(team, receiving->peer);
     receiving->opened = true;
     if (note == NOTE_PLAN) {
         open_long(team, receiving, slot);
-        return SB_OK;
-    }
-    if (note == NOTE_PUSHED) {
+    } else if (note == NOTE_PUSHED) {
         open_pushed(receiving, slot);
-        return SB_OK;
+    } else {
+        receiving->bytes = note;
+        take(receiving, (const char *)slot->payload, note);
+        receiving->offset = note;
     }
-    receiving->bytes = note;
-    take(receiving, (const char *)slot->payload, note);
-    receiving->offset = note;
-    return SB_OK;
+}
+
+/* Looks, or waits, for the announcement. */
+static sb_status_t look_at_message(sb_team_t *team, sb_receiving_t *receiving, bool wait)
+{
+    uint64_t use = team->channels->calls + 1, seen = receiving->announced ? use : 0;
+    sb_status_t status = SB_OK;
+
+    if (!receiving->announced)
+        status = look(team, &announced_in(team, receiving)->flag, use, wait, &seen);
+    if (status == SB_OK && seen >= use)
+        open_message(team, receiving);
+    return status;
+}
+
+/* What lies behind the line of the announcement. */
+static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving, uint32_t note)
+{
+    uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
+    size_t area;
+
+    if (note <= SB_SLOT_PAYLOAD)
+        sb_fetch_ahead(announced_in(team, receiving)->payload, note);
+    if (note != NOTE_PLAN || receiving->from != 0)
+        return;
+    const char *base = area_of(team, receiving->peer, to, &area);
+    if (receiving->first <= FETCHED_AHEAD)
+        sb_fetch_ahead(base + receiving->position % area, receiving->first);
+}
+
+/* Nothing that is done to one message keeps another from coming: so first all flags. */
+void sb_look_ahead(sb_team_t *team, sb_receiving_t *receiving, uint32_t count)
+{
+    uint64_t use = team->channels->calls + 1;
+    bool behind = false; /* there is more than the announcements */
+
+    for (uint32_t i = 0; i < count; i++) {
+        const sb_flag_t *flag = &announced_in(team, &receiving[i])->flag;
+        if (receiving[i].opened || receiving[i].announced || sb_flag_read(flag) < use)
+            continue;
+        receiving[i].announced = true;
+        behind = behind || sb_flag_note(flag) > SB_SLOT_IN_LINE;
+    }
+    for (uint32_t i = 0; i < count && behind; i++) {
+        const sb_flag_t *flag = &announced_in(team, &receiving[i])->flag;
+        if (receiving[i].announced && !receiving[i].opened && sb_flag_note(flag) == NOTE_PLAN)
+            open_message(team, &receiving[i]);
+    }
+    for (uint32_t i = 0; i < count && behind; i++) {
+        const sb_flag_t *flag = &announced_in(team, &receiving[i])->flag;
+        if (receiving[i].announced && receiving[i].offset == 0)
+            fetch_payload(team, &receiving[i], sb_flag_note(flag));
+    }
 }
 
 /* Pulls the next bytes to where they belong. What is too much is left where it is. */
@@ -578,7 +662,7 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
     if (receiving->stream->bytes == 0)
         return SB_OK;
     if (!receiving->opened)
-        status = open_message(team, receiving, wait);
+        status = look_at_message(team, receiving, wait);
     if (status != SB_OK || !receiving->opened || receiving->offset == receiving->bytes)
         return status;
     limit = sb_min(limit, receiving->bytes);

@@ -66,8 +66,9 @@ typedef struct sb_sending {
 typedef struct sb_receiving {
     const sb_stream_t *stream;
     uint32_t peer;
-    bool of_all; /* on the peer's channel to all */
-    bool opened; /* the announcement was seen */
+    bool of_all;    /* on the peer's channel to all */
+    bool announced; /* its slot was seen to be filled */
+    bool opened;    /* and read */
     size_t bytes;
     size_t first;  /* bytes that came with the announcement */
     uint64_t from; /* where to pull it from; 0: it comes through the area */
@@ -104,7 +105,8 @@ typedef struct sb_channels {
     sb_receiving_t *receiving; /* and from each */
     sb_pulled_t *pulled;       /* messages that this rank has to wait for at the end of the call */
     uint32_t pulled_count;
-    char *bounce; /* where bytes are pulled to that have no one place */
+    uint32_t *far_first; /* the other ranks */
+    char *bounce;        /* where bytes are pulled to that have no one place */
     sb_channel_peer_t peer[];
 } sb_channels_t;
 
@@ -119,6 +121,12 @@ sb_status_t sb_channels_prepare(sb_team_t *team);
  * there is none; otherwise what there is room for.
  */
 sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
+
+/*
+ * Has the announcements of these messages, and what is short of them, come at the same time. To be
+ * called before they are received one after the other.
+ */
+void sb_look_ahead(sb_team_t *team, sb_receiving_t *receiving, uint32_t count);
 
 /* Asks the peer to put what it sends in this call where it belongs. It need not. */
 sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);

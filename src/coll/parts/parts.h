@@ -21,6 +21,8 @@ extern const sb_algorithm_t sb_gather_queued;
 extern const sb_algorithm_t sb_gatherv_queued;
 extern const sb_algorithm_t sb_allgather_direct;
 extern const sb_algorithm_t sb_allgatherv_direct;
+extern const sb_algorithm_t sb_allgather_numa_relay;
+extern const sb_algorithm_t sb_allgatherv_numa_relay;
 extern const sb_algorithm_t sb_allgather_queued;
 extern const sb_algorithm_t sb_allgatherv_queued;
 extern const sb_algorithm_t sb_alltoall_direct;

@@ -16,16 +16,29 @@
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
-/* The root's messages, those to the next ranks first. Returns how many there are. */
+/* Whether a part is neither in a slot nor pulled: what the root writes for it takes its time. */
+static bool passes(const sb_team_t *team, const sb_stream_t *part, size_t total)
+{
+    return part->bytes > SB_SLOT_PAYLOAD &&
+           (part->base == NULL || !sb_sharing_pays(team, part->bytes, total));
+}
+
+/*
+ * The root's messages. Parts that pass through the areas go to far ranks first: near ones, which
+ * travel for less long, may come later. Returns how many messages there are.
+ */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
-    uint32_t count = 0;
+    uint32_t count = 0, passing = 0;
     size_t total = 0;
 
     for (uint32_t i = 0; i < team->size; i++)
         total += i == team->rank ? 0 : parts->send[i].bytes;
-    for (uint32_t i = 1; i < team->size; i++) {
-        uint32_t peer = (team->rank + i) % team->size;
+    for (uint32_t i = 0; i < team->size; i++)
+        passing += i != team->rank && passes(team, &parts->send[i], total);
+    for (uint32_t i = 0; i + 1 < team->size; i++) {
+        uint32_t peer = (team->rank + i + 1) % team->size;
+        peer = passing > 0 ? team->channels->far_first[i] : peer;
         const sb_stream_t *part = &parts->send[peer];
         if (part->bytes > 0)
             team->channels->sending[count++] = (sb_sending_t){

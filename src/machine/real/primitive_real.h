@@ -47,6 +47,12 @@ static inline void sb_note_write(uint32_t *note, uint32_t value)
     *note = value;
 }
 
+static inline void sb_fetch_ahead(const void *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += SB_LINE)
+        __builtin_prefetch((const char *)from + at);
+}
+
 static inline void sb_copy(void *restrict to, const void *restrict from, size_t bytes)
 {
     memcpy(to, from, bytes);

@@ -297,8 +297,9 @@ uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t n
     sb_line_t *line = place->line;
     uint64_t hit = now + machine->read[SB_NEAR_CORE];
 
+    /* Takes the place of no line that is under way. */
     if (SB_LIKELY(sb_lines_holds(rank, place)))
-        return retire(rank, hit);
+        return hit;
     sb_source_t source = sb_lines_source(rank, place);
     uint64_t asked = at_home(rank, place, sent(rank, now));
     uint64_t ready = asked + held_up(rank, place, source, asked);
@@ -340,10 +341,11 @@ uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t 
         sb_lines_moved(rank, 1);
         count(source);
         line->free = commit;
+        /* More stores to the line need no more room. */
+        rank->written[rank->stores++ % SB_OVERLAP_MOST] = later(commit, rank->drain);
     }
     commit = later(commit, rank->drain);
     rank->drain = commit;
-    rank->written[rank->stores++ % SB_OVERLAP_MOST] = commit;
     sb_lines_owned(rank, place, commit);
     sb_sim_wake_line(line, commit);
     return commit;

@@ -256,6 +256,25 @@ static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
     sb_sim_note(SB_SIM_COPIES, begin, self->clock);
 }
 
+/* Costs what loads would that nothing waits for but the end of the last: some are under way at
+ * once.
+ */
+void sb_sim_fetch_ahead(const void *from, size_t bytes)
+{
+    sb_rank_t *self = sb_sim->running;
+    word_t first = find_word(from);
+    sb_line_place_t place;
+
+    if (sb_sim->guided || first.memory == NULL || !first.memory->shared || bytes == 0)
+        return;
+    sb_sim_reach();
+    for (uint64_t line = first.offset / SB_LINE; line <= (first.offset + bytes - 1) / SB_LINE;
+         line++) {
+        if (sb_sim_line(first.memory, line * SB_LINE, &place))
+            self->clock = sb_lines_read(self, &place, self->clock);
+    }
+}
+
 void sb_sim_copy(void *to, const void *from, size_t bytes)
 {
     copy(to, from, bytes, SB_ACCESS_WRITE);

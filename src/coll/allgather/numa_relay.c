@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allgather in which a part comes only once to the ranks that share a cache or a NUMA node: a group
+ * divides the parts of far ranks among its members; each copies those that fall to it into memory
+ * near the group, where all members read them, as they read the parts of each other. Long parts go
+ * chunk by chunk, and the members take turns, so one rank that has much keeps all of them busy. Up
+ * to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: for short parts two line transfers,
+ * one from far and one from near, and p - 1 lines read by each rank; for each byte of long ones one
+ * copy by its rank, one from far for each group, and one from near by each rank. Memory: 128 k (t +
+ * 1) + 128 bytes and k (t + 1) chunks of at most 16 KiB a rank, k = 4 slots, t = far ranks for each
+ * member of a group, rounded up; chunks are smaller if that is more than SOBOR_RING. Preconditions:
+ * the relays; without them, `direct` is used. Without places, ranks side by side form the groups.
+ * Source: ours; leaders that fetch for their node are in many hierarchical collectives.
+ *
+ * Everyone knows all counts; yet a reader goes by what a chunk says of those that follow, so that
+ * ranks that disagree about a size still make the same number of rounds.
+ *
+ * No deadlock: in a round a rank first gives its own chunk, then brings far ones near, then reads.
+ * Of the ranks that are in the earliest round, each gives without waiting, because all others have
+ * come to this round and so are done with what was in its slot before; to bring near it waits only
+ * for what is given, and to read for what is given or brought near.
+ */
+#include "coll/parts/channel.h"
+#include "coll/parts/parts.h"
+#include "coll/parts/queues.h"
+#include "coll/parts/relays.h"
+
+/* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
+ */
+#define TOGETHER ((size_t)256)
+
+/* Waits until all are done with what was in the slots of this round before. */
+static sb_status_t wait_free(sb_team_t *team)
+{
+    sb_relays_t *relays = team->relays;
+
+    for (uint32_t rank = 0; rank < team->size; rank++) {
+        sb_relay_peer_t *peer = &relays->peer[rank];
+        if (rank == team->rank || SB_LIKELY(peer->done + SB_RELAY_SLOTS > relays->rounds))
+            continue;
+        sb_flag_t *done = sb_relay_done(team, rank);
+        sb_status_t status = sb_flag_wait(done, relays->rounds + 1 - SB_RELAY_SLOTS, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        peer->done = sb_flag_read(done);
+    }
+    return SB_OK;
+}
+
+static void publish(sb_team_t *team, sb_chunk_t *chunk, uint32_t note)
+{
+    sb_flag_set_note(&chunk->flag, note);
+    sb_flag_publish(&chunk->flag, team->relays->rounds + 1);
+}
+
+static sb_status_t wait_chunk(sb_team_t *team, uint32_t rank, uint32_t index)
+{
+    sb_flag_t *flag = &sb_relay_chunk(team, rank, index)->flag;
+
+    return sb_flag_wait(flag, team->relays->rounds + 1, &team->waiter);
+}
+
+/* The next chunk of the own part. */
+static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
+{
+    sb_relay_peer_t *self = &team->relays->peer[team->rank];
+    size_t offset = (size_t)self->came;
+
+    if (self->ended)
+        return SB_OK;
+    size_t bytes = sb_min(team->relays->chunk, part->bytes - offset);
+    sb_status_t data =
+        sb_stream_read(part, offset, sb_relay_data(team, team->rank, 0, bytes), bytes);
+    self->came += bytes;
+    self->ended = self->came == part->bytes;
+    publish(team, sb_relay_chunk(team, team->rank, 0),
+            (uint32_t)bytes | (self->ended ? 0 : SB_RELAY_MORE));
+    return data;
+}
+
+/* Brings near what falls to this rank of the far parts. */
+static sb_status_t bring(sb_team_t *team)
+{
+    const sb_relays_t *relays = team->relays;
+    uint32_t size = relays->group_size;
+    uint32_t first = (relays->self + size - (uint32_t)(relays->rounds % size)) % size;
+
+    for (uint32_t i = first; size > 1 && i < relays->far_count; i += size) {
+        uint32_t rank = relays->far[i], index = 1 + i / size;
+        if (relays->peer[rank].ended)
+            continue;
+        sb_status_t status = wait_chunk(team, rank, 0);
+        if (status != SB_OK)
+            return status;
+        uint32_t note = sb_flag_note(&sb_relay_chunk(team, rank, 0)->flag);
+        size_t bytes = note & SB_RELAY_BYTES;
+        sb_copy(sb_relay_data(team, team->rank, index, bytes), sb_relay_data(team, rank, 0, bytes),
+                bytes);
+        publish(team, sb_relay_chunk(team, team->rank, index), note);
+    }
+    return SB_OK;
+}
+
+/* Where this rank finds the round's chunk of a part. */
+typedef struct origin {
+    uint32_t rank; /* whose part it is */
+    uint32_t at;   /* the rank that has it */
+    uint32_t index;
+} origin_t;
+
+/* Number n of the others: those of the group, then the far ones, each from this rank's place on. */
+static origin_t origin_of(const sb_relays_t *relays, uint32_t n)
+{
+    uint32_t size = relays->group_size;
+
+    if (n + 1 < size) {
+        uint32_t rank = relays->near[(relays->self + n + 1) % size];
+        return (origin_t){rank, rank, 0};
+    }
+    uint32_t i = (n + 1 - size + relays->self) % relays->far_count;
+    if (size == 1)
+        return (origin_t){relays->far[i], relays->far[i], 0};
+    return (origin_t){relays->far[i], sb_relay_of(relays, i), 1 + i / size};
+}
+
+/* Has the chunks that have come, if they are short, come at the same time. */
+static void look_ahead(const sb_team_t *team, uint32_t from)
+{
+    const sb_relays_t *relays = team->relays;
+    uint32_t behind = 0;
+
+    for (uint32_t n = from; n + 1 < team->size; n++) {
+        origin_t origin = origin_of(relays, n);
+        const sb_flag_t *flag = &sb_relay_chunk(team, origin.at, origin.index)->flag;
+        behind += !relays->peer[origin.rank].ended && sb_flag_read(flag) > relays->rounds &&
+                  (sb_flag_note(flag) & SB_RELAY_BYTES) > SB_SLOT_IN_LINE;
+    }
+    for (uint32_t n = from; n + 1 < team->size && behind > 0; n++) {
+        origin_t origin = origin_of(relays, n);
+        const sb_flag_t *flag = &sb_relay_chunk(team, origin.at, origin.index)->flag;
+        if (relays->peer[origin.rank].ended || sb_flag_read(flag) <= relays->rounds)
+            continue;
+        size_t bytes = sb_flag_note(flag) & SB_RELAY_BYTES;
+        if (bytes <= TOGETHER)
+            sb_fetch_ahead(sb_relay_data(team, origin.at, origin.index, bytes), bytes);
+    }
+}
+
+static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *part,
+                        sb_status_t *data)
+{
+    sb_relay_peer_t *peer = &team->relays->peer[origin.rank];
+    sb_status_t status = wait_chunk(team, origin.at, origin.index);
+
+    if (status != SB_OK)
+        return status;
+    uint32_t note = sb_flag_note(&sb_relay_chunk(team, origin.at, origin.index)->flag);
+    size_t bytes = note & SB_RELAY_BYTES;
+    const unsigned char *from = sb_relay_data(team, origin.at, origin.index, bytes);
+    *data = sb_first(*data, sb_queue_take(part, (size_t)peer->came, (const char *)from, bytes));
+    peer->came += bytes;
+    peer->ended = !(note & SB_RELAY_MORE);
+    /* Whoever gives in this round is done with those before. */
+    peer->done = team->relays->rounds;
+    if (peer->ended && peer->came != part->bytes)
+        *data = sb_first(*data, SB_ERR_TRUNCATE);
+    return SB_OK;
+}
+
+/* Reads the chunks of all others. Sets `more` if more will come. */
+static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *more,
+                            sb_status_t *data)
+{
+    const sb_relays_t *relays = team->relays;
+    sb_status_t status = SB_OK;
+    bool first = true;
+
+    for (uint32_t n = 0; n + 1 < team->size && status == SB_OK; n++) {
+        origin_t origin = origin_of(relays, n);
+        if (relays->peer[origin.rank].ended)
+            continue;
+        if (first) {
+            status = wait_chunk(team, origin.at, origin.index);
+            look_ahead(team, n);
+            first = false;
+        }
+        if (status == SB_OK)
+            status = take(team, origin, &parts[origin.rank], data);
+        *more = *more || !relays->peer[origin.rank].ended;
+    }
+    return status;
+}
+
+static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
+{
+    sb_relays_t *relays = team->relays;
+    sb_status_t data = SB_OK;
+    bool more;
+
+    for (uint32_t rank = 0; rank < team->size; rank++) {
+        size_t bytes = rank == team->rank ? own->bytes : parts[rank].bytes;
+        relays->peer[rank].came = 0;
+        relays->peer[rank].ended = bytes == 0;
+    }
+    do {
+        sb_status_t status = wait_free(team);
+        if (status == SB_OK)
+            data = sb_first(data, give(team, own));
+        more = !relays->peer[team->rank].ended;
+        if (status == SB_OK)
+            status = bring(team);
+        if (status == SB_OK)
+            status = read_all(team, parts, &more, &data);
+        if (status != SB_OK)
+            return status;
+        relays->rounds++;
+        sb_flag_publish(sb_relay_done(team, team->rank), relays->rounds);
+    } while (more);
+    return data;
+}
+
+static sb_status_t prepare(sb_team_t *team)
+{
+    sb_status_t status = sb_relays_prepare(team);
+
+    return status == SB_ERR_UNSUPPORTED ? sb_channels_prepare(team) : status;
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    const sb_stream_t *place = &parts->receive[team->rank];
+    const sb_stream_t *own = parts->in_place ? place : parts->send;
+
+    if (team->relays == NULL)
+        return sb_allgather_direct.parts(team, parts);
+    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own(own, place);
+    return team->size == 1 ? data : sb_first(exchange(team, own, parts->receive), data);
+}
+
+/*
+ * Where the ranks of a large group together receive more than their caches hold, what was brought
+ * near does not stay there.
+ */
+#define LARGE_GROUP 24
+#define FITS_CACHES ((size_t)12 << 20)
+
+static bool pays(const sb_shape_t *shape, size_t bytes)
+{
+    bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
+    uint32_t group = shape->fan[0];
+
+    return grouped && (group < LARGE_GROUP || bytes <= FITS_CACHES / group / shape->ranks);
+}
+
+/* Reads from near cost less than those from far. */
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double others = shape->ranks - 1, near = pays(shape, bytes) ? 0.5 : 1;
+
+    return 2 * SB_COST_LINE +
+           near * (others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
+                   SB_COST_BYTE * (double)bytes) +
+           sb_cost_turns(shape, 2);
+}
+
+#define RELAY(of)                                                                                  \
+    {                                                                                              \
+        .name = "numa-relay", .collective = of,                                                    \
+        .doc = "Ranks that share a cache or NUMA node divide the far parts between them; each "    \
+               "brings its share near for all.",                                                   \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = prepare, .cost = cost,        \
+        .parts = run,                                                                              \
+    }
+
+const sb_algorithm_t sb_allgather_numa_relay = RELAY(SB_ALLGATHER);
+const sb_algorithm_t sb_allgatherv_numa_relay = RELAY(SB_ALLGATHERV);

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/parts/relays.h"
+
+#include <stdlib.h>
+
+#define PAGE 4096
+#define CHUNK_MOST ((size_t)16 << 10)
+#define CHUNK_LEAST ((size_t)256)
+
+static uint32_t relayed_by(uint32_t ranks, uint32_t group)
+{
+    return (ranks - group + group - 1) / group;
+}
+
+/*
+ * Far chunks that a member of any group may have to bring near at once. Groups of one rank bring
+ * nothing near; nor does a rank without a group.
+ */
+static uint32_t most_relayed(const sb_groups_t *groups, uint32_t ranks)
+{
+    uint32_t most = 0;
+
+    for (size_t i = 0; groups->count > 0 && i < groups->stage[0].count; i++) {
+        uint32_t relayed = relayed_by(ranks, (uint32_t)sb_stage_size(&groups->stage[0], i));
+        most = relayed > most ? relayed : most;
+    }
+    return most;
+}
+
+/* Bytes of a block with chunks of `chunk` bytes. */
+static size_t block_bytes(uint32_t relayed, size_t chunk)
+{
+    size_t chunks = SB_RELAY_SLOTS * ((size_t)relayed + 1);
+
+    return sizeof(sb_wide_flag_t) + chunks * (sizeof(sb_chunk_t) + chunk);
+}
+
+/* Divides the ranks into this rank's group, which may be itself alone, and all others. */
+static void divide(sb_relays_t *relays, const sb_groups_t *groups, const sb_team_t *team)
+{
+    uint32_t *near = (uint32_t *)(void *)(relays->peer + team->size), *far = near + team->size;
+    const sb_stage_t *stage = &groups->stage[0];
+    int own = groups->count > 0 ? sb_stage_group_of(stage, team->rank) : -1;
+
+    for (uint32_t rank = 0; rank < team->size; rank++) {
+        bool together = rank == team->rank || (own >= 0 && sb_stage_group_of(stage, rank) == own);
+        if (rank == team->rank)
+            relays->self = relays->group_size;
+        if (together)
+            near[relays->group_size++] = rank;
+        else
+            far[relays->far_count++] = rank;
+    }
+    relays->near = near;
+    relays->far = far;
+}
+
+static void adopt(sb_team_t *team, sb_relays_t *relays)
+{
+    size_t chunks = SB_RELAY_SLOTS * ((size_t)relays->relayed + 1);
+    size_t room = team->relays_share.bytes - block_bytes(relays->relayed, 0);
+
+    relays->chunk = sb_min(room / chunks, CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
+    for (uint32_t i = 0; i < team->size; i++)
+        relays->peer[i].base = team->relays_share.bases[i];
+    team->relays = relays;
+}
+
+sb_status_t sb_relays_prepare(sb_team_t *team)
+{
+    if (SB_LIKELY(team->relays != NULL))
+        return SB_OK;
+    if (team->relays_share.state == SB_SHARE_REFUSED)
+        return SB_ERR_UNSUPPORTED;
+    sb_groups_t groups = {0};
+    size_t each = sizeof(sb_relay_peer_t) + 2 * sizeof(uint32_t);
+    sb_relays_t *made = calloc(1, sizeof *made + team->size * each);
+    bool willing = sb_team_groups(&groups, team, SB_PARTS_LEVELS, team->settings.barrier_arity) !=
+                   SB_ERR_MEMORY;
+    uint32_t relayed = most_relayed(&groups, team->size);
+    size_t most = (size_t)team->settings.ring_bytes / (SB_RELAY_SLOTS * ((size_t)relayed + 1));
+    size_t chunk = sb_max(sb_min(most, CHUNK_MOST), CHUNK_LEAST);
+    sb_status_t status = sb_share_make(
+        team, &team->relays_share, sb_round_up(block_bytes(relayed, chunk), PAGE),
+        sb_round_up(block_bytes(relayed, CHUNK_LEAST), PAGE), willing && made != NULL);
+    if (status == SB_OK) {
+        made->relayed = relayed;
+        divide(made, &groups, team);
+        adopt(team, made);
+    } else {
+        free(made);
+    }
+    sb_groups_free(&groups);
+    return status;
+}
