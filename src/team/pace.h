@@ -15,10 +15,10 @@
  * better depends on where the ranks run, what else runs, and on the size, and may change while a
  * program runs. So every rank keeps the time that messages took, by size and way, and now and then
  * tries the other way for two laps of the ring: one to bring it into the state that this way leaves
- * it in, one to time. A trial that goes badly is broken off. Nothing has to be agreed: the writer
- * says in each message's plan what it does, and a reader does the same in both cases.
- *
- * A turn is what trials are counted in: a lap of the ring, or a message that is longer than that.
+ * it in, one to time. A trial that goes badly is broken off, and the next one comes later. The
+ * first trial of a class of sizes comes soon: programs that send few large messages gain too.
+ * Nothing has to be agreed: the writer says in each message's plan what it does, and a reader does
+ * the same in both cases.
  */
 
 typedef enum sb_way { SB_WAY_STREAMING, SB_WAY_CACHED, SB_WAYS } sb_way_t;
@@ -27,10 +27,18 @@ typedef enum sb_way { SB_WAY_STREAMING, SB_WAY_CACHED, SB_WAYS } sb_way_t;
 #define SB_PACE_LEAST ((size_t)4 << 10)
 #define SB_PACE_CLASSES 12
 
+/* Counted in messages of the class that this rank has written. */
 typedef struct sb_pace_class {
     uint64_t ns[SB_WAYS]; /* of one message, smoothed; 0: not known yet */
+    uint32_t since;       /* the last trial, or since the beginning */
+    uint32_t delay;       /* how often the time to the next trial is doubled, after bad ones */
+    uint32_t warming;     /* left of a trial's first lap */
+    uint32_t timing;      /* left of its second */
     uint32_t bad;         /* samples of this trial, one after the other, that were far too long */
-    uint64_t abandoned;   /* number of the last trial that was broken off, from 1 */
+    bool fresh;           /* this trial has no sample of its second lap yet */
+    bool rested;          /* there was a trial before */
+    bool doubtful;        /* the last sample was well above the other way's time */
+    sb_way_t tried;       /* by this trial */
 } sb_pace_class_t;
 
 /* Private to a rank. All zero at first. */
@@ -38,13 +46,20 @@ typedef struct sb_pace {
     sb_pace_class_t of[SB_PACE_CLASSES];
 } sb_pace_t;
 
-/* How a message of `bytes` should be written in this turn. */
-sb_way_t sb_pace_choose(const sb_pace_t *pace, size_t bytes, uint64_t turn);
+/* How a message is to be written, and what its time, if it is wanted, stands for. */
+typedef struct sb_step {
+    sb_way_t way;
+    bool timed;
+    bool warming; /* the ring is not yet as this way leaves it */
+} sb_step_t;
 
-/* Whether message number `use` of the team should be timed. */
-bool sb_pace_times(uint64_t use, uint64_t turn);
+/*
+ * How this rank should write its next message of `bytes`; `laps`: bytes of the ring that each way
+ * goes round in.
+ */
+sb_step_t sb_pace_next(sb_pace_t *pace, size_t bytes, const size_t laps[SB_WAYS]);
 
-/* A message of this turn took so long. */
-void sb_pace_record(sb_pace_t *pace, size_t bytes, sb_way_t way, uint64_t turn, uint64_t ns);
+/* A message, of this rank or another, took so long. */
+void sb_pace_record(sb_pace_t *pace, size_t bytes, const sb_step_t *step, uint64_t ns);
 
 #endif

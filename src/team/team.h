@@ -100,9 +100,8 @@ typedef struct sb_team {
     sb_pace_t pace;
     struct {
         uint64_t use;
-        uint64_t turn;
         size_t bytes;
-        sb_way_t way;
+        sb_step_t step;
         bool open; /* its readers' times were not looked at yet */
     } timed;
 

@@ -5,6 +5,11 @@
 
 /* A quarter of the ring lets the root fill, the readers empty, and credits travel in between. */
 #define FRAGMENTS_PER_RING 4
+/*
+ * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
+ * write over is still there, and is not to be fetched.
+ */
+#define NEAR_PART 8
 #define FRAGMENT_SMALL ((size_t)8 << 10)
 #define FRAGMENT_LARGE ((size_t)32 << 10)
 #define LARGE_MESSAGE ((size_t)256 << 10)
@@ -48,7 +53,7 @@ size_t sb_fragment_usual(size_t bytes)
     return bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
 }
 
-/* The plan of a message of this rank as root. */
+/* The plan of a message of this rank as root, but for how it writes. */
 static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment)
 {
     uint64_t asked = sb_team_fragment(team, bytes);
@@ -56,13 +61,15 @@ static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment)
     if (asked != 0)
         fragment = (size_t)sb_min(asked, team->ring_bytes);
     fragment = sb_min(sb_round_up(fragment, SB_LINE), team->ring_bytes / FRAGMENTS_PER_RING);
-    return (sb_plan_t){.position = team->ring_position, .bytes = bytes, .fragment = fragment};
+    return (sb_plan_t){.bytes = bytes, .fragment = fragment, .window = team->ring_bytes};
 }
 
-/* What trials of a way to write are counted in. */
-static uint64_t turn_of(const sb_team_t *team, const sb_plan_t *plan)
+/* The part of the ring for ordinary stores. */
+static size_t near_window(const sb_team_t *team, const sb_plan_t *plan)
 {
-    return plan->bytes >= team->ring_bytes ? team->slot_uses : plan->position / team->ring_bytes;
+    size_t part = sb_round_up(team->ring_bytes / NEAR_PART, SB_LINE);
+
+    return sb_min(sb_max(part, FRAGMENTS_PER_RING * (size_t)plan->fragment), team->ring_bytes);
 }
 
 /*
@@ -91,45 +98,59 @@ static void learn(sb_team_t *team)
         if (i != team->rank)
             slowest = sb_max(slowest, told & TIME_MOST);
     }
-    sb_pace_record(&team->pace, team->timed.bytes, team->timed.way, team->timed.turn, slowest);
+    sb_pace_record(&team->pace, team->timed.bytes, &team->timed.step, slowest);
 }
 
-/* Root: chooses how to write, from what was measured where that is wanted. */
-static void choose_way(sb_team_t *team, sb_plan_t *plan)
+/* Root: the way that was measured to be the best, or that is on trial. */
+static void choose_measured(sb_team_t *team, sb_plan_t *plan, size_t near)
 {
-    bool large = plan->bytes >= SB_PACE_LEAST;
-    bool forced = team->settings.stores == SB_STORES_STREAMING;
+    const size_t laps[SB_WAYS] = {[SB_WAY_STREAMING] = team->ring_bytes, [SB_WAY_CACHED] = near};
 
-    plan->way = large && forced ? SB_WAY_STREAMING : SB_WAY_CACHED;
-    if (!large || team->settings.stores != SB_STORES_AUTO)
-        return;
     if (team->timed.open)
         learn(team);
-    uint64_t turn = turn_of(team, plan);
-    plan->way = sb_pace_choose(&team->pace, (size_t)plan->bytes, turn);
-    if (!sb_pace_times(team->slot_uses, turn))
+    sb_step_t step = sb_pace_next(&team->pace, (size_t)plan->bytes, laps);
+    plan->way = step.way;
+    if (!step.timed)
         return;
     plan->started = sb_now_ns();
+    plan->warming = step.warming;
     team->timed.open = true;
     team->timed.use = team->slot_uses;
-    team->timed.turn = turn;
     team->timed.bytes = (size_t)plan->bytes;
-    team->timed.way = (sb_way_t)plan->way;
+    team->timed.step = step;
+}
+
+/* Root: chooses how to write, and where. */
+static void choose_way(sb_team_t *team, sb_plan_t *plan)
+{
+    size_t near = near_window(team, plan);
+    bool large = plan->bytes >= SB_PACE_LEAST;
+
+    if (large && team->settings.stores == SB_STORES_AUTO)
+        choose_measured(team, plan, near);
+    else if (large && team->settings.stores == SB_STORES_STREAMING)
+        plan->way = SB_WAY_STREAMING;
+    else
+        plan->way = SB_WAY_CACHED;
+    if (plan->way == SB_WAY_CACHED)
+        plan->window = near;
+    plan->position = sb_ring_next(team, plan, team->ring_position);
 }
 
 /* Reader that waited for the message: tells the root how long it took, and keeps it in mind. */
 static void tell(sb_team_t *team, const sb_plan_t *plan)
 {
+    const sb_step_t step = {(sb_way_t)plan->way, true, plan->warming != 0};
     uint64_t ns = sb_now_ns() - plan->started;
 
     sb_flag_publish(&team->self->timed.flag, time_value(team->slot_uses, ns));
-    sb_pace_record(&team->pace, (size_t)plan->bytes, (sb_way_t)plan->way, turn_of(team, plan), ns);
+    sb_pace_record(&team->pace, (size_t)plan->bytes, &step, ns);
 }
 
-/* Both sides: the message is over. */
-static void finish(sb_team_t *team, const sb_plan_t *plan)
+/* Both sides: the message is over, at this position. */
+static void finish(sb_team_t *team, uint64_t end)
 {
-    team->ring_position = plan->position + sb_round_up((size_t)plan->bytes, SB_LINE);
+    team->ring_position = (end + SB_LINE - 1) / SB_LINE * SB_LINE;
     sb_flag_publish(&team->self->consumed.flag, team->ring_position);
     sb_slot_finish(team, 1);
 }
@@ -160,9 +181,10 @@ sb_status_t sb_ring_send(sb_team_t *team, const sb_stream_t *stream, size_t frag
 
     choose_way(team, &plan);
     sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
+    uint64_t position = plan.position;
 
     for (size_t offset = 0; status == SB_OK && offset < plan.bytes;) {
-        uint64_t position = plan.position + offset;
+        position = sb_ring_next(team, &plan, position);
         size_t bytes = sb_fragment(team, &plan, position, plan.bytes - offset);
         status = sb_ring_wait_free(team, position + bytes);
         if (status != SB_OK)
@@ -175,10 +197,11 @@ sb_status_t sb_ring_send(sb_team_t *team, const sb_stream_t *stream, size_t frag
         else
             sb_flag_publish(&team->self->published.flag, position + bytes);
         offset += bytes;
+        position += bytes;
     }
     if (status != SB_OK)
         return status;
-    finish(team, &plan);
+    finish(team, position);
     return data;
 }
 
@@ -217,9 +240,10 @@ sb_status_t sb_ring_receive(sb_team_t *team, const sb_receipt_t *receipt)
     bool waited = false;
     sb_status_t status = receive_plan(team, receipt->from, receipt->relay, &plan, &waited);
     sb_status_t data = SB_OK;
+    uint64_t position = plan.position;
 
     for (size_t offset = 0; status == SB_OK && offset < plan.bytes;) {
-        uint64_t position = plan.position + offset;
+        position = sb_ring_next(team, &plan, position);
         size_t bytes = sb_fragment(team, &plan, position, plan.bytes - offset);
         if (offset > 0) {
             status = sb_flag_wait(news, position + bytes, &team->waiter);
@@ -233,12 +257,13 @@ sb_status_t sb_ring_receive(sb_team_t *team, const sb_receipt_t *receipt)
         if (status != SB_OK)
             break;
         offset += bytes;
-        sb_flag_publish(&team->self->consumed.flag, position + bytes);
+        position += bytes;
+        sb_flag_publish(&team->self->consumed.flag, position);
     }
     if (status != SB_OK)
         return status;
     if (plan.started != 0 && waited)
         tell(team, &plan);
-    finish(team, &plan);
+    finish(team, position);
     return data == SB_OK && plan.bytes != receipt->stream->bytes ? SB_ERR_TRUNCATE : data;
 }

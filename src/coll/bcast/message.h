@@ -18,6 +18,10 @@
  * done with it. Messages start on cache lines; a fragment ends at the end of the ring at the
  * latest.
  *
+ * Windows. A message may be kept to the first bytes of the ring: from the end of its window it goes
+ * on at the next multiple of ring_bytes, and the positions in between are left out. Nothing else
+ * changes: what was in the ring at a place is still one ring size before.
+ *
  * Receivers follow what the root announces, not what they expect. So a rank that expects another
  * number of bytes does not put the team out of step, and can be told.
  */
@@ -27,8 +31,10 @@ typedef struct sb_plan {
     uint64_t position; /* where in the team's ring bytes it starts */
     uint64_t bytes;
     uint64_t fragment;
+    uint64_t window;  /* bytes of the ring that it goes round in */
     uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
-    uint64_t way;     /* sb_way_t: how the root writes */
+    uint32_t way;     /* sb_way_t: how the root writes */
+    uint32_t warming; /* its time stands for a ring that is not yet as this way leaves it */
 } sb_plan_t;
 
 _Static_assert(sizeof(sb_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
@@ -63,11 +69,19 @@ static inline void sb_slot_finish(sb_team_t *team, uint64_t uses)
     sb_flag_publish(&team->self->done.flag, team->slot_uses);
 }
 
+/* Where a fragment that comes after `position` starts: in the window. */
+static inline uint64_t sb_ring_next(const sb_team_t *team, const sb_plan_t *plan, uint64_t position)
+{
+    uint64_t place = position % team->ring_bytes;
+
+    return place < plan->window ? position : position - place + team->ring_bytes;
+}
+
 /* Bytes of the fragment that starts at `position`, with `left` bytes of the message to come. */
 static inline size_t sb_fragment(const sb_team_t *team, const sb_plan_t *plan, uint64_t position,
                                  size_t left)
 {
-    size_t to_end = team->ring_bytes - (size_t)(position % team->ring_bytes);
+    size_t to_end = (size_t)(plan->window - position % team->ring_bytes);
 
     return sb_min(sb_min((size_t)plan->fragment, left), to_end);
 }
