@@ -12,19 +12,25 @@
 extern const sb_algorithm_t sb_allreduce_slots;
 extern const sb_algorithm_t sb_allreduce_blocks;
 extern const sb_algorithm_t sb_allreduce_whole;
+extern const sb_algorithm_t sb_allreduce_rings;
 extern const sb_algorithm_t sb_allreduce_slices;
 extern const sb_algorithm_t sb_allreduce_p2p_ring;
 extern const sb_algorithm_t sb_allreduce_p2p_recursive_doubling;
 extern const sb_algorithm_t sb_reduce_slots;
 extern const sb_algorithm_t sb_reduce_blocks;
+extern const sb_algorithm_t sb_reduce_rings;
 extern const sb_algorithm_t sb_reduce_slices;
 extern const sb_algorithm_t sb_reduce_scatter_slots;
 extern const sb_algorithm_t sb_reduce_scatter_block_slots;
+extern const sb_algorithm_t sb_reduce_scatter_rings;
 extern const sb_algorithm_t sb_reduce_scatter_slices;
+extern const sb_algorithm_t sb_reduce_scatter_block_rings;
 extern const sb_algorithm_t sb_reduce_scatter_block_slices;
 extern const sb_algorithm_t sb_scan_slots;
 extern const sb_algorithm_t sb_exscan_slots;
+extern const sb_algorithm_t sb_scan_rings;
 extern const sb_algorithm_t sb_scan_slices;
+extern const sb_algorithm_t sb_exscan_rings;
 extern const sb_algorithm_t sb_exscan_slices;
 
 /* What a rank is to receive: bytes [from, to) of the combination of the ranks below `sources`. */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce_scatter and Reduce_scatter_block through rings: every rank copies what the others want of
+ * its contribution into its own ring, window after window, and combines its own part of all as it
+ * comes, from left to right in rank order. Cost: each rank copies every byte in and combines as
+ * many, in one step: no partial result is stored. Memory: the team's rings. Preconditions: the
+ * rings. Source: ours; the broadcast in a ring, with every rank as a root.
+ */
+#include "coll/reduction/rings.h"
+
+static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return sb_rings_reduce(team, reduction, sb_wanted_part(team, reduction), true);
+}
+
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    return sb_rings_cost(shape, (double)bytes, shape->ranks, (double)bytes / shape->ranks);
+}
+
+#define RINGS(of)                                                                                  \
+    {                                                                                              \
+        .name = "rings", .collective = of,                                                         \
+        .doc = "Every rank puts its vector into its ring, in windows; each combines its part in "  \
+               "rank order as it comes.",                                                          \
+        .source = "Sobor; see docs/reductions.md", .ring_above = 0, .cost = cost,                  \
+        .reduction = run,                                                                          \
+    }
+
+const sb_algorithm_t sb_reduce_scatter_rings = RINGS(SB_REDUCE_SCATTER);
+const sb_algorithm_t sb_reduce_scatter_block_rings = RINGS(SB_REDUCE_SCATTER_BLOCK);

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/reduction/rings.h"
+
+#include "coll/bcast/message.h"
+
+/* A message is cut into so many windows, unless they get smaller or larger than these. */
+#define WINDOWS 8
+#define WINDOW_LEAST ((size_t)4 << 10)
+#define WINDOW_MOST ((size_t)32 << 10)
+/* A ring holds so many windows at least: some are filled while others are read. */
+#define WINDOWS_HELD 4
+
+typedef struct rings {
+    sb_team_t *team;
+    const sb_reduction_t *reduction;
+    sb_wanted_t wanted;
+    size_t window;
+    bool in_place;
+    sb_status_t data;
+} rings_t;
+
+/* The next window, as filling or reading comes to it: all ranks place it alike. */
+typedef struct cursor {
+    size_t offset; /* in the message */
+    size_t bytes;
+    uint64_t position; /* in the rings: in one piece */
+} cursor_t;
+
+static uint64_t end_of(const cursor_t *cursor)
+{
+    return cursor->position + sb_round_up(cursor->bytes, SB_LINE);
+}
+
+/* Sets the cursor on what comes from `position` on. */
+static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
+{
+    size_t ring = rings->team->ring_bytes, left = ring - (size_t)(position % ring);
+
+    cursor->offset = offset;
+    cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
+    cursor->position = cursor->bytes <= left ? position : position + left;
+}
+
+static void advance(const rings_t *rings, cursor_t *cursor)
+{
+    set_cursor(rings, cursor, cursor->offset + cursor->bytes, end_of(cursor));
+}
+
+static bool is_left(const rings_t *rings, const cursor_t *cursor)
+{
+    return cursor->offset < rings->reduction->bytes;
+}
+
+static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
+
+    if (window == 0)
+        window = sb_min(sb_max(reduction->bytes / WINDOWS, WINDOW_LEAST), WINDOW_MOST);
+    window = sb_min(sb_round_up(window, SB_LINE), team->ring_bytes / WINDOWS_HELD);
+    return window / element * element;
+}
+
+/*
+ * Copies a window of the contribution in. What this rank alone wants stays where it is, unless the
+ * result comes there, before it is read for the last time.
+ */
+static void copy_in(const rings_t *rings, const cursor_t *cursor)
+{
+    const sb_wanted_t *wanted = &rings->wanted;
+    size_t end = cursor->offset + cursor->bytes;
+    const char *from = rings->reduction->send + cursor->offset;
+    char *to = sb_ring_at(rings->team, rings->team->rank, cursor->position);
+    bool parts = wanted->to - wanted->from < rings->reduction->bytes && !rings->in_place;
+    size_t low = sb_min(sb_max(wanted->from, cursor->offset), end) - cursor->offset;
+    size_t high = sb_min(sb_max(wanted->to, cursor->offset), end) - cursor->offset;
+
+    if (!parts || low >= high) {
+        sb_copy(to, from, cursor->bytes);
+        return;
+    }
+    if (low > 0)
+        sb_copy(to, from, low);
+    if (high < cursor->bytes)
+        sb_copy(to + high, from + high, cursor->bytes - high);
+}
+
+/* Fills the next window of this rank's ring, once there is room. */
+static sb_status_t fill(rings_t *rings, cursor_t *cursor)
+{
+    sb_team_t *team = rings->team;
+    sb_status_t status = sb_ring_wait_free(team, end_of(cursor));
+
+    if (status != SB_OK)
+        return status;
+    copy_in(rings, cursor);
+    sb_flag_publish(&team->self->published.flag, end_of(cursor));
+    advance(rings, cursor);
+    return SB_OK;
+}
+
+/* How to wait where ranks share processors: by how many are missing. */
+static const sb_waiter_t *waiter_for(const rings_t *rings, uint64_t position)
+{
+    const sb_team_t *team = rings->team;
+    uint32_t missing = 0;
+
+    if (!team->oversubscribed)
+        return &team->waiter;
+    for (uint32_t rank = 0; rank < rings->wanted.sources; rank++)
+        missing +=
+            rank != team->rank && sb_flag_read(&team->lanes[rank]->published.flag) < position;
+    return sb_team_waiter(team, missing);
+}
+
+/* Each begins with the next after itself, so that not all want the same line at once. */
+static sb_status_t wait_for(const rings_t *rings, uint64_t position)
+{
+    const sb_team_t *team = rings->team;
+    const sb_waiter_t *waiter = waiter_for(rings, position);
+    uint32_t sources = rings->wanted.sources;
+    uint32_t rank = team->rank + 1 < sources ? team->rank + 1 : 0;
+
+    for (uint32_t step = 0; step < sources; step++) {
+        if (rank != team->rank) {
+            sb_status_t status =
+                sb_flag_wait(&team->lanes[rank]->published.flag, position, waiter);
+            if (status != SB_OK)
+                return status;
+        }
+        rank = rank + 1 < sources ? rank + 1 : 0;
+    }
+    return SB_OK;
+}
+
+static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t to)
+{
+    const sb_team_t *team = rings->team;
+    sb_fold_t fold = {.operation = rings->reduction->operation,
+                      .to = rings->reduction->receive + (from - rings->wanted.from),
+                      .bytes = to - from};
+
+    for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
+        bool own = rank == team->rank && !rings->in_place;
+        const char *window = own ? rings->reduction->send + cursor->offset
+                                 : sb_ring_at(team, rank, cursor->position);
+        sb_fold_add(&fold, window + (from - cursor->offset));
+    }
+    rings->data = sb_first(rings->data, sb_fold_end(&fold));
+}
+
+/* Takes what is wanted of the next window. */
+static sb_status_t take(rings_t *rings, cursor_t *cursor)
+{
+    size_t from = sb_max(cursor->offset, rings->wanted.from);
+    size_t to = sb_min(cursor->offset + cursor->bytes, rings->wanted.to);
+
+    if (from < to) {
+        sb_status_t status = wait_for(rings, end_of(cursor));
+        if (status != SB_OK)
+            return status;
+        combine(rings, cursor, from, to);
+    }
+    sb_flag_publish(&rings->team->self->consumed.flag, end_of(cursor));
+    advance(rings, cursor);
+    return SB_OK;
+}
+
+/* Bytes that are filled before the first of them is read. Ranks that share a processor get it
+ * once for each time that they fill and read. */
+static size_t bytes_ahead(const rings_t *rings)
+{
+    return rings->team->oversubscribed ? rings->team->ring_bytes / 2 : rings->window;
+}
+
+static sb_status_t go(rings_t *rings, bool lends)
+{
+    sb_team_t *team = rings->team;
+    sb_status_t status = SB_OK;
+    cursor_t filled, taken;
+
+    set_cursor(rings, &filled, 0, team->ring_position);
+    taken = filled;
+    while (is_left(rings, &taken) && status == SB_OK) {
+        while (lends && is_left(rings, &filled) && status == SB_OK &&
+               end_of(&filled) - taken.position <= rings->window + bytes_ahead(rings))
+            status = fill(rings, &filled);
+        if (status == SB_OK)
+            status = take(rings, &taken);
+    }
+    team->ring_position = taken.position;
+    return status;
+}
+
+sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                            bool lends)
+{
+    rings_t rings = {.team = team, .reduction = reduction, .wanted = wanted};
+    uint64_t start = team->ring_position;
+
+    rings.window = window_for(team, reduction);
+    rings.in_place = reduction->send == reduction->receive;
+    sb_status_t status = go(&rings, lends || rings.in_place);
+    if (status != SB_OK)
+        return status;
+    /* Who has given something to this message is done with those before. */
+    if (wanted.sources == team->size && wanted.from < wanted.to && team->ring_free_below < start)
+        team->ring_free_below = start;
+    return rings.data;
+}
+
+/* The first window's flag and lines, then a byte copied in, and one combined. */
+#define COST_COMBINED 0.05
+
+double sb_rings_cost(const sb_shape_t *shape, double in, double sources, double out)
+{
+    double work = SB_COST_BYTE * in + COST_COMBINED * sources * out;
+    double turns = sb_max(in / ((double)shape->ring_bytes / 2), 1);
+
+    return 2 * SB_COST_LINE + sources * SB_COST_NEXT_LINE +
+           work * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, turns);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_REDUCTION_RINGS_H
+#define SB_COLL_REDUCTION_RINGS_H
+
+#include "coll/reduction/reduction.h"
+
+/*
+ * Reductions through the rings of the team, see bcast/message.h. A message takes as many positions
+ * in the rings of all ranks: each rank may put its contribution there, in windows of whole
+ * elements, and says so in `published`. A rank that wants a result takes window after window from
+ * the rings of all. So nobody waits but for data, and for room in its ring.
+ */
+
+/*
+ * This rank combines what it wants. `lends`: the others want something of its contribution; of what
+ * it alone wants they never do.
+ */
+sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                            bool lends);
+
+/* Expected time where the busiest rank copies `in` bytes in and combines `sources` times `out`. */
+double sb_rings_cost(const sb_shape_t *shape, double in, double sources, double out);
+
+#endif
