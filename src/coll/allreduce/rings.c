@@ -3,9 +3,9 @@
  * Allreduce through rings: every rank copies its contribution into its own ring, window after
  * window, and combines those of all for itself as they come, from left to right in rank order.
  * Cost: each rank copies every byte in and combines p times as many; one flag for each window, and
- * no barrier, so that ranks that share processors have to run once for each ringful. Memory: the
- * team's rings. Preconditions: the rings. Source: ours; the broadcast in a ring, with every rank as
- * a root.
+ * no barrier, so that ranks that share processors have to run once for each ringful. Memory: one
+ * ring a rank, of at most 256 KiB. Preconditions: the shares. Source: ours; the broadcast in a
+ * ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -25,7 +25,8 @@ const sb_algorithm_t sb_allreduce_rings = {
     .doc = "Every rank puts its vector into its ring, in windows; each combines those of all in "
            "rank order as they come. For few ranks, and where they share processors.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = 0,
+    .ring_above = SIZE_MAX,
+    .prepare = sb_shares_prepare,
     .cost = cost,
     .reduction = run,
 };

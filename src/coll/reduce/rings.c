@@ -3,8 +3,8 @@
  * Reduce through rings: every rank but the root copies its contribution into its own ring, window
  * after window, and goes on; the root combines them as they come, from left to right in rank order.
  * Cost: each byte is copied in once, at the same time by all, and the root combines p times as
- * many; nobody but the root waits, unless its ring is full. Memory: the team's rings.
- * Preconditions: the rings. Source: ours; the broadcast in a ring, with every rank as a root.
+ * many; nobody but the root waits, unless its ring is full. Memory: one ring a rank, of at most 256
+ * KiB. Preconditions: the shares. Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -25,7 +25,8 @@ const sb_algorithm_t sb_reduce_rings = {
     .doc = "Every rank puts its vector into its ring, in windows, and goes on; the root combines "
            "them in rank order as they come.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = 0,
+    .ring_above = SIZE_MAX,
+    .prepare = sb_shares_prepare,
     .cost = cost,
     .reduction = run,
 };

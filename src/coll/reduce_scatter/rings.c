@@ -3,8 +3,8 @@
  * Reduce_scatter and Reduce_scatter_block through rings: every rank copies what the others want of
  * its contribution into its own ring, window after window, and combines its own part of all as it
  * comes, from left to right in rank order. Cost: each rank copies every byte in and combines as
- * many, in one step: no partial result is stored. Memory: the team's rings. Preconditions: the
- * rings. Source: ours; the broadcast in a ring, with every rank as a root.
+ * many, in one step: no partial result is stored. Memory: one ring a rank, of at most 256 KiB.
+ * Preconditions: the shares. Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -23,8 +23,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "rings", .collective = of,                                                         \
         .doc = "Every rank puts its vector into its ring, in windows; each combines its part in "  \
                "rank order as it comes.",                                                          \
-        .source = "Sobor; see docs/reductions.md", .ring_above = 0, .cost = cost,                  \
-        .reduction = run,                                                                          \
+        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
+        .prepare = sb_shares_prepare, .cost = cost, .reduction = run,                              \
     }
 
 const sb_algorithm_t sb_reduce_scatter_rings = RINGS(SB_REDUCE_SCATTER);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/reduction/rings.h"
 
-#include "coll/bcast/message.h"
-
 /* A message is cut into so many windows, unless they get smaller or larger than these. */
 #define WINDOWS 8
 #define WINDOW_LEAST ((size_t)4 << 10)
@@ -34,7 +32,7 @@ static uint64_t end_of(const cursor_t *cursor)
 /* Sets the cursor on what comes from `position` on. */
 static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
 {
-    size_t ring = rings->team->ring_bytes, left = ring - (size_t)(position % ring);
+    size_t ring = rings->team->shares->ring, left = ring - (size_t)(position % ring);
 
     cursor->offset = offset;
     cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
@@ -57,7 +55,7 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction)
 
     if (window == 0)
         window = sb_min(sb_max(reduction->bytes / WINDOWS, WINDOW_LEAST), WINDOW_MOST);
-    window = sb_min(sb_round_up(window, SB_LINE), team->ring_bytes / WINDOWS_HELD);
+    window = sb_min(sb_round_up(window, SB_LINE), team->shares->ring / WINDOWS_HELD);
     return window / element * element;
 }
 
@@ -70,7 +68,7 @@ static void copy_in(const rings_t *rings, const cursor_t *cursor)
     const sb_wanted_t *wanted = &rings->wanted;
     size_t end = cursor->offset + cursor->bytes;
     const char *from = rings->reduction->send + cursor->offset;
-    char *to = sb_ring_at(rings->team, rings->team->rank, cursor->position);
+    char *to = sb_share_ring(rings->team, rings->team->rank, cursor->position);
     bool parts = wanted->to - wanted->from < rings->reduction->bytes && !rings->in_place;
     size_t low = sb_min(sb_max(wanted->from, cursor->offset), end) - cursor->offset;
     size_t high = sb_min(sb_max(wanted->to, cursor->offset), end) - cursor->offset;
@@ -85,16 +83,37 @@ static void copy_in(const rings_t *rings, const cursor_t *cursor)
         sb_copy(to + high, from + high, cursor->bytes - high);
 }
 
+/* Waits until the positions before `end` may be filled. */
+static sb_status_t wait_free(sb_team_t *team, uint64_t end)
+{
+    sb_shares_t *shares = team->shares;
+    uint64_t least = UINT64_MAX;
+
+    if (SB_LIKELY(end <= shares->free_below + shares->ring))
+        return SB_OK;
+    for (uint32_t rank = 0; rank < team->size; rank++) {
+        if (rank == team->rank)
+            continue;
+        sb_flag_t *taken = &sb_shares_head(team, rank)->taken.flag;
+        sb_status_t status = sb_flag_wait(taken, end - shares->ring, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        least = sb_min(least, sb_flag_read(taken));
+    }
+    shares->free_below = least;
+    return SB_OK;
+}
+
 /* Fills the next window of this rank's ring, once there is room. */
 static sb_status_t fill(rings_t *rings, cursor_t *cursor)
 {
     sb_team_t *team = rings->team;
-    sb_status_t status = sb_ring_wait_free(team, end_of(cursor));
+    sb_status_t status = wait_free(team, end_of(cursor));
 
     if (status != SB_OK)
         return status;
     copy_in(rings, cursor);
-    sb_flag_publish(&team->self->published.flag, end_of(cursor));
+    sb_flag_publish(&sb_shares_head(team, team->rank)->given.flag, end_of(cursor));
     advance(rings, cursor);
     return SB_OK;
 }
@@ -109,7 +128,7 @@ static const sb_waiter_t *waiter_for(const rings_t *rings, uint64_t position)
         return &team->waiter;
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++)
         missing +=
-            rank != team->rank && sb_flag_read(&team->lanes[rank]->published.flag) < position;
+            rank != team->rank && sb_flag_read(&sb_shares_head(team, rank)->given.flag) < position;
     return sb_team_waiter(team, missing);
 }
 
@@ -124,7 +143,7 @@ static sb_status_t wait_for(const rings_t *rings, uint64_t position)
     for (uint32_t step = 0; step < sources; step++) {
         if (rank != team->rank) {
             sb_status_t status =
-                sb_flag_wait(&team->lanes[rank]->published.flag, position, waiter);
+                sb_flag_wait(&sb_shares_head(team, rank)->given.flag, position, waiter);
             if (status != SB_OK)
                 return status;
         }
@@ -143,10 +162,18 @@ static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t 
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
         bool own = rank == team->rank && !rings->in_place;
         const char *window = own ? rings->reduction->send + cursor->offset
-                                 : sb_ring_at(team, rank, cursor->position);
+                                 : sb_share_ring(team, rank, cursor->position);
         sb_fold_add(&fold, window + (from - cursor->offset));
     }
     rings->data = sb_first(rings->data, sb_fold_end(&fold));
+}
+
+/* Up to the next window, with what is skipped where a ring ends: else all might wait for it. */
+static void publish_taken(const rings_t *rings, const cursor_t *cursor)
+{
+    sb_team_t *team = rings->team;
+
+    sb_flag_publish(&sb_shares_head(team, team->rank)->taken.flag, cursor->position);
 }
 
 /* Takes what is wanted of the next window. */
@@ -161,8 +188,8 @@ static sb_status_t take(rings_t *rings, cursor_t *cursor)
             return status;
         combine(rings, cursor, from, to);
     }
-    sb_flag_publish(&rings->team->self->consumed.flag, end_of(cursor));
     advance(rings, cursor);
+    publish_taken(rings, cursor);
     return SB_OK;
 }
 
@@ -170,7 +197,7 @@ static sb_status_t take(rings_t *rings, cursor_t *cursor)
  * once for each time that they fill and read. */
 static size_t bytes_ahead(const rings_t *rings)
 {
-    return rings->team->oversubscribed ? rings->team->ring_bytes / 2 : rings->window;
+    return rings->team->oversubscribed ? rings->team->shares->ring : 2 * rings->window;
 }
 
 static sb_status_t go(rings_t *rings, bool lends)
@@ -179,16 +206,18 @@ static sb_status_t go(rings_t *rings, bool lends)
     sb_status_t status = SB_OK;
     cursor_t filled, taken;
 
-    set_cursor(rings, &filled, 0, team->ring_position);
+    set_cursor(rings, &filled, 0, team->shares->position);
     taken = filled;
+    if (taken.position != team->shares->position)
+        publish_taken(rings, &taken);
     while (is_left(rings, &taken) && status == SB_OK) {
         while (lends && is_left(rings, &filled) && status == SB_OK &&
-               end_of(&filled) - taken.position <= rings->window + bytes_ahead(rings))
+               end_of(&filled) - taken.position <= bytes_ahead(rings))
             status = fill(rings, &filled);
         if (status == SB_OK)
             status = take(rings, &taken);
     }
-    team->ring_position = taken.position;
+    team->shares->position = taken.position;
     return status;
 }
 
@@ -196,7 +225,7 @@ sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
                             bool lends)
 {
     rings_t rings = {.team = team, .reduction = reduction, .wanted = wanted};
-    uint64_t start = team->ring_position;
+    uint64_t start = team->shares->position;
 
     rings.window = window_for(team, reduction);
     rings.in_place = reduction->send == reduction->receive;
@@ -204,18 +233,19 @@ sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
     if (status != SB_OK)
         return status;
     /* Who has given something to this message is done with those before. */
-    if (wanted.sources == team->size && wanted.from < wanted.to && team->ring_free_below < start)
-        team->ring_free_below = start;
+    if (wanted.sources == team->size && wanted.from < wanted.to && team->shares->free_below < start)
+        team->shares->free_below = start;
     return rings.data;
 }
 
 /* The first window's flag and lines, then a byte copied in, and one combined. */
 #define COST_COMBINED 0.05
+#define RING_USUAL 131072.0
 
 double sb_rings_cost(const sb_shape_t *shape, double in, double sources, double out)
 {
     double work = SB_COST_BYTE * in + COST_COMBINED * sources * out;
-    double turns = sb_max(in / ((double)shape->ring_bytes / 2), 1);
+    double turns = sb_max(in / RING_USUAL, 1);
 
     return 2 * SB_COST_LINE + sources * SB_COST_NEXT_LINE +
            work * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, turns);

@@ -2,13 +2,14 @@
 #ifndef SB_COLL_REDUCTION_RINGS_H
 #define SB_COLL_REDUCTION_RINGS_H
 
-#include "coll/reduction/reduction.h"
+#include "coll/reduction/shares.h"
 
 /*
- * Reductions through the rings of the team, see bcast/message.h. A message takes as many positions
- * in the rings of all ranks: each rank may put its contribution there, in windows of whole
- * elements, and says so in `published`. A rank that wants a result takes window after window from
- * the rings of all. So nobody waits but for data, and for room in its ring.
+ * Reductions through rings. The team counts bytes: a message takes as many positions in the rings
+ * of all ranks, and position x is at x modulo a ring's size. Each rank may put its contribution
+ * there, in windows of whole elements, and says in `given` up to where it is. A rank that wants a
+ * result takes window after window from the rings of all, and says in `taken` up to where it is
+ * done; who wants nothing says so too. So nobody waits but for data, and for room in its ring.
  */
 
 /*

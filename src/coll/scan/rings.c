@@ -4,8 +4,8 @@
  * window after window; each combines those of the ranks up to itself, or before itself, as they
  * come, from left to right. Cost: each byte is copied in once, and the last rank combines p times
  * as many; none waits for a higher one but for room in its ring. Of two ranks, an Exscan is a
- * message from one to the other. Memory: the team's rings. Preconditions: the rings. Source: ours;
- * the broadcast in a ring, with every rank as a root.
+ * message from one to the other. Memory: one ring a rank, of at most 256 KiB. Preconditions: the
+ * shares. Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -36,8 +36,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "rings", .collective = of,                                                         \
         .doc = "Every rank puts its vector into its ring, in windows; each combines those of the " \
                "ranks before it as they come.",                                                    \
-        .source = "Sobor; see docs/reductions.md", .ring_above = 0, .cost = cost,                  \
-        .reduction = function,                                                                     \
+        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
+        .prepare = sb_shares_prepare, .cost = cost, .reduction = function,                         \
     }
 
 const sb_algorithm_t sb_scan_rings = RINGS(SB_SCAN, scan);
