@@ -28,8 +28,10 @@ extern const sb_algorithm_t sb_reduce_scatter_block_rings;
 extern const sb_algorithm_t sb_reduce_scatter_block_slices;
 extern const sb_algorithm_t sb_scan_slots;
 extern const sb_algorithm_t sb_exscan_slots;
+extern const sb_algorithm_t sb_scan_blocks;
 extern const sb_algorithm_t sb_scan_rings;
 extern const sb_algorithm_t sb_scan_slices;
+extern const sb_algorithm_t sb_exscan_blocks;
 extern const sb_algorithm_t sb_exscan_rings;
 extern const sb_algorithm_t sb_exscan_slices;
 
