@@ -16,7 +16,9 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_rings_cost(shape, (double)bytes, shape->ranks, (double)bytes);
+    double all = (double)bytes * sb_cost_crowd(shape);
+
+    return sb_rings_cost(shape, all, shape->ranks * all, shape->ranks);
 }
 
 const sb_algorithm_t sb_allreduce_rings = {

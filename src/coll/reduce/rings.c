@@ -14,9 +14,12 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
                            team->rank != reduction->root);
 }
 
+/* Where nobody shares a processor, the root combines while the others copy. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_rings_cost(shape, (double)bytes, 1, shape->ranks * (double)bytes);
+    double in = shape->oversubscribed ? (double)bytes * sb_cost_crowd(shape) : 0;
+
+    return sb_rings_cost(shape, in, shape->ranks * (double)bytes, 1);
 }
 
 const sb_algorithm_t sb_reduce_rings = {

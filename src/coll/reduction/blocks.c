@@ -101,5 +101,5 @@ double sb_blocks_cost(const sb_shape_t *shape, size_t bytes)
         unit *= unit == sb_block_top(shape->ranks) ? 2 : fan;
     }
     return pieces *
-           (time * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, stages));
+           (time * sb_max(1, shape->ranks / shape->processors) + sb_fold_turns(shape, stages));
 }

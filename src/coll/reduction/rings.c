@@ -193,11 +193,16 @@ static sb_status_t take(rings_t *rings, cursor_t *cursor)
     return SB_OK;
 }
 
-/* Bytes that are filled before the first of them is read. Ranks that share a processor get it
- * once for each time that they fill and read. */
+/*
+ * Bytes that are filled before the first of them is read: as many as there is room for where ranks
+ * share a processor, which they get once for each time that they fill and read; and where each
+ * fills what it does not read.
+ */
 static size_t bytes_ahead(const rings_t *rings)
 {
-    return rings->team->oversubscribed ? rings->team->shares->ring : 2 * rings->window;
+    bool parts = rings->wanted.to - rings->wanted.from < rings->reduction->bytes;
+
+    return rings->team->oversubscribed || parts ? rings->team->shares->ring : 2 * rings->window;
 }
 
 static sb_status_t go(rings_t *rings, bool lends)
@@ -238,15 +243,22 @@ sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
     return rings.data;
 }
 
-/* The first window's flag and lines, then a byte copied in, and one combined. */
-#define COST_COMBINED 0.05
-#define RING_USUAL 131072.0
+/*
+ * The first window's flag and lines, for which many readers fight; then a byte copied in, and one
+ * combined: of the cache that ranks share, or from another core, the dearer the more of them want
+ * something.
+ */
+#define COST_SHARED 0.025
+#define COST_APART 0.05
+#define COST_CROWD 0.0005
 
-double sb_rings_cost(const sb_shape_t *shape, double in, double sources, double out)
+double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)
 {
-    double work = SB_COST_BYTE * in + COST_COMBINED * sources * out;
-    double turns = sb_max(in / RING_USUAL, 1);
+    double apart = COST_APART + COST_CROWD * shape->ranks;
+    double turns = sb_max(in / SB_RINGS_USUAL, 1);
+    double time = 2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE + SB_COST_BYTE * in;
 
-    return 2 * SB_COST_LINE + sources * SB_COST_NEXT_LINE +
-           work * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, turns);
+    if (shape->oversubscribed)
+        return time + combined * COST_SHARED + sb_fold_turns(shape, turns);
+    return time + combined * apart + SB_COST_HOME * (readers - 1) * shape->ranks;
 }

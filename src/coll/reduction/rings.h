@@ -19,7 +19,13 @@
 sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                             bool lends);
 
-/* Expected time where the busiest rank copies `in` bytes in and combines `sources` times `out`. */
-double sb_rings_cost(const sb_shape_t *shape, double in, double sources, double out);
+/* A ring's bytes, for the expected time. */
+#define SB_RINGS_USUAL 131072.0
+
+/*
+ * Expected time where the busiest processor copies `in` bytes in and combines `combined`, and
+ * `readers` want something of all.
+ */
+double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers);
 
 #endif

@@ -28,7 +28,10 @@ static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
 
 double sb_shares_steps_cost(const sb_shape_t *shape, double steps)
 {
-    return steps * best_barrier(shape)->cost(shape, 0);
+    /* A barrier counts its own turn at the price of the switch. */
+    double turns = sb_fold_turns(shape, 1) - sb_cost_turns(shape, 1);
+
+    return steps * (best_barrier(shape)->cost(shape, 0) + turns);
 }
 
 /*

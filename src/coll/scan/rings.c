@@ -23,12 +23,17 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return sb_rings_reduce(team, reduction, wanted, team->rank + 1 < team->size);
 }
 
-/* In the mean a rank combines half of what the last one does. */
+/*
+ * The last rank combines all, while the others copy; of ranks that share a processor one combines
+ * half of that in the mean.
+ */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    double sources = shape->oversubscribed ? (shape->ranks + 1) / 2.0 : shape->ranks;
+    double all = (double)bytes * sb_cost_crowd(shape);
 
-    return sb_rings_cost(shape, (double)bytes, sources, (double)bytes);
+    if (!shape->oversubscribed)
+        return sb_rings_cost(shape, 0, shape->ranks * all, shape->ranks);
+    return sb_rings_cost(shape, all, (shape->ranks + 1) / 2.0 * all, shape->ranks);
 }
 
 #define RINGS(of, function)                                                                        \
