@@ -95,6 +95,7 @@ typedef struct sb_team {
     /* What this rank knows of the others' progress; less than or equal to the truth. */
     uint64_t slots_free_below; /* every member is done with the uses below */
     uint64_t ring_free_below;
+    uint64_t blocks_use; /* 1 + the last use in which ranks met over blocks; 0: there was none */
 
     /* How this rank writes into its ring, and the message that will tell it more. */
     sb_pace_t pace;

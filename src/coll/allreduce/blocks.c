@@ -49,6 +49,7 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
         size_t bytes = sb_min(piece, reduction->bytes - offset);
         uint64_t use = team->slot_uses;
         sb_climb_t climb;
+        sb_blocks_begin(team, use, 2);
         sb_status_t status = sb_blocks_climb(team, reduction, use, offset, bytes, &climb, &data);
         if (status == SB_OK)
             status = bring(team, reduction, offset, bytes, &climb, &data);

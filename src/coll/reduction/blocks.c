@@ -3,6 +3,28 @@
 
 #include "coll/bcast/message.h"
 
+static bool have_met(const sb_team_t *team, uint64_t use)
+{
+    uint32_t top = sb_block_top(team->size);
+
+    for (uint32_t rank = 0; rank < team->size; rank += top) {
+        if (sb_flag_read(&sb_slot(team, rank, use)->flag) < use + 1)
+            return false;
+    }
+    return true;
+}
+
+void sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
+{
+    uint64_t last = team->blocks_use;
+
+    team->blocks_use = use + 1;
+    if (use + uses <= team->slots_free_below + SB_SLOTS || last == 0)
+        return;
+    if (have_met(team, last - 1))
+        sb_slots_passed(team, last - 1);
+}
+
 static sb_status_t wait_published(sb_team_t *team, uint32_t rank, uint64_t use)
 {
     return sb_flag_wait(&sb_slot(team, rank, use)->flag, use + 1, &team->waiter);
@@ -79,5 +101,5 @@ double sb_blocks_cost(const sb_shape_t *shape, size_t bytes)
         unit *= unit == sb_block_top(shape->ranks) ? 2 : fan;
     }
     return pieces *
-           (time * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, stages));
+           (time * sb_max(1, shape->ranks / shape->processors) + sb_fold_turns(shape, stages));
 }

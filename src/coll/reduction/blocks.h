@@ -30,6 +30,13 @@ static inline uint32_t sb_block_top(uint32_t ranks)
     return unit;
 }
 
+/*
+ * To be called by all before a piece whose first use this is, and which has so many. Where all
+ * leaders have met in the piece before, all ranks were done with what came before that: so a few
+ * flags tell what otherwise a flag of each rank does.
+ */
+void sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses);
+
 /* How a rank stands in the blocks once it has climbed. */
 typedef struct sb_climb {
     uint32_t leader; /* of the block that it does not lead, if it does not meet */

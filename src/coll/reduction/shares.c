@@ -9,6 +9,8 @@
 #define DEPTH_LEAST 3
 #define BUFFER_LEAST ((size_t)1 << 10)
 #define BUFFER_MOST ((size_t)256 << 10)
+/* What passes through a ring should stay in the second-level cache, which ranks may share. */
+#define RING_CROWDED ((size_t)128 << 10)
 
 /* Of the barriers that suit some team each. */
 static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
@@ -26,7 +28,10 @@ static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
 
 double sb_shares_steps_cost(const sb_shape_t *shape, double steps)
 {
-    return steps * best_barrier(shape)->cost(shape, 0);
+    /* A barrier counts its own turn at the price of the switch. */
+    double turns = sb_fold_turns(shape, 1) - sb_cost_turns(shape, 1);
+
+    return steps * (best_barrier(shape)->cost(shape, 0) + turns);
 }
 
 /*
@@ -91,16 +96,17 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
         group_ranks(team, made);
         form.depth = made->depth;
     }
-    size_t buffers = 3 * (size_t)form.depth;
+    size_t buffers = 3 * (size_t)form.depth + 1, head = sizeof(sb_shares_head_t);
     size_t wish = sb_min((size_t)team->settings.ring_bytes, buffers * BUFFER_MOST);
-    sb_status_t status =
-        sb_share_make(team, &team->shares_share, sb_round_up(sb_max(wish, buffers * least), PAGE),
-                      sb_round_up(buffers * least, PAGE), made != NULL);
+    sb_status_t status = sb_share_make(team, &team->shares_share,
+                                       sb_round_up(head + sb_max(wish, buffers * least), PAGE),
+                                       sb_round_up(head + buffers * least, PAGE), made != NULL);
     if (status != SB_OK) {
         free(made);
         return status;
     }
-    made->buffer = team->shares_share.bytes / buffers & ~(size_t)(SB_LINE - 1);
+    made->buffer = (team->shares_share.bytes - head) / buffers & ~(size_t)(SB_LINE - 1);
+    made->ring = team->oversubscribed ? sb_min(made->buffer, RING_CROWDED) : made->buffer;
     team->shares = made;
     return SB_OK;
 }

@@ -7,9 +7,12 @@
 /*
  * The memory of the large reductions. Each rank owns one block, on its own NUMA node:
  *
+ *     given       how much of its contributions is in its ring, as a position
+ *     taken       how much it is done with in the rings of all
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
  *     relay[d]    what it has brought near of a window's result
+ *     ring        its contribution to reductions through rings, see rings.h
  *
  * A window is a range of the message that passes through at a time; it takes turns in the d buffers
  * of each kind. Turns are counted alike by all members. Ranks go step by step, with a barrier
@@ -21,12 +24,21 @@
  * other, so that between them travels what is combined already, and the order stays that of ranks.
  */
 
-/* Private to the rank, equal on all but for `group`. One allocation. */
+/* Where each block begins. */
+typedef struct sb_shares_head {
+    sb_wide_flag_t given;
+    sb_wide_flag_t taken;
+} sb_shares_head_t;
+
+/* Private to the rank, equal on all but for `group` and `free_below`. One allocation. */
 typedef struct sb_shares {
     const sb_algorithm_t *barrier; /* between steps */
     size_t buffer;                 /* bytes of one */
     uint32_t depth;                /* d */
     uint64_t turns;                /* of windows so far */
+    size_t ring;                   /* bytes of one that are used */
+    uint64_t position;             /* in the rings: where the next message begins */
+    uint64_t free_below;           /* every member is done with the positions before */
     uint32_t groups;
     uint32_t group;   /* this rank's */
     uint32_t first[]; /* of each group the first rank; and behind the last, p */
@@ -50,7 +62,21 @@ static inline char *sb_share_buffer(const sb_team_t *team, uint32_t rank, uint64
     const sb_shares_t *shares = team->shares;
     size_t number = (size_t)(turn % shares->depth) * 3 + kind;
 
-    return team->shares_share.bases[rank] + number * shares->buffer;
+    return team->shares_share.bases[rank] + sizeof(sb_shares_head_t) + number * shares->buffer;
+}
+
+static inline sb_shares_head_t *sb_shares_head(const sb_team_t *team, uint32_t rank)
+{
+    return (sb_shares_head_t *)(void *)team->shares_share.bases[rank];
+}
+
+/* Where the position is in the rank's ring, which is behind all turns' buffers. */
+static inline char *sb_share_ring(const sb_team_t *team, uint32_t rank, uint64_t position)
+{
+    const sb_shares_t *shares = team->shares;
+
+    return sb_share_buffer(team, rank, 0, SB_SHARE_IN) +
+           (size_t)3 * shares->depth * shares->buffer + position % shares->ring;
 }
 
 static inline sb_status_t sb_shares_meet(sb_team_t *team)

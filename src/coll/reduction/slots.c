@@ -117,5 +117,5 @@ double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
         time += COST_BEYOND * sources;
     time += pieces * sources * (COST_PIECE + shape->ranks);
     return time * sb_max(1, shape->ranks / shape->processors) +
-           sb_cost_turns(shape, 1 + pieces / SB_SLOTS);
+           sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
 }

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce_scatter and Reduce_scatter_block through rings: every rank copies what the others want of
+ * its contribution into its own ring, window after window, and combines its own part of all as it
+ * comes, from left to right in rank order. Cost: each rank copies every byte in and combines as
+ * many, in one step: no partial result is stored. Memory: one ring a rank, of at most 256 KiB.
+ * Preconditions: the shares. Source: ours; the broadcast in a ring, with every rank as a root.
+ */
+#include "coll/reduction/rings.h"
+
+static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return sb_rings_reduce(team, reduction, sb_wanted_part(team, reduction), true);
+}
+
+/* Of a message that is longer than the rings, the parts have their turns one after the other. */
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    double all = (double)bytes * sb_cost_crowd(shape);
+    double ringfuls = sb_min(sb_max((double)bytes / SB_RINGS_USUAL, 1.0), (double)shape->ranks);
+
+    return sb_rings_cost(shape, all, ringfuls * all, shape->ranks);
+}
+
+#define RINGS(of)                                                                                  \
+    {                                                                                              \
+        .name = "rings", .collective = of,                                                         \
+        .doc = "Every rank puts its vector into its ring, in windows; each combines its part in "  \
+               "rank order as it comes.",                                                          \
+        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
+        .prepare = sb_shares_prepare, .cost = cost, .reduction = run,                              \
+    }
+
+const sb_algorithm_t sb_reduce_scatter_rings = RINGS(SB_REDUCE_SCATTER);
+const sb_algorithm_t sb_reduce_scatter_block_rings = RINGS(SB_REDUCE_SCATTER_BLOCK);

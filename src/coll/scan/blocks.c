@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Scan and Exscan over blocks: eight ranks side by side form a block, whose leader combines what
+ * they publish in their slots; blocks form larger ones in the same way until at most eight leaders
+ * are left. These combine what those before them have; then each leader publishes, for each block
+ * that it leads, the combination of all up to its own part of the block, and every member adds the
+ * parts between. Pieces of at most one slot follow each other. Cost: for each of about log8 p
+ * stages a line transfer up and one down, and the lines of a block looked at; at most eight sources
+ * combined at a time. Memory: none beyond the lanes. Preconditions: none; fastest where ranks side
+ * by side are near each other. The order is that of ranks, with brackets around blocks; blocks
+ * follow from p alone. Source: ours; the way up is that of the allreduce over blocks.
+ */
+#include "coll/reduction/blocks.h"
+
+#include "coll/bcast/message.h"
+
+/* Blocks have five members at least, where there are more than one: enough for 2^16 ranks. */
+#define LEVELS_MOST 8
+
+/* One piece, at this rank. */
+typedef struct climber {
+    sb_team_t *team;
+    const sb_operator_t *operation;
+    uint64_t use;
+    size_t bytes;
+    uint32_t levels; /* of blocks */
+    uint32_t led;    /* levels of which this rank leads a block: the lowest */
+    uint32_t unit;   /* the step between members of the first level that it does not lead */
+    uint32_t leader; /* of its block there */
+    bool first;      /* nobody is before the blocks that it leads */
+    sb_status_t data;
+    const void *own[LEVELS_MOST + 1];               /* its part of its block of each level */
+    char partial[LEVELS_MOST + 1][SB_SLOT_PAYLOAD]; /* the memory of all but the lowest */
+    char before[SB_SLOT_PAYLOAD];                   /* the combination of all before */
+} climber_t;
+
+static uint32_t count_levels(uint32_t ranks)
+{
+    uint32_t levels = 0, top = sb_block_top(ranks);
+
+    for (uint32_t unit = 1; unit < top; unit *= sb_block_fan(ranks, unit))
+        levels++;
+    return levels;
+}
+
+/* Adds what the ranks from `rank` on, below `end`, have published. */
+static sb_status_t add_published(const climber_t *climber, sb_fold_t *fold, uint32_t rank,
+                                 uint32_t end, uint32_t unit)
+{
+    sb_team_t *team = climber->team;
+
+    for (; rank < end; rank += unit) {
+        sb_slot_t *slot = sb_slot(team, rank, climber->use);
+        sb_status_t status = sb_flag_wait(&slot->flag, climber->use + 1, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        sb_fold_add(fold, slot->payload);
+    }
+    return SB_OK;
+}
+
+static sb_fold_t fold_to(const climber_t *climber, void *to)
+{
+    return (sb_fold_t){.operation = climber->operation, .to = to, .bytes = climber->bytes};
+}
+
+static void end_fold(climber_t *climber, sb_fold_t *fold)
+{
+    climber->data = sb_first(climber->data, sb_fold_end(fold));
+}
+
+/* Combines the blocks that this rank leads, and publishes what it has for its own leader. */
+static sb_status_t climb(climber_t *climber)
+{
+    sb_team_t *team = climber->team;
+    uint32_t size = team->size, unit = 1;
+
+    for (climber->led = 0; climber->led < climber->levels; climber->led++) {
+        uint32_t fan = sb_block_fan(size, unit), place = team->rank % (unit * fan);
+        climber->leader = team->rank - place;
+        if (place != 0)
+            break;
+        char *to = climber->partial[climber->led + 1];
+        sb_fold_t fold = fold_to(climber, to);
+        sb_fold_add(&fold, climber->own[climber->led]);
+        uint32_t end = (uint32_t)sb_min(size, (size_t)team->rank + (size_t)unit * fan);
+        sb_status_t status = add_published(climber, &fold, team->rank + unit, end, unit);
+        if (status != SB_OK)
+            return status;
+        end_fold(climber, &fold);
+        climber->own[climber->led + 1] = to;
+        unit *= fan;
+    }
+    climber->unit = unit;
+    return sb_slot_publish(team, climber->use, climber->own[climber->led], climber->bytes);
+}
+
+/* Brings the combination of all ranks before this one, from its leader and those between. */
+static sb_status_t bring(climber_t *climber)
+{
+    sb_team_t *team = climber->team;
+    sb_fold_t fold = fold_to(climber, climber->before);
+    uint32_t from = 0;
+
+    if (climber->led < climber->levels) {
+        uint64_t use = climber->use + 1 + climber->led;
+        sb_slot_t *slot = sb_slot(team, climber->leader, use);
+        sb_status_t status = sb_flag_wait(&slot->flag, use + 1, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        sb_fold_add(&fold, slot->payload);
+        from = climber->leader + climber->unit;
+    }
+    sb_status_t status = add_published(climber, &fold, from, team->rank, climber->unit);
+    climber->first = fold.count == 0;
+    if (status == SB_OK && !climber->first)
+        end_fold(climber, &fold);
+    return status;
+}
+
+/* Combines to `to` what is before with this rank's part of its block of the level. */
+static void join(climber_t *climber, void *to, uint32_t level)
+{
+    sb_fold_t fold = fold_to(climber, to);
+
+    if (!climber->first)
+        sb_fold_add(&fold, climber->before);
+    sb_fold_add(&fold, climber->own[level]);
+    end_fold(climber, &fold);
+}
+
+static sb_status_t hand_down(climber_t *climber)
+{
+    sb_team_t *team = climber->team;
+
+    for (uint32_t level = climber->led; level-- > 0;) {
+        uint64_t use = climber->use + 1 + level;
+        sb_slot_t *slot = sb_slot(team, team->rank, use);
+        sb_status_t status = sb_slot_wait_free(team, use);
+        if (status != SB_OK)
+            return status;
+        join(climber, slot->payload, level);
+        sb_flag_publish(&slot->flag, use + 1);
+    }
+    return SB_OK;
+}
+
+static sb_status_t run_piece(sb_team_t *team, const sb_reduction_t *reduction, size_t offset,
+                             bool inclusive, sb_status_t *data)
+{
+    climber_t climber = {.team = team,
+                         .operation = reduction->operation,
+                         .use = team->slot_uses,
+                         .bytes =
+                             sb_min(sb_slot_piece(reduction->operation), reduction->bytes - offset),
+                         .levels = count_levels(team->size),
+                         .own = {reduction->send + offset}};
+
+    sb_blocks_begin(team, climber.use, 1 + climber.levels);
+    sb_status_t status = climb(&climber);
+    if (status == SB_OK)
+        status = bring(&climber);
+    if (status == SB_OK)
+        status = hand_down(&climber);
+    if (status != SB_OK)
+        return status;
+    if (inclusive)
+        join(&climber, reduction->receive + offset, 0);
+    else if (!climber.first)
+        sb_copy(reduction->receive + offset, climber.before, climber.bytes);
+    *data = sb_first(*data, climber.data);
+    sb_slot_finish(team, 1 + climber.levels);
+    return SB_OK;
+}
+
+static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction, bool inclusive)
+{
+    size_t piece = sb_slot_piece(reduction->operation);
+    sb_status_t data = SB_OK;
+
+    for (size_t offset = 0; offset < reduction->bytes; offset += piece) {
+        sb_status_t status = run_piece(team, reduction, offset, inclusive, &data);
+        if (status != SB_OK)
+            return status;
+    }
+    return data;
+}
+
+static sb_status_t scan(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return run(team, reduction, true);
+}
+
+static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return run(team, reduction, false);
+}
+
+/* Down again it is a line for each stage, and those of the ranks between. */
+static double cost(const sb_shape_t *shape, size_t bytes)
+{
+    return 2 * sb_blocks_cost(shape, bytes);
+}
+
+#define BLOCKS(of, function)                                                                       \
+    {                                                                                              \
+        .name = "blocks", .collective = of,                                                        \
+        .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
+               "partial results; what is before each block goes down again.",                      \
+        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX, .cost = cost,           \
+        .reduction = function, .brackets = true,                                                   \
+    }
+
+const sb_algorithm_t sb_scan_blocks = BLOCKS(SB_SCAN, scan);
+const sb_algorithm_t sb_exscan_blocks = BLOCKS(SB_EXSCAN, exscan);
