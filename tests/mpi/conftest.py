@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,21 @@ class Tester:
         self._need_preload(sobor)
         program = [self.program(mpi, words[0]), *words[1:]]
         return jobs.run(mpi, ranks, program, self.folder, sobor=sobor, **settings)
+
+    def run_all(self, mpi, wanted: list[tuple[int, list, dict]], **settings) -> list[jobs.Result]:
+        """Run several jobs with Sobor: the ranks, the words and the variables of each.
+
+        Two at a time under Open MPI, whose launcher mostly waits. MPICH's ranks never yield: more
+        of them than cores would take longer together.
+        """
+        for _, words, _ in wanted:
+            self.program(mpi, words[0])
+        with ThreadPoolExecutor(2 if mpi.open_mpi else 1) as pool:
+            started = [
+                pool.submit(self.run, mpi, ranks, words, sobor=sobor, **settings)
+                for ranks, words, sobor in wanted
+            ]
+            return [each.result() for each in started]
 
     def run_command(self, mpi, ranks: int, command: list, *, sobor=None, **settings):
         """Run any command on the ranks of a job."""

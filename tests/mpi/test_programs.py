@@ -181,8 +181,9 @@ def test_bare(tester, mpi, program):
 @every_program
 def test_preloaded(tester, mpi, program):
     """The same program with Sobor, which must have served calls where there are peers."""
-    for ranks in program.ranks(mpi):
-        result = tester.run(mpi, ranks, list(program.words), sobor={}, timeout=program.timeout)
+    wanted = [(ranks, list(program.words), {}) for ranks in program.ranks(mpi)]
+    results = tester.run_all(mpi, wanted, timeout=program.timeout)
+    for (ranks, *_), result in zip(wanted, results, strict=True):
         tester.expect_pass(result, served=ranks >= program.served_from)
 
 
@@ -225,9 +226,9 @@ FORCED = {
 }
 
 
-def check_forced(result, algorithm) -> None:
+def check_forced(result, collective, name) -> None:
     """No other algorithm of the collective ran, but where there are no groups, which is said."""
-    prefix, name = f"{algorithm['collective']}:", algorithm["name"]
+    prefix = f"{collective}:"
     ran = {call for call in result.algorithm_calls() if call.startswith(prefix)}
     if name.startswith("hierarchical-") and f"{name} cannot serve" in result.stderr:
         assert not any(
@@ -246,13 +247,16 @@ def test_every_algorithm(tester, query, key, collective):
         a for a in query("algorithms") if a["collective"] == collective and a["name"] != "host"
     ]
     assert len(algorithms) >= 2, f"{collective} has {algorithms}"
-    for algorithm in algorithms:
-        setting = {f"SOBOR_{collective.upper()}_ALGORITHM": algorithm["name"]}
-        for program in FORCED[collective]:
-            for ranks in program.ranks(mpi):
-                result = tester.run(mpi, ranks, list(program.words), sobor=setting)
-                tester.expect_pass(result, served=True)
-                check_forced(result, algorithm)
+    variable = f"SOBOR_{collective.upper()}_ALGORITHM"
+    wanted = [
+        (ranks, list(program.words), {variable: algorithm["name"]})
+        for algorithm in algorithms
+        for program in FORCED[collective]
+        for ranks in program.ranks(mpi)
+    ]
+    for (*_, setting), result in zip(wanted, tester.run_all(mpi, wanted), strict=True):
+        tester.expect_pass(result, served=True)
+        check_forced(result, collective, setting[variable])
 
 
 @pytest.mark.parametrize("collective", ["barrier", "bcast"])
