@@ -205,7 +205,8 @@ static void named_sets_of_levels_are_not_chosen_by_themselves(void **state)
     }
 }
 
-/* A few ranks in slots, many over blocks, large ones in slices; nothing made of messages. */
+/* A few ranks in slots, many over blocks, medium ones and those of few ranks in rings, large ones
+ * in slices; nothing made of messages. */
 static void reductions_fit_size_and_ranks(void **state)
 {
     sb_settings_t automatic = settings("auto", "auto");
@@ -213,11 +214,15 @@ static void reductions_fit_size_and_ranks(void **state)
 
     (void)state;
     assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 8).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 2000).algorithm->name, "whole");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 2000).algorithm->name, "rings");
     assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 1 << 20).algorithm->name,
                         "slices");
     assert_string_equal(sb_choose(SB_ALLREDUCE, &crowded, &automatic, 8).algorithm->name, "slots");
     assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &automatic, 8).algorithm->name, "blocks");
+    assert_string_equal(sb_choose(SB_SCAN, &many, &automatic, 8).algorithm->name, "blocks");
+    assert_string_equal(sb_choose(SB_EXSCAN, &two, &automatic, 1 << 24).algorithm->name, "rings");
+    assert_string_equal(sb_choose(SB_REDUCE, &crowded, &automatic, 4096).algorithm->name, "rings");
+    assert_string_equal(sb_choose(SB_REDUCE, &many, &automatic, 1 << 20).algorithm->name, "slices");
     for (uint32_t c = SB_REDUCE; c <= SB_EXSCAN; c++) {
         for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 4) {
             sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &automatic, bytes);

@@ -256,7 +256,8 @@ double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double
 {
     double apart = COST_APART + COST_CROWD * shape->ranks;
     double turns = sb_max(in / SB_RINGS_USUAL, 1);
-    double time = 2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE + SB_COST_BYTE * in;
+    double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * sb_cost_crowd(shape);
+    double time = lines + SB_COST_BYTE * in;
 
     if (shape->oversubscribed)
         return time + combined * COST_SHARED + sb_fold_turns(shape, turns);
