@@ -13,13 +13,17 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
     return sb_rings_reduce(team, reduction, sb_wanted_part(team, reduction), true);
 }
 
-/* Of a message that is longer than the rings, the parts have their turns one after the other. */
+/*
+ * Of a message that is longer than the rings, the parts have their turns one after the other, and
+ * others copy meanwhile.
+ */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
     double ringfuls = sb_min(sb_max((double)bytes / SB_RINGS_USUAL, 1.0), (double)shape->ranks);
+    bool together = ringfuls <= 1 || shape->oversubscribed;
 
-    return sb_rings_cost(shape, all, ringfuls * all, shape->ranks);
+    return sb_rings_cost(shape, together ? all : 0, ringfuls * all, shape->ranks);
 }
 
 #define RINGS(of)                                                                                  \
