@@ -8,9 +8,14 @@
 #define WARMING_LEAST 2
 #define TIMING_LEAST 4
 
-/* From one trial to the next so many times its messages; doubled so often at most. */
+/*
+ * From one trial to the next there are so many times its messages. After the first trial it is
+ * REST_FIRST: what was measured in a new ring may mislead. Then it doubles with each trial, up to
+ * REST, and after bad ones further.
+ */
+#define REST_FIRST 2
 #define REST 32
-#define DELAY_MOST 3
+#define REST_MOST 256
 
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
@@ -59,7 +64,7 @@ static bool time_for_trial(const sb_pace_class_t *class, sb_way_t usual, size_t 
 {
     uint64_t length =
         lap_messages(lap, bytes, WARMING_LEAST) + lap_messages(lap, bytes, TIMING_LEAST);
-    uint64_t rest = class->rested ? REST * length << class->delay : FIRST_TRIAL_AFTER;
+    uint64_t rest = class->rest > 0 ? class->rest * length : FIRST_TRIAL_AFTER;
 
     return class->ns[usual] > 0 && class->since >= rest;
 }
@@ -69,7 +74,7 @@ static void start_trial(sb_pace_class_t *class, sb_way_t way, size_t lap, size_t
     class->tried = way;
     class->warming = lap_messages(lap, bytes, WARMING_LEAST);
     class->timing = lap_messages(lap, bytes, TIMING_LEAST);
-    class->rested = true;
+    class->rest = class->rest == 0 ? REST_FIRST : (uint32_t)sb_min(2 * class->rest, REST);
     class->fresh = true;
     class->since = 0;
     class->bad = 0;
@@ -83,7 +88,7 @@ static sb_step_t go_on_trying(sb_pace_class_t *class)
     if (class->warming > 0)
         class->warming--;
     else if (--class->timing == 0)
-        class->delay = 0;
+        class->spoilt = 0;
     return step;
 }
 
@@ -97,7 +102,7 @@ sb_step_t sb_pace_next(sb_pace_t *pace, size_t bytes, const size_t laps[SB_WAYS]
         start_trial(class, other(usual), lap, bytes);
     if (on_trial(class))
         return go_on_trying(class);
-    bool early = class->ns[usual] == 0 && class->since < FIRST_TRIAL_AFTER;
+    bool early = class->rest == 0 && class->since < FIRST_TRIAL_AFTER;
     bool timed = early || class->doubtful || class->since % TIMED_EVERY == 0;
     class->since++;
     return (sb_step_t){usual, timed, false};
@@ -112,7 +117,8 @@ static void judge_trial(sb_pace_class_t *class, sb_way_t way, uint64_t ns)
     if (class->bad < BAD_MOST)
         return;
     class->warming = class->timing = 0;
-    class->delay = (uint32_t)sb_min(class->delay + 1, DELAY_MOST);
+    class->spoilt = (uint32_t)sb_min(sb_max(2 * class->spoilt, REST), REST_MOST);
+    class->rest = class->spoilt;
     class->ns[way] = ns;
 }
 

@@ -31,12 +31,12 @@ typedef enum sb_way { SB_WAY_STREAMING, SB_WAY_CACHED, SB_WAYS } sb_way_t;
 typedef struct sb_pace_class {
     uint64_t ns[SB_WAYS]; /* of one message, smoothed; 0: not known yet */
     uint32_t since;       /* the last trial, or since the beginning */
-    uint32_t delay;       /* how often the time to the next trial is doubled, after bad ones */
+    uint32_t rest;        /* until the next trial, in lengths of that one; 0: there was none */
+    uint32_t spoilt;      /* the rest after the last bad trial, if there was none better since */
     uint32_t warming;     /* left of a trial's first lap */
     uint32_t timing;      /* left of its second */
     uint32_t bad;         /* samples of this trial, one after the other, that were far too long */
     bool fresh;           /* this trial has no sample of its second lap yet */
-    bool rested;          /* there was a trial before */
     bool doubtful;        /* the last sample was well above the other way's time */
     sb_way_t tried;       /* by this trial */
 } sb_pace_class_t;

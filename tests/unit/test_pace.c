@@ -77,9 +77,21 @@ static void keeps_the_safe_way_for_a_small_gain(void **state)
     (void)state;
     sb_pace_t pace = {0};
 
-    play(&pace, FIRST + TRIAL_CACHED, (prices_t){{1000, 970}});
-    counts_t counts = play(&pace, 200, (prices_t){{1000, 970}});
-    assert_int_equal(counts.of[SB_WAY_CACHED], 0);
+    play(&pace, 2000, (prices_t){{1000, 970}});
+    counts_t counts = play(&pace, 400, (prices_t){{1000, 970}});
+    assert_true(counts.of[SB_WAY_CACHED] <= TRIAL_CACHED);
+}
+
+/* The first messages of a new ring take long whatever the way: soon the first trial is repeated. */
+static void a_misleading_start_is_mended(void **state)
+{
+    (void)state;
+    sb_pace_t pace = {0};
+
+    play(&pace, FIRST, (prices_t){{3000, 3000}});
+    play(&pace, TRIAL_CACHED + 4 * TRIAL_STREAMING, (prices_t){{1000, 1400}});
+    counts_t counts = play(&pace, 200, (prices_t){{1000, 1400}});
+    assert_true(counts.of[SB_WAY_CACHED] <= TRIAL_CACHED);
 }
 
 static void breaks_a_bad_trial_off(void **state)
@@ -171,6 +183,7 @@ int main(void)
         cmocka_unit_test(takes_the_way_that_is_faster),
         cmocka_unit_test(learns_of_a_new_size_at_once),
         cmocka_unit_test(keeps_the_safe_way_for_a_small_gain),
+        cmocka_unit_test(a_misleading_start_is_mended),
         cmocka_unit_test(breaks_a_bad_trial_off),
         cmocka_unit_test(bad_trials_become_rare),
         cmocka_unit_test(follows_a_machine_that_changes),
