@@ -21,6 +21,10 @@
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
+/* Where ranks share processors, parts of so many bytes and less are not pulled: measured, two and
+ * four ranks to a processor. */
+#define PASSED_MOST ((size_t)64 << 10)
+
 /* What is sent to a rank lies where it is received from it: it must have gone before. */
 static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
 {
@@ -34,6 +38,12 @@ static inline uint32_t partner_of(const sb_team_t *team, uint32_t turn)
     return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
 }
 
+static bool is_passed(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer)
+{
+    return is_exchanged_in_place(parts, peer) ||
+           (parts->send[peer].bytes <= PASSED_MOST && sb_pulling_waits(team));
+}
+
 /* Writes of all parts what there is room for. */
 static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts)
 {
@@ -42,9 +52,8 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = partner_of(team, turn);
         sb_sending_t *sending = &team->channels->sending[peer];
-        *sending = (sb_sending_t){.stream = &parts->send[peer],
-                                  .peer = peer,
-                                  .passed = is_exchanged_in_place(parts, peer)};
+        *sending = (sb_sending_t){
+            .stream = &parts->send[peer], .peer = peer, .passed = is_passed(team, parts, peer)};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }
