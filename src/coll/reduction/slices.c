@@ -11,6 +11,8 @@
 #define LINES_FOR_EACH 2
 /* Shorter slices of groups are given to fewer ranks. */
 #define SLICE_LEAST ((size_t)512)
+/* But all ranks help with shorter windows than this. */
+#define SHORT ((size_t)4 << 10)
 /* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
 #define LINE_PAIR ((size_t)2 * SB_LINE)
 
@@ -69,7 +71,7 @@ static size_t grain_of(const slices_t *slices, size_t bytes, uint32_t n)
     size_t element = slices->reduction->operation->element;
     size_t lined = element / common_divisor(element, SB_LINE) * SB_LINE;
 
-    if (slices->groups > 1 && lined <= SLICE_LEAST && bytes < SLICE_LEAST * n)
+    if (slices->groups > 1 && lined <= SLICE_LEAST && bytes >= SHORT && bytes < SLICE_LEAST * n)
         return SLICE_LEAST / lined * lined;
     return bytes >= lined * n * LINES_FOR_EACH ? lined : element;
 }
@@ -265,8 +267,8 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction,
 
     if (window == 0)
         window = groups == 1 ? most : grouped_window(team->shares, reduction->bytes);
-    window = sb_min(sb_round_up(window, SB_LINE), most);
-    return window / element * element;
+    window = parts_of(sb_min(sb_round_up(window, SB_LINE), most), element) * element;
+    return window <= most ? window : most / element * element;
 }
 
 typedef void part_t(slices_t *slices, uint64_t number);
