@@ -5,9 +5,16 @@
 
 /* A barrier takes as long as so many bytes that are copied in, combined and copied out. */
 #define BARRIER_BYTES 10000.0
-#define WINDOW_LEAST ((size_t)4 << 10)
+/* In groups a step takes longer: as so many bytes for each rank of the largest. */
+#define STEP_BYTES_EACH 600.0
 /* A slice is made of whole lines if a window has so many for each rank. */
 #define LINES_FOR_EACH 2
+/* Shorter slices of groups are given to fewer ranks. */
+#define SLICE_LEAST ((size_t)512)
+/* But all ranks help with shorter windows than this. */
+#define SHORT ((size_t)4 << 10)
+/* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
+#define LINE_PAIR ((size_t)2 * SB_LINE)
 
 /* For the expected time: groups on a machine of several packages; a byte copied in, combined and
  * copied out; the same for each rank more; and what each rank adds to a step. */
@@ -54,12 +61,18 @@ static size_t common_divisor(size_t a, size_t b)
     return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* What slices of such a window are made of: whole elements, and whole lines if there are many. */
+/*
+ * What slices of such a window are made of: whole elements, and whole lines if there are many. In
+ * groups a slice is a run of lines, and some ranks may have none: where two write to neighbouring
+ * lines these go to and fro between all that want them, and short runs are dear to read.
+ */
 static size_t grain_of(const slices_t *slices, size_t bytes, uint32_t n)
 {
     size_t element = slices->reduction->operation->element;
     size_t lined = element / common_divisor(element, SB_LINE) * SB_LINE;
 
+    if (slices->groups > 1 && lined <= SLICE_LEAST && bytes >= SHORT && bytes < SLICE_LEAST * n)
+        return SLICE_LEAST / lined * lined;
     return bytes >= lined * n * LINES_FOR_EACH ? lined : element;
 }
 
@@ -208,24 +221,54 @@ static void copy_out(slices_t *slices, uint64_t number)
 }
 
 /* Windows so large that steps cost as much as filling and emptying the pipeline. */
-static size_t best_window(size_t bytes, uint32_t groups)
+static size_t best_window(size_t bytes, uint32_t groups, size_t largest)
 {
-    return (size_t)sqrt((double)bytes * BARRIER_BYTES / (groups + 1));
+    double step = sb_max(BARRIER_BYTES, STEP_BYTES_EACH * (double)largest);
+
+    return (size_t)sqrt((double)bytes * step / (groups + 1));
 }
 
-/* All that is under way should stay in the second-level cache, for which the memory is made. */
+static size_t parts_of(size_t bytes, size_t part)
+{
+    return (bytes + part - 1) / part;
+}
+
+static uint32_t largest_group(const sb_shares_t *shares)
+{
+    uint32_t largest = 0;
+
+    for (uint32_t group = 0; group < shares->groups; group++)
+        largest = sb_max(largest, group_size(shares, group));
+    return largest;
+}
+
+/*
+ * Windows of groups. Each rank should have a slice that is worth it, and all that is under way
+ * should stay in the second-level cache, for which the memory is made; the former comes first. All
+ * windows are about as large, and slices equal: the slowest rank makes the step.
+ */
+static size_t grouped_window(const sb_shares_t *shares, size_t bytes)
+{
+    size_t largest = largest_group(shares), least = SLICE_LEAST * largest;
+    size_t best =
+        sb_min(shares->buffer / (shares->groups + 1), best_window(bytes, shares->groups, largest));
+    size_t window = sb_min(shares->buffer, sb_max(least, best));
+    size_t equal = parts_of(bytes, sb_max(1, parts_of(bytes, window)));
+    size_t unit = equal < least ? SLICE_LEAST : largest * LINE_PAIR;
+
+    return parts_of(equal, unit) * unit;
+}
+
 static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
                          size_t most)
 {
     size_t element = reduction->operation->element;
     size_t window = (size_t)team->settings.fragment_bytes;
 
-    if (window == 0 && groups == 1)
-        window = most;
-    else if (window == 0)
-        window = sb_min(most / 4, sb_max(WINDOW_LEAST, best_window(reduction->bytes, groups)));
-    window = sb_min(sb_round_up(window, SB_LINE), most);
-    return window / element * element;
+    if (window == 0)
+        window = groups == 1 ? most : grouped_window(team->shares, reduction->bytes);
+    window = parts_of(sb_min(sb_round_up(window, SB_LINE), most), element) * element;
+    return window <= most ? window : most / element * element;
 }
 
 typedef void part_t(slices_t *slices, uint64_t number);
