@@ -231,9 +231,9 @@ def compare(mpi: Mpi, build: Path, case: Case, sobor: dict, bare: dict, tally: T
     """Runs one test both ways, the bare one once for all rounds, and counts what came of it."""
     if case not in bare:
         bare[case] = run_case(mpi, build, case, None)
-    first, ours, repeats = bare[case], run_case(mpi, build, case, sobor), 0
-    while not ours.same(first) and repeats < REPEATS:
-        repeats += 1
+    first, ours, before = bare[case], run_case(mpi, build, case, sobor), []
+    while not ours.same(first) and len(before) < REPEATS:
+        before.append(f"{first.word} bare, {ours.word} with Sobor")
         first, ours = run_case(mpi, build, case, None), run_case(mpi, build, case, sobor)
     tally.ran += 1
     tally.passed += ours.word == "pass"
@@ -244,8 +244,8 @@ def compare(mpi: Mpi, build: Path, case: Case, sobor: dict, bare: dict, tally: T
         print(
             f"  {case}: {first.word} bare, {ours.word} with Sobor\n{first_lines(ours)}", flush=True
         )
-    elif repeats:
-        tally.unsteady.append(str(case))
+    elif before:
+        tally.unsteady.append(f"{case}: {'; '.join(before)}; then alike, {ours.word}")
     elif ours.word != "pass":
         tally.alike.append(f"{case}: {ours.word}")
 
