@@ -88,6 +88,7 @@ bool sb_host_open(void *libmpi)
     sb_host.datatype_null = MPI_DATATYPE_NULL;
     sb_host.byte = MPI_BYTE;
     sb_host.op_null = MPI_OP_NULL;
+    sb_host.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
     sb_host.errors_return = MPI_ERRORS_RETURN;
     return true;
 }

@@ -75,6 +75,7 @@ typedef struct sb_host {
     MPI_Datatype datatype_null;
     MPI_Datatype byte;
     MPI_Op op_null;
+    MPI_Errhandler errors_are_fatal;
     MPI_Errhandler errors_return;
 } sb_host_t;
 

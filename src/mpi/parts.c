@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/parts.h"
 
+#include "mpi/alias.h"
 #include "mpi/packer.h"
 #include "mpi/serve.h"
 
@@ -157,13 +158,20 @@ static bool judge(sb_parts_call_t *call, int rank, int size)
            is_sound(&call->receive);
 }
 
+/* Whether the host raises an error because the buffers are one. */
+static bool is_refused(const sb_parts_call_t *call, int rank)
+{
+    return sb_parts_alias(call, rank) && sb_alias_is_error(call->rules->collective);
+}
+
 /* For sb_find_comm. */
 static bool is_right(void *context, int rank, int size)
 {
     sb_parts_call_t *call = context;
     size_t bytes;
 
-    return judge(call, rank, size) && lay_out(&call->send, NULL, NULL, call->handle, &bytes) &&
+    return judge(call, rank, size) && !is_refused(call, rank) &&
+           lay_out(&call->send, NULL, NULL, call->handle, &bytes) &&
            lay_out(&call->receive, NULL, NULL, call->handle, &bytes);
 }
 
@@ -266,7 +274,7 @@ static const sb_algorithm_t *choose(sb_comm_t *comm, sb_parts_call_t *call)
 {
     sb_collective_t collective = call->rules->collective;
 
-    if (SB_UNLIKELY(!judge(call, comm->rank, comm->size))) {
+    if (SB_UNLIKELY(!judge(call, comm->rank, comm->size) || is_refused(call, comm->rank))) {
         sb_pass(comm, SB_WHY_ARGUMENTS);
         return NULL;
     }

@@ -15,8 +15,8 @@
  *
  * What goes to the host is found out before any array is read, but for wrong arguments. These go
  * to the host too, so that it raises its own error. That the buffers of a call overlap, which MPI
- * forbids, is left unnoticed: a rank that asked the host about it alone would hang where the host
- * does not check.
+ * forbids, is noticed as far as the host would notice it (alias.h), and no further: a rank that
+ * asked the host about it alone would hang where the host does not check.
  */
 
 /* Counts or displacements: of int, or of 64 bits in the functions for large counts. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/reduction.h"
 
+#include "mpi/alias.h"
 #include "mpi/packer.h"
 #include "mpi/serve.h"
 
@@ -63,11 +64,19 @@ static bool measure(sb_reduction_call_t *call)
            (call->send != NULL && (call->received == 0 || call->receive != NULL));
 }
 
+/* Whether the host raises an error because the buffers are one. */
+static bool is_refused(const sb_reduction_call_t *call)
+{
+    int64_t elements = call->rules->rooted ? call->received : call->elements;
+
+    return call->out == call->in && elements > 0 && sb_alias_is_error(call->rules->collective);
+}
+
 static bool judge(sb_reduction_call_t *call, int rank, int size)
 {
     if (call->rules->rooted && (call->root < 0 || call->root >= size))
         return false;
-    return call->rules->judge(call, rank, size) && measure(call) &&
+    return call->rules->judge(call, rank, size) && !is_refused(call) && measure(call) &&
            sb_combination_find(&call->combination, call->op, call->type, &call->description,
                                call->handle);
 }

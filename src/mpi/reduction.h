@@ -13,7 +13,7 @@
  *
  * The choice of an algorithm follows from the packed bytes of a contribution and from whether the
  * operation is commutative, which all ranks know alike. As with parts, what goes to the host is
- * found out before anything is agreed, and buffers that overlap are left unnoticed.
+ * found out before anything is agreed.
  */
 typedef struct sb_reduction_call sb_reduction_call_t;
 

@@ -104,12 +104,27 @@ static int error_class(sb_status_t status)
     }
 }
 
+/* Whether the host will end the job, and say no more than the class of the error. */
+static bool is_fatal(MPI_Comm comm)
+{
+    MPI_Errhandler handler;
+
+    if (sb_host.Comm_get_errhandler(comm, &handler) != MPI_SUCCESS)
+        return true;
+    bool fatal = handler == sb_host.errors_are_fatal;
+    sb_host.Errhandler_free(&handler);
+    return fatal;
+}
+
 int sb_raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status, int code)
 {
     if (code == MPI_SUCCESS)
         code = error_class(status);
-    sb_log("%s on rank %d of %d: %s", sb_collective_function(collective), comm->rank, comm->size,
-           sb_status_string(status));
+    /* A program with a handler of its own is told of its own errors by that alone, as by the host.
+     */
+    if (status != SB_ERR_TRUNCATE || is_fatal(comm->comm))
+        sb_log("%s on rank %d of %d: %s", sb_collective_function(collective), comm->rank,
+               comm->size, sb_status_string(status));
     sb_host.Comm_call_errhandler(comm->comm, code);
     return code;
 }

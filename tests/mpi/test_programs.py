@@ -76,6 +76,10 @@ REDUCTION_ERROR_CASES = (
     *(f"{name}-in-place" for name in REDUCTIONS[1:5]),
     "reduce-root",
 )
+#: The send buffer is the receive buffer: MPICH raises an error, Open MPI does what was meant. In a
+#: rooted call the root alone is wrong: it must get the error without waiting for the others.
+ALIAS_CASES = tuple(f"{name}-alias" for name in (*MOVING[4:], *REDUCTIONS[1:]))
+ROOT_ALIAS_CASES = tuple(f"{name}-alias" for name in (*MOVING[:4], REDUCTIONS[0]))
 MPICH_CRASHES = {f"{name}-count" for name in REDUCTIONS}
 MPICH_5_CRASHES = MPICH_CRASHES | {f"{name}-type" for name in REDUCTIONS}
 OPEN_MPI_CRASHES = {
@@ -152,8 +156,10 @@ def every_program(test):
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 2), ("o41", 5), ("m40", 2), ("a50", 2)])
 def test_truncation(tester, key, ranks):
-    """A rank that expects less than is sent is told, and the communicator goes on."""
-    tester.expect_pass(tester.run(usable_mpi(key), ranks, ["truncate"], sobor={}), served=True)
+    """A rank that expects less than is sent is told, by its handler alone, and goes on."""
+    result = tester.run(usable_mpi(key), ranks, ["truncate"], sobor={})
+    tester.expect_pass(result, served=True)
+    assert "disagree" not in result.stderr, result.tail()
 
 
 @pytest.mark.parametrize("cma", ["auto", "off"])
@@ -363,15 +369,20 @@ def error_classes(result) -> list[str]:
 
 @pytest.mark.parametrize(
     "wanted",
-    [(*ERROR_CASES, *PARTS_ERROR_CASES), REDUCTION_ERROR_CASES],
-    ids=["moving", "reductions"],
+    [
+        (*ERROR_CASES, *PARTS_ERROR_CASES),
+        REDUCTION_ERROR_CASES,
+        (*ROOT_ALIAS_CASES, *ALIAS_CASES),
+    ],
+    ids=["moving", "reductions", "alias"],
 )
 def test_errors(tester, mpi, wanted):
     """Each wrong argument raises the class that the host raises, and the communicator lives on.
 
     Not all in one job: a launcher that passes on much output at once cuts its lines.
     """
-    cases = [case for case in wanted if case not in NOT_SURVIVED[mpi.key]]
+    unchecked = {*NOT_SURVIVED[mpi.key], *(ROOT_ALIAS_CASES if mpi.open_mpi else ())}
+    cases = [case for case in wanted if case not in unchecked]
     bare = tester.run(mpi, 2, ["errors", *cases])
     tester.expect_pass(bare)
     assert len(error_classes(bare)) == 2 * len(cases), bare.tail()

@@ -143,6 +143,34 @@ static struct side wrong_side(enum moving which, const char *wrong, MPI_Datatype
     return side;
 }
 
+/* What is sent lies where it is to arrive. Hosts that look for that tell the rank that is wrong
+ * alone; only the root of a rooted call makes it, so that nobody waits for a host that refuses it.
+ */
+static int aliased_parts(enum moving which, MPI_Comm on)
+{
+    MPI_Datatype types[64];
+    struct side all = wrong_side(which, "alias", types), one = all;
+    bool each = which >= ALLTOALL, deals = which == SCATTER || which == SCATTERV;
+    one.buffer = buffer + (each ? 0 : rank_of(comm));
+    if (which <= GATHERV && rank_of(comm) != 0)
+        return MPI_SUCCESS;
+    return moving_call(which, PROGRAM, deals ? &all : &one, deals ? &one : &all, 0, on);
+}
+
+/* Also on a communicator that was never used: its set-up would wait for the other ranks. */
+static int aliased_parts_twice(enum moving which)
+{
+    MPI_Comm fresh;
+    CALL(MPI_Comm_dup(comm, &fresh));
+    int first = aliased_parts(which, fresh), class[2];
+    CALL(MPI_Comm_free(&fresh));
+    int second = aliased_parts(which, comm);
+    MPI_Error_class(first, &class[0]);
+    MPI_Error_class(second, &class[1]);
+    CHECK(class[0] == class[1], "class %d, then %d", class[0], class[1]);
+    return second;
+}
+
 /* Everything is wrong where data arrives, but for "send": that is wrong where data leaves. */
 static int wrong_parts(enum moving which, const char *wrong)
 {
@@ -179,7 +207,9 @@ static bool names(const char *name, enum moving which)
 static void run_parts(const char *name, enum moving which)
 {
     checked_bcast(comm, 100, 0, 1);
-    int status = wrong_parts(which, name + strlen(moving_name(which)) + 1);
+    const char *wrong = name + strlen(moving_name(which)) + 1;
+    int status =
+        strcmp(wrong, "alias") == 0 ? aliased_parts_twice(which) : wrong_parts(which, wrong);
     int class = MPI_SUCCESS;
     MPI_Error_class(status, &class);
     printf("case %s rank %d class %d\n", name, rank_of(comm), class);
@@ -222,6 +252,8 @@ static struct reduction wrong_reduction(const char *wrong)
         call.comm = MPI_COMM_NULL;
     else if (strcmp(wrong, "in-place") == 0)
         call.in = MPI_IN_PLACE;
+    else if (strcmp(wrong, "alias") == 0)
+        call.in = buffer;
     else if (strcmp(wrong, "undefined") == 0) {
         call.type = MPI_DOUBLE;
         call.op = MPI_BAND;
@@ -268,7 +300,8 @@ static bool run_reduction(const char *name)
         return false;
     struct reduction call = wrong_reduction(dash + 1);
     checked_bcast(comm, 100, 0, 1);
-    int status = call_reduction(which, &call);
+    bool called = which != REDUCE || strcmp(dash, "-alias") != 0 || rank_of(comm) == 0;
+    int status = called ? call_reduction(which, &call) : MPI_SUCCESS;
     MPI_Error_class(status, &class);
     printf("case %s rank %d class %d\n", name, rank_of(comm), class);
     checked_bcast(comm, 100, 0, 2);

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 
 enum { THREADS = 3, ROUNDS = 150 };
 
@@ -24,6 +25,58 @@ static void *work(void *argument)
         if (i % 30 == 0)
             checked_bcast(worker->comm, 200000, i % size, seed);
     }
+    return NULL;
+}
+
+static int given(int thread, int rank, int i)
+{
+    return 1000 * rank + 10 * thread + i % 10;
+}
+
+/* What all ranks gave for part `i`, added up. */
+static int sum_given(int thread, int ranks, int i)
+{
+    return 500 * ranks * (ranks - 1) + ranks * given(thread, 0, i);
+}
+
+/* One call of each kind that keeps something for its communicator, with n elements for each rank.
+ */
+static void check_calls(const struct worker *worker, int n, int *out, int *in)
+{
+    int rank = rank_of(worker->comm), size = size_of(worker->comm), t = worker->number;
+    MPI_Comm comm = worker->comm;
+    for (int i = 0; i < n * size; i++)
+        out[i] = given(t, rank, i);
+    CALL(MPI_Allreduce(out, in, n * size, MPI_INT, MPI_SUM, comm));
+    for (int i = 0; i < n * size; i++)
+        CHECK(in[i] == sum_given(t, size, i), "allreduce: %d at %d of %d", in[i], i, n * size);
+    CALL(MPI_Reduce_scatter_block(out, in, n, MPI_INT, MPI_SUM, comm));
+    for (int i = 0; i < n; i++)
+        CHECK(in[i] == sum_given(t, size, rank * n + i), "reduce_scatter: %d at %d", in[i], i);
+    CALL(MPI_Alltoall(out, n, MPI_INT, in, n, MPI_INT, comm));
+    for (int i = 0; i < n * size; i++)
+        CHECK(in[i] == given(t, i / n, rank * n + i % n), "alltoall: %d at %d", in[i], i);
+    CALL(MPI_Allgather(out, n, MPI_INT, in, n, MPI_INT, comm));
+    for (int i = 0; i < n * size; i++)
+        CHECK(in[i] == given(t, i / n, i % n), "allgather: %d at %d", in[i], i);
+    CALL(MPI_Scan(out, in, n, MPI_INT, MPI_MAX, comm));
+    for (int i = 0; i < n; i++)
+        CHECK(in[i] == given(t, rank, i), "scan: %d at %d", in[i], i);
+}
+
+static void *combine(void *argument)
+{
+    struct worker *worker = argument;
+    enum { MOST = 20000 };
+    size_t room = (size_t)MOST * (size_t)size_of(worker->comm);
+    int *out = malloc(room * sizeof *out), *in = malloc(room * sizeof *in);
+    CHECK(out != NULL && in != NULL, "no memory");
+    for (int i = 0; i < ROUNDS / 5; i++) {
+        uint64_t seed = mix((uint64_t)worker->number, (uint64_t)i);
+        check_calls(worker, i % 10 == 0 ? MOST : 1 + (int)(seed % 300), out, in);
+    }
+    free(out);
+    free(in);
     return NULL;
 }
 
@@ -59,6 +112,7 @@ int main(int argc, char **argv)
         CALL(MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm));
     }
     run(workers, work);
+    run(workers, combine);
     run(workers, make_and_free);
     for (int i = 0; i < THREADS; i++)
         CALL(MPI_Comm_free(&workers[i].comm));
