@@ -23,7 +23,7 @@
 
 /* Where ranks share processors, parts of so many bytes and less are not pulled: measured, two and
  * four ranks to a processor. */
-#define PASSED_MOST ((size_t)64 << 10)
+#define PASSED_MOST ((size_t)32 << 10)
 
 /* What is sent to a rank lies where it is received from it: it must have gone before. */
 static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
@@ -75,23 +75,56 @@ static sb_status_t exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving
     return status;
 }
 
+/* The messages of the others, in the order of the turns. Returns how many there are. */
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t turn = 0; turn < team->size; turn++) {
+        uint32_t peer = partner_of(team, turn);
+        if (peer != team->rank)
+            team->channels->receiving[count++] =
+                (sb_receiving_t){.stream = &parts->receive[peer],
+                                 .peer = peer,
+                                 .stepwise = is_exchanged_in_place(parts, peer)};
+    }
+    return count;
+}
+
+/* Passes on what can be passed on without waiting: the rank may not run again so soon. */
+static sb_status_t pass_on(sb_team_t *team, uint32_t count)
+{
+    sb_receiving_t *receiving = team->channels->receiving;
+    sb_status_t status = SB_OK;
+
+    sb_look_ahead(team, receiving, count);
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        sb_sending_t *sending = &team->channels->sending[receiving[i].peer];
+        if (sb_sent(sending) && sb_received(&receiving[i]))
+            continue;
+        status = sb_send(team, sending, SIZE_MAX, false);
+        if (status == SB_OK && (sb_sent(sending) || !receiving[i].stepwise))
+            status = sb_receive(team, &receiving[i], SIZE_MAX, false);
+    }
+    return status;
+}
+
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_status_t data = SB_OK;
     sb_status_t status = send_ahead(team, parts);
+    uint32_t count = set_up(team, parts);
 
     if (!parts->in_place)
         data = sb_copy_own(&parts->send[team->rank], &parts->receive[team->rank]);
-    for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
-        uint32_t peer = partner_of(team, turn);
-        sb_sending_t *sending = &team->channels->sending[peer];
-        sb_receiving_t receiving = {.stream = &parts->receive[peer],
-                                    .peer = peer,
-                                    .stepwise = is_exchanged_in_place(parts, peer)};
-        if (peer == team->rank)
-            continue;
-        status = exchange(team, sending, &receiving);
-        data = sb_first(data, sb_first(sending->data, sb_receipt(&receiving)));
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        sb_receiving_t *receiving = &team->channels->receiving[i];
+        sb_sending_t *sending = &team->channels->sending[receiving->peer];
+        if (team->oversubscribed && !(sb_sent(sending) && sb_received(receiving)))
+            status = pass_on(team, count);
+        if (status == SB_OK)
+            status = exchange(team, sending, receiving);
+        data = sb_first(data, sb_first(sending->data, sb_receipt(receiving)));
     }
     return sb_first(sb_channels_finish(team, status), data);
 }

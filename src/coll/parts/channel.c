@@ -14,6 +14,7 @@
 #define LARGE_MESSAGE ((size_t)256 << 10)
 #define PULL_LEAST (((size_t)16 << 10) + 1)
 #define PULL_AT_ONCE ((size_t)1 << 20)
+#define WINDOW_LEAST ((size_t)16 << 10)
 #define BOUNCE ((size_t)16 << 10)
 
 /* A piece of more bytes keeps the core busy by itself. */
@@ -416,6 +417,19 @@ static bool push(sb_team_t *team, sb_sending_t *sending)
     return true;
 }
 
+/*
+ * Where the message begins. Where ranks share processors they share caches too: short messages go
+ * round in the first bytes of the area, so that the areas of all stay there.
+ */
+static uint64_t start_of(const sb_team_t *team, uint64_t position, size_t total, size_t area)
+{
+    size_t window = sb_min(sb_max(2 * total, WINDOW_LEAST), area);
+
+    if (!team->oversubscribed || 2 * total > area || position % area + total <= window)
+        return position;
+    return sb_round_up(position, area);
+}
+
 static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
 {
     uint64_t *position = position_of(team->channels, sending->peer);
@@ -425,6 +439,8 @@ static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limi
 
     if (sending->fragment == 0)
         sending->fragment = sb_parts_fragment(team, total, area);
+    if (sending->offset == 0)
+        *position = start_of(team, *position, total, area);
     while (sending->offset < limit) {
         size_t bytes = piece(*position, sending->fragment, total - sending->offset, area);
         sb_status_t status =
