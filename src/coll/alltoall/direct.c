@@ -45,15 +45,17 @@ static bool is_passed(const sb_team_t *team, const sb_parts_t *parts, uint32_t p
 }
 
 /* Writes of all parts what there is room for. */
-static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts)
+static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manner_t manner)
 {
     sb_status_t status = SB_OK;
 
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = partner_of(team, turn);
         sb_sending_t *sending = &team->channels->sending[peer];
-        *sending = (sb_sending_t){
-            .stream = &parts->send[peer], .peer = peer, .passed = is_passed(team, parts, peer)};
+        *sending = (sb_sending_t){.stream = &parts->send[peer],
+                                  .peer = peer,
+                                  .passed = is_passed(team, parts, peer),
+                                  .manner = manner};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }
@@ -92,7 +94,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 }
 
 /* Passes on what can be passed on without waiting: the rank may not run again so soon. */
-static sb_status_t pass_on(sb_team_t *team, uint32_t count)
+static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
 {
     sb_receiving_t *receiving = team->channels->receiving;
     sb_status_t status = SB_OK;
@@ -103,7 +105,7 @@ static sb_status_t pass_on(sb_team_t *team, uint32_t count)
         if (sb_sent(sending) && sb_received(&receiving[i]))
             continue;
         status = sb_send(team, sending, SIZE_MAX, false);
-        if (status == SB_OK && (sb_sent(sending) || !receiving[i].stepwise))
+        if (status == SB_OK && (sb_sent(sending) || !in_place))
             status = sb_receive(team, &receiving[i], SIZE_MAX, false);
     }
     return status;
@@ -111,22 +113,29 @@ static sb_status_t pass_on(sb_team_t *team, uint32_t count)
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_status_t data = SB_OK;
-    sb_status_t status = send_ahead(team, parts);
+    const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
+    sb_manner_t manner = sb_manner_begin(team, &parts->send[(team->rank + 1) % team->size]);
+    sb_status_t data = SB_OK, status = send_ahead(team, parts, manner);
     uint32_t count = set_up(team, parts);
+    bool own_waits = own != NULL && count > 0 &&
+                     sb_own_waits(team, manner, own->bytes, team->channels->receiving);
 
-    if (!parts->in_place)
-        data = sb_copy_own(&parts->send[team->rank], &parts->receive[team->rank]);
+    if (own != NULL && !own_waits)
+        data = sb_copy_own_as(manner, own, &parts->receive[team->rank]);
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
         sb_receiving_t *receiving = &team->channels->receiving[i];
         sb_sending_t *sending = &team->channels->sending[receiving->peer];
         if (team->oversubscribed && !(sb_sent(sending) && sb_received(receiving)))
-            status = pass_on(team, count);
+            status = pass_on(team, parts->in_place, count);
         if (status == SB_OK)
             status = exchange(team, sending, receiving);
         data = sb_first(data, sb_first(sending->data, sb_receipt(receiving)));
     }
-    return sb_first(sb_channels_finish(team, status), data);
+    if (own_waits)
+        data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
+    status = sb_channels_finish(team, status);
+    sb_manner_end(team, manner);
+    return sb_first(status, data);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
