@@ -13,10 +13,12 @@
  * turn t a rank first sends up to the step's end, then receives up to there. Consider the ranks of
  * which (t, m) is least. None of them waits to send: the other is there or farther, and has
  * received what was sent in the steps before, and the area holds what may be sent in one. So both
- * send, and then none waits for ever to receive.
+ * send, and then none waits for ever to receive. Where ranks share processors, a rank passes on
+ * what it can with all others before it waits for one of them: that only shortens the way.
  *
  * In place: a part is written over with what comes from the rank that it is for, and never before
- * that many bytes of it were sent: a step sends before it receives, and both parts have one size.
+ * that many bytes of it were sent: a step sends before it receives, and both parts have one size;
+ * without waiting it is received only when all of it has been sent.
  */
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
