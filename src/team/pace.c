@@ -23,13 +23,27 @@
 /* So many samples that are longer than twice the other way's time end a trial. */
 #define BAD_MOST 3
 
-static size_t class_of(size_t bytes)
+size_t sb_pace_class(size_t bytes)
 {
     size_t class = 0;
 
     while (class + 1 < SB_PACE_CLASSES && bytes > SB_PACE_LEAST << class)
         class ++;
     return class;
+}
+
+bool sb_pace_again(sb_pace_seen_t *seen, size_t bytes, const void *buffer)
+{
+    const void **last = seen->buffer[sb_pace_class(bytes)];
+
+    for (size_t i = 0; i < SB_PACE_BUFFERS; i++) {
+        if (last[i] == buffer)
+            return true;
+    }
+    for (size_t i = SB_PACE_BUFFERS - 1; i > 0; i--)
+        last[i] = last[i - 1];
+    last[0] = buffer;
+    return false;
 }
 
 /*
@@ -94,7 +108,7 @@ static sb_step_t go_on_trying(sb_pace_class_t *class)
 
 sb_step_t sb_pace_next(sb_pace_t *pace, size_t bytes, const size_t laps[SB_WAYS])
 {
-    sb_pace_class_t *class = &pace->of[class_of(bytes)];
+    sb_pace_class_t *class = &pace->of[sb_pace_class(bytes)];
     sb_way_t usual = usual_way(class);
     size_t lap = laps[other(usual)];
 
@@ -146,7 +160,7 @@ static void smooth(sb_pace_class_t *class, sb_way_t way, uint64_t sample)
 
 void sb_pace_record(sb_pace_t *pace, size_t bytes, const sb_step_t *step, uint64_t ns)
 {
-    sb_pace_class_t *class = &pace->of[class_of(bytes)];
+    sb_pace_class_t *class = &pace->of[sb_pace_class(bytes)];
 
     if (on_trial(class) && step->way == class->tried)
         judge_trial(class, step->way, ns);

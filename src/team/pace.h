@@ -5,9 +5,11 @@
 #include "base/compiler.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
- * A choice between two ways of writing into a ring, made by what was measured in use.
+ * A choice between two ways of doing the same, made by what was measured in use. The first is safe
+ * everywhere and left only for a gain. What follows speaks of writing into a ring.
  *
  * Ordinary stores leave the data in the writer's caches: a reader close by gets it from there,
  * fast; a reader on another package waits for every line to be fetched out of a far cache, up to
@@ -52,6 +54,21 @@ typedef struct sb_step {
     bool timed;
     bool warming; /* the ring is not yet as this way leaves it */
 } sb_step_t;
+
+/* The last buffers that messages of each class were in. Private to a rank. All zero at first. */
+#define SB_PACE_BUFFERS 2
+
+typedef struct sb_pace_seen {
+    const void *buffer[SB_PACE_CLASSES][SB_PACE_BUFFERS];
+} sb_pace_seen_t;
+
+size_t sb_pace_class(size_t bytes);
+
+/*
+ * Whether the buffer is one of the last of its class. Then much of it is in caches, and what was
+ * measured with other buffers may be wrong: callers keep a pace for either.
+ */
+bool sb_pace_again(sb_pace_seen_t *seen, size_t bytes, const void *buffer);
 
 /*
  * How this rank should write its next message of `bytes`; `laps`: bytes of the ring that each way

@@ -98,11 +98,13 @@ typedef struct sb_team {
     uint64_t blocks_use; /* 1 + the last use in which ranks met over blocks; 0: there was none */
 
     /* How this rank writes into its ring, and the message that will tell it more. */
-    sb_pace_t pace;
+    sb_pace_t pace[2]; /* in buffers other than for the last messages, and in the same ones */
+    sb_pace_seen_t seen;
     struct {
         uint64_t use;
         size_t bytes;
         sb_step_t step;
+        bool again; /* the message's pace */
         bool open; /* its readers' times were not looked at yet */
     } timed;
 

@@ -31,6 +31,7 @@ SETTINGS = [
     *random_cases.SETTINGS,
     {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB", "SOBOR_CMA": "off"},
     {"SOBOR_CMA": "on"},
+    {"SOBOR_STORES": "streaming"},
 ]
 
 

@@ -176,6 +176,23 @@ static void sizes_are_judged_apart(void **state)
     assert_int_equal(sb_pace_next(&pace, 16 * BYTES, laps).way, SB_WAY_STREAMING);
 }
 
+/* One buffer, or two in turns, are known again; many in turns never are. Sizes are apart. */
+static void knows_a_buffer_again(void **state)
+{
+    (void)state;
+    sb_pace_seen_t seen = {0};
+    char buffer[3] = {0};
+
+    assert_false(sb_pace_again(&seen, BYTES, &buffer[0]));
+    assert_true(sb_pace_again(&seen, BYTES, &buffer[0]));
+    assert_false(sb_pace_again(&seen, 16 * BYTES, &buffer[0]));
+    assert_false(sb_pace_again(&seen, BYTES, &buffer[1]));
+    assert_true(sb_pace_again(&seen, BYTES, &buffer[0]));
+    assert_true(sb_pace_again(&seen, BYTES, &buffer[1]));
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(sb_pace_again(&seen, 2 * BYTES, &buffer[i % 3]), false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +208,7 @@ int main(void)
         cmocka_unit_test(the_first_lap_does_not_count),
         cmocka_unit_test(without_samples_nothing_is_tried),
         cmocka_unit_test(sizes_are_judged_apart),
+        cmocka_unit_test(knows_a_buffer_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,16 +61,16 @@ static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t step = team->channels->step;
-    sb_sending_t sending = {
-        .stream = parts->send, .peer = SB_TO_ALL, .passed = sb_pulling_waits(team)};
     bool alone = team->size == 1;
     const sb_stream_t *own = &parts->receive[team->rank];
-
-    if (parts->in_place)
-        sending.stream = own;
+    const sb_stream_t *part = parts->in_place ? own : parts->send;
+    sb_manner_t manner = sb_manner_begin(team, part);
+    sb_sending_t sending = {
+        .stream = part, .peer = SB_TO_ALL, .passed = sb_pulling_waits(team), .manner = manner};
     sb_status_t status = alone ? SB_OK : sb_send(team, &sending, SIZE_MAX, false);
-    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own(parts->send, own);
+    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own_as(manner, part, own);
     uint32_t count = set_up(team, parts);
+
     for (size_t limit = step; status == SB_OK && !alone; limit += step) {
         status = sb_send(team, &sending, limit, true);
         if (status == SB_OK)
@@ -81,6 +81,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
     status = sb_channels_finish(team, status);
+    sb_manner_end(team, manner);
     return sb_first(sb_first(status, sending.data), data);
 }
 

@@ -13,17 +13,19 @@
  * turn t a rank first sends up to the step's end, then receives up to there. Consider the ranks of
  * which (t, m) is least. None of them waits to send: the other is there or farther, and has
  * received what was sent in the steps before, and the area holds what may be sent in one. So both
- * send, and then none waits for ever to receive.
+ * send, and then none waits for ever to receive. Where ranks share processors, a rank passes on
+ * what it can with all others before it waits for one of them: that only shortens the way.
  *
  * In place: a part is written over with what comes from the rank that it is for, and never before
- * that many bytes of it were sent: a step sends before it receives, and both parts have one size.
+ * that many bytes of it were sent: a step sends before it receives, and both parts have one size;
+ * without waiting it is received only when all of it has been sent.
  */
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
 /* Where ranks share processors, parts of so many bytes and less are not pulled: measured, two and
  * four ranks to a processor. */
-#define PASSED_MOST ((size_t)64 << 10)
+#define PASSED_MOST ((size_t)32 << 10)
 
 /* What is sent to a rank lies where it is received from it: it must have gone before. */
 static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
@@ -45,15 +47,17 @@ static bool is_passed(const sb_team_t *team, const sb_parts_t *parts, uint32_t p
 }
 
 /* Writes of all parts what there is room for. */
-static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts)
+static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manner_t manner)
 {
     sb_status_t status = SB_OK;
 
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = partner_of(team, turn);
         sb_sending_t *sending = &team->channels->sending[peer];
-        *sending = (sb_sending_t){
-            .stream = &parts->send[peer], .peer = peer, .passed = is_passed(team, parts, peer)};
+        *sending = (sb_sending_t){.stream = &parts->send[peer],
+                                  .peer = peer,
+                                  .passed = is_passed(team, parts, peer),
+                                  .manner = manner};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }
@@ -75,25 +79,65 @@ static sb_status_t exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving
     return status;
 }
 
+/* The messages of the others, in the order of the turns. Returns how many there are. */
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
+{
+    uint32_t count = 0;
+
+    for (uint32_t turn = 0; turn < team->size; turn++) {
+        uint32_t peer = partner_of(team, turn);
+        if (peer != team->rank)
+            team->channels->receiving[count++] =
+                (sb_receiving_t){.stream = &parts->receive[peer],
+                                 .peer = peer,
+                                 .stepwise = is_exchanged_in_place(parts, peer)};
+    }
+    return count;
+}
+
+/* Passes on what can be passed on without waiting: the rank may not run again so soon. */
+static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
+{
+    sb_receiving_t *receiving = team->channels->receiving;
+    sb_status_t status = SB_OK;
+
+    sb_look_ahead(team, receiving, count);
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        sb_sending_t *sending = &team->channels->sending[receiving[i].peer];
+        if (sb_sent(sending) && sb_received(&receiving[i]))
+            continue;
+        status = sb_send(team, sending, SIZE_MAX, false);
+        if (status == SB_OK && (sb_sent(sending) || !in_place))
+            status = sb_receive(team, &receiving[i], SIZE_MAX, false);
+    }
+    return status;
+}
+
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_status_t data = SB_OK;
-    sb_status_t status = send_ahead(team, parts);
+    const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
+    sb_manner_t manner = sb_manner_begin(team, &parts->send[(team->rank + 1) % team->size]);
+    sb_status_t data = SB_OK, status = send_ahead(team, parts, manner);
+    uint32_t count = set_up(team, parts);
+    bool own_waits = own != NULL && count > 0 &&
+                     sb_own_waits(team, manner, own->bytes, team->channels->receiving);
 
-    if (!parts->in_place)
-        data = sb_copy_own(&parts->send[team->rank], &parts->receive[team->rank]);
-    for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
-        uint32_t peer = partner_of(team, turn);
-        sb_sending_t *sending = &team->channels->sending[peer];
-        sb_receiving_t receiving = {.stream = &parts->receive[peer],
-                                    .peer = peer,
-                                    .stepwise = is_exchanged_in_place(parts, peer)};
-        if (peer == team->rank)
-            continue;
-        status = exchange(team, sending, &receiving);
-        data = sb_first(data, sb_first(sending->data, sb_receipt(&receiving)));
+    if (own != NULL && !own_waits)
+        data = sb_copy_own_as(manner, own, &parts->receive[team->rank]);
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        sb_receiving_t *receiving = &team->channels->receiving[i];
+        sb_sending_t *sending = &team->channels->sending[receiving->peer];
+        if (team->oversubscribed && !(sb_sent(sending) && sb_received(receiving)))
+            status = pass_on(team, parts->in_place, count);
+        if (status == SB_OK)
+            status = exchange(team, sending, receiving);
+        data = sb_first(data, sb_first(sending->data, sb_receipt(receiving)));
     }
-    return sb_first(sb_channels_finish(team, status), data);
+    if (own_waits)
+        data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
+    status = sb_channels_finish(team, status);
+    sb_manner_end(team, manner);
+    return sb_first(status, data);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

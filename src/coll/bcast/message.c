@@ -98,36 +98,39 @@ static void learn(sb_team_t *team)
         if (i != team->rank)
             slowest = sb_max(slowest, told & TIME_MOST);
     }
-    sb_pace_record(&team->pace, team->timed.bytes, &team->timed.step, slowest);
+    sb_pace_record(&team->pace[team->timed.again], team->timed.bytes, &team->timed.step, slowest);
 }
 
 /* Root: the way that was measured to be the best, or that is on trial. */
-static void choose_measured(sb_team_t *team, sb_plan_t *plan, size_t near)
+static void choose_measured(sb_team_t *team, sb_plan_t *plan, const void *buffer, size_t near)
 {
     const size_t laps[SB_WAYS] = {[SB_WAY_STREAMING] = team->ring_bytes, [SB_WAY_CACHED] = near};
 
     if (team->timed.open)
         learn(team);
-    sb_step_t step = sb_pace_next(&team->pace, (size_t)plan->bytes, laps);
+    bool again = sb_pace_again(&team->seen, (size_t)plan->bytes, buffer);
+    sb_step_t step = sb_pace_next(&team->pace[again], (size_t)plan->bytes, laps);
     plan->way = step.way;
     if (!step.timed)
         return;
     plan->started = sb_now_ns();
     plan->warming = step.warming;
+    plan->again = again;
     team->timed.open = true;
     team->timed.use = team->slot_uses;
     team->timed.bytes = (size_t)plan->bytes;
+    team->timed.again = again;
     team->timed.step = step;
 }
 
 /* Root: chooses how to write, and where. */
-static void choose_way(sb_team_t *team, sb_plan_t *plan)
+static void choose_way(sb_team_t *team, sb_plan_t *plan, const void *buffer)
 {
     size_t near = near_window(team, plan);
     bool large = plan->bytes >= SB_PACE_LEAST;
 
     if (large && team->settings.stores == SB_STORES_AUTO)
-        choose_measured(team, plan, near);
+        choose_measured(team, plan, buffer, near);
     else if (large && team->settings.stores == SB_STORES_STREAMING)
         plan->way = SB_WAY_STREAMING;
     else
@@ -144,7 +147,7 @@ static void tell(sb_team_t *team, const sb_plan_t *plan)
     uint64_t ns = sb_now_ns() - plan->started;
 
     sb_flag_publish(&team->self->timed.flag, time_value(team->slot_uses, ns));
-    sb_pace_record(&team->pace, (size_t)plan->bytes, &step, ns);
+    sb_pace_record(&team->pace[plan->again != 0], (size_t)plan->bytes, &step, ns);
 }
 
 /* Both sides: the message is over, at this position. */
@@ -179,7 +182,7 @@ sb_status_t sb_ring_send(sb_team_t *team, const sb_stream_t *stream, size_t frag
     sb_plan_t plan = make_plan(team, stream->bytes, fragment);
     sb_status_t data = SB_OK;
 
-    choose_way(team, &plan);
+    choose_way(team, &plan, stream->base);
     sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
     uint64_t position = plan.position;
 

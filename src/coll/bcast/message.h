@@ -34,7 +34,8 @@ typedef struct sb_plan {
     uint64_t window;  /* bytes of the ring that it goes round in */
     uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
     uint32_t way;     /* sb_way_t: how the root writes */
-    uint32_t warming; /* its time stands for a ring that is not yet as this way leaves it */
+    uint16_t warming; /* its time stands for a ring that is not yet as this way leaves it */
+    uint16_t again;   /* it is in the buffer of one of the last messages */
 } sb_plan_t;
 
 _Static_assert(sizeof(sb_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");

@@ -14,6 +14,7 @@
 #define LARGE_MESSAGE ((size_t)256 << 10)
 #define PULL_LEAST (((size_t)16 << 10) + 1)
 #define PULL_AT_ONCE ((size_t)1 << 20)
+#define WINDOW_LEAST ((size_t)16 << 10)
 #define BOUNCE ((size_t)16 << 10)
 
 /* A piece of more bytes keeps the core busy by itself. */
@@ -24,8 +25,8 @@
 #define NOTE_PUSHED 0x80000001u
 
 /*
- * Looks for an invitation: about as long as it takes to be told of one that is under way, and a
- * hundredth of the time that the copy will take.
+ * Looks for an invitation, or for what is to be pulled: about as long as it takes to be told of one
+ * that is under way, and a hundredth of the time that the copy will take.
  */
 #define HOPE 16
 #define HOPE_BYTES ((size_t)16 << 10)
@@ -37,6 +38,8 @@ typedef struct plan {
     uint64_t bytes;
     uint64_t fragment;
     uint64_t address; /* of what is to be pulled; 0: it comes through the area */
+    uint64_t started; /* when its sender began, if there is a manner */
+    uint64_t manner;  /* sb_manner_t of the call */
 } plan_t;
 
 _Static_assert(sizeof(plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
@@ -161,7 +164,8 @@ static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
     for (uint32_t i = 0; i < team->size; i++)
         channels->peer[i].base = team->channels_share.bases[i];
     channels->pulled = (sb_pulled_t *)(void *)(channels->receiving + team->size);
-    channels->far_first = (uint32_t *)(void *)(channels->pulled + team->size);
+    channels->manners = (sb_manners_t *)(void *)(channels->pulled + team->size);
+    channels->far_first = (uint32_t *)(void *)(channels->manners + 1);
     channels->bounce = (char *)(channels->far_first + team->size);
     channels->own = channels->peer[team->rank].base;
     team->channels = channels;
@@ -198,7 +202,8 @@ sb_status_t sb_channels_prepare(sb_team_t *team)
     size_t least = areas * AREA_LEAST;
     size_t each = sizeof(sb_channel_peer_t) + sizeof(sb_sending_t) + sizeof(sb_receiving_t) +
                   sizeof(sb_pulled_t) + sizeof(uint32_t);
-    sb_channels_t *made = calloc(1, sizeof *made + team->size * each + BOUNCE);
+    sb_channels_t *made =
+        calloc(1, sizeof *made + sizeof(sb_manners_t) + team->size * each + BOUNCE);
     sb_status_t status =
         sb_share_make(team, &team->channels_share, sb_round_up(fixed + sb_max(most, least), PAGE),
                       sb_round_up(fixed + least, PAGE), made != NULL);
@@ -342,6 +347,12 @@ static void put_plan(sb_team_t *team, sb_slot_t *slot, uint32_t note, const plan
     sb_flag_publish(&slot->flag, team->channels->calls + 1);
 }
 
+static void say(const sb_team_t *team, const sb_sending_t *sending, plan_t *plan)
+{
+    plan->manner = sending->manner;
+    plan->started = team->channels->manners->started;
+}
+
 /* Tells the reader of the piece that ends at `end`: the first one by the plan. */
 static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uint64_t end)
 {
@@ -352,7 +363,9 @@ static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uin
         sb_flag_publish(&mouth->published.flag, end);
         return;
     }
-    plan_t plan = {start, sending->stream->bytes, sending->fragment, 0};
+    plan_t plan = {
+        .position = start, .bytes = sending->stream->bytes, .fragment = sending->fragment};
+    say(team, sending, &plan);
     put_plan(team, slot, NOTE_PLAN, &plan);
     sending->announced = true;
 }
@@ -363,8 +376,11 @@ static sb_status_t offer(sb_team_t *team, sb_sending_t *sending)
     sb_channels_t *channels = team->channels;
     uint64_t *position = position_of(channels, sending->peer);
     sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
-    plan_t plan = {*position, sending->stream->bytes, 0, (uintptr_t)sending->stream->base};
+    plan_t plan = {.position = *position,
+                   .bytes = sending->stream->bytes,
+                   .address = (uintptr_t)sending->stream->base};
 
+    say(team, sending, &plan);
     put_plan(team, slot, NOTE_PLAN, &plan);
     *position += SB_LINE;
     channels->pulled[channels->pulled_count++] = (sb_pulled_t){sending->peer, *position};
@@ -374,7 +390,7 @@ static sb_status_t offer(sb_team_t *team, sb_sending_t *sending)
 
 sb_status_t sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
 {
-    plan_t plan = {0, stream->bytes, 0, (uintptr_t)stream->base};
+    plan_t plan = {.bytes = stream->bytes, .address = (uintptr_t)stream->base};
     bool is_free;
     sb_status_t status = slot_free(team, peer, false, &is_free);
 
@@ -416,6 +432,19 @@ static bool push(sb_team_t *team, sb_sending_t *sending)
     return true;
 }
 
+/*
+ * Where the message begins. Where ranks share processors they share caches too: short messages go
+ * round in the first bytes of the area, so that the areas of all stay there.
+ */
+static uint64_t start_of(const sb_team_t *team, uint64_t position, size_t total, size_t area)
+{
+    size_t window = sb_min(sb_max(2 * total, WINDOW_LEAST), area);
+
+    if (!team->oversubscribed || 2 * total > area || position % area + total <= window)
+        return position;
+    return position + area - position % area;
+}
+
 static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
 {
     uint64_t *position = position_of(team->channels, sending->peer);
@@ -424,7 +453,11 @@ static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limi
     bool is_free;
 
     if (sending->fragment == 0)
-        sending->fragment = sb_parts_fragment(team, total, area);
+        sending->fragment = sending->manner == SB_MANNER_AROUND
+                                ? area / FRAGMENTS_PER_AREA
+                                : sb_parts_fragment(team, total, area);
+    if (sending->offset == 0)
+        *position = start_of(team, *position, total, area);
     while (sending->offset < limit) {
         size_t bytes = piece(*position, sending->fragment, total - sending->offset, area);
         sb_status_t status =
@@ -460,7 +493,8 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
     }
     if (bytes <= SB_SLOT_PAYLOAD)
         return send_short(team, sending);
-    bool passed = sending->passed || sending->stream->base == NULL;
+    bool passed =
+        sending->passed || sending->stream->base == NULL || sending->manner == SB_MANNER_AROUND;
     if (!passed && sending->pushed && push(team, sending))
         return SB_OK;
     if (!passed && (sending->pulled || bytes >= team->channels->pull_least))
@@ -475,6 +509,11 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
 
     if (receiving->data != SB_OK || receiving->offset >= room)
         return;
+    if (receiving->around && receiving->stream->base != NULL) {
+        sb_copy_streaming(receiving->stream->base + receiving->offset, from,
+                          sb_min(bytes, room - receiving->offset));
+        return;
+    }
     receiving->data = sb_stream_write(receiving->stream, receiving->offset, from,
                                       sb_min(bytes, room - receiving->offset));
 }
@@ -499,6 +538,11 @@ static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_
     receiving->bytes = (size_t)plan.bytes;
     receiving->fragment = (size_t)plan.fragment;
     receiving->from = plan.address;
+    receiving->around = plan.manner == SB_MANNER_AROUND;
+    if (plan.manner != SB_MANNER_ANY)
+        sb_manner_started(team, plan.started);
+    if (plan.manner != SB_MANNER_ANY && receiving->peer == 0)
+        sb_manner_follow(team, receiving->bytes, (sb_manner_t)plan.manner);
     receiving->first = piece(plan.position, receiving->fragment, receiving->bytes, area);
 }
 
@@ -516,6 +560,14 @@ static inline sb_slot_t *announced_in(const sb_team_t *team, const sb_receiving_
     uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
 
     return slot_of(team, mouth_of(team, receiving->peer, to));
+}
+
+bool sb_announced(const sb_team_t *team, const sb_receiving_t *receiving)
+{
+    uint64_t use = team->channels->calls + 1;
+    uint32_t looks = hope(team, receiving->stream->bytes);
+
+    return sb_flag_hope(&announced_in(team, receiving)->flag, use, looks) >= use;
 }
 
 /* The message is announced. Takes a short one. */
@@ -720,4 +772,12 @@ sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
             status = sb_stream_write(to, at, bounce, count);
     }
     return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
+}
+
+sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb_stream_t *to)
+{
+    if (manner != SB_MANNER_AROUND || from->base == NULL || to->base == NULL)
+        return sb_copy_own(from, to);
+    sb_copy_streaming(to->base, from->base, sb_min(from->bytes, to->bytes));
+    return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;
 }

@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "coll/coll.h"
+#include "team/pace.h"
 
 /*
  * Channels: how a rank passes parts of data to one other rank, or the same part to all. Each rank
@@ -37,6 +38,16 @@
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
 
+/*
+ * How the long parts of a call are passed in which every rank sends to every other. Where buffers
+ * are in caches, pulling is best; where they are not, pulled pages and lines are waited for, and
+ * parts that pass through the areas, and are written around the caches where they belong, may take
+ * less time. Which it is, rank 0 measures (passing.c), by the size of its parts and by whether it
+ * used the buffer before. The others do from the next call on as rank 0 says in its messages. It is
+ * no agreement: each sender decides for its own messages and says so in the plan.
+ */
+typedef enum sb_manner { SB_MANNER_ANY, SB_MANNER_PULLED, SB_MANNER_AROUND } sb_manner_t;
+
 /* In place of a rank: the channel to all. */
 #define SB_TO_ALL UINT32_MAX
 
@@ -57,6 +68,7 @@ typedef struct sb_sending {
     bool passed; /* through the area, however long it is */
     bool pulled; /* even if it is shorter than most that are pulled */
     bool pushed; /* if there is an invitation */
+    sb_manner_t manner;
     size_t fragment;
     size_t offset; /* bytes sent so far */
     sb_status_t data;
@@ -72,6 +84,7 @@ typedef struct sb_receiving {
     size_t bytes;
     size_t first;  /* bytes that came with the announcement */
     uint64_t from; /* where to pull it from; 0: it comes through the area */
+    bool around;   /* to be written around the caches */
     bool stepwise; /* not beyond the limit, not even of what is to be pulled */
     size_t offset; /* bytes done so far */
     uint64_t position;
@@ -84,6 +97,17 @@ typedef struct sb_pulled {
     uint32_t peer; /* or SB_TO_ALL */
     uint64_t end;  /* position at which they are done */
 } sb_pulled_t;
+
+/* What is measured of the manners, and the present call. */
+typedef struct sb_manners {
+    sb_pace_t pace[2]; /* of other buffers than for the last calls, and of the same */
+    sb_pace_seen_t seen;
+    sb_manner_t followed[SB_PACE_CLASSES]; /* what rank 0 does */
+    uint64_t started;                      /* when all had begun; 0: it is not timed */
+    size_t bytes;
+    sb_step_t step;
+    bool again;
+} sb_manners_t;
 
 /* Private to the rank. One allocation. */
 typedef struct sb_channels {
@@ -106,7 +130,8 @@ typedef struct sb_channels {
     sb_pulled_t *pulled;       /* messages that this rank has to wait for at the end of the call */
     uint32_t pulled_count;
     uint32_t *far_first; /* the other ranks */
-    char *bounce;        /* where bytes are pulled to that have no one place */
+    sb_manners_t *manners;
+    char *bounce; /* where bytes are pulled to that have no one place */
     sb_channel_peer_t peer[];
 } sb_channels_t;
 
@@ -140,6 +165,31 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
  */
 sb_status_t sb_channels_finish(sb_team_t *team, sb_status_t status);
 
+/* Whether the announcement of the message is there, or comes while this rank looks for it. */
+bool sb_announced(const sb_team_t *team, const sb_receiving_t *receiving);
+
+/*
+ * At the beginning of a call in which every rank sends to every other: how this rank passes its
+ * parts, of which this is one. At its end: what the call took is kept in mind.
+ */
+sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part);
+void sb_manner_learn(sb_team_t *team);
+
+static inline sb_manner_t sb_manner_begin(sb_team_t *team, const sb_stream_t *part)
+{
+    return part->bytes < team->channels->pull_least ? SB_MANNER_ANY : sb_manner_choose(team, part);
+}
+
+static inline void sb_manner_end(sb_team_t *team, sb_manner_t manner)
+{
+    if (manner != SB_MANNER_ANY)
+        sb_manner_learn(team);
+}
+
+/* A plan of rank 0 says what it does; one of any rank says when it began. */
+void sb_manner_follow(sb_team_t *team, size_t bytes, sb_manner_t manner);
+void sb_manner_started(sb_team_t *team, uint64_t started);
+
 static inline bool sb_sent(const sb_sending_t *sending)
 {
     return sending->offset == sending->stream->bytes;
@@ -161,6 +211,20 @@ static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
 
 /* This rank's own part, from one stream to the other. */
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
+
+/* The same, in the manner of the call. */
+sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb_stream_t *to);
+
+/*
+ * Whether the own part had better come after the others: it is long, and there is something to
+ * pull, which has just been written.
+ */
+static inline bool sb_own_waits(const sb_team_t *team, sb_manner_t manner, size_t bytes,
+                                const sb_receiving_t *first)
+{
+    return manner == SB_MANNER_PULLED && bytes >= team->channels->pull_least &&
+           sb_announced(team, first);
+}
 
 /*
  * Whether a message that many pull, or that one pulls from many, should pass through the area all
