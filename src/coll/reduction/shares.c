@@ -2,6 +2,7 @@
 #include "coll/reduction/shares.h"
 
 #include "coll/barrier/barrier.h"
+#include "coll/parts/around.h"
 
 #include <stdlib.h>
 
@@ -107,6 +108,7 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
     }
     made->buffer = (team->shares_share.bytes - head) / buffers & ~(size_t)(SB_LINE - 1);
     made->ring = team->oversubscribed ? sb_min(made->buffer, RING_CROWDED) : made->buffer;
+    made->around_above = sb_around_above(team);
     team->shares = made;
     return SB_OK;
 }

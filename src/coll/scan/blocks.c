@@ -156,8 +156,9 @@ static sb_status_t run_piece(sb_team_t *team, const sb_reduction_t *reduction, s
                          .levels = count_levels(team->size),
                          .own = {reduction->send + offset}};
 
-    sb_blocks_begin(team, climber.use, 1 + climber.levels);
-    sb_status_t status = climb(&climber);
+    sb_status_t status = sb_blocks_begin(team, climber.use, 1 + climber.levels);
+    if (status == SB_OK)
+        status = climb(&climber);
     if (status == SB_OK)
         status = bring(&climber);
     if (status == SB_OK)
@@ -196,10 +197,12 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, false);
 }
 
-/* Down again it is a line for each stage, and those of the ranks between. */
+/* Pieces one after the other; down again it is a line for each stage, and the ranks between. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return 2 * sb_blocks_cost(shape, bytes);
+    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1) + 1);
+
+    return 2 * pieces * sb_blocks_cost(shape, sb_min(bytes, SB_SLOT_PAYLOAD), SB_BLOCKS_UP);
 }
 
 #define BLOCKS(of, function)                                                                       \
