@@ -35,43 +35,48 @@ static void keep_mark(sb_team_t *team, uint64_t use)
     mark[SB_BLOCK_MARKS - 1] = use + 1;
 }
 
-/* All ranks have come to the piece of this use. */
-static sb_status_t wait_met(sb_team_t *team, uint64_t use)
+/* Whether all ranks have come to the piece of this use. */
+static bool have_met(const sb_team_t *team, uint64_t use)
 {
     uint32_t top = sb_block_top(team->size);
 
     for (uint32_t rank = 0; rank < team->size; rank += top) {
-        sb_status_t status = wait_published(team, rank, use);
-        if (status != SB_OK)
-            return status;
+        if (sb_flag_read(&sb_slot(team, rank, use)->flag) < use + 1)
+            return false;
     }
-    sb_slots_passed(team, use);
-    return SB_OK;
+    return true;
 }
 
-sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
+static sb_status_t wait_met(sb_team_t *team, uint64_t use)
 {
-    uint64_t end = use + uses;
+    uint32_t top = sb_block_top(team->size);
     sb_status_t status = SB_OK;
 
-    /* The earliest that is late enough: the fewer ranks are still on their way to it. */
-    for (int i = 0; i < SB_BLOCK_MARKS && end > team->slots_free_below + SB_SLOTS; i++) {
-        if (team->blocks_mark[i] + SB_SLOTS > end && status == SB_OK)
-            status = wait_met(team, team->blocks_mark[i] - 1);
-    }
-    keep_mark(team, use);
-    return status == SB_OK ? sb_slot_wait_free(team, end - 1) : status;
+    for (uint32_t rank = 0; rank < team->size && status == SB_OK; rank += top)
+        status = wait_published(team, rank, use);
+    return status;
 }
 
 /*
- * Where the rank's data of this use is. Longer messages go in longer pieces: the flags are those of
- * the slots, the data is in the shares.
+ * The last piece tells most. If some are still on their way to it, the earliest that tells enough
+ * has to do.
  */
-static char *data_of(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t rank,
-                     uint64_t use)
+sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
 {
-    return sb_blocks_large(team, reduction->bytes) ? sb_shares_piece(team, rank, use)
-                                                   : (char *)sb_slot(team, rank, use)->payload;
+    const uint64_t *mark = team->blocks_mark;
+    uint64_t end = use + uses, last = mark[SB_BLOCK_MARKS - 1], earliest = last;
+    sb_status_t status = SB_OK;
+
+    if (end > team->slots_free_below + SB_SLOTS && last + SB_SLOTS > end) {
+        for (int i = SB_BLOCK_MARKS - 1; i >= 0 && mark[i] + SB_SLOTS > end; i--)
+            earliest = mark[i];
+        bool met = have_met(team, last - 1);
+        status = met ? SB_OK : wait_met(team, earliest - 1);
+        if (status == SB_OK)
+            sb_slots_passed(team, (met ? last : earliest) - 1);
+    }
+    keep_mark(team, use);
+    return status == SB_OK ? sb_slot_wait_free(team, end - 1) : status;
 }
 
 /* Combines `first` with what the other members of the block of this leader have published. */
@@ -83,7 +88,7 @@ static sb_status_t lead(sb_team_t *team, const sb_reduction_t *reduction, uint32
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)
             return status;
-        sb_fold_add(fold, data_of(team, reduction, rank, use));
+        sb_fold_add(fold, sb_blocks_data(team, reduction, rank, use));
     }
     return SB_OK;
 }
@@ -107,7 +112,7 @@ static sb_status_t climb(part_t *part, uint64_t use, range_t piece)
     sb_team_t *team = part->team;
     const sb_reduction_t *reduction = part->reduction;
     const char *mine = reduction->send + piece.from;
-    char *shown = data_of(team, reduction, team->rank, use);
+    char *shown = sb_blocks_data(team, reduction, team->rank, use);
     uint32_t unit = 1;
 
     for (uint32_t end = team->rank + 1; end < part->end;) {
@@ -140,7 +145,7 @@ static sb_status_t meet(part_t *part, uint64_t use, size_t skip, char *to, size_
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)
             return status;
-        sb_fold_add(&fold, data_of(team, part->reduction, rank, use) + skip);
+        sb_fold_add(&fold, sb_blocks_data(team, part->reduction, rank, use) + skip);
     }
     part->data = sb_first(part->data, sb_fold_end(&fold));
     return SB_OK;
@@ -156,7 +161,7 @@ static sb_status_t fetch(part_t *part, uint64_t up, uint64_t down, size_t skip, 
         return meet(part, up, skip, to, bytes);
     sb_status_t status = wait_published(team, part->leader, down);
     if (status == SB_OK)
-        sb_copy(to, data_of(team, part->reduction, part->leader, down) + skip, bytes);
+        sb_copy(to, sb_blocks_data(team, part->reduction, part->leader, down) + skip, bytes);
     return status;
 }
 
@@ -173,7 +178,8 @@ static sb_status_t bring(part_t *part, uint64_t up, uint64_t down, range_t piece
         to = part->reduction->receive + (own.from - part->own.from);
     if (!part->hands_down)
         return fetch(part, up, down, below.from - piece.from, to, bytes_of(below));
-    char *shown = data_of(team, part->reduction, team->rank, down) + (below.from - piece.from);
+    char *shown =
+        sb_blocks_data(team, part->reduction, team->rank, down) + (below.from - piece.from);
     sb_status_t status = fetch(part, up, down, below.from - piece.from, shown, bytes_of(below));
     if (status != SB_OK)
         return status;

@@ -10,6 +10,8 @@
  * larger one, and so on until few leaders are left, who meet. The sizes follow from the number of
  * ranks alone, so that the brackets around partial results do.
  */
+/* Blocks have five members at least, where there are more than one: enough for 2^16 ranks. */
+#define SB_BLOCK_LEVELS 8
 #define SB_BLOCK_MOST 8 /* ranks of a block, or blocks, and leaders that meet */
 
 /* Members of a block of those that step by `unit`. */
@@ -51,6 +53,18 @@ sb_status_t sb_blocks_prepare(sb_team_t *team);
 static inline bool sb_blocks_large(const sb_team_t *team, size_t bytes)
 {
     return bytes > SB_SLOT_PAYLOAD && team->shares != NULL;
+}
+
+/*
+ * Where the rank's data of this use is. The flags of longer pieces are those of the slots, the data
+ * is in the shares.
+ */
+static inline char *sb_blocks_data(const sb_team_t *team, const sb_reduction_t *reduction,
+                                   uint32_t rank, uint64_t use)
+{
+    return sb_blocks_large(team, reduction->bytes)
+               ? sb_shares_piece(team, rank, use)
+               : (char *)team->lanes[rank]->slot[use % SB_SLOTS].payload;
 }
 
 static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t *reduction)

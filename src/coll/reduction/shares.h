@@ -27,6 +27,7 @@
 
 /* Bytes of a piece that goes over blocks, see blocks.h. */
 #define SB_SHARES_PIECE ((size_t)2 << 10)
+#define SB_SHARES_SCRATCH 9
 
 /* Where each block begins. */
 typedef struct sb_shares_head {
@@ -45,6 +46,7 @@ typedef struct sb_shares {
     uint64_t position;             /* in the rings: where the next message begins */
     uint64_t free_below;           /* every member is done with the positions before */
     size_t around_above;           /* see sb_around_above */
+    char *scratch;                 /* of this rank alone: SB_SHARES_SCRATCH pieces */
     uint32_t groups;
     uint32_t group;   /* this rank's */
     uint32_t first[]; /* of each group the first rank; and behind the last, p */
