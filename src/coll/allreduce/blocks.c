@@ -3,12 +3,13 @@
  * Allreduce over blocks: eight ranks side by side form a block, whose leader combines what they
  * publish in their slots; blocks form larger ones in the same way until at most eight leaders are
  * left, who read each other's partial results and combine them all. Results go down again: each
- * leader publishes the result in a slot for all that it leads. Pieces of at most one slot follow
- * each other. Cost: for each of about log8 p stages a line transfer up and one down and the lines
- * of a block looked at; at most eight sources combined at a time. Memory: none beyond the lanes.
- * Preconditions: none; fastest where ranks side by side are near each other. The order is that of
- * ranks, with brackets around blocks; blocks follow from p alone. Source: ours; the way of arrivals
- * is that of the exchange barrier.
+ * leader publishes the result for all that it leads. A message of more than one slot goes in pieces
+ * of 2 KiB, some of them at once. Cost: for each of about log8 p stages a line transfer up and one
+ * down and the lines of a block looked at; at most eight sources combined at a time. Memory: none
+ * beyond the lanes for what fits a slot, else 16 pieces in the shares. Preconditions: none; fastest
+ * where ranks side by side are near each other. The order is that of ranks, with brackets around
+ * blocks; blocks follow from p alone. Source: ours; the way of arrivals is that of the exchange
+ * barrier.
  */
 #include "coll/reduction/blocks.h"
 

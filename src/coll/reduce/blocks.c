@@ -3,9 +3,10 @@
  * Reduce over blocks: eight ranks side by side form a block, whose leader combines what they
  * publish in their slots; blocks form larger ones in the same way until at most eight leaders are
  * left. The root, whoever it is, combines what these have published; the others go on. Cost: for
- * each of about log8 p stages a line transfer and the lines of a block looked at. Memory: none
- * beyond the lanes. Preconditions: none; fastest where ranks side by side are near each other. The
- * order is that of ranks, with brackets around blocks; blocks follow from p alone. Source: ours.
+ * each of about log8 p stages a line transfer and the lines of a block looked at. Memory: as the
+ * allreduce over blocks, and pieces likewise. Preconditions: none; fastest where ranks side by side
+ * are near each other. The order is that of ranks, with brackets around blocks; blocks follow from
+ * p alone. Source: ours.
  */
 #include "coll/reduction/blocks.h"
 

@@ -2,12 +2,12 @@
 /*
  * Reduce_scatter and Reduce_scatter_block over blocks: eight ranks side by side form a block, whose
  * leader combines what they publish in their slots; blocks form larger ones in the same way until
- * at most eight leaders are left. Of a piece of the message, at most one slot, each of these reads
- * what the ranks below it want, and combines it; from leader to leader what is wanted below goes
- * down again. Who wants nothing of a piece goes on once its contribution is published. A few pieces
- * are under way at once. Cost: for each of about log8 p stages a line transfer up and one down, and
- * the lines of a block looked at; at most eight sources combined at a time. Memory: none beyond the
- * lanes. Preconditions: none; fastest where ranks side by side are near each other. The order is
+ * at most eight leaders are left. Of a piece of the message each of these reads what the ranks
+ * below it want, and combines it; from leader to leader what is wanted below goes down again. Who
+ * wants nothing of a piece goes on once its contribution is published. A few pieces are under way
+ * at once. Cost: for each of about log8 p stages a line transfer up and one down, and the lines of
+ * a block looked at; at most eight sources combined at a time. Memory: as the allreduce over
+ * blocks. Preconditions: none; fastest where ranks side by side are near each other. The order is
  * that of ranks, with brackets around blocks; blocks follow from p alone. Source: ours; the way up
  * is that of the allreduce over blocks.
  */

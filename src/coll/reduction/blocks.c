@@ -289,9 +289,9 @@ sb_status_t sb_blocks_prepare(sb_team_t *team)
 /* A byte of one source more that a leader combines. */
 #define COST_BYTE 0.105
 /* A stage, beside the lines looked at. */
-#define COST_STAGE (SB_COST_LINE + 20)
+#define COST_STAGE (SB_COST_LINE + 25)
 /* The lines of a piece that are not yet under way with those before. */
-#define COST_LINES 4
+#define COST_LINES 8
 
 double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
 {
@@ -302,7 +302,7 @@ double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
 
     for (uint32_t unit = 1; unit <= sb_block_top(shape->ranks); stages++) {
         uint32_t fan = sb_block_fan(shape->ranks, unit);
-        news += COST_STAGE + SB_COST_NEXT_LINE * fan * (1 + 0.5 * lines);
+        news += COST_STAGE + SB_COST_NEXT_LINE * fan * (1 + 0.25 * lines);
         data += large ? COST_BYTE * fan * (double)bytes : 0;
         unit *= unit == sb_block_top(shape->ranks) ? 2 : fan;
     }

@@ -250,7 +250,7 @@ sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
  */
 #define COST_SHARED 0.025
 #define COST_APART 0.05
-#define COST_PACKAGES 0.11 /* where they are not all near each other */
+#define COST_PACKAGES 0.16 /* where they are not all near each other */
 #define COST_CROWD 0.0005
 
 double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)

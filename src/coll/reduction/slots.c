@@ -101,7 +101,7 @@ sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
  */
 #define COST_PIECE 60.0
 #define COST_BEYOND 10.0 /* the lines after the flag's own; and from other packages */
-#define COST_BEYOND_APART 20.0
+#define COST_BEYOND_APART 30.0
 
 double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
 {

@@ -4,11 +4,12 @@
  * they publish in their slots; blocks form larger ones in the same way until at most eight leaders
  * are left. These combine what those before them have; then each leader publishes, for each block
  * that it leads, the combination of all up to its own part of the block, and every member adds the
- * parts between. Pieces of at most one slot follow each other. Cost: for each of about log8 p
+ * parts between. Pieces of one slot, or of 2 KiB, follow each other. Cost: for each of about log8 p
  * stages a line transfer up and one down, and the lines of a block looked at; at most eight sources
- * combined at a time. Memory: none beyond the lanes. Preconditions: none; fastest where ranks side
- * by side are near each other. The order is that of ranks, with brackets around blocks; blocks
- * follow from p alone. Source: ours; the way up is that of the allreduce over blocks.
+ * combined at a time. Memory: as the allreduce over blocks; private memory of a piece for each
+ * level. Preconditions: none; fastest where ranks side by side are near each other. The order is
+ * that of ranks, with brackets around blocks; blocks follow from p alone. Source: ours; the way up
+ * is that of the allreduce over blocks.
  */
 #include "coll/reduction/blocks.h"
 
@@ -200,10 +201,12 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, false);
 }
 
-/* Down again it is a line for each stage, and the ranks between. */
+/* Down again it is a line for each stage, and half as many bytes: those of the ranks between. */
+#define COST_DOWN 1.5
+
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return 2 * sb_blocks_cost(shape, bytes, SB_BLOCKS_UP);
+    return COST_DOWN * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / COST_DOWN);
 }
 
 #define BLOCKS(of, function)                                                                       \
