@@ -17,7 +17,7 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
  * Of a message that is longer than the rings, the parts have their turns one after the other, and
  * others copy meanwhile.
  */
-#define COST_PARTS 5.0
+#define COST_PARTS 10.0
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
