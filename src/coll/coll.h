@@ -119,6 +119,7 @@ typedef struct sb_algorithm {
     bool unlisted;      /* a variant that the documentation of another stands for */
     /* Collective: gets the team what the algorithm needs beside that; NULL: nothing. */
     sb_status_t (*prepare)(sb_team_t *team);
+    size_t prepare_above; /* messages of more bytes need that; 0: all */
     /* Expected time in nanoseconds: from the shape and the bytes alone, so that all choose alike.
      */
     double (*cost)(const sb_shape_t *shape, size_t bytes);
@@ -139,6 +140,8 @@ static inline sb_status_t sb_algorithm_prepare(const sb_algorithm_t *algorithm, 
 {
     sb_status_t status = bytes > algorithm->ring_above ? sb_team_need_ring(team) : SB_OK;
 
+    if (algorithm->prepare_above > 0 && bytes <= algorithm->prepare_above)
+        return status;
     if (status == SB_OK && algorithm->prepare != NULL)
         status = algorithm->prepare(team);
     return status;

@@ -77,6 +77,9 @@ struct sb_shares;
 struct sb_relays;
 struct sb_hierarchy;
 
+/* Late uses in which ranks met over blocks, see coll/reduction/blocks.h. */
+#define SB_BLOCK_MARKS 4
+
 typedef struct sb_team {
     uint32_t rank;
     uint32_t size;
@@ -95,7 +98,7 @@ typedef struct sb_team {
     /* What this rank knows of the others' progress; less than or equal to the truth. */
     uint64_t slots_free_below; /* every member is done with the uses below */
     uint64_t ring_free_below;
-    uint64_t blocks_use; /* 1 + the last use in which ranks met over blocks; 0: there was none */
+    uint64_t blocks_mark[SB_BLOCK_MARKS]; /* 1 + uses in which ranks met over blocks; 0: none */
 
     /* How this rank writes into its ring, and the message that will tell it more. */
     sb_pace_t pace[2]; /* in buffers other than for the last messages, and in the same ones */

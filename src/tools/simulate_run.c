@@ -51,6 +51,29 @@ static sb_status_t allgather(void *context, const void *mine, void *all, size_t 
     return SB_OK;
 }
 
+static bool reduces(const run_t *run)
+{
+    return run->algorithm->reduction != NULL;
+}
+
+static sb_reduction_call_t reduction_call(const run_t *run, uint32_t call, uint32_t root)
+{
+    return (sb_reduction_call_t){.algorithm = run->algorithm,
+                                 .ranks = run->ranks,
+                                 .root = root,
+                                 .number = call,
+                                 .bytes = run->bytes,
+                                 .uneven = run->options->counts != SB_COUNTS_EQUAL};
+}
+
+/* As wished, or so many that all parts are alike where they have to be. */
+static size_t message_bytes(const run_t *run)
+{
+    sb_reduction_call_t reduced = reduction_call(run, 0, 0);
+
+    return reduces(run) ? sb_reduction_bytes(&reduced) : run->bytes;
+}
+
 static sb_team_t *make_team(const run_t *run, uint32_t rank)
 {
     sb_front_t front = {.allgather = allgather, .rules = sb_tuning_self()};
@@ -61,7 +84,7 @@ static sb_team_t *make_team(const run_t *run, uint32_t rank)
 
     if (status != SB_OK)
         sb_sim_stop("rank %u: no team: %s %s", rank, sb_status_string(status), reason.text);
-    if (sb_algorithm_prepare(run->algorithm, team, run->bytes) != SB_OK)
+    if (sb_algorithm_prepare(run->algorithm, team, message_bytes(run)) != SB_OK)
         sb_sim_stop("rank %u: no rings: SOBOR_MEMORY leaves no room for them", rank);
     return team;
 }
@@ -131,29 +154,11 @@ static sb_parts_call_t parts_call(const run_t *run, uint32_t call, uint32_t root
                              .counts = run->options->counts};
 }
 
-static bool reduces(const run_t *run)
-{
-    return run->algorithm->reduction != NULL;
-}
-
-static sb_reduction_call_t reduction_call(const run_t *run, uint32_t call, uint32_t root)
-{
-    return (sb_reduction_call_t){.algorithm = run->algorithm,
-                                 .ranks = run->ranks,
-                                 .root = root,
-                                 .number = call,
-                                 .bytes = run->bytes,
-                                 .uneven = run->options->counts != SB_COUNTS_EQUAL};
-}
-
 static size_t room_needed(const run_t *run)
 {
     sb_parts_call_t moved = parts_call(run, 0, 0);
-    sb_reduction_call_t reduced = reduction_call(run, 0, 0);
 
-    if (reduces(run))
-        return sb_reduction_bytes(&reduced);
-    return moves_parts(run) ? sb_parts_room(&moved) : run->bytes;
+    return moves_parts(run) ? sb_parts_room(&moved) : message_bytes(run);
 }
 
 static buffers_t make_buffers(const run_t *run)

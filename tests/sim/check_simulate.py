@@ -2,7 +2,8 @@
 """sobor-simulate from outside: all algorithms get their data right, the same words give the same
 bytes, costs follow the machine, and wrong use is told.
 
-usage: check_simulate.py SOBOR-SIMULATE PART   (PART: data, same, effects, large, wrong)
+usage: check_simulate.py SOBOR-SIMULATE PART   (PART: data, same, effects, large,
+reductions, wrong)
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 SMALL = HERE / "small.json"
-CLUSTER = Path(__file__).resolve().parents[2] / "share/sobor/machines/cluster-128x8.json"
+MACHINES = HERE.parents[1] / "share/sobor/machines"
+CLUSTER = MACHINES / "cluster-128x8.json"
 GIB = 1 << 30
 
 
@@ -185,6 +187,37 @@ def check_large() -> None:
     assert peak < 2 * GIB, peak
 
 
+def check_reductions() -> None:
+    """What the docs claim of the largest machines; and slices of groups that some ranks have."""
+    kunpeng, epyc = MACHINES / "kunpeng920-2s.json", MACHINES / "epyc9654-2s.json"
+    for machine in kunpeng, epyc:
+        few = ("allreduce", "--bytes", 8, "--algorithm", "blocks", "--calls", 20)
+        barriers = simulate("barrier", "--algorithm", "exchange", machine=machine)
+        best = min(barrier["median_us"] for barrier in barriers)
+        assert simulate(*few, machine=machine)[0]["median_us"] < 1.5 * best, machine
+        words = ("--bytes", "1K", "--calls", 4, "--warmup", 3)
+        for collective, other in (
+            ("allreduce", "p2p-recursive-doubling"),
+            ("reduce", "p2p-binomial"),
+        ):
+            names = ("--algorithm", f"blocks,{other}")
+            times = by_algorithm(simulate(collective, *words, *names, machine=machine))
+            assert times["blocks"]["median_us"] < times[other]["median_us"], (collective, machine)
+    words = ("--bytes", "1M", "--algorithm", "slices,p2p-ring", "--calls", 1, "--warmup", 1)
+    times = by_algorithm(simulate("allreduce", *words, machine=epyc))
+    assert 1.5 * times["slices"]["median_us"] < times["p2p-ring"]["median_us"], times
+    # Two groups of 32, and windows of fewer than 32 slices of 512 bytes.
+    words = ("allreduce", "--ranks", 64, "--bytes", "8K,5000", "--algorithm", "slices")
+    words = (*words, "--check", "on", "--schedules", 5)
+    for result in simulate(*words, machine=kunpeng):
+        assert result["violations"] == [], result
+    # Leaders that lead two blocks, whose pieces are more than a batch.
+    for collective in "allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan":
+        words = (collective, "--ranks", 67, "--bytes", "11K,3", "--algorithm", "blocks")
+        words = (*words, "--calls", 3, "--counts", "random", "--root", "rotate", "--noise", "on")
+        simulate(*words, "--arrival", "uniform:5us", machine=kunpeng)
+
+
 def check_wrong() -> None:
     with tempfile.TemporaryDirectory() as folder:
         broken = Path(folder) / "broken.json"
@@ -231,6 +264,7 @@ PARTS = {
     "same": check_same,
     "effects": check_effects,
     "large": check_large,
+    "reductions": check_reductions,
     "wrong": check_wrong,
 }
 

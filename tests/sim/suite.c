@@ -14,6 +14,7 @@
 #include "coll/barrier/barrier.h"
 #include "coll/bcast/bcast.h"
 #include "coll/parts/parts.h"
+#include "coll/reduction/reduction.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -174,6 +175,19 @@ static const scenario_t particular[] = {
      .ring_bytes = 32768,
      .tree_arity = 2,
      .weight = 2},
+    {.name = "batches",
+     .algorithms = {&sb_reduce_blocks},
+     .bytes = {4000, 20, 17000},
+     .calls = 6,
+     .weight = 1,
+     .most_ranks = 8},
+    {.name = "batches",
+     .algorithms = {&sb_reduce_scatter_blocks},
+     .bytes = {9000, 20, 300},
+     .calls = 6,
+     .crowded = true,
+     .weight = 1,
+     .most_ranks = 8},
     {.name = "lagging",
      .algorithms = {PARTS_RELAY},
      .bytes = {8, 1600},

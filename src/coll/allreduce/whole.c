@@ -39,9 +39,13 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
     return data;
 }
 
+/* A byte of somebody on another package, or that many fight for. */
+#define COST_BYTE_APART (3 * SB_COST_BYTE)
+
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    double copied = (shape->ranks + 1) * SB_COST_BYTE * (double)bytes;
+    double each = shape->apart ? COST_BYTE_APART : SB_COST_BYTE;
+    double copied = (shape->ranks + 1) * each * (double)bytes;
 
     return 2 * SB_COST_LINE + sb_shares_steps_cost(shape, 1) +
            copied * sb_max(1, shape->ranks / shape->processors);

@@ -3,6 +3,39 @@
 
 #include "coll/bcast/message.h"
 
+#include <string.h>
+
+typedef struct range {
+    size_t from;
+    size_t to;
+} range_t;
+
+static range_t within(range_t range, range_t piece)
+{
+    return (range_t){sb_max(range.from, piece.from), sb_min(range.to, piece.to)};
+}
+
+static size_t bytes_of(range_t range)
+{
+    return range.from < range.to ? range.to - range.from : 0;
+}
+
+static sb_status_t wait_published(sb_team_t *team, uint32_t rank, uint64_t use)
+{
+    return sb_flag_wait(&sb_slot(team, rank, use)->flag, use + 1, &team->waiter);
+}
+
+/* Keeps the uses of the last pieces, some way apart from each other but for the last. */
+static void keep_mark(sb_team_t *team, uint64_t use)
+{
+    uint64_t *mark = team->blocks_mark;
+
+    if (mark[SB_BLOCK_MARKS - 1] >= mark[SB_BLOCK_MARKS - 2] + SB_SLOTS / SB_BLOCK_MARKS)
+        memmove(mark, mark + 1, (SB_BLOCK_MARKS - 1) * sizeof *mark);
+    mark[SB_BLOCK_MARKS - 1] = use + 1;
+}
+
+/* Whether all ranks have come to the piece of this use. */
 static bool have_met(const sb_team_t *team, uint64_t use)
 {
     uint32_t top = sb_block_top(team->size);
@@ -14,92 +47,265 @@ static bool have_met(const sb_team_t *team, uint64_t use)
     return true;
 }
 
-void sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
+static sb_status_t wait_met(sb_team_t *team, uint64_t use)
 {
-    uint64_t last = team->blocks_use;
+    uint32_t top = sb_block_top(team->size);
+    sb_status_t status = SB_OK;
 
-    team->blocks_use = use + 1;
-    if (use + uses <= team->slots_free_below + SB_SLOTS || last == 0)
-        return;
-    if (have_met(team, last - 1))
-        sb_slots_passed(team, last - 1);
+    for (uint32_t rank = 0; rank < team->size && status == SB_OK; rank += top)
+        status = wait_published(team, rank, use);
+    return status;
 }
 
-static sb_status_t wait_published(sb_team_t *team, uint32_t rank, uint64_t use)
+/*
+ * The last piece tells most. If some are still on their way to it, the earliest that tells enough
+ * has to do.
+ */
+sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
 {
-    return sb_flag_wait(&sb_slot(team, rank, use)->flag, use + 1, &team->waiter);
+    const uint64_t *mark = team->blocks_mark;
+    uint64_t end = use + uses, last = mark[SB_BLOCK_MARKS - 1], earliest = last;
+    sb_status_t status = SB_OK;
+
+    if (end > team->slots_free_below + SB_SLOTS && last + SB_SLOTS > end) {
+        for (int i = SB_BLOCK_MARKS - 1; i >= 0 && mark[i] + SB_SLOTS > end; i--)
+            earliest = mark[i];
+        bool met = have_met(team, last - 1);
+        status = met ? SB_OK : wait_met(team, earliest - 1);
+        if (status == SB_OK)
+            sb_slots_passed(team, (met ? last : earliest) - 1);
+    }
+    keep_mark(team, use);
+    return status == SB_OK ? sb_slot_wait_free(team, end - 1) : status;
 }
 
 /* Combines `first` with what the other members of the block of this leader have published. */
-static sb_status_t lead(sb_team_t *team, uint32_t unit, uint32_t fan, uint64_t use,
-                        const void *first, sb_fold_t *fold)
+static sb_status_t lead(sb_team_t *team, const sb_reduction_t *reduction, uint32_t unit,
+                        uint32_t end, uint64_t use, const void *first, sb_fold_t *fold)
 {
-    uint32_t end = (uint32_t)sb_min(team->size, (size_t)team->rank + (size_t)unit * fan);
-
     sb_fold_add(fold, first);
     for (uint32_t rank = team->rank + unit; rank < end; rank += unit) {
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)
             return status;
-        sb_fold_add(fold, sb_slot(team, rank, use)->payload);
+        sb_fold_add(fold, sb_blocks_data(team, reduction, rank, use));
     }
     return SB_OK;
 }
 
-sb_status_t sb_blocks_climb(sb_team_t *team, const sb_reduction_t *reduction, uint64_t use,
-                            size_t offset, size_t bytes, sb_climb_t *climb, sb_status_t *data)
-{
-    char partial[SB_SLOT_PAYLOAD];
-    const void *mine = reduction->send + offset;
-    uint32_t top = sb_block_top(team->size), unit = 1;
+/* How this rank takes part in a call. */
+typedef struct part {
+    sb_team_t *team;
+    const sb_reduction_t *reduction;
+    range_t own;     /* what it wants */
+    range_t below;   /* what it and the ranks that it leads want */
+    uint32_t end;    /* of the ranks that it leads, which are those from itself on */
+    uint32_t leader; /* of the block that it does not lead, if it is not of the last leaders */
+    bool meets;      /* combines what the last leaders have */
+    bool hands_down;
+    sb_status_t data;
+} part_t;
 
-    *climb = (sb_climb_t){.meets = true};
-    while (unit < top && climb->meets) {
+/* Combines a piece over the blocks that this rank leads, and publishes what it has. */
+static sb_status_t climb(part_t *part, uint64_t use, range_t piece)
+{
+    sb_team_t *team = part->team;
+    const sb_reduction_t *reduction = part->reduction;
+    const char *mine = reduction->send + piece.from;
+    char *shown = sb_blocks_data(team, reduction, team->rank, use);
+    uint32_t unit = 1;
+
+    for (uint32_t end = team->rank + 1; end < part->end;) {
         uint32_t fan = sb_block_fan(team->size, unit);
-        uint32_t place = team->rank % (unit * fan);
-        climb->meets = place == 0;
-        climb->leader = team->rank - place;
-        if (climb->meets) {
-            sb_fold_t fold = {.operation = reduction->operation, .to = partial, .bytes = bytes};
-            sb_status_t status = lead(team, unit, fan, use, mine, &fold);
-            if (status != SB_OK)
-                return status;
-            *data = sb_first(*data, sb_fold_end(&fold));
-            mine = partial;
-            climb->leads = true;
-        }
+        sb_fold_t fold;
+        sb_fold_begin(&fold, reduction->operation, shown, bytes_of(piece));
+        end = (uint32_t)sb_min(part->end, (size_t)team->rank + (size_t)unit * fan);
+        sb_status_t status = lead(team, reduction, unit, end, use, mine, &fold);
+        if (status != SB_OK)
+            return status;
+        part->data = sb_first(part->data, sb_fold_end(&fold));
+        mine = shown;
         unit *= fan;
     }
-    return sb_slot_publish(team, use, mine, bytes);
+    if (mine != shown)
+        sb_copy(shown, mine, bytes_of(piece));
+    sb_flag_publish(&sb_slot(team, team->rank, use)->flag, use + 1);
+    return SB_OK;
 }
 
-sb_status_t sb_blocks_meet(sb_team_t *team, const sb_reduction_t *reduction, uint64_t use, void *to,
-                           size_t bytes, sb_status_t *data)
+/* Combines what the last leaders have published of a piece, but for its first `skip` bytes. */
+static sb_status_t meet(part_t *part, uint64_t use, size_t skip, char *to, size_t bytes)
 {
+    sb_team_t *team = part->team;
     uint32_t top = sb_block_top(team->size);
-    sb_fold_t fold = {.operation = reduction->operation, .to = to, .bytes = bytes};
+    sb_fold_t fold;
+    sb_fold_begin(&fold, part->reduction->operation, to, bytes);
 
     for (uint32_t rank = 0; rank < team->size; rank += top) {
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)
             return status;
-        sb_fold_add(&fold, sb_slot(team, rank, use)->payload);
+        sb_fold_add(&fold, sb_blocks_data(team, part->reduction, rank, use) + skip);
     }
-    *data = sb_first(*data, sb_fold_end(&fold));
+    part->data = sb_first(part->data, sb_fold_end(&fold));
     return SB_OK;
 }
 
-double sb_blocks_cost(const sb_shape_t *shape, size_t bytes)
+/* Combines, or brings down from the leader, what of a piece is wanted. */
+static sb_status_t fetch(part_t *part, uint64_t up, uint64_t down, size_t skip, char *to,
+                         size_t bytes)
 {
-    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1) + 1);
-    double lines = (double)(sb_min(bytes, SB_SLOT_PAYLOAD) + 16) / SB_LINE;
-    double time = 0, stages = 1;
+    sb_team_t *team = part->team;
+
+    if (part->meets)
+        return meet(part, up, skip, to, bytes);
+    sb_status_t status = wait_published(team, part->leader, down);
+    if (status == SB_OK)
+        sb_copy(to, sb_blocks_data(team, part->reduction, part->leader, down) + skip, bytes);
+    return status;
+}
+
+/* Brings what is wanted of a piece to this rank, and on to those that it leads. */
+static sb_status_t bring(part_t *part, uint64_t up, uint64_t down, range_t piece)
+{
+    sb_team_t *team = part->team;
+    range_t own = within(part->own, piece), below = within(part->below, piece);
+    char *to = NULL;
+
+    if (bytes_of(below) == 0)
+        return SB_OK;
+    if (bytes_of(own) > 0)
+        to = part->reduction->receive + (own.from - part->own.from);
+    if (!part->hands_down)
+        return fetch(part, up, down, below.from - piece.from, to, bytes_of(below));
+    char *shown =
+        sb_blocks_data(team, part->reduction, team->rank, down) + (below.from - piece.from);
+    sb_status_t status = fetch(part, up, down, below.from - piece.from, shown, bytes_of(below));
+    if (status != SB_OK)
+        return status;
+    sb_flag_publish(&sb_slot(team, team->rank, down)->flag, down + 1);
+    if (to != NULL)
+        sb_copy(to, shown + (own.from - below.from), bytes_of(own));
+    return SB_OK;
+}
+
+static range_t piece_at(const part_t *part, uint64_t number)
+{
+    const sb_reduction_t *reduction = part->reduction;
+    size_t piece = sb_blocks_piece(part->team, reduction), from = (size_t)number * piece;
+
+    return (range_t){from, sb_min(from + piece, reduction->bytes)};
+}
+
+/* Some pieces one after the other: up, and down if there is a way down. */
+static sb_status_t run_batch(part_t *part, uint64_t first, uint64_t count, uint64_t uses)
+{
+    sb_team_t *team = part->team;
+    uint64_t use = team->slot_uses;
+    sb_status_t status = sb_blocks_begin(team, use, uses);
+
+    for (uint64_t i = 0; i < count && status == SB_OK; i++)
+        status = climb(part, use + i, piece_at(part, first + i));
+    for (uint64_t i = 0; i < count && status == SB_OK; i++) {
+        range_t piece = piece_at(part, first + i);
+        status = bring(part, use + i, use + count + i, piece);
+        /* What came has something of every rank, which was done with what was before the batch. */
+        if (status == SB_OK && bytes_of(within(part->below, piece)) > 0)
+            sb_slots_passed(team, use);
+    }
+    if (status == SB_OK)
+        sb_slot_finish(team, uses);
+    return status;
+}
+
+/* Where this rank stands in the blocks. */
+static void find_place(part_t *part)
+{
+    const sb_team_t *team = part->team;
+    uint32_t top = sb_block_top(team->size), unit = 1;
+
+    part->meets = true;
+    while (unit < top && part->meets) {
+        uint32_t next = unit * sb_block_fan(team->size, unit);
+        part->meets = team->rank % next == 0;
+        part->leader = team->rank - team->rank % next;
+        unit = part->meets ? next : unit;
+    }
+    part->end = (uint32_t)sb_min((size_t)team->rank + unit, team->size);
+    part->hands_down = part->end > team->rank + 1;
+}
+
+/* What ranks [first, end) want. */
+static range_t parts_of(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t first,
+                        uint32_t end)
+{
+    size_t equal = reduction->bytes / team->size;
+    range_t range = {0, 0};
+
+    if (reduction->parts == NULL)
+        return (range_t){equal * first, equal * end};
+    for (uint32_t rank = 0; rank < end; rank++) {
+        range.from += rank < first ? reduction->parts[rank] : 0;
+        range.to += reduction->parts[rank];
+    }
+    return range;
+}
+
+sb_status_t sb_blocks_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_taker_t taker)
+{
+    part_t part = {.team = team, .reduction = reduction, .own = {0, reduction->bytes}};
+    size_t piece = sb_blocks_piece(team, reduction);
+    uint64_t count = (reduction->bytes + piece - 1) / piece;
+    uint64_t ways = taker == SB_TAKER_ROOT ? 1 : 2, batch = SB_SLOTS / 2 / ways;
+
+    find_place(&part);
+    if (taker == SB_TAKER_EACH)
+        part.own = parts_of(team, reduction, team->rank, team->rank + 1);
+    part.below = part.own;
+    if (taker == SB_TAKER_EACH)
+        part.below = parts_of(team, reduction, team->rank, part.end);
+    if (taker == SB_TAKER_ROOT) {
+        part.meets = team->rank == reduction->root;
+        part.hands_down = false;
+        part.below.to = part.meets ? reduction->bytes : 0;
+    }
+    for (uint64_t first = 0; first < count; first += batch) {
+        uint64_t some = sb_min(batch, count - first);
+        sb_status_t status = run_batch(&part, first, some, ways * some);
+        if (status != SB_OK)
+            return status;
+    }
+    return part.data;
+}
+
+sb_status_t sb_blocks_prepare(sb_team_t *team)
+{
+    /* Without memory of their own, pieces are short. */
+    sb_status_t status = sb_shares_prepare(team);
+
+    return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
+}
+
+/* A byte of one source more that a leader combines. */
+#define COST_BYTE 0.105
+/* A stage, beside the lines looked at. */
+#define COST_STAGE (SB_COST_LINE + 25)
+/* The lines of a piece that are not yet under way with those before. */
+#define COST_LINES 8
+
+double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
+{
+    bool large = bytes > SB_SLOT_PAYLOAD;
+    double batches = 1 + (double)(bytes / (SB_SHARES_PIECE * SB_SLOTS / 4));
+    double lines = large ? COST_LINES : (double)(bytes + 16) / SB_LINE;
+    double news = 0, data = 0, stages = 1;
 
     for (uint32_t unit = 1; unit <= sb_block_top(shape->ranks); stages++) {
         uint32_t fan = sb_block_fan(shape->ranks, unit);
-        time += SB_COST_LINE + SB_COST_NEXT_LINE * fan * (1 + 0.5 * lines);
+        news += COST_STAGE + SB_COST_NEXT_LINE * fan * (1 + 0.25 * lines);
+        data += large ? COST_BYTE * fan * (double)bytes : 0;
         unit *= unit == sb_block_top(shape->ranks) ? 2 : fan;
     }
-    return pieces *
-           (time * sb_max(1, shape->ranks / shape->processors) + sb_fold_turns(shape, stages));
+    return (ways * news + data) * sb_max(1, shape->ranks / shape->processors) +
+           ways * batches * sb_fold_turns(shape, stages);
 }

@@ -2,6 +2,7 @@
 #ifndef SB_COLL_REDUCTION_BLOCKS_H
 #define SB_COLL_REDUCTION_BLOCKS_H
 
+#include "coll/reduction/shares.h"
 #include "coll/reduction/slots.h"
 
 /*
@@ -9,6 +10,8 @@
  * larger one, and so on until few leaders are left, who meet. The sizes follow from the number of
  * ranks alone, so that the brackets around partial results do.
  */
+/* Blocks have five members at least, where there are more than one: enough for 2^16 ranks. */
+#define SB_BLOCK_LEVELS 8
 #define SB_BLOCK_MOST 8 /* ranks of a block, or blocks, and leaders that meet */
 
 /* Members of a block of those that step by `unit`. */
@@ -31,31 +34,51 @@ static inline uint32_t sb_block_top(uint32_t ranks)
 }
 
 /*
- * To be called by all before a piece whose first use this is, and which has so many. Where all
- * leaders have met in the piece before, all ranks were done with what came before that: so a few
- * flags tell what otherwise a flag of each rank does.
+ * To be called by all before a piece, or several, whose first use this is, and which have so many.
+ * Waits until their slots are free. Where all leaders that meet have published an earlier piece,
+ * all ranks were done with what came before that: so a few flags tell what otherwise a flag of each
+ * rank does.
  */
-void sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses);
+sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses);
 
-/* How a rank stands in the blocks once it has climbed. */
-typedef struct sb_climb {
-    uint32_t leader; /* of the block that it does not lead, if it does not meet */
-    bool leads;      /* a block */
-    bool meets;
-} sb_climb_t;
+/* Who gets the combination: each rank its part of it, in the last case. */
+typedef enum sb_taker { SB_TAKER_ALL, SB_TAKER_ROOT, SB_TAKER_EACH } sb_taker_t;
+
+sb_status_t sb_blocks_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_taker_t taker);
+
+/* For messages that do not fit one slot. */
+sb_status_t sb_blocks_prepare(sb_team_t *team);
+
+/* Whether the message goes in pieces that are longer than a slot. */
+static inline bool sb_blocks_large(const sb_team_t *team, size_t bytes)
+{
+    return bytes > SB_SLOT_PAYLOAD && team->shares != NULL;
+}
 
 /*
- * Combines the piece at `offset` over the blocks that this rank leads, and publishes what it has in
- * its slot of `use`.
+ * Where the rank's data of this use is. The flags of longer pieces are those of the slots, the data
+ * is in the shares.
  */
-sb_status_t sb_blocks_climb(sb_team_t *team, const sb_reduction_t *reduction, uint64_t use,
-                            size_t offset, size_t bytes, sb_climb_t *climb, sb_status_t *data);
+static inline char *sb_blocks_data(const sb_team_t *team, const sb_reduction_t *reduction,
+                                   uint32_t rank, uint64_t use)
+{
+    return sb_blocks_large(team, reduction->bytes)
+               ? sb_shares_piece(team, rank, use)
+               : (char *)team->lanes[rank]->slot[use % SB_SLOTS].payload;
+}
 
-/* Combines to `to` what those who meet have published. */
-sb_status_t sb_blocks_meet(sb_team_t *team, const sb_reduction_t *reduction, uint64_t use, void *to,
-                           size_t bytes, sb_status_t *data);
+static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    size_t room = sb_blocks_large(team, reduction->bytes) ? SB_SHARES_PIECE : SB_SLOT_PAYLOAD;
 
-/* Expected time of the way up, and of the meeting. */
-double sb_blocks_cost(const sb_shape_t *shape, size_t bytes);
+    return room / reduction->operation->element * reduction->operation->element;
+}
+
+/* The way up and the meeting; and with the way down, which a block reads at once. */
+#define SB_BLOCKS_UP 1.0
+#define SB_BLOCKS_DOWN 1.6
+
+/* Expected time. */
+double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways);
 
 #endif

@@ -27,6 +27,8 @@ extern const sb_algorithm_t sb_reduce_rings;
 extern const sb_algorithm_t sb_reduce_slices;
 extern const sb_algorithm_t sb_reduce_scatter_slots;
 extern const sb_algorithm_t sb_reduce_scatter_block_slots;
+extern const sb_algorithm_t sb_reduce_scatter_blocks;
+extern const sb_algorithm_t sb_reduce_scatter_block_blocks;
 extern const sb_algorithm_t sb_reduce_scatter_rings;
 extern const sb_algorithm_t sb_reduce_scatter_slices;
 extern const sb_algorithm_t sb_reduce_scatter_block_rings;
@@ -92,6 +94,18 @@ typedef struct sb_fold {
     uint32_t count;
     const void *from[SB_FOLD_MOST];
 } sb_fold_t;
+
+/* The list of sources stays as it is: clearing it takes longer than a small message. */
+static inline void sb_fold_begin(sb_fold_t *fold, const sb_operator_t *operation, void *to,
+                                 size_t bytes)
+{
+    fold->operation = operation;
+    fold->to = to;
+    fold->bytes = bytes;
+    fold->data = SB_OK;
+    fold->begun = false;
+    fold->count = 0;
+}
 
 static inline void sb_fold_pass(sb_fold_t *fold)
 {

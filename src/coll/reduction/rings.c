@@ -250,11 +250,12 @@ sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
  */
 #define COST_SHARED 0.025
 #define COST_APART 0.05
+#define COST_PACKAGES 0.16 /* where they are not all near each other */
 #define COST_CROWD 0.0005
 
 double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)
 {
-    double apart = COST_APART + COST_CROWD * shape->ranks;
+    double apart = (shape->apart ? COST_PACKAGES : COST_APART) + COST_CROWD * shape->ranks;
     double turns = sb_max(in / SB_RINGS_USUAL, 1);
     double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * sb_cost_crowd(shape);
     double time = lines + SB_COST_BYTE * in;

@@ -2,6 +2,7 @@
 #include "coll/reduction/shares.h"
 
 #include "coll/barrier/barrier.h"
+#include "coll/parts/around.h"
 
 #include <stdlib.h>
 
@@ -88,7 +89,8 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
         return SB_OK;
     if (team->shares_share.state == SB_SHARE_REFUSED)
         return SB_ERR_UNSUPPORTED;
-    sb_shares_t *made = calloc(1, sizeof *made + (SB_SHARES_GROUPS + 1) * sizeof made->first[0]);
+    size_t scratch = sizeof(sb_shares_t) + (SB_SHARES_GROUPS + 1) * sizeof(uint32_t);
+    sb_shares_t *made = calloc(1, scratch + SB_SHARES_SCRATCH * SB_SHARES_PIECE);
     sb_shares_t form = {.depth = SB_SHARES_GROUPS + 1};
     /* A scan keeps something of every rank. */
     size_t least = sb_max(BUFFER_LEAST, 2 * SB_LINE * (size_t)team->size);
@@ -107,6 +109,8 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
     }
     made->buffer = (team->shares_share.bytes - head) / buffers & ~(size_t)(SB_LINE - 1);
     made->ring = team->oversubscribed ? sb_min(made->buffer, RING_CROWDED) : made->buffer;
+    made->scratch = (char *)made + scratch;
+    made->around_above = sb_around_above(team);
     team->shares = made;
     return SB_OK;
 }

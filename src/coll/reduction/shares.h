@@ -9,6 +9,7 @@
  *
  *     given       how much of its contributions is in its ring, as a position
  *     taken       how much it is done with in the rings of all
+ *     piece[]     pieces of what goes over blocks, one for each slot
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
  *     relay[d]    what it has brought near of a window's result
@@ -24,10 +25,15 @@
  * other, so that between them travels what is combined already, and the order stays that of ranks.
  */
 
+/* Bytes of a piece that goes over blocks, see blocks.h. */
+#define SB_SHARES_PIECE ((size_t)2 << 10)
+#define SB_SHARES_SCRATCH 9
+
 /* Where each block begins. */
 typedef struct sb_shares_head {
     sb_wide_flag_t given;
     sb_wide_flag_t taken;
+    _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_SHARES_PIECE];
 } sb_shares_head_t;
 
 /* Private to the rank, equal on all but for `group` and `free_below`. One allocation. */
@@ -39,6 +45,8 @@ typedef struct sb_shares {
     size_t ring;                   /* bytes of one that are used */
     uint64_t position;             /* in the rings: where the next message begins */
     uint64_t free_below;           /* every member is done with the positions before */
+    size_t around_above;           /* see sb_around_above */
+    char *scratch;                 /* of this rank alone: SB_SHARES_SCRATCH pieces */
     uint32_t groups;
     uint32_t group;   /* this rank's */
     uint32_t first[]; /* of each group the first rank; and behind the last, p */
@@ -68,6 +76,11 @@ static inline char *sb_share_buffer(const sb_team_t *team, uint32_t rank, uint64
 static inline sb_shares_head_t *sb_shares_head(const sb_team_t *team, uint32_t rank)
 {
     return (sb_shares_head_t *)(void *)team->shares_share.bases[rank];
+}
+
+static inline char *sb_shares_piece(const sb_team_t *team, uint32_t rank, uint64_t use)
+{
+    return sb_shares_head(team, rank)->piece[use % SB_SLOTS];
 }
 
 /* Where the position is in the rank's ring, which is behind all turns' buffers. */

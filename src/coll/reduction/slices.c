@@ -16,12 +16,16 @@
 /* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
 #define LINE_PAIR ((size_t)2 * SB_LINE)
 
+/* What a rank reads and writes for each byte: its contribution and the copy of it, the slice of all
+ * others, the result, and where that goes to. */
+#define TOUCHED 5
+
 /* For the expected time: groups on a machine of several packages; a byte copied in, combined and
  * copied out; the same for each rank more; and what each rank adds to a step. */
 #define COST_GROUPS 3
 #define COST_COPIED 0.12
 #define COST_CROWD 0.005
-#define COST_SLOWEST 5.0
+#define COST_SLOWEST 12.0
 
 typedef struct slices {
     sb_team_t *team;
@@ -31,6 +35,7 @@ typedef struct slices {
     uint64_t count;
     uint32_t groups; /* that a window passes */
     bool relays;
+    bool around; /* the result goes past the caches */
     sb_status_t data;
 } slices_t;
 
@@ -178,7 +183,7 @@ static void combine_slice(slices_t *slices, uint64_t number)
 
 /* Copies a range of the window out of the slices of a group, beginning with the own place. */
 static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t group,
-                    sb_share_kind_t kind, char *to)
+                    sb_share_kind_t kind, char *to, bool around)
 {
     const sb_team_t *team = slices->team;
     size_t bytes = bytes_of(slices, number);
@@ -188,10 +193,14 @@ static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t g
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = (team->rank + i) % count;
         range_t part = overlap(range, slice_of(slices, bytes, place, count));
-        if (part.from < part.to)
-            sb_copy(to + (part.from - range.from),
-                    buffer_of(slices, first + place, number, kind) + part.from,
-                    part.to - part.from);
+        if (part.from >= part.to)
+            continue;
+        char *target = to + (part.from - range.from);
+        const char *from = buffer_of(slices, first + place, number, kind) + part.from;
+        if (around)
+            sb_copy_streaming(target, from, part.to - part.from);
+        else
+            sb_copy(target, from, part.to - part.from);
     }
 }
 
@@ -203,7 +212,7 @@ static void relay(slices_t *slices, uint64_t number)
 
     if (own.from < own.to)
         collect(slices, number, own, slices->groups - 1, SB_SHARE_RESULT,
-                buffer_of(slices, rank, number, SB_SHARE_RELAY) + own.from);
+                buffer_of(slices, rank, number, SB_SHARE_RELAY) + own.from, false);
 }
 
 static void copy_out(slices_t *slices, uint64_t number)
@@ -217,7 +226,7 @@ static void copy_out(slices_t *slices, uint64_t number)
     if (from < to)
         collect(slices, number, (range_t){from - start, to - start},
                 near ? shares->group : slices->groups - 1, near ? SB_SHARE_RELAY : SB_SHARE_RESULT,
-                slices->reduction->receive + (from - slices->wanted.from));
+                slices->reduction->receive + (from - slices->wanted.from), slices->around);
 }
 
 /* Windows so large that steps cost as much as filling and emptying the pipeline. */
@@ -316,6 +325,7 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
     uint64_t group = shares->group, groups = shares->groups;
 
     slices.relays = all && groups > 1;
+    slices.around = all && reduction->bytes > shares->around_above / TOUCHED * 2;
     const job_t jobs[] = {{0, copy_in},
                           {1 + group, combine_slice},
                           {1 + groups, slices.relays ? relay : copy_out},

@@ -100,7 +100,8 @@ sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
  * lines more of each, which are fought for where ranks are many.
  */
 #define COST_PIECE 60.0
-#define COST_BEYOND 10.0 /* the lines after the flag's own */
+#define COST_BEYOND 10.0 /* the lines after the flag's own; and from other packages */
+#define COST_BEYOND_APART 30.0
 
 double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
 {
@@ -112,9 +113,9 @@ double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
     if (shape->oversubscribed)
         time += SB_COST_STORE * others;
     else
-        time += 0.5 * SB_COST_LINE * others + SB_COST_HOME * others * others;
+        time += (shape->apart ? 0.2 : 0.5) * SB_COST_LINE * others + SB_COST_HOME * others * others;
     if (bytes > SB_SLOT_IN_LINE)
-        time += COST_BEYOND * sources;
+        time += (shape->apart ? COST_BEYOND_APART : COST_BEYOND) * sources;
     time += pieces * sources * (COST_PIECE + shape->ranks);
     return time * sb_max(1, shape->ranks / shape->processors) +
            sb_fold_turns(shape, 1 + pieces / SB_SLOTS);

@@ -4,23 +4,27 @@
  * they publish in their slots; blocks form larger ones in the same way until at most eight leaders
  * are left. These combine what those before them have; then each leader publishes, for each block
  * that it leads, the combination of all up to its own part of the block, and every member adds the
- * parts between. Pieces of at most one slot follow each other. Cost: for each of about log8 p
+ * parts between. Pieces of one slot, or of 2 KiB, follow each other. Cost: for each of about log8 p
  * stages a line transfer up and one down, and the lines of a block looked at; at most eight sources
- * combined at a time. Memory: none beyond the lanes. Preconditions: none; fastest where ranks side
- * by side are near each other. The order is that of ranks, with brackets around blocks; blocks
- * follow from p alone. Source: ours; the way up is that of the allreduce over blocks.
+ * combined at a time. Memory: as the allreduce over blocks; private memory of a piece for each
+ * level. Preconditions: none; fastest where ranks side by side are near each other. The order is
+ * that of ranks, with brackets around blocks; blocks follow from p alone. Source: ours; the way up
+ * is that of the allreduce over blocks.
  */
 #include "coll/reduction/blocks.h"
 
 #include "coll/bcast/message.h"
 
-/* Blocks have five members at least, where there are more than one: enough for 2^16 ranks. */
-#define LEVELS_MOST 8
+/* What a rank keeps of a piece to itself: what is before it, and its part of each block it leads.
+ */
+#define KEPT (SB_BLOCK_LEVELS + 1)
+
+_Static_assert(KEPT <= SB_SHARES_SCRATCH, "there is room for all levels");
 
 /* One piece, at this rank. */
 typedef struct climber {
     sb_team_t *team;
-    const sb_operator_t *operation;
+    const sb_reduction_t *reduction;
     uint64_t use;
     size_t bytes;
     uint32_t levels; /* of blocks */
@@ -29,9 +33,9 @@ typedef struct climber {
     uint32_t leader; /* of its block there */
     bool first;      /* nobody is before the blocks that it leads */
     sb_status_t data;
-    const void *own[LEVELS_MOST + 1];               /* its part of its block of each level */
-    char partial[LEVELS_MOST + 1][SB_SLOT_PAYLOAD]; /* the memory of all but the lowest */
-    char before[SB_SLOT_PAYLOAD];                   /* the combination of all before */
+    const void *own[KEPT]; /* its part of its block of each level */
+    char *kept;            /* what is before it, and what is its own of all levels but the lowest */
+    size_t stride;         /* from one to the next */
 } climber_t;
 
 static uint32_t count_levels(uint32_t ranks)
@@ -50,18 +54,19 @@ static sb_status_t add_published(const climber_t *climber, sb_fold_t *fold, uint
     sb_team_t *team = climber->team;
 
     for (; rank < end; rank += unit) {
-        sb_slot_t *slot = sb_slot(team, rank, climber->use);
-        sb_status_t status = sb_flag_wait(&slot->flag, climber->use + 1, &team->waiter);
+        sb_flag_t *flag = &sb_slot(team, rank, climber->use)->flag;
+        sb_status_t status = sb_flag_wait(flag, climber->use + 1, &team->waiter);
         if (status != SB_OK)
             return status;
-        sb_fold_add(fold, slot->payload);
+        sb_fold_add(fold, sb_blocks_data(team, climber->reduction, rank, climber->use));
     }
     return SB_OK;
 }
 
 static sb_fold_t fold_to(const climber_t *climber, void *to)
 {
-    return (sb_fold_t){.operation = climber->operation, .to = to, .bytes = climber->bytes};
+    return (sb_fold_t){
+        .operation = climber->reduction->operation, .to = to, .bytes = climber->bytes};
 }
 
 static void end_fold(climber_t *climber, sb_fold_t *fold)
@@ -80,7 +85,7 @@ static sb_status_t climb(climber_t *climber)
         climber->leader = team->rank - place;
         if (place != 0)
             break;
-        char *to = climber->partial[climber->led + 1];
+        char *to = climber->kept + (climber->led + 1) * climber->stride;
         sb_fold_t fold = fold_to(climber, to);
         sb_fold_add(&fold, climber->own[climber->led]);
         uint32_t end = (uint32_t)sb_min(size, (size_t)team->rank + (size_t)unit * fan);
@@ -92,23 +97,26 @@ static sb_status_t climb(climber_t *climber)
         unit *= fan;
     }
     climber->unit = unit;
-    return sb_slot_publish(team, climber->use, climber->own[climber->led], climber->bytes);
+    sb_copy(sb_blocks_data(team, climber->reduction, team->rank, climber->use),
+            climber->own[climber->led], climber->bytes);
+    sb_flag_publish(&sb_slot(team, team->rank, climber->use)->flag, climber->use + 1);
+    return SB_OK;
 }
 
 /* Brings the combination of all ranks before this one, from its leader and those between. */
 static sb_status_t bring(climber_t *climber)
 {
     sb_team_t *team = climber->team;
-    sb_fold_t fold = fold_to(climber, climber->before);
+    sb_fold_t fold = fold_to(climber, climber->kept);
     uint32_t from = 0;
 
     if (climber->led < climber->levels) {
         uint64_t use = climber->use + 1 + climber->led;
-        sb_slot_t *slot = sb_slot(team, climber->leader, use);
-        sb_status_t status = sb_flag_wait(&slot->flag, use + 1, &team->waiter);
+        sb_flag_t *flag = &sb_slot(team, climber->leader, use)->flag;
+        sb_status_t status = sb_flag_wait(flag, use + 1, &team->waiter);
         if (status != SB_OK)
             return status;
-        sb_fold_add(&fold, slot->payload);
+        sb_fold_add(&fold, sb_blocks_data(team, climber->reduction, climber->leader, use));
         from = climber->leader + climber->unit;
     }
     sb_status_t status = add_published(climber, &fold, from, team->rank, climber->unit);
@@ -124,66 +132,63 @@ static void join(climber_t *climber, void *to, uint32_t level)
     sb_fold_t fold = fold_to(climber, to);
 
     if (!climber->first)
-        sb_fold_add(&fold, climber->before);
+        sb_fold_add(&fold, climber->kept);
     sb_fold_add(&fold, climber->own[level]);
     end_fold(climber, &fold);
 }
 
-static sb_status_t hand_down(climber_t *climber)
+static void hand_down(climber_t *climber)
 {
     sb_team_t *team = climber->team;
 
     for (uint32_t level = climber->led; level-- > 0;) {
         uint64_t use = climber->use + 1 + level;
-        sb_slot_t *slot = sb_slot(team, team->rank, use);
-        sb_status_t status = sb_slot_wait_free(team, use);
-        if (status != SB_OK)
-            return status;
-        join(climber, slot->payload, level);
-        sb_flag_publish(&slot->flag, use + 1);
+        join(climber, sb_blocks_data(team, climber->reduction, team->rank, use), level);
+        sb_flag_publish(&sb_slot(team, team->rank, use)->flag, use + 1);
     }
-    return SB_OK;
 }
 
-static sb_status_t run_piece(sb_team_t *team, const sb_reduction_t *reduction, size_t offset,
-                             bool inclusive, sb_status_t *data)
+static sb_status_t run_piece(climber_t *climber, size_t offset, bool inclusive)
 {
-    climber_t climber = {.team = team,
-                         .operation = reduction->operation,
-                         .use = team->slot_uses,
-                         .bytes =
-                             sb_min(sb_slot_piece(reduction->operation), reduction->bytes - offset),
-                         .levels = count_levels(team->size),
-                         .own = {reduction->send + offset}};
+    sb_team_t *team = climber->team;
+    const sb_reduction_t *reduction = climber->reduction;
 
-    sb_blocks_begin(team, climber.use, 1 + climber.levels);
-    sb_status_t status = climb(&climber);
+    climber->use = team->slot_uses;
+    climber->own[0] = reduction->send + offset;
+    climber->bytes = sb_min(sb_blocks_piece(team, reduction), reduction->bytes - offset);
+    sb_status_t status = sb_blocks_begin(team, climber->use, 1 + climber->levels);
     if (status == SB_OK)
-        status = bring(&climber);
+        status = climb(climber);
     if (status == SB_OK)
-        status = hand_down(&climber);
+        status = bring(climber);
     if (status != SB_OK)
         return status;
+    hand_down(climber);
     if (inclusive)
-        join(&climber, reduction->receive + offset, 0);
-    else if (!climber.first)
-        sb_copy(reduction->receive + offset, climber.before, climber.bytes);
-    *data = sb_first(*data, climber.data);
-    sb_slot_finish(team, 1 + climber.levels);
+        join(climber, reduction->receive + offset, 0);
+    else if (!climber->first)
+        sb_copy(reduction->receive + offset, climber->kept, climber->bytes);
+    sb_slot_finish(team, 1 + climber->levels);
     return SB_OK;
 }
 
 static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction, bool inclusive)
 {
-    size_t piece = sb_slot_piece(reduction->operation);
-    sb_status_t data = SB_OK;
+    bool large = sb_blocks_large(team, reduction->bytes);
+    size_t piece = sb_blocks_piece(team, reduction);
+    char kept[KEPT * SB_SLOT_PAYLOAD];
+    climber_t climber = {.team = team,
+                         .reduction = reduction,
+                         .levels = count_levels(team->size),
+                         .kept = large ? team->shares->scratch : kept,
+                         .stride = large ? SB_SHARES_PIECE : SB_SLOT_PAYLOAD};
 
     for (size_t offset = 0; offset < reduction->bytes; offset += piece) {
-        sb_status_t status = run_piece(team, reduction, offset, inclusive, &data);
+        sb_status_t status = run_piece(&climber, offset, inclusive);
         if (status != SB_OK)
             return status;
     }
-    return data;
+    return climber.data;
 }
 
 static sb_status_t scan(sb_team_t *team, const sb_reduction_t *reduction)
@@ -196,10 +201,12 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, false);
 }
 
-/* Down again it is a line for each stage, and those of the ranks between. */
+/* Down again it is a line for each stage, and half as many bytes: those of the ranks between. */
+#define COST_DOWN 1.5
+
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return 2 * sb_blocks_cost(shape, bytes);
+    return COST_DOWN * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / COST_DOWN);
 }
 
 #define BLOCKS(of, function)                                                                       \
@@ -207,7 +214,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "blocks", .collective = of,                                                        \
         .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
                "partial results; what is before each block goes down again.",                      \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX, .cost = cost,           \
+        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
+        .prepare = sb_blocks_prepare, .prepare_above = SB_SLOT_PAYLOAD, .cost = cost,              \
         .reduction = function, .brackets = true,                                                   \
     }
 
