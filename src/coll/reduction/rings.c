@@ -7,11 +7,13 @@
 #define WINDOW_MOST ((size_t)32 << 10)
 /* A ring holds so many windows at least: some are filled while others are read. */
 #define WINDOWS_HELD 4
+#define SPAN_USUAL ((size_t)256 << 10)
 
 typedef struct rings {
     sb_team_t *team;
     const sb_reduction_t *reduction;
     sb_wanted_t wanted;
+    size_t span; /* of the rings, where they go round */
     size_t window;
     bool in_place;
     sb_status_t data;
@@ -32,11 +34,11 @@ static uint64_t end_of(const cursor_t *cursor)
 /* Sets the cursor on what comes from `position` on. */
 static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
 {
-    size_t ring = rings->team->shares->ring, left = ring - (size_t)(position % ring);
+    size_t ring = rings->team->shares->ring, place = (size_t)(position % ring);
 
     cursor->offset = offset;
     cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
-    cursor->position = cursor->bytes <= left ? position : position + left;
+    cursor->position = place + cursor->bytes <= rings->span ? position : position + ring - place;
 }
 
 static void advance(const rings_t *rings, cursor_t *cursor)
@@ -49,13 +51,25 @@ static bool is_left(const rings_t *rings, const cursor_t *cursor)
     return cursor->offset < rings->reduction->bytes;
 }
 
-static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction)
+/*
+ * Most messages go round in a part of the rings that stays in the caches. One that is dealt out in
+ * parts fills what the rings hold, if it fits: then all copy first and combine after that, and
+ * nobody fights for lines that another is just writing.
+ */
+static size_t span_for(const sb_team_t *team, const sb_reduction_t *reduction, bool dealt)
+{
+    size_t ring = team->shares->ring;
+
+    return dealt && reduction->bytes <= ring ? ring : sb_min(ring, SPAN_USUAL);
+}
+
+static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
 {
     size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
 
     if (window == 0)
         window = sb_min(sb_max(reduction->bytes / WINDOWS, WINDOW_LEAST), WINDOW_MOST);
-    window = sb_min(sb_round_up(window, SB_LINE), team->shares->ring / WINDOWS_HELD);
+    window = sb_min(sb_round_up(window, SB_LINE), span / WINDOWS_HELD);
     return window / element * element;
 }
 
@@ -226,21 +240,39 @@ static sb_status_t go(rings_t *rings, bool lends)
     return status;
 }
 
+static sb_status_t reduce(rings_t *rings, bool lends, bool dealt)
+{
+    sb_shares_t *shares = rings->team->shares;
+    const sb_wanted_t *wanted = &rings->wanted;
+    uint64_t start = shares->position;
+
+    rings->span = span_for(rings->team, rings->reduction, dealt);
+    rings->window = window_for(rings->team, rings->reduction, rings->span);
+    rings->in_place = rings->reduction->send == rings->reduction->receive;
+    sb_status_t status = go(rings, lends || rings->in_place);
+    if (status != SB_OK)
+        return status;
+    /* Who has given something to this message is done with those before. */
+    if (wanted->sources == rings->team->size && wanted->from < wanted->to &&
+        shares->free_below < start)
+        shares->free_below = start;
+    return rings->data;
+}
+
 sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                             bool lends)
 {
     rings_t rings = {.team = team, .reduction = reduction, .wanted = wanted};
-    uint64_t start = team->shares->position;
 
-    rings.window = window_for(team, reduction);
-    rings.in_place = reduction->send == reduction->receive;
-    sb_status_t status = go(&rings, lends || rings.in_place);
-    if (status != SB_OK)
-        return status;
-    /* Who has given something to this message is done with those before. */
-    if (wanted.sources == team->size && wanted.from < wanted.to && team->shares->free_below < start)
-        team->shares->free_below = start;
-    return rings.data;
+    return reduce(&rings, lends, false);
+}
+
+sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    rings_t rings = {
+        .team = team, .reduction = reduction, .wanted = sb_wanted_part(team, reduction)};
+
+    return reduce(&rings, true, true);
 }
 
 /*

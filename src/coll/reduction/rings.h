@@ -19,6 +19,9 @@
 sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                             bool lends);
 
+/* Each rank gets its part. */
+sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction);
+
 /* A ring's bytes, for the expected time. */
 #define SB_RINGS_USUAL 131072.0
 

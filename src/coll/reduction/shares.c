@@ -11,6 +11,9 @@
 #define BUFFER_MOST ((size_t)256 << 10)
 /* What passes through a ring should stay in the second-level cache, which ranks may share. */
 #define RING_CROWDED ((size_t)128 << 10)
+/* Else few ranks get more, for messages that are dealt out in parts: together so much. */
+#define RING_LEAST ((size_t)256 << 10)
+#define RINGS_MOST ((size_t)2 << 20)
 
 /* Of the barriers that suit some team each. */
 static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
@@ -82,6 +85,11 @@ static void group_ranks(sb_team_t *team, sb_shares_t *shares)
     shares->barrier = best_barrier(&shape);
 }
 
+static size_t ring_wish(const sb_team_t *team)
+{
+    return team->oversubscribed ? RING_CROWDED : sb_max(RING_LEAST, RINGS_MOST / team->size);
+}
+
 sb_status_t sb_shares_prepare(sb_team_t *team)
 {
     if (SB_LIKELY(team->shares != NULL))
@@ -97,7 +105,8 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
         form.depth = made->depth;
     }
     size_t buffers = 3 * (size_t)form.depth + 1, head = sizeof(sb_shares_head_t);
-    size_t wish = sb_min((size_t)team->settings.ring_bytes, buffers * BUFFER_MOST);
+    size_t ring = ring_wish(team);
+    size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
     sb_status_t status = sb_share_make(team, &team->shares_share,
                                        sb_round_up(head + sb_max(wish, buffers * least), PAGE),
                                        sb_round_up(head + buffers * least, PAGE), made != NULL);
@@ -105,8 +114,9 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
         free(made);
         return status;
     }
-    made->buffer = (team->shares_share.bytes - head) / buffers & ~(size_t)(SB_LINE - 1);
-    made->ring = team->oversubscribed ? sb_min(made->buffer, RING_CROWDED) : made->buffer;
+    size_t room = team->shares_share.bytes - head;
+    made->buffer = sb_min(room / buffers & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
+    made->ring = sb_min((room - (buffers - 1) * made->buffer) & ~(size_t)(SB_LINE - 1), ring);
     team->shares = made;
     return SB_OK;
 }
