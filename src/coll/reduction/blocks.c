@@ -60,7 +60,8 @@ sb_status_t sb_blocks_climb(sb_team_t *team, const sb_reduction_t *reduction, ui
         climb->meets = place == 0;
         climb->leader = team->rank - place;
         if (climb->meets) {
-            sb_fold_t fold = {.operation = reduction->operation, .to = partial, .bytes = bytes};
+            sb_fold_t fold;
+            sb_fold_begin(&fold, reduction->operation, partial, bytes);
             sb_status_t status = lead(team, unit, fan, use, mine, &fold);
             if (status != SB_OK)
                 return status;
@@ -77,8 +78,9 @@ sb_status_t sb_blocks_meet(sb_team_t *team, const sb_reduction_t *reduction, uin
                            size_t bytes, sb_status_t *data)
 {
     uint32_t top = sb_block_top(team->size);
-    sb_fold_t fold = {.operation = reduction->operation, .to = to, .bytes = bytes};
+    sb_fold_t fold;
 
+    sb_fold_begin(&fold, reduction->operation, to, bytes);
     for (uint32_t rank = 0; rank < team->size; rank += top) {
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)

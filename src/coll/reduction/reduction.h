@@ -93,6 +93,18 @@ typedef struct sb_fold {
     const void *from[SB_FOLD_MOST];
 } sb_fold_t;
 
+/* The list of sources stays as it is: clearing it takes longer than a small message. */
+static inline void sb_fold_begin(sb_fold_t *fold, const sb_operator_t *operation, void *to,
+                                 size_t bytes)
+{
+    fold->operation = operation;
+    fold->to = to;
+    fold->bytes = bytes;
+    fold->data = SB_OK;
+    fold->begun = false;
+    fold->count = 0;
+}
+
 static inline void sb_fold_pass(sb_fold_t *fold)
 {
     sb_status_t status =

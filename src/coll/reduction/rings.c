@@ -7,7 +7,6 @@
 #define WINDOW_MOST ((size_t)32 << 10)
 /* A ring holds so many windows at least: some are filled while others are read. */
 #define WINDOWS_HELD 4
-#define SPAN_USUAL ((size_t)256 << 10)
 
 typedef struct rings {
     sb_team_t *team;
@@ -34,7 +33,7 @@ static uint64_t end_of(const cursor_t *cursor)
 /* Sets the cursor on what comes from `position` on. */
 static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
 {
-    size_t ring = rings->team->shares->ring, place = (size_t)(position % ring);
+    size_t ring = rings->team->shares->ring, place = (size_t)position & (ring - 1);
 
     cursor->offset = offset;
     cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
@@ -58,15 +57,18 @@ static bool is_left(const rings_t *rings, const cursor_t *cursor)
  */
 static size_t span_for(const sb_team_t *team, const sb_reduction_t *reduction, bool dealt)
 {
-    size_t ring = team->shares->ring;
+    const sb_shares_t *shares = team->shares;
 
-    return dealt && reduction->bytes <= ring ? ring : sb_min(ring, SPAN_USUAL);
+    return dealt && reduction->bytes <= shares->ring ? shares->ring : shares->span;
 }
 
 static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
 {
     size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
 
+    /* Most messages: the divisions below would take longer than anything else. */
+    if (window == 0 && reduction->bytes <= sb_min(WINDOW_LEAST, span / WINDOWS_HELD))
+        return reduction->bytes;
     if (window == 0)
         window = sb_min(sb_max(reduction->bytes / WINDOWS, WINDOW_LEAST), WINDOW_MOST);
     window = sb_min(sb_round_up(window, SB_LINE), span / WINDOWS_HELD);
@@ -169,9 +171,10 @@ static sb_status_t wait_for(const rings_t *rings, uint64_t position)
 static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t to)
 {
     const sb_team_t *team = rings->team;
-    sb_fold_t fold = {.operation = rings->reduction->operation,
-                      .to = rings->reduction->receive + (from - rings->wanted.from),
-                      .bytes = to - from};
+    sb_fold_t fold;
+
+    sb_fold_begin(&fold, rings->reduction->operation,
+                  rings->reduction->receive + (from - rings->wanted.from), to - from);
 
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
         bool own = rank == team->rank && !rings->in_place;
@@ -208,15 +211,23 @@ static sb_status_t take(rings_t *rings, cursor_t *cursor)
 }
 
 /*
- * Bytes that are filled before the first of them is read: as many as there is room for where ranks
- * share a processor, which they get once for each time that they fill and read; and where each
- * fills what it does not read.
+ * Bytes of the message that are filled before the first of them is read: as many as there is room
+ * for where ranks share a processor, which they get once for each time that they fill and read; and
+ * where each fills what it does not read.
  */
 static size_t bytes_ahead(const rings_t *rings)
 {
     bool parts = rings->wanted.to - rings->wanted.from < rings->reduction->bytes;
 
-    return rings->team->oversubscribed || parts ? rings->team->shares->ring : 2 * rings->window;
+    return rings->team->oversubscribed || parts ? rings->reduction->bytes : 2 * rings->window;
+}
+
+/* A rank never waits for room that its own reading has to make. */
+static bool may_fill(const rings_t *rings, const cursor_t *filled, const cursor_t *taken)
+{
+    return is_left(rings, filled) &&
+           filled->offset + filled->bytes - taken->offset <= bytes_ahead(rings) &&
+           end_of(filled) - taken->position <= rings->team->shares->ring;
 }
 
 static sb_status_t go(rings_t *rings, bool lends)
@@ -230,8 +241,7 @@ static sb_status_t go(rings_t *rings, bool lends)
     if (taken.position != team->shares->position)
         publish_taken(rings, &taken);
     while (is_left(rings, &taken) && status == SB_OK) {
-        while (lends && is_left(rings, &filled) && status == SB_OK &&
-               end_of(&filled) - taken.position <= bytes_ahead(rings))
+        while (lends && may_fill(rings, &filled, &taken) && status == SB_OK)
             status = fill(rings, &filled);
         if (status == SB_OK)
             status = take(rings, &taken);

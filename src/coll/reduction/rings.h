@@ -10,6 +10,10 @@
  * there, in windows of whole elements, and says in `given` up to where it is. A rank that wants a
  * result takes window after window from the rings of all, and says in `taken` up to where it is
  * done; who wants nothing says so too. So nobody waits but for data, and for room in its ring.
+ *
+ * Most messages are kept to the span, the first part of the rings, which stays in the caches: from
+ * its end they go on at the next multiple of a ring's size, and the positions in between are left
+ * out.
  */
 
 /*
