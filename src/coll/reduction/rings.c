@@ -297,8 +297,9 @@ sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction)
 double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)
 {
     double apart = COST_APART + COST_CROWD * shape->ranks;
-    double turns = sb_max(in / SB_RINGS_USUAL, 1);
-    double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * sb_cost_crowd(shape);
+    double crowd = sb_cost_crowd(shape);
+    double turns = sb_max(in / crowd / SB_RINGS_USUAL, 1);
+    double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * crowd;
     double time = lines + SB_COST_BYTE * in;
 
     if (shape->oversubscribed)
