@@ -12,9 +12,9 @@
 static sb_status_t combine(const sb_team_t *team, const sb_reduction_t *reduction, size_t offset,
                            size_t bytes)
 {
-    sb_fold_t fold = {
-        .operation = reduction->operation, .to = reduction->receive + offset, .bytes = bytes};
+    sb_fold_t fold;
 
+    sb_fold_begin(&fold, reduction->operation, reduction->receive + offset, bytes);
     for (uint32_t rank = 0; rank < team->size; rank++)
         sb_fold_add(&fold, sb_share_buffer(team, rank, team->shares->turns, SB_SHARE_IN));
     return sb_fold_end(&fold);

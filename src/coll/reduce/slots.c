@@ -19,7 +19,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     double beyond = bytes > SB_SLOT_IN_LINE ? SB_COST_NEXT_LINE : 0;
 
     return SB_COST_LINE + shape->ranks * (SB_COST_NEXT_LINE + SB_COST_FOLD + beyond) +
-           pieces * shape->ranks * SB_COST_LINE + sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
+           pieces * shape->ranks * SB_COST_LINE + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
+           sb_slots_row_cost(shape);
 }
 
 const sb_algorithm_t sb_reduce_slots = {

@@ -10,7 +10,7 @@
 
 static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 {
-    return sb_rings_reduce(team, reduction, sb_wanted_part(team, reduction), true);
+    return sb_rings_deal(team, reduction);
 }
 
 /*

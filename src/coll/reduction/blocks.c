@@ -139,8 +139,8 @@ static sb_status_t meet(part_t *part, uint64_t use, size_t skip, char *to, size_
     sb_team_t *team = part->team;
     uint32_t top = sb_block_top(team->size);
     sb_fold_t fold;
-    sb_fold_begin(&fold, part->reduction->operation, to, bytes);
 
+    sb_fold_begin(&fold, part->reduction->operation, to, bytes);
     for (uint32_t rank = 0; rank < team->size; rank += top) {
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)

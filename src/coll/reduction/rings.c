@@ -12,6 +12,7 @@ typedef struct rings {
     sb_team_t *team;
     const sb_reduction_t *reduction;
     sb_wanted_t wanted;
+    size_t span; /* of the rings, where they go round */
     size_t window;
     bool in_place;
     sb_status_t data;
@@ -32,11 +33,11 @@ static uint64_t end_of(const cursor_t *cursor)
 /* Sets the cursor on what comes from `position` on. */
 static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
 {
-    size_t ring = rings->team->shares->ring, left = ring - (size_t)(position % ring);
+    size_t ring = rings->team->shares->ring, place = (size_t)position & (ring - 1);
 
     cursor->offset = offset;
     cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
-    cursor->position = cursor->bytes <= left ? position : position + left;
+    cursor->position = place + cursor->bytes <= rings->span ? position : position + ring - place;
 }
 
 static void advance(const rings_t *rings, cursor_t *cursor)
@@ -49,13 +50,28 @@ static bool is_left(const rings_t *rings, const cursor_t *cursor)
     return cursor->offset < rings->reduction->bytes;
 }
 
-static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction)
+/*
+ * Most messages go round in a part of the rings that stays in the caches. One that is dealt out in
+ * parts fills what the rings hold, if it fits: then all copy first and combine after that, and
+ * nobody fights for lines that another is just writing.
+ */
+static size_t span_for(const sb_team_t *team, const sb_reduction_t *reduction, bool dealt)
+{
+    const sb_shares_t *shares = team->shares;
+
+    return dealt && reduction->bytes <= shares->ring ? shares->ring : shares->span;
+}
+
+static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
 {
     size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
 
+    /* Most messages: the divisions below would take longer than anything else. */
+    if (window == 0 && reduction->bytes <= sb_min(WINDOW_LEAST, span / WINDOWS_HELD))
+        return reduction->bytes;
     if (window == 0)
         window = sb_min(sb_max(reduction->bytes / WINDOWS, WINDOW_LEAST), WINDOW_MOST);
-    window = sb_min(sb_round_up(window, SB_LINE), team->shares->ring / WINDOWS_HELD);
+    window = sb_min(sb_round_up(window, SB_LINE), span / WINDOWS_HELD);
     return window / element * element;
 }
 
@@ -155,9 +171,10 @@ static sb_status_t wait_for(const rings_t *rings, uint64_t position)
 static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t to)
 {
     const sb_team_t *team = rings->team;
-    sb_fold_t fold = {.operation = rings->reduction->operation,
-                      .to = rings->reduction->receive + (from - rings->wanted.from),
-                      .bytes = to - from};
+    sb_fold_t fold;
+
+    sb_fold_begin(&fold, rings->reduction->operation,
+                  rings->reduction->receive + (from - rings->wanted.from), to - from);
 
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
         bool own = rank == team->rank && !rings->in_place;
@@ -194,15 +211,23 @@ static sb_status_t take(rings_t *rings, cursor_t *cursor)
 }
 
 /*
- * Bytes that are filled before the first of them is read: as many as there is room for where ranks
- * share a processor, which they get once for each time that they fill and read; and where each
- * fills what it does not read.
+ * Bytes of the message that are filled before the first of them is read: as many as there is room
+ * for where ranks share a processor, which they get once for each time that they fill and read; and
+ * where each fills what it does not read.
  */
 static size_t bytes_ahead(const rings_t *rings)
 {
     bool parts = rings->wanted.to - rings->wanted.from < rings->reduction->bytes;
 
-    return rings->team->oversubscribed || parts ? rings->team->shares->ring : 2 * rings->window;
+    return rings->team->oversubscribed || parts ? rings->reduction->bytes : 2 * rings->window;
+}
+
+/* A rank never waits for room that its own reading has to make. */
+static bool may_fill(const rings_t *rings, const cursor_t *filled, const cursor_t *taken)
+{
+    return is_left(rings, filled) &&
+           filled->offset + filled->bytes - taken->offset <= bytes_ahead(rings) &&
+           end_of(filled) - taken->position <= rings->team->shares->ring;
 }
 
 static sb_status_t go(rings_t *rings, bool lends)
@@ -216,8 +241,7 @@ static sb_status_t go(rings_t *rings, bool lends)
     if (taken.position != team->shares->position)
         publish_taken(rings, &taken);
     while (is_left(rings, &taken) && status == SB_OK) {
-        while (lends && is_left(rings, &filled) && status == SB_OK &&
-               end_of(&filled) - taken.position <= bytes_ahead(rings))
+        while (lends && may_fill(rings, &filled, &taken) && status == SB_OK)
             status = fill(rings, &filled);
         if (status == SB_OK)
             status = take(rings, &taken);
@@ -226,21 +250,39 @@ static sb_status_t go(rings_t *rings, bool lends)
     return status;
 }
 
+static sb_status_t reduce(rings_t *rings, bool lends, bool dealt)
+{
+    sb_shares_t *shares = rings->team->shares;
+    const sb_wanted_t *wanted = &rings->wanted;
+    uint64_t start = shares->position;
+
+    rings->span = span_for(rings->team, rings->reduction, dealt);
+    rings->window = window_for(rings->team, rings->reduction, rings->span);
+    rings->in_place = rings->reduction->send == rings->reduction->receive;
+    sb_status_t status = go(rings, lends || rings->in_place);
+    if (status != SB_OK)
+        return status;
+    /* Who has given something to this message is done with those before. */
+    if (wanted->sources == rings->team->size && wanted->from < wanted->to &&
+        shares->free_below < start)
+        shares->free_below = start;
+    return rings->data;
+}
+
 sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                             bool lends)
 {
     rings_t rings = {.team = team, .reduction = reduction, .wanted = wanted};
-    uint64_t start = team->shares->position;
 
-    rings.window = window_for(team, reduction);
-    rings.in_place = reduction->send == reduction->receive;
-    sb_status_t status = go(&rings, lends || rings.in_place);
-    if (status != SB_OK)
-        return status;
-    /* Who has given something to this message is done with those before. */
-    if (wanted.sources == team->size && wanted.from < wanted.to && team->shares->free_below < start)
-        team->shares->free_below = start;
-    return rings.data;
+    return reduce(&rings, lends, false);
+}
+
+sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    rings_t rings = {
+        .team = team, .reduction = reduction, .wanted = sb_wanted_part(team, reduction)};
+
+    return reduce(&rings, true, true);
 }
 
 /*
@@ -256,8 +298,9 @@ sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
 double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)
 {
     double apart = (shape->apart ? COST_PACKAGES : COST_APART) + COST_CROWD * shape->ranks;
-    double turns = sb_max(in / SB_RINGS_USUAL, 1);
-    double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * sb_cost_crowd(shape);
+    double crowd = sb_cost_crowd(shape);
+    double turns = sb_max(in / crowd / SB_RINGS_USUAL, 1);
+    double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * crowd;
     double time = lines + SB_COST_BYTE * in;
 
     if (shape->oversubscribed)

@@ -10,6 +10,10 @@
  * there, in windows of whole elements, and says in `given` up to where it is. A rank that wants a
  * result takes window after window from the rings of all, and says in `taken` up to where it is
  * done; who wants nothing says so too. So nobody waits but for data, and for room in its ring.
+ *
+ * Most messages are kept to the span, the first part of the rings, which stays in the caches: from
+ * its end they go on at the next multiple of a ring's size, and the positions in between are left
+ * out.
  */
 
 /*
@@ -18,6 +22,9 @@
  */
 sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                             bool lends);
+
+/* Each rank gets its part. */
+sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction);
 
 /* A ring's bytes, for the expected time. */
 #define SB_RINGS_USUAL 131072.0

@@ -12,6 +12,9 @@
 #define BUFFER_MOST ((size_t)256 << 10)
 /* What passes through a ring should stay in the second-level cache, which ranks may share. */
 #define RING_CROWDED ((size_t)128 << 10)
+#define RING_USUAL ((size_t)256 << 10)
+/* Few ranks get more, for messages that are dealt out in parts: together so many usual ones. */
+#define RINGS_TOGETHER 8
 
 /* Of the barriers that suit some team each. */
 static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
@@ -83,6 +86,21 @@ static void group_ranks(sb_team_t *team, sb_shares_t *shares)
     shares->barrier = best_barrier(&shape);
 }
 
+static size_t largest_power(size_t most)
+{
+    size_t power = 1;
+
+    while (power <= most / 2)
+        power *= 2;
+    return power;
+}
+
+/* A ring is so many times the part of it where most messages go round. */
+static size_t spans_of(const sb_team_t *team)
+{
+    return team->oversubscribed ? 1 : largest_power(sb_max(1, RINGS_TOGETHER / team->size));
+}
+
 sb_status_t sb_shares_prepare(sb_team_t *team)
 {
     if (SB_LIKELY(team->shares != NULL))
@@ -99,7 +117,8 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
         form.depth = made->depth;
     }
     size_t buffers = 3 * (size_t)form.depth + 1, head = sizeof(sb_shares_head_t);
-    size_t wish = sb_min((size_t)team->settings.ring_bytes, buffers * BUFFER_MOST);
+    size_t ring = spans_of(team) * (team->oversubscribed ? RING_CROWDED : RING_USUAL);
+    size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
     sb_status_t status = sb_share_make(team, &team->shares_share,
                                        sb_round_up(head + sb_max(wish, buffers * least), PAGE),
                                        sb_round_up(head + buffers * least, PAGE), made != NULL);
@@ -107,8 +126,11 @@ sb_status_t sb_shares_prepare(sb_team_t *team)
         free(made);
         return status;
     }
-    made->buffer = (team->shares_share.bytes - head) / buffers & ~(size_t)(SB_LINE - 1);
-    made->ring = team->oversubscribed ? sb_min(made->buffer, RING_CROWDED) : made->buffer;
+    size_t room = team->shares_share.bytes - head;
+    made->buffer = sb_min(room / buffers & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
+    made->ring_at = head + (buffers - 1) * made->buffer;
+    made->ring = largest_power(sb_min(team->shares_share.bytes - made->ring_at, ring));
+    made->span = made->ring / spans_of(team);
     made->scratch = (char *)made + scratch;
     made->around_above = sb_around_above(team);
     team->shares = made;

@@ -42,7 +42,9 @@ typedef struct sb_shares {
     size_t buffer;                 /* bytes of one */
     uint32_t depth;                /* d */
     uint64_t turns;                /* of windows so far */
-    size_t ring;                   /* bytes of one that are used */
+    size_t ring;                   /* bytes of one that are used: a power of two */
+    size_t span;                   /* of it, where most messages go round */
+    size_t ring_at;                /* where it begins in the block */
     uint64_t position;             /* in the rings: where the next message begins */
     uint64_t free_below;           /* every member is done with the positions before */
     size_t around_above;           /* see sb_around_above */
@@ -88,8 +90,7 @@ static inline char *sb_share_ring(const sb_team_t *team, uint32_t rank, uint64_t
 {
     const sb_shares_t *shares = team->shares;
 
-    return sb_share_buffer(team, rank, 0, SB_SHARE_IN) +
-           (size_t)3 * shares->depth * shares->buffer + position % shares->ring;
+    return team->shares_share.bases[rank] + shares->ring_at + (position & (shares->ring - 1));
 }
 
 static inline sb_status_t sb_shares_meet(sb_team_t *team)

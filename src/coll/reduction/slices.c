@@ -143,13 +143,14 @@ static const char *contribution(const slices_t *slices, uint64_t number, uint32_
 static void combine(slices_t *slices, uint64_t number, range_t range, const char *before)
 {
     const sb_team_t *team = slices->team;
-    sb_fold_t fold = {.operation = slices->reduction->operation,
-                      .to = buffer_of(slices, team->rank, number, SB_SHARE_RESULT) + range.from,
-                      .bytes = range.to - range.from};
+    sb_fold_t fold;
     uint32_t first, count;
 
     if (range.from >= range.to)
         return;
+    sb_fold_begin(&fold, slices->reduction->operation,
+                  buffer_of(slices, team->rank, number, SB_SHARE_RESULT) + range.from,
+                  range.to - range.from);
     dealt_to(slices, team->shares->group, &first, &count);
     if (before != NULL)
         sb_fold_add(&fold, before + range.from);

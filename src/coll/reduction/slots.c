@@ -57,9 +57,9 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
 
     if (from >= to)
         return SB_OK;
-    sb_fold_t fold = {.operation = reduction->operation,
-                      .to = reduction->receive + (from - wanted.from),
-                      .bytes = to - from};
+    sb_fold_t fold;
+    sb_fold_begin(&fold, reduction->operation, reduction->receive + (from - wanted.from),
+                  to - from);
     for (uint32_t rank = 0; rank < wanted.sources; rank++)
         sb_fold_add(&fold, sb_slot(team, rank, use)->payload + (from - offset));
     return sb_fold_end(&fold);
@@ -67,8 +67,10 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
 
 sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
 {
-    size_t piece = sb_slot_piece(reduction->operation);
-    uint64_t count = sb_slot_pieces(reduction);
+    /* What is smaller fits one slot without a division, whatever the element. */
+    bool small = reduction->bytes <= SB_SLOT_PAYLOAD - SB_ELEMENT_MOST;
+    size_t piece = small ? reduction->bytes : sb_slot_piece(reduction->operation);
+    uint64_t count = small ? reduction->bytes > 0 : sb_slot_pieces(reduction);
     sb_status_t data = SB_OK;
 
     for (uint64_t first = 0; first < count; first += BATCH) {

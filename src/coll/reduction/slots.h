@@ -38,6 +38,15 @@ static inline void sb_slots_passed(sb_team_t *team, uint64_t use)
  */
 sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted);
 
+/*
+ * Ranks that wait for nobody may be so many calls ahead of the others, but no more: where they
+ * share processors, a row of such calls has this to pay, as if it were one more turn for each.
+ */
+static inline double sb_slots_row_cost(const sb_shape_t *shape)
+{
+    return sb_fold_turns(shape, 1);
+}
+
 /* Expected time of that where a rank combines so many sources. */
 double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources);
 

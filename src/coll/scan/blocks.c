@@ -63,10 +63,9 @@ static sb_status_t add_published(const climber_t *climber, sb_fold_t *fold, uint
     return SB_OK;
 }
 
-static sb_fold_t fold_to(const climber_t *climber, void *to)
+static void begin_fold(const climber_t *climber, sb_fold_t *fold, void *to)
 {
-    return (sb_fold_t){
-        .operation = climber->reduction->operation, .to = to, .bytes = climber->bytes};
+    sb_fold_begin(fold, climber->reduction->operation, to, climber->bytes);
 }
 
 static void end_fold(climber_t *climber, sb_fold_t *fold)
@@ -86,7 +85,8 @@ static sb_status_t climb(climber_t *climber)
         if (place != 0)
             break;
         char *to = climber->kept + (climber->led + 1) * climber->stride;
-        sb_fold_t fold = fold_to(climber, to);
+        sb_fold_t fold;
+        begin_fold(climber, &fold, to);
         sb_fold_add(&fold, climber->own[climber->led]);
         uint32_t end = (uint32_t)sb_min(size, (size_t)team->rank + (size_t)unit * fan);
         sb_status_t status = add_published(climber, &fold, team->rank + unit, end, unit);
@@ -107,9 +107,10 @@ static sb_status_t climb(climber_t *climber)
 static sb_status_t bring(climber_t *climber)
 {
     sb_team_t *team = climber->team;
-    sb_fold_t fold = fold_to(climber, climber->kept);
     uint32_t from = 0;
+    sb_fold_t fold;
 
+    begin_fold(climber, &fold, climber->kept);
     if (climber->led < climber->levels) {
         uint64_t use = climber->use + 1 + climber->led;
         sb_flag_t *flag = &sb_slot(team, climber->leader, use)->flag;
@@ -129,8 +130,9 @@ static sb_status_t bring(climber_t *climber)
 /* Combines to `to` what is before with this rank's part of its block of the level. */
 static void join(climber_t *climber, void *to, uint32_t level)
 {
-    sb_fold_t fold = fold_to(climber, to);
+    sb_fold_t fold;
 
+    begin_fold(climber, &fold, to);
     if (!climber->first)
         sb_fold_add(&fold, climber->kept);
     sb_fold_add(&fold, climber->own[level]);

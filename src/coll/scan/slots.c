@@ -25,7 +25,7 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
 /* In the mean a rank reads half of the lines. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_slots_cost(shape, bytes, shape->ranks) / 2;
+    return sb_slots_cost(shape, bytes, shape->ranks) / 2 + sb_slots_row_cost(shape);
 }
 
 #define SLOTS(of, function)                                                                        \
