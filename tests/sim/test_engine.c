@@ -342,6 +342,80 @@ static void copies_share_a_controller(void **state)
         assert_in_range(both.ended[rank], 2 * 64 * 256 * NS * 94 / 100, (2 * 64 * 256 + 200) * NS);
 }
 
+static void stream_to_memory(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+    char *source = sb_sim_buffer(BIG).address, *target = sb_sim_buffer(BIG).address;
+
+    source[BIG - 1] = (char)(rank + 5);
+
+    sb_sim_meet(SB_SIM_ALL);
+    scene->began[rank] = sb_sim_clock();
+    if (scene->rounds == 0)
+        sb_copy(target, source, BIG);
+    else
+        sb_copy_streaming(target, source, BIG);
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+    assert_int_equal(target[BIG - 1], rank + 5);
+    scene->began[rank] = sb_sim_clock();
+    sb_copy(source, target, BIG);
+    scene->seen[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* What is streamed passes the controller once, and is in no cache afterwards. */
+static void streaming_spares_the_controller(void **state)
+{
+    static const uint32_t neighbours[2] = {0, 1};
+    sb_sim_machine_t model = machine();
+    scene_t cached = {0}, streamed = {.rounds = 1}, alone = {.rounds = 1};
+
+    (void)state;
+    assert_int_equal(run(&model, neighbours, 2, stream_to_memory, &cached), SB_SIM_COMPLETE);
+    assert_int_equal(run(&model, neighbours, 2, stream_to_memory, &streamed), SB_SIM_COMPLETE);
+    assert_int_equal(run(&model, neighbours, 1, stream_to_memory, &alone), SB_SIM_COMPLETE);
+    for (unsigned rank = 0; rank < 2; rank++) {
+        /* 64 KiB come, 64 KiB go, of two ranks; cached ones also come before they are written. */
+        assert_in_range(cached.ended[rank], 6 * 64 * 256 * NS * 94 / 100,
+                        (6 * 64 * 256 + 200) * NS);
+        assert_in_range(streamed.ended[rank], 4 * 64 * 256 * NS * 94 / 100,
+                        (4 * 64 * 256 + 200) * NS);
+        assert_int_equal(cached.seen[rank], 64 * 64 * NS);
+        assert_true(streamed.seen[rank] > 64 * 200 * NS);
+    }
+    assert_in_range(alone.ended[0], 2 * 64 * 256 * NS * 94 / 100, (2 * 64 * 256 + 200) * NS);
+}
+
+/* The ends of what is streamed are ordinary stores. */
+static void stream_in_between(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+    char *source = sb_sim_buffer(4096).address, *target = sb_sim_buffer(4096).address;
+
+    memset(source, 7, 200);
+    sb_copy_streaming(target + 60, source, 200);
+    scene->seen[rank] = 0;
+    for (size_t i = 0; i < 4096; i++)
+        scene->seen[rank] += target[i] == 7 ? 1 : 0;
+    scene->began[rank] = sb_sim_clock();
+    sb_copy(source, target, 64); /* was stored in the cache */
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+    scene->began[rank] = sb_sim_clock();
+    sb_copy(source, target + 64, 64); /* was not */
+    scene->data = (char *)(uintptr_t)(sb_sim_clock() - scene->began[rank]);
+}
+
+static void ends_of_a_stream_stay_near(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    assert_int_equal(run(&model, in_order, 1, stream_in_between, &scene), SB_SIM_COMPLETE);
+    assert_int_equal(scene.seen[0], 200);
+    assert_int_equal(scene.ended[0], 4 * NS);
+    assert_int_equal((uintptr_t)scene.data, 16 * NS);
+}
+
 static sb_status_t add_up(const sb_operator_t *self, void *to, const void *const from[], uint32_t n,
                           size_t bytes)
 {
@@ -780,6 +854,8 @@ int main(void)
         cmocka_unit_test(first_touch_places_pages),
         cmocka_unit_test(loads_overlap),
         cmocka_unit_test(copies_share_a_controller),
+        cmocka_unit_test(streaming_spares_the_controller),
+        cmocka_unit_test(ends_of_a_stream_stay_near),
         cmocka_unit_test(combining_reads_all_sources),
         cmocka_unit_test(ranks_of_one_core_take_turns),
         cmocka_unit_test(spinning_on_one_core_costs_slices),

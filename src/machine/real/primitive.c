@@ -90,9 +90,12 @@ void sb_futex_wake(uint32_t *word)
 
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
 {
-    size_t lines = bytes / SB_LINE;
-    __m128i *line = to;
-    const __m128i *source = from;
+    size_t head = sb_min(-(uintptr_t)to % SB_LINE, bytes);
+    size_t lines = (bytes - head) / SB_LINE;
+    __m128i *line = (__m128i *)(void *)((char *)to + head);
+    const __m128i *source = (const __m128i *)(const void *)((const char *)from + head);
+
+    memcpy(to, from, head);
 
     for (size_t i = 0; i < lines; i++, line += 4, source += 4) {
         __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
@@ -102,7 +105,7 @@ void sb_copy_streaming(void *restrict to, const void *restrict from, size_t byte
         _mm_stream_si128(line + 2, c);
         _mm_stream_si128(line + 3, d);
     }
-    memcpy(line, source, bytes % SB_LINE);
+    memcpy(line, source, (bytes - head) % SB_LINE);
     /* Streaming stores are not ordered by a release. */
     _mm_sfence();
 }

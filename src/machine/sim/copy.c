@@ -127,6 +127,24 @@ static uint64_t lines_between(uint64_t offset, uint64_t bytes)
     return upto & ~((UINT64_C(1) << first) - 1);
 }
 
+/*
+ * Whole lines of a user's buffer that are written past the caches: they go to memory, and nothing
+ * comes from there. A core writes them no faster than it copies.
+ */
+static void stream_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
+                       uint64_t now, side_t *side)
+{
+    sb_own_page_t *page = &block->own[offset / SB_SIM_PAGE];
+
+    sb_sim_touch(block, offset, rank);
+    uint32_t numa = block->numa[offset / SB_SIM_PAGE];
+    sb_distance_t near = sb_lines_memory_distance(rank, numa);
+    side->time += bytes_time(sb_sim->machine.copy_kib[near], bytes);
+    use_memory(rank, numa, bytes, now, side);
+    sb_sim->lines.memory += bytes / SB_LINE;
+    page->lines &= ~lines_between(offset, bytes);
+}
+
 /* A piece of a user's buffer, within one page. Written lines come from memory and go back to it. */
 static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
                     bool written, uint64_t now, side_t *side)
@@ -155,6 +173,21 @@ static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, 
     page->lines |= lines;
     page->stamp_core = sb_sim->traffic_core[sb_sim_core_index(rank)];
     page->stamp_group = sb_sim->traffic_group[group];
+}
+
+/* Of a piece that is written past the caches, the ends are ordinary stores. */
+static void write_around(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
+                         uint64_t now, side_t *side)
+{
+    uint64_t head = sb_min(-offset % SB_LINE, bytes), tail = (bytes - head) % SB_LINE;
+    uint64_t whole = bytes - head - tail;
+
+    if (head > 0)
+        use_own(rank, block, offset, head, true, now, side);
+    if (whole > 0)
+        stream_own(rank, block, offset + head, whole, now, side);
+    if (tail > 0)
+        use_own(rank, block, offset + head + whole, tail, true, now, side);
 }
 
 /* What is read of another rank's buffer: its caches may have it, and are not disturbed. */
@@ -211,6 +244,8 @@ static void use_side(sb_rank_t *rank, const void *address, uint64_t bytes, sb_ac
         use_others(rank, block, offset, bytes, now, side);
     else if (block->shared)
         use_shared(rank, block, offset, bytes, access, now, side);
+    else if (access == SB_ACCESS_STREAM)
+        write_around(rank, block, offset, bytes, now, side);
     else
         use_own(rank, block, offset, bytes, access != SB_ACCESS_READ, now, side);
 }
