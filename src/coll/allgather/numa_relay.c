@@ -20,9 +20,9 @@
  * come to this round and so are done with what was in its slot before; to bring near it waits only
  * for what is given, and to read for what is given or brought near.
  */
+#include "coll/parts/around.h"
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
-#include "coll/parts/queues.h"
 #include "coll/parts/relays.h"
 
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
@@ -60,6 +60,17 @@ static sb_status_t wait_chunk(sb_team_t *team, uint32_t rank, uint32_t index)
     return sb_flag_wait(flag, team->relays->rounds + 1, &team->waiter);
 }
 
+/* Copies what of the chunk there is room for. */
+static sb_status_t put(const sb_relays_t *relays, const sb_stream_t *part, size_t offset,
+                       const void *from, size_t bytes)
+{
+    if (offset >= part->bytes || bytes == 0)
+        return SB_OK;
+    size_t most = sb_min(bytes, part->bytes - offset);
+    return relays->around && bytes > TOGETHER ? sb_stream_write_around(part, offset, from, most)
+                                              : sb_stream_write(part, offset, from, most);
+}
+
 /* The next chunk of the own part. */
 static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
 {
@@ -76,6 +87,17 @@ static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
     publish(team, sb_relay_chunk(team, team->rank, 0),
             (uint32_t)bytes | (self->ended ? 0 : SB_RELAY_MORE));
     return data;
+}
+
+/*
+ * What this rank has given in this round goes where it belongs at this rank too, while it is in
+ * this core's cache.
+ */
+static sb_status_t keep(sb_team_t *team, const sb_stream_t *place, size_t offset)
+{
+    size_t bytes = (size_t)team->relays->peer[team->rank].came - offset;
+
+    return put(team->relays, place, offset, sb_relay_data(team, team->rank, 0, bytes), bytes);
 }
 
 /* Brings near what falls to this rank of the far parts. */
@@ -157,7 +179,7 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
     uint32_t note = sb_flag_note(&sb_relay_chunk(team, origin.at, origin.index)->flag);
     size_t bytes = note & SB_RELAY_BYTES;
     const unsigned char *from = sb_relay_data(team, origin.at, origin.index, bytes);
-    *data = sb_first(*data, sb_queue_take(part, (size_t)peer->came, (const char *)from, bytes));
+    *data = sb_first(*data, put(team->relays, part, (size_t)peer->came, from, bytes));
     peer->came += bytes;
     peer->ended = !(note & SB_RELAY_MORE);
     /* Whoever gives in this round is done with those before. */
@@ -194,21 +216,27 @@ static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *mor
 static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
 {
     sb_relays_t *relays = team->relays;
-    sb_status_t data = SB_OK;
+    const sb_stream_t *place = &parts[team->rank];
+    sb_status_t data = own->bytes == place->bytes ? SB_OK : SB_ERR_TRUNCATE;
     bool more;
 
+    relays->around = sb_streams_bytes(parts, team->size) > relays->around_above;
     for (uint32_t rank = 0; rank < team->size; rank++) {
         size_t bytes = rank == team->rank ? own->bytes : parts[rank].bytes;
         relays->peer[rank].came = 0;
         relays->peer[rank].ended = bytes == 0;
     }
     do {
-        sb_status_t status = wait_free(team);
+        sb_status_t status = wait_free(team), given = SB_OK;
+        size_t offset = (size_t)relays->peer[team->rank].came;
         if (status == SB_OK)
-            data = sb_first(data, give(team, own));
+            given = give(team, own);
         more = !relays->peer[team->rank].ended;
         if (status == SB_OK)
             status = bring(team);
+        if (status == SB_OK && given == SB_OK && own != place)
+            given = keep(team, place, offset);
+        data = sb_first(data, given);
         if (status == SB_OK)
             status = read_all(team, parts, &more, &data);
         if (status != SB_OK)
@@ -233,8 +261,9 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 
     if (team->relays == NULL)
         return sb_allgather_direct.parts(team, parts);
-    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own(own, place);
-    return team->size == 1 ? data : sb_first(exchange(team, own, parts->receive), data);
+    if (team->size == 1)
+        return parts->in_place ? SB_OK : sb_copy_own(own, place);
+    return exchange(team, own, parts->receive);
 }
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/parts/channel.h"
 
+#include "coll/parts/around.h"
 #include "team/pull.h"
 
 #include <stdlib.h>
@@ -164,6 +165,7 @@ static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
     channels->far_first = (uint32_t *)(void *)(channels->pulled + team->size);
     channels->bounce = (char *)(channels->far_first + team->size);
     channels->own = channels->peer[team->rank].base;
+    channels->around_above = sb_around_above(team);
     team->channels = channels;
     put_in_order(team);
 }
@@ -471,12 +473,15 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
 /* Copies what of the bytes this rank has room for. */
 static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
 {
-    size_t room = receiving->stream->bytes;
+    const sb_stream_t *stream = receiving->stream;
+    size_t room = stream->bytes, offset = receiving->offset;
 
-    if (receiving->data != SB_OK || receiving->offset >= room)
+    if (receiving->data != SB_OK || offset >= room)
         return;
-    receiving->data = sb_stream_write(receiving->stream, receiving->offset, from,
-                                      sb_min(bytes, room - receiving->offset));
+    bytes = sb_min(bytes, room - offset);
+    receiving->data = receiving->around && bytes > SB_SLOT_PAYLOAD
+                          ? sb_stream_write_around(stream, offset, from, bytes)
+                          : sb_stream_write(stream, offset, from, bytes);
 }
 
 /* A message from the peer in this call: it is done with the calls before. */

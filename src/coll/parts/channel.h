@@ -67,6 +67,7 @@ typedef struct sb_receiving {
     const sb_stream_t *stream;
     uint32_t peer;
     bool of_all;    /* on the peer's channel to all */
+    bool around;    /* what comes through an area goes on past the caches */
     bool announced; /* its slot was seen to be filled */
     bool opened;    /* and read */
     size_t bytes;
@@ -87,18 +88,19 @@ typedef struct sb_pulled {
 
 /* Private to the rank. One allocation. */
 typedef struct sb_channels {
-    uint32_t slots;    /* k */
-    size_t stride;     /* bytes of a channel's flags and slots */
-    size_t consumed;   /* where the parts of the block are */
-    size_t area_all;   /*   */
-    size_t areas;      /*   */
-    size_t bytes;      /* of an area to one rank */
-    size_t bytes_all;  /* of the area to all */
-    size_t step;       /* bytes by which those who send and receive take turns */
-    size_t pull_least; /* bytes of the shortest message that is pulled; SIZE_MAX: none is */
-    char *own;         /* this rank's block */
-    uint64_t calls;    /* of the team so far */
-    uint64_t done;     /* all members are done with the calls before, at least */
+    uint32_t slots;      /* k */
+    size_t stride;       /* bytes of a channel's flags and slots */
+    size_t consumed;     /* where the parts of the block are */
+    size_t area_all;     /*   */
+    size_t areas;        /*   */
+    size_t bytes;        /* of an area to one rank */
+    size_t bytes_all;    /* of the area to all */
+    size_t step;         /* bytes by which those who send and receive take turns */
+    size_t pull_least;   /* bytes of the shortest message that is pulled; SIZE_MAX: none is */
+    size_t around_above; /* see sb_around_above */
+    char *own;           /* this rank's block */
+    uint64_t calls;      /* of the team so far */
+    uint64_t done;       /* all members are done with the calls before, at least */
     uint64_t position_all;
     uint64_t free_all;
     sb_sending_t *sending;     /* room for one message to each rank */

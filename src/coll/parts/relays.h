@@ -41,6 +41,8 @@ typedef struct sb_relay_peer {
 /* Private to the rank. One allocation. */
 typedef struct sb_relays {
     size_t chunk;         /* most bytes */
+    size_t around_above;  /* see sb_around_above */
+    bool around;          /* in this call */
     uint32_t relayed;     /* t: chunks that a member may have to bring near in one round */
     uint64_t rounds;      /* of the team so far */
     uint32_t group_size;  /* g */
