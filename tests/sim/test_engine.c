@@ -174,6 +174,38 @@ static void readers_of_a_line_queue_up(void **state)
     }
 }
 
+static void store_twice(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+
+    make_flags(scene, rank);
+    sb_sim_meet(SB_SIM_ALL);
+    sb_flag_read(scene->flag[0]);
+    sb_sim_meet(SB_SIM_ALL);
+    scene->began[rank] = sb_sim_clock();
+    if (rank == 0) {
+        sb_flag_set_note(scene->flag[0], 7);
+        sb_sim_compute(5 * NS);
+        sb_flag_publish(scene->flag[0], 1);
+    } else {
+        sb_sim_compute(2 * NS);
+        assert_int_equal(sb_flag_wait(scene->flag[0], 1, scene->waiter), SB_OK);
+    }
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* Who asks for a line between two stores gets it once, with both. */
+static void stores_to_one_line_come_together(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    assert_int_equal(run(&model, in_order, 2, store_twice, &scene), SB_SIM_COMPLETE);
+    uint64_t way = model.invalidate[SB_NEAR_L3] + model.read[SB_NEAR_L3];
+    assert_in_range(scene.ended[1], way, way + 4 * NS);
+}
+
 static void add_one(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -848,6 +880,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_cores_pass_a_flag),
         cmocka_unit_test(readers_of_a_line_queue_up),
+        cmocka_unit_test(stores_to_one_line_come_together),
         cmocka_unit_test(additions_follow_one_another),
         cmocka_unit_test(memory_costs_by_where_it_is),
         cmocka_unit_test(memory_may_be_misplaced),

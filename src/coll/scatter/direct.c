@@ -38,7 +38,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
         passing += i != team->rank && passes(team, &parts->send[i], total);
     for (uint32_t i = 0; i + 1 < team->size; i++) {
         uint32_t peer = (team->rank + i + 1) % team->size;
-        peer = passing > 0 ? team->channels->far_first[i] : peer;
+        peer = team->channels->far_first[i];
         const sb_stream_t *part = &parts->send[peer];
         if (part->bytes > 0)
             team->channels->sending[count++] = (sb_sending_t){

@@ -321,12 +321,26 @@ static uint64_t store_room(const sb_rank_t *rank)
     return rank->written[(rank->stores + SB_OVERLAP_MOST - overlap) % SB_OVERLAP_MOST];
 }
 
+/*
+ * Whether the line is on its way for an earlier store of this core, and nothing that the core
+ * stored in between is visible later: then this store is in the line before anybody else has it.
+ */
+static bool joins(const sb_rank_t *rank, const sb_line_t *line, uint64_t now)
+{
+    return line->owner == rank->core && line->commit > now && rank->drain <= line->commit;
+}
+
 /* Returns when the write is visible; who spins on the line looks again then. */
 uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
     sb_line_t *line = place->line;
     uint32_t rivals;
+
+    if (joins(rank, line, now)) {
+        sb_sim_wake_line(line, line->commit);
+        return line->commit;
+    }
     sb_source_t source = sb_lines_rivals(rank, place, &rivals);
     uint64_t commit = later(now + machine->store, line->commit);
 
