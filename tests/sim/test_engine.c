@@ -339,6 +339,67 @@ static void loads_overlap(void **state)
     assert_int_equal(scene.ended[0], (80 + 16 + 16) * NS);
 }
 
+static void fetch_three(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+    char *memory = sb_sim_take(4096, 0).address;
+
+    scene->began[rank] = sb_sim_clock();
+    sb_fetch_ahead(memory, (size_t)3 * SB_LINE);
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* Nothing depends on these loads: as many are under way as lines for stores. */
+static void fetches_overlap(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    model.write_overlap = 2;
+    assert_int_equal(run(&model, in_order, 1, fetch_three, &scene), SB_SIM_COMPLETE);
+    assert_in_range(scene.ended[0], 2 * 80 * NS, (2 * 80 + 20) * NS);
+    model.write_overlap = 3;
+    assert_int_equal(run(&model, in_order, 1, fetch_three, &scene), SB_SIM_COMPLETE);
+    assert_in_range(scene.ended[0], 80 * NS, (80 + 40) * NS);
+}
+
+static void own_and_store(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+
+    make_flags(scene, rank);
+    sb_flag_read(scene->flag[0]);
+    sb_sim_meet(SB_SIM_ALL);
+    scene->began[rank] = sb_sim_clock();
+    if (rank == 0) {
+        if (scene->rounds > 0)
+            sb_own_ahead(scene->flag[0], sizeof *scene->flag[0]);
+        scene->seen[0] = sb_sim_clock() - scene->began[0];
+        sb_sim_compute(1000 * NS);
+        sb_flag_publish(scene->flag[0], 1);
+    } else {
+        sb_sim_compute(1005 * NS);
+        assert_int_equal(sb_flag_wait(scene->flag[0], 1, scene->waiter), SB_OK);
+    }
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* A line that was taken ahead has not to be taken from anybody when it is written. */
+static void lines_are_owned_ahead(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t late = {0}, ahead = {.rounds = 1};
+
+    (void)state;
+    model.write_overlap = 4;
+    assert_int_equal(run(&model, in_order, 2, own_and_store, &late), SB_SIM_COMPLETE);
+    assert_int_equal(run(&model, in_order, 2, own_and_store, &ahead), SB_SIM_COMPLETE);
+    assert_int_equal(ahead.seen[0], 0);
+    assert_in_range(late.ended[1], (1000 + 40) * NS, (1000 + 44) * NS);
+    assert_in_range(ahead.ended[1], (1005 + 20) * NS, (1005 + 24) * NS);
+}
+
 /* --- copies -------------------------------------------------------------------------------- */
 
 #define BIG ((size_t)64 << 10)
@@ -886,6 +947,8 @@ int main(void)
         cmocka_unit_test(memory_may_be_misplaced),
         cmocka_unit_test(first_touch_places_pages),
         cmocka_unit_test(loads_overlap),
+        cmocka_unit_test(fetches_overlap),
+        cmocka_unit_test(lines_are_owned_ahead),
         cmocka_unit_test(copies_share_a_controller),
         cmocka_unit_test(streaming_spares_the_controller),
         cmocka_unit_test(ends_of_a_stream_stay_near),

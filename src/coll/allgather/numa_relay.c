@@ -27,7 +27,7 @@
 
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
  */
-#define TOGETHER ((size_t)256)
+#define TOGETHER ((size_t)1024)
 
 /* Waits until all are done with what was in the slots of this round before. */
 static sb_status_t wait_free(sb_team_t *team)
@@ -145,25 +145,27 @@ static origin_t origin_of(const sb_relays_t *relays, uint32_t n)
     return (origin_t){relays->far[i], sb_relay_of(relays, i), 1 + i / size};
 }
 
-/* Has the chunks that have come, if they are short, come at the same time. */
+/* Notes the announcements that have come, and has what they announce, if it is short, come too. */
 static void look_ahead(const sb_team_t *team, uint32_t from)
 {
-    const sb_relays_t *relays = team->relays;
+    sb_relays_t *relays = team->relays;
     uint32_t behind = 0;
 
     for (uint32_t n = from; n + 1 < team->size; n++) {
         origin_t origin = origin_of(relays, n);
+        sb_relay_peer_t *peer = &relays->peer[origin.rank];
         const sb_flag_t *flag = &sb_relay_chunk(team, origin.at, origin.index)->flag;
-        behind += !relays->peer[origin.rank].ended && sb_flag_read(flag) > relays->rounds &&
-                  (sb_flag_note(flag) & SB_RELAY_BYTES) > SB_SLOT_IN_LINE;
+        if (peer->ended || peer->seen > relays->rounds || sb_flag_read(flag) <= relays->rounds)
+            continue;
+        peer->seen = relays->rounds + 1;
+        peer->note = sb_flag_note(flag);
+        behind += (peer->note & SB_RELAY_BYTES) > SB_SLOT_IN_LINE;
     }
     for (uint32_t n = from; n + 1 < team->size && behind > 0; n++) {
         origin_t origin = origin_of(relays, n);
-        const sb_flag_t *flag = &sb_relay_chunk(team, origin.at, origin.index)->flag;
-        if (relays->peer[origin.rank].ended || sb_flag_read(flag) <= relays->rounds)
-            continue;
-        size_t bytes = sb_flag_note(flag) & SB_RELAY_BYTES;
-        if (bytes <= TOGETHER)
+        const sb_relay_peer_t *peer = &relays->peer[origin.rank];
+        size_t bytes = peer->note & SB_RELAY_BYTES;
+        if (!peer->ended && peer->seen > relays->rounds && bytes <= TOGETHER)
             sb_fetch_ahead(sb_relay_data(team, origin.at, origin.index, bytes), bytes);
     }
 }
@@ -172,11 +174,14 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
                         sb_status_t *data)
 {
     sb_relay_peer_t *peer = &team->relays->peer[origin.rank];
-    sb_status_t status = wait_chunk(team, origin.at, origin.index);
 
-    if (status != SB_OK)
-        return status;
-    uint32_t note = sb_flag_note(&sb_relay_chunk(team, origin.at, origin.index)->flag);
+    if (peer->seen <= team->relays->rounds) {
+        sb_status_t status = wait_chunk(team, origin.at, origin.index);
+        if (status != SB_OK)
+            return status;
+        peer->note = sb_flag_note(&sb_relay_chunk(team, origin.at, origin.index)->flag);
+    }
+    uint32_t note = peer->note;
     size_t bytes = note & SB_RELAY_BYTES;
     const unsigned char *from = sb_relay_data(team, origin.at, origin.index, bytes);
     *data = sb_first(*data, put(team->relays, part, (size_t)peer->came, from, bytes));
@@ -195,20 +200,23 @@ static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *mor
 {
     const sb_relays_t *relays = team->relays;
     sb_status_t status = SB_OK;
-    bool first = true;
+    bool waited = false;
 
+    look_ahead(team, 0);
     for (uint32_t n = 0; n + 1 < team->size && status == SB_OK; n++) {
         origin_t origin = origin_of(relays, n);
-        if (relays->peer[origin.rank].ended)
+        const sb_relay_peer_t *peer = &relays->peer[origin.rank];
+        if (peer->ended)
             continue;
-        if (first) {
+        /* The first that had to be waited for is there: so are the others, most likely. */
+        if (!waited && peer->seen <= relays->rounds) {
             status = wait_chunk(team, origin.at, origin.index);
             look_ahead(team, n);
-            first = false;
+            waited = true;
         }
         if (status == SB_OK)
             status = take(team, origin, &parts[origin.rank], data);
-        *more = *more || !relays->peer[origin.rank].ended;
+        *more = *more || !peer->ended;
     }
     return status;
 }
@@ -232,10 +240,10 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
         if (status == SB_OK)
             given = give(team, own);
         more = !relays->peer[team->rank].ended;
-        if (status == SB_OK)
-            status = bring(team);
         if (status == SB_OK && given == SB_OK && own != place)
             given = keep(team, place, offset);
+        if (status == SB_OK)
+            status = bring(team);
         data = sb_first(data, given);
         if (status == SB_OK)
             status = read_all(team, parts, &more, &data);

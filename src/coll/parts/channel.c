@@ -18,7 +18,14 @@
 #define BOUNCE ((size_t)16 << 10)
 
 /* A piece of more bytes keeps the core busy by itself. */
-#define FETCHED_AHEAD ((size_t)256)
+#define FETCHED_AHEAD ((size_t)1024)
+
+/* So much is taken from other cores for the next call: what a core does in less than the time of a
+ * few line transfers. */
+#define OWNED_AHEAD ((size_t)1536)
+
+/* So often a rank looks at all that others pull from it, before it waits for one of them. */
+#define PULLED_ROUNDS 128
 
 /* A slot's note: bytes of a short message, or that there is a plan. */
 #define NOTE_PLAN 0x80000000u
@@ -45,7 +52,7 @@ _Static_assert(sizeof(plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's 
 /* One channel of a block. */
 typedef struct mouth {
     sb_wide_flag_t published;
-    _Alignas(SB_SLOT_BYTES) sb_slot_t slot[];
+    _Alignas(SB_FLAG_STRIDE) sb_part_slot_t slot[];
 } mouth_t;
 
 /* How far a reader has come with one writer's channels: it alone writes here. */
@@ -55,7 +62,7 @@ typedef struct reader {
 } reader_t;
 
 /* The first of a block. */
-#define HEAD SB_SLOT_BYTES
+#define HEAD (2 * SB_FLAG_STRIDE)
 
 /* Number of `other` among the channels of `owner`. */
 static inline uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t other)
@@ -109,7 +116,7 @@ static uint32_t slots_for(uint32_t ranks)
 static size_t lay_out(sb_channels_t *channels, uint32_t ranks)
 {
     channels->slots = slots_for(ranks);
-    channels->stride = sizeof(mouth_t) + channels->slots * sizeof(sb_slot_t);
+    channels->stride = sizeof(mouth_t) + channels->slots * sizeof(sb_part_slot_t);
     channels->consumed = HEAD + ranks * channels->stride;
     channels->area_all = channels->consumed + (ranks - 1) * sizeof(reader_t);
     channels->area_all = sb_round_up(channels->area_all, PAGE);
@@ -182,7 +189,7 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_channels_t *channels)
     channels->pull_least = SIZE_MAX;
     if (status != SB_OK || !proved)
         return status;
-    channels->pull_least = team->settings.cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : PULL_LEAST;
+    channels->pull_least = team->settings.cma == SB_CMA_ON ? SB_PART_PAYLOAD + 1 : PULL_LEAST;
     for (uint32_t i = 0; i < team->size; i++)
         channels->peer[i].process = process[i];
     return SB_OK;
@@ -314,17 +321,23 @@ static inline uint64_t *position_of(sb_channels_t *channels, uint32_t to)
     return to == SB_TO_ALL ? &channels->position_all : &channels->peer[to].position;
 }
 
-static inline sb_slot_t *slot_of(const sb_team_t *team, mouth_t *mouth)
+static inline sb_part_slot_t *slot_of(const sb_team_t *team, mouth_t *mouth)
 {
     return &mouth->slot[team->channels->calls % team->channels->slots];
 }
 
 static sb_status_t send_short(sb_team_t *team, sb_sending_t *sending)
 {
-    sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
+    sb_part_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
     size_t bytes = sending->stream->bytes;
 
-    sending->data = sb_stream_read(sending->stream, 0, slot->payload, bytes);
+    /* The line that the reader looks at comes last, and with all that it holds. */
+    size_t ahead = sending->stream->base == NULL ? 0 : sb_min(bytes, SB_SLOT_IN_LINE);
+    if (bytes > ahead)
+        sending->data =
+            sb_stream_read(sending->stream, ahead, slot->payload + ahead, bytes - ahead);
+    if (ahead > 0)
+        sending->data = sb_stream_read(sending->stream, 0, slot->payload, ahead);
     sb_flag_set_note(&slot->flag, (uint32_t)bytes);
     sb_flag_publish(&slot->flag, team->channels->calls + 1);
     sending->offset = bytes;
@@ -337,7 +350,7 @@ static inline size_t piece(uint64_t position, size_t fragment, size_t left, size
     return sb_min(sb_min(fragment, left), area - (size_t)(position % area));
 }
 
-static void put_plan(sb_team_t *team, sb_slot_t *slot, uint32_t note, const plan_t *plan)
+static void put_plan(sb_team_t *team, sb_part_slot_t *slot, uint32_t note, const plan_t *plan)
 {
     sb_copy(slot->payload, plan, sizeof *plan);
     sb_flag_set_note(&slot->flag, note);
@@ -348,7 +361,7 @@ static void put_plan(sb_team_t *team, sb_slot_t *slot, uint32_t note, const plan
 static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uint64_t end)
 {
     mouth_t *mouth = mouth_of(team, team->rank, sending->peer);
-    sb_slot_t *slot = slot_of(team, mouth);
+    sb_part_slot_t *slot = slot_of(team, mouth);
 
     if (sending->announced) {
         sb_flag_publish(&mouth->published.flag, end);
@@ -364,7 +377,7 @@ static sb_status_t offer(sb_team_t *team, sb_sending_t *sending)
 {
     sb_channels_t *channels = team->channels;
     uint64_t *position = position_of(channels, sending->peer);
-    sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
+    sb_part_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
     plan_t plan = {*position, sending->stream->bytes, 0, (uintptr_t)sending->stream->base};
 
     put_plan(team, slot, NOTE_PLAN, &plan);
@@ -401,7 +414,7 @@ static bool push(sb_team_t *team, sb_sending_t *sending)
 {
     const sb_channels_t *channels = team->channels;
     const sb_stream_t *stream = sending->stream;
-    sb_slot_t *invitation = slot_of(team, mouth_of(team, sending->peer, team->rank));
+    sb_part_slot_t *invitation = slot_of(team, mouth_of(team, sending->peer, team->rank));
     uint64_t use = channels->calls + 1;
     plan_t plan;
 
@@ -460,7 +473,7 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         if (status != SB_OK || !is_free)
             return status;
     }
-    if (bytes <= SB_SLOT_PAYLOAD)
+    if (bytes <= SB_PART_PAYLOAD)
         return send_short(team, sending);
     bool passed = sending->passed || sending->stream->base == NULL;
     if (!passed && sending->pushed && push(team, sending))
@@ -468,6 +481,45 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
     if (!passed && (sending->pulled || bytes >= team->channels->pull_least))
         return offer(team, sending);
     return send_long(team, sending, limit, wait);
+}
+
+/* Lines behind the announcement of the next message, if it is like this one and not pulled. */
+static size_t own_next(sb_team_t *team, const sb_sending_t *sending, size_t most)
+{
+    sb_channels_t *channels = team->channels;
+    size_t bytes = sending->stream->bytes, area;
+    mouth_t *mouth = mouth_of(team, team->rank, sending->peer);
+    char *base = area_of(team, team->rank, sending->peer, &area);
+
+    if (bytes <= SB_SLOT_IN_LINE || (bytes > SB_PART_PAYLOAD && sending->fragment == 0))
+        return 0;
+    if (bytes <= SB_PART_PAYLOAD) {
+        bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
+        sb_part_slot_t *slot = &mouth->slot[(channels->calls + 1) % channels->slots];
+        sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
+    } else {
+        uint64_t position = *position_of(channels, sending->peer);
+        bytes = sb_min(piece(position, sending->fragment, bytes, area), most);
+        sb_own_ahead(base + position % area, bytes);
+    }
+    return bytes;
+}
+
+void sb_deal_ahead(sb_team_t *team, const sb_sending_t *sending, uint32_t count)
+{
+    sb_channels_t *channels = team->channels;
+    bool again = channels->dealt == channels->calls && !team->oversubscribed;
+    uint32_t turn = channels->slots / 2;
+    size_t most = OWNED_AHEAD;
+
+    channels->dealt = channels->calls + 1;
+    for (uint32_t i = 0; i < count && again; i++) {
+        sb_channel_peer_t *peer = &channels->peer[sending[i].peer];
+        if ((channels->calls + i) % turn == 0)
+            peer->done = sb_flag_read(done_of(channels, sending[i].peer));
+    }
+    for (uint32_t i = 0; i < count && again && most > 0; i++)
+        most -= own_next(team, &sending[i], most);
 }
 
 /* Copies what of the bytes this rank has room for. */
@@ -479,7 +531,7 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
     if (receiving->data != SB_OK || offset >= room)
         return;
     bytes = sb_min(bytes, room - offset);
-    receiving->data = receiving->around && bytes > SB_SLOT_PAYLOAD
+    receiving->data = receiving->around && bytes > SB_PART_PAYLOAD
                           ? sb_stream_write_around(stream, offset, from, bytes)
                           : sb_stream_write(stream, offset, from, bytes);
 }
@@ -493,7 +545,7 @@ static void learn(sb_team_t *team, uint32_t from)
     peer->done = channels->calls > peer->done ? channels->calls : peer->done;
 }
 
-static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
+static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_part_slot_t *slot)
 {
     plan_t plan;
     size_t area;
@@ -508,7 +560,7 @@ static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_
 }
 
 /* All of the message that there is room for is where it belongs. */
-static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
+static void open_pushed(sb_receiving_t *receiving, const sb_part_slot_t *slot)
 {
     plan_t plan;
 
@@ -516,7 +568,7 @@ static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
     receiving->bytes = receiving->offset = (size_t)plan.bytes;
 }
 
-static inline sb_slot_t *announced_in(const sb_team_t *team, const sb_receiving_t *receiving)
+static inline sb_part_slot_t *announced_in(const sb_team_t *team, const sb_receiving_t *receiving)
 {
     uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
 
@@ -526,7 +578,7 @@ static inline sb_slot_t *announced_in(const sb_team_t *team, const sb_receiving_
 /* The message is announced. Takes a short one. */
 static void open_message(sb_team_t *team, sb_receiving_t *receiving)
 {
-    sb_slot_t *slot = announced_in(team, receiving);
+    sb_part_slot_t *slot = announced_in(team, receiving);
     uint32_t note = sb_flag_note(&slot->flag);
 
     learn(team, receiving->peer);
@@ -561,7 +613,7 @@ static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving
     uint32_t to = receiving->of_all ? SB_TO_ALL : team->rank;
     size_t area;
 
-    if (note <= SB_SLOT_PAYLOAD)
+    if (note <= SB_PART_PAYLOAD)
         sb_fetch_ahead(announced_in(team, receiving)->payload, note);
     if (note != NOTE_PLAN || receiving->from != 0)
         return;
@@ -677,19 +729,43 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
     return SB_OK;
 }
 
-/* Waits until all that this rank offered in this call was pulled. */
+/* Waits until one message was pulled; without `wait`, looks. */
+static sb_status_t look_at_pulled(sb_team_t *team, const sb_pulled_t *pulled, bool wait, bool *done)
+{
+    sb_channels_t *channels = team->channels;
+    bool all = pulled->peer == SB_TO_ALL;
+    uint64_t *free = all ? &channels->free_all : &channels->peer[pulled->peer].free;
+    sb_status_t status;
+
+    if (all)
+        status = look_at_all_consumed(team, pulled->end, wait);
+    else
+        status =
+            look(team, &reader_of(team, pulled->peer, team->rank)->one, pulled->end, wait, free);
+    *done = *free >= pulled->end;
+    return status;
+}
+
+/*
+ * Waits until all that this rank offered in this call was pulled. Many are done at about the same
+ * time: who looks at one after the other has their lines come together.
+ */
 static sb_status_t wait_pulled(sb_team_t *team)
 {
     sb_channels_t *channels = team->channels;
+    uint32_t left = channels->pulled_count, rounds = 0;
     sb_status_t status = SB_OK;
+    bool done;
 
-    for (uint32_t i = 0; i < channels->pulled_count && status == SB_OK; i++) {
-        const sb_pulled_t *pulled = &channels->pulled[i];
-        if (pulled->peer == SB_TO_ALL)
-            status = look_at_all_consumed(team, pulled->end, true);
-        else
-            status = look(team, &reader_of(team, pulled->peer, team->rank)->one, pulled->end, true,
-                          &channels->peer[pulled->peer].free);
+    while (left > 0 && status == SB_OK) {
+        bool wait = left == 1 || rounds++ >= PULLED_ROUNDS || team->oversubscribed;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < left && status == SB_OK; i++) {
+            status = look_at_pulled(team, &channels->pulled[i], wait, &done);
+            if (!done)
+                channels->pulled[kept++] = channels->pulled[i];
+        }
+        left = kept;
     }
     channels->pulled_count = 0;
     return status;

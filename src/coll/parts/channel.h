@@ -21,7 +21,7 @@
  * is done with those before. So nobody has to be told that nothing comes, and a message that is not
  * wanted is overtaken by a later one.
  *
- * Up to SB_SLOT_PAYLOAD bytes travel in the slot itself. Of a longer message the slot holds a plan:
+ * Up to SB_PART_PAYLOAD bytes travel in the slot itself. Of a longer message the slot holds a plan:
  * where in the area it begins, its bytes, and its fragments. Positions in an area only grow;
  * position x is at x modulo the area's size. `published` says up to where there is data; the first
  * fragment comes with the plan. `consumed` says up to where a reader is done.
@@ -36,6 +36,14 @@
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
+
+/* A short message beside its flag: up to SB_SLOT_IN_LINE bytes of it in the flag's own line. */
+#define SB_PART_PAYLOAD 368
+
+typedef struct sb_part_slot {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag; /* number of the call + 1; note: see channel.c */
+    unsigned char payload[SB_PART_PAYLOAD];
+} sb_part_slot_t;
 
 /* In place of a rank: the channel to all. */
 #define SB_TO_ALL UINT32_MAX
@@ -101,6 +109,7 @@ typedef struct sb_channels {
     char *own;           /* this rank's block */
     uint64_t calls;      /* of the team so far */
     uint64_t done;       /* all members are done with the calls before, at least */
+    uint64_t dealt;      /* the call after the last one in which this rank dealt to the others */
     uint64_t position_all;
     uint64_t free_all;
     sb_sending_t *sending;     /* room for one message to each rank */
@@ -123,6 +132,12 @@ sb_status_t sb_channels_prepare(sb_team_t *team);
  * there is none; otherwise what there is room for.
  */
 sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
+
+/*
+ * Who has dealt these messages, and did so in the call before, will do so again, most likely: looks
+ * how far some of their readers are, and takes the lines that the next messages will fill.
+ */
+void sb_deal_ahead(sb_team_t *team, const sb_sending_t *sending, uint32_t count);
 
 /*
  * Has the announcements of these messages, and what is short of them, come at the same time. To be

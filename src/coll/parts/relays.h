@@ -35,6 +35,8 @@ typedef struct sb_relay_peer {
     char *base;
     uint64_t done; /* rounds that it is done with, at least */
     uint64_t came; /* bytes of its part in this call */
+    uint64_t seen; /* the round + 1 of the chunk that was announced last, */
+    uint32_t note; /* and its note */
     bool ended;    /* of which no more will come */
 } sb_relay_peer_t;
 
