@@ -20,7 +20,7 @@
 #include "coll/parts/parts.h"
 
 /* Longer parts are read one after the other anyway. */
-#define LOOKED_FOR 1024
+#define LOOKED_FOR 512
 
 /* The messages of the others. Returns how many there are. */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)

@@ -7,7 +7,7 @@
  * to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: for short parts two line transfers,
  * one from far and one from near, and p - 1 lines read by each rank; for each byte of long ones one
  * copy by its rank, one from far for each group, and one from near by each rank. Memory: 128 k (t +
- * 1) + 128 bytes and k (t + 1) chunks of at most 16 KiB a rank, k = 4 slots, t = far ranks for each
+ * 1) + 128 bytes and k (t + 1) chunks of at most 32 KiB a rank, k = 4 slots, t = far ranks for each
  * member of a group, rounded up; chunks are smaller if that is more than SOBOR_RING. Preconditions:
  * the relays; without them, `direct` is used. Without places, ranks side by side form the groups.
  * Source: ours; leaders that fetch for their node are in many hierarchical collectives.
@@ -27,7 +27,7 @@
 
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
  */
-#define TOGETHER ((size_t)1024)
+#define TOGETHER ((size_t)256)
 
 /* Waits until all are done with what was in the slots of this round before. */
 static sb_status_t wait_free(sb_team_t *team)

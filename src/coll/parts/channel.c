@@ -18,7 +18,7 @@
 #define BOUNCE ((size_t)16 << 10)
 
 /* A piece of more bytes keeps the core busy by itself. */
-#define FETCHED_AHEAD ((size_t)1024)
+#define FETCHED_AHEAD ((size_t)256)
 
 /* So much is taken from other cores for the next call: what a core does in less than the time of a
  * few line transfers. */
