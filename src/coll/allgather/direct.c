@@ -4,7 +4,7 @@
  * reads the others' parts there, beginning with its right neighbour so that not all read the same
  * one at the same time. Up to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: p - 1 lines
  * read by each rank for short parts; p copies of each byte of long ones, at the same time on all
- * ranks. Memory: the channels, p (384 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k =
+ * ranks. Memory: the channels, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k =
  * 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the channels. Source: this
  * project; Kurnosov, Tokmasheva 2020 for parts that are written once and read by all.
  *

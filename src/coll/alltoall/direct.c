@@ -5,7 +5,7 @@
  * in turn, and exchanges with each what is left, in both directions at the same time. In turn t
  * rank r meets rank (t - r) mod p, which meets r: so no two ranks draw on the same third. Cost: p -
  * 1 lines written and p - 1 read by each rank for short parts; two copies of each byte of long
- * ones, at the same time on all ranks. Memory: the channels, p (384 k + 256) bytes and the areas of
+ * ones, at the same time on all ranks. Memory: the channels, p (256 k + 256) bytes and the areas of
  * SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more.
  * Preconditions: the channels. Source: this project; the pairwise exchange is common knowledge.
  *

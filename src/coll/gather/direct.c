@@ -4,7 +4,7 @@
  * as it comes, without waiting for a turn, and leaves when it is in. The root takes from all what
  * is there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line.
  * Cost: the root reads p - 1 lines of short parts; two copies of each byte of long ones, the
- * root's one after the other, the others' at the same time. Memory: the channels, p (384 k + 256)
+ * root's one after the other, the others' at the same time. Memory: the channels, p (256 k + 256)
  * bytes and the areas of SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2
  * for more. Preconditions: the channels. Source: this project.
  *

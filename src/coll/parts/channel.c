@@ -52,7 +52,7 @@ _Static_assert(sizeof(plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's 
 /* One channel of a block. */
 typedef struct mouth {
     sb_wide_flag_t published;
-    _Alignas(SB_FLAG_STRIDE) sb_part_slot_t slot[];
+    _Alignas(256) sb_part_slot_t slot[];
 } mouth_t;
 
 /* How far a reader has come with one writer's channels: it alone writes here. */

@@ -38,10 +38,10 @@
  */
 
 /* A short message beside its flag: up to SB_SLOT_IN_LINE bytes of it in the flag's own line. */
-#define SB_PART_PAYLOAD 368
+#define SB_PART_PAYLOAD 240
 
 typedef struct sb_part_slot {
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag; /* number of the call + 1; note: see channel.c */
+    _Alignas(256) sb_flag_t flag; /* number of the call + 1; note: see channel.c */
     unsigned char payload[SB_PART_PAYLOAD];
 } sb_part_slot_t;
 

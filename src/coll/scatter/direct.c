@@ -7,7 +7,7 @@
  * SB_SLOT_IN_LINE bytes are in the flag's own line. A root that deals again takes the lines of the
  * next call's parts ahead. Cost: one line transfer for a short part, p - 1 lines written by the
  * root; two copies of each byte of a long one, the root's one after the other, the others' at the
- * same time. Memory: the channels, p (384 k + 256) bytes and the areas of SOBOR_RING bytes a rank;
+ * same time. Memory: the channels, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank;
  * k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the channels. Source:
  * this project.
  *
