@@ -13,6 +13,8 @@
  *                                     the processor can do that: they are not read from memory
  *                                     first, and are not near afterwards
  *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches
+ *   sb_own_ahead                      begin to take so many bytes' lines from other cores, for this
+ *                                     one to write them later
  *   sb_pull                           bytes of another process's private memory, by the kernel;
  *                                     false: it would not
  *   sb_push                           the same the other way: into its memory

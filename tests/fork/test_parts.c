@@ -460,7 +460,7 @@ static int run_all(uint32_t ranks, const char *only)
 int main(int argc, char **argv)
 {
     static const char *const rings[] = {"16KiB", "auto"}, *const pulls[] = {"off", "on"};
-    static const char *const groups[] = {"3", "0"};
+    static const char *const groups[] = {"3", "0"}, *const stores[] = {"cached", "auto"};
     const char *only = argc > 2 ? argv[2] : NULL;
     int failures = 0;
 
@@ -471,7 +471,7 @@ int main(int argc, char **argv)
         setenv("SOBOR_CMA", pulls[r], 1);
         setenv("SOBOR_BARRIER_ARITY", groups[r], 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 5 ? 1 : 3) {
-            setenv("SOBOR_STORES", ranks % 2 == 0 ? "streaming" : "cached", 1);
+            setenv("SOBOR_STORES", ranks % 2 == 0 ? "streaming" : stores[r], 1);
             failures += run_all(ranks, only);
         }
     }

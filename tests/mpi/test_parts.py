@@ -29,7 +29,7 @@ PLAIN = [
 ]
 SETTINGS = [
     *random_cases.SETTINGS,
-    {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB", "SOBOR_CMA": "off"},
+    {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB", "SOBOR_CMA": "off", "SOBOR_STORES": "streaming"},
     {"SOBOR_CMA": "on"},
     {"SOBOR_STORES": "streaming"},
 ]

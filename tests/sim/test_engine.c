@@ -174,6 +174,38 @@ static void readers_of_a_line_queue_up(void **state)
     }
 }
 
+static void store_twice(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+
+    make_flags(scene, rank);
+    sb_sim_meet(SB_SIM_ALL);
+    sb_flag_read(scene->flag[0]);
+    sb_sim_meet(SB_SIM_ALL);
+    scene->began[rank] = sb_sim_clock();
+    if (rank == 0) {
+        sb_flag_set_note(scene->flag[0], 7);
+        sb_sim_compute(5 * NS);
+        sb_flag_publish(scene->flag[0], 1);
+    } else {
+        sb_sim_compute(2 * NS);
+        assert_int_equal(sb_flag_wait(scene->flag[0], 1, scene->waiter), SB_OK);
+    }
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* Who asks for a line between two stores gets it once, with both. */
+static void stores_to_one_line_come_together(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    assert_int_equal(run(&model, in_order, 2, store_twice, &scene), SB_SIM_COMPLETE);
+    uint64_t way = model.invalidate[SB_NEAR_L3] + model.read[SB_NEAR_L3];
+    assert_in_range(scene.ended[1], way, way + 4 * NS);
+}
+
 static void add_one(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -305,6 +337,67 @@ static void loads_overlap(void **state)
     model.read_overlap = 4;
     assert_int_equal(run(&model, in_order, 1, read_three, &scene), SB_SIM_COMPLETE);
     assert_int_equal(scene.ended[0], (80 + 16 + 16) * NS);
+}
+
+static void fetch_three(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+    char *memory = sb_sim_take(4096, 0).address;
+
+    scene->began[rank] = sb_sim_clock();
+    sb_fetch_ahead(memory, (size_t)3 * SB_LINE);
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* Nothing depends on these loads: as many are under way as lines for stores. */
+static void fetches_overlap(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    model.write_overlap = 2;
+    assert_int_equal(run(&model, in_order, 1, fetch_three, &scene), SB_SIM_COMPLETE);
+    assert_in_range(scene.ended[0], 2 * 80 * NS, (2 * 80 + 20) * NS);
+    model.write_overlap = 3;
+    assert_int_equal(run(&model, in_order, 1, fetch_three, &scene), SB_SIM_COMPLETE);
+    assert_in_range(scene.ended[0], 80 * NS, (80 + 40) * NS);
+}
+
+static void own_and_store(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+
+    make_flags(scene, rank);
+    sb_flag_read(scene->flag[0]);
+    sb_sim_meet(SB_SIM_ALL);
+    scene->began[rank] = sb_sim_clock();
+    if (rank == 0) {
+        if (scene->rounds > 0)
+            sb_own_ahead(scene->flag[0], sizeof *scene->flag[0]);
+        scene->seen[0] = sb_sim_clock() - scene->began[0];
+        sb_sim_compute(1000 * NS);
+        sb_flag_publish(scene->flag[0], 1);
+    } else {
+        sb_sim_compute(1005 * NS);
+        assert_int_equal(sb_flag_wait(scene->flag[0], 1, scene->waiter), SB_OK);
+    }
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* A line that was taken ahead has not to be taken from anybody when it is written. */
+static void lines_are_owned_ahead(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t late = {0}, ahead = {.rounds = 1};
+
+    (void)state;
+    model.write_overlap = 4;
+    assert_int_equal(run(&model, in_order, 2, own_and_store, &late), SB_SIM_COMPLETE);
+    assert_int_equal(run(&model, in_order, 2, own_and_store, &ahead), SB_SIM_COMPLETE);
+    assert_int_equal(ahead.seen[0], 0);
+    assert_in_range(late.ended[1], (1000 + 40) * NS, (1000 + 44) * NS);
+    assert_in_range(ahead.ended[1], (1005 + 20) * NS, (1005 + 24) * NS);
 }
 
 /* --- copies -------------------------------------------------------------------------------- */
@@ -848,11 +941,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_cores_pass_a_flag),
         cmocka_unit_test(readers_of_a_line_queue_up),
+        cmocka_unit_test(stores_to_one_line_come_together),
         cmocka_unit_test(additions_follow_one_another),
         cmocka_unit_test(memory_costs_by_where_it_is),
         cmocka_unit_test(memory_may_be_misplaced),
         cmocka_unit_test(first_touch_places_pages),
         cmocka_unit_test(loads_overlap),
+        cmocka_unit_test(fetches_overlap),
+        cmocka_unit_test(lines_are_owned_ahead),
         cmocka_unit_test(copies_share_a_controller),
         cmocka_unit_test(streaming_spares_the_controller),
         cmocka_unit_test(ends_of_a_stream_stay_near),

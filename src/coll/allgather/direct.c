@@ -15,6 +15,7 @@
  * no rank of this step waits to send; then none waits for ever to receive what is sent in it. What
  * is sent ahead of the steps, where there is room, only shortens the way.
  */
+#include "coll/parts/around.h"
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
@@ -24,14 +25,16 @@
 /* The messages of the others. Returns how many there are. */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
+    size_t total = sb_streams_bytes(parts->receive, team->size);
+    bool around = total > team->channels->around_above;
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = team->rank + i;
         peer = peer < team->size ? peer : peer - team->size;
         if (parts->receive[peer].bytes > 0)
-            team->channels->receiving[count++] =
-                (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer, .of_all = true};
+            team->channels->receiving[count++] = (sb_receiving_t){
+                .stream = &parts->receive[peer], .peer = peer, .of_all = true, .around = around};
     }
     return count;
 }

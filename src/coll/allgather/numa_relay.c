@@ -7,7 +7,7 @@
  * to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: for short parts two line transfers,
  * one from far and one from near, and p - 1 lines read by each rank; for each byte of long ones one
  * copy by its rank, one from far for each group, and one from near by each rank. Memory: 128 k (t +
- * 1) + 128 bytes and k (t + 1) chunks of at most 16 KiB a rank, k = 4 slots, t = far ranks for each
+ * 1) + 128 bytes and k (t + 1) chunks of at most 32 KiB a rank, k = 4 slots, t = far ranks for each
  * member of a group, rounded up; chunks are smaller if that is more than SOBOR_RING. Preconditions:
  * the relays; without them, `direct` is used. Without places, ranks side by side form the groups.
  * Source: ours; leaders that fetch for their node are in many hierarchical collectives.
@@ -20,9 +20,9 @@
  * come to this round and so are done with what was in its slot before; to bring near it waits only
  * for what is given, and to read for what is given or brought near.
  */
+#include "coll/parts/around.h"
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
-#include "coll/parts/queues.h"
 #include "coll/parts/relays.h"
 
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
@@ -60,6 +60,17 @@ static sb_status_t wait_chunk(sb_team_t *team, uint32_t rank, uint32_t index)
     return sb_flag_wait(flag, team->relays->rounds + 1, &team->waiter);
 }
 
+/* Copies what of the chunk there is room for. */
+static sb_status_t put(const sb_relays_t *relays, const sb_stream_t *part, size_t offset,
+                       const void *from, size_t bytes)
+{
+    if (offset >= part->bytes || bytes == 0)
+        return SB_OK;
+    size_t most = sb_min(bytes, part->bytes - offset);
+    return relays->around && bytes > TOGETHER ? sb_stream_write_around(part, offset, from, most)
+                                              : sb_stream_write(part, offset, from, most);
+}
+
 /* The next chunk of the own part. */
 static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
 {
@@ -76,6 +87,17 @@ static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
     publish(team, sb_relay_chunk(team, team->rank, 0),
             (uint32_t)bytes | (self->ended ? 0 : SB_RELAY_MORE));
     return data;
+}
+
+/*
+ * What this rank has given in this round goes where it belongs at this rank too, while it is in
+ * this core's cache.
+ */
+static sb_status_t keep(sb_team_t *team, const sb_stream_t *place, size_t offset)
+{
+    size_t bytes = (size_t)team->relays->peer[team->rank].came - offset;
+
+    return put(team->relays, place, offset, sb_relay_data(team, team->rank, 0, bytes), bytes);
 }
 
 /* Brings near what falls to this rank of the far parts. */
@@ -123,25 +145,27 @@ static origin_t origin_of(const sb_relays_t *relays, uint32_t n)
     return (origin_t){relays->far[i], sb_relay_of(relays, i), 1 + i / size};
 }
 
-/* Has the chunks that have come, if they are short, come at the same time. */
+/* Notes the announcements that have come, and has what they announce, if it is short, come too. */
 static void look_ahead(const sb_team_t *team, uint32_t from)
 {
-    const sb_relays_t *relays = team->relays;
+    sb_relays_t *relays = team->relays;
     uint32_t behind = 0;
 
     for (uint32_t n = from; n + 1 < team->size; n++) {
         origin_t origin = origin_of(relays, n);
+        sb_relay_peer_t *peer = &relays->peer[origin.rank];
         const sb_flag_t *flag = &sb_relay_chunk(team, origin.at, origin.index)->flag;
-        behind += !relays->peer[origin.rank].ended && sb_flag_read(flag) > relays->rounds &&
-                  (sb_flag_note(flag) & SB_RELAY_BYTES) > SB_SLOT_IN_LINE;
+        if (peer->ended || peer->seen > relays->rounds || sb_flag_read(flag) <= relays->rounds)
+            continue;
+        peer->seen = relays->rounds + 1;
+        peer->note = sb_flag_note(flag);
+        behind += (peer->note & SB_RELAY_BYTES) > SB_SLOT_IN_LINE;
     }
     for (uint32_t n = from; n + 1 < team->size && behind > 0; n++) {
         origin_t origin = origin_of(relays, n);
-        const sb_flag_t *flag = &sb_relay_chunk(team, origin.at, origin.index)->flag;
-        if (relays->peer[origin.rank].ended || sb_flag_read(flag) <= relays->rounds)
-            continue;
-        size_t bytes = sb_flag_note(flag) & SB_RELAY_BYTES;
-        if (bytes <= TOGETHER)
+        const sb_relay_peer_t *peer = &relays->peer[origin.rank];
+        size_t bytes = peer->note & SB_RELAY_BYTES;
+        if (!peer->ended && peer->seen > relays->rounds && bytes <= TOGETHER)
             sb_fetch_ahead(sb_relay_data(team, origin.at, origin.index, bytes), bytes);
     }
 }
@@ -150,14 +174,17 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
                         sb_status_t *data)
 {
     sb_relay_peer_t *peer = &team->relays->peer[origin.rank];
-    sb_status_t status = wait_chunk(team, origin.at, origin.index);
 
-    if (status != SB_OK)
-        return status;
-    uint32_t note = sb_flag_note(&sb_relay_chunk(team, origin.at, origin.index)->flag);
+    if (peer->seen <= team->relays->rounds) {
+        sb_status_t status = wait_chunk(team, origin.at, origin.index);
+        if (status != SB_OK)
+            return status;
+        peer->note = sb_flag_note(&sb_relay_chunk(team, origin.at, origin.index)->flag);
+    }
+    uint32_t note = peer->note;
     size_t bytes = note & SB_RELAY_BYTES;
     const unsigned char *from = sb_relay_data(team, origin.at, origin.index, bytes);
-    *data = sb_first(*data, sb_queue_take(part, (size_t)peer->came, (const char *)from, bytes));
+    *data = sb_first(*data, put(team->relays, part, (size_t)peer->came, from, bytes));
     peer->came += bytes;
     peer->ended = !(note & SB_RELAY_MORE);
     /* Whoever gives in this round is done with those before. */
@@ -173,20 +200,23 @@ static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *mor
 {
     const sb_relays_t *relays = team->relays;
     sb_status_t status = SB_OK;
-    bool first = true;
+    bool waited = false;
 
+    look_ahead(team, 0);
     for (uint32_t n = 0; n + 1 < team->size && status == SB_OK; n++) {
         origin_t origin = origin_of(relays, n);
-        if (relays->peer[origin.rank].ended)
+        const sb_relay_peer_t *peer = &relays->peer[origin.rank];
+        if (peer->ended)
             continue;
-        if (first) {
+        /* The first that had to be waited for is there: so are the others, most likely. */
+        if (!waited && peer->seen <= relays->rounds) {
             status = wait_chunk(team, origin.at, origin.index);
             look_ahead(team, n);
-            first = false;
+            waited = true;
         }
         if (status == SB_OK)
             status = take(team, origin, &parts[origin.rank], data);
-        *more = *more || !relays->peer[origin.rank].ended;
+        *more = *more || !peer->ended;
     }
     return status;
 }
@@ -194,21 +224,27 @@ static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *mor
 static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
 {
     sb_relays_t *relays = team->relays;
-    sb_status_t data = SB_OK;
+    const sb_stream_t *place = &parts[team->rank];
+    sb_status_t data = own->bytes == place->bytes ? SB_OK : SB_ERR_TRUNCATE;
     bool more;
 
+    relays->around = sb_streams_bytes(parts, team->size) > relays->around_above;
     for (uint32_t rank = 0; rank < team->size; rank++) {
         size_t bytes = rank == team->rank ? own->bytes : parts[rank].bytes;
         relays->peer[rank].came = 0;
         relays->peer[rank].ended = bytes == 0;
     }
     do {
-        sb_status_t status = wait_free(team);
+        sb_status_t status = wait_free(team), given = SB_OK;
+        size_t offset = (size_t)relays->peer[team->rank].came;
         if (status == SB_OK)
-            data = sb_first(data, give(team, own));
+            given = give(team, own);
         more = !relays->peer[team->rank].ended;
+        if (status == SB_OK && given == SB_OK && own != place)
+            given = keep(team, place, offset);
         if (status == SB_OK)
             status = bring(team);
+        data = sb_first(data, given);
         if (status == SB_OK)
             status = read_all(team, parts, &more, &data);
         if (status != SB_OK)
@@ -233,8 +269,9 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 
     if (team->relays == NULL)
         return sb_allgather_direct.parts(team, parts);
-    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own(own, place);
-    return team->size == 1 ? data : sb_first(exchange(team, own, parts->receive), data);
+    if (team->size == 1)
+        return parts->in_place ? SB_OK : sb_copy_own(own, place);
+    return exchange(team, own, parts->receive);
 }
 
 /*

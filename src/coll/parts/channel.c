@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/parts/channel.h"
 
+#include "coll/parts/around.h"
 #include "team/pull.h"
 
 #include <stdlib.h>
@@ -19,6 +20,13 @@
 
 /* A piece of more bytes keeps the core busy by itself. */
 #define FETCHED_AHEAD ((size_t)256)
+
+/* So much is taken from other cores for the next call: what a core does in less than the time of a
+ * few line transfers. */
+#define OWNED_AHEAD ((size_t)1536)
+
+/* So often a rank looks at all that others pull from it, before it waits for one of them. */
+#define PULLED_ROUNDS 128
 
 /* A slot's note: bytes of a short message, or that there is a plan. */
 #define NOTE_PLAN 0x80000000u
@@ -168,6 +176,7 @@ static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
     channels->far_first = (uint32_t *)(void *)(channels->manners + 1);
     channels->bounce = (char *)(channels->far_first + team->size);
     channels->own = channels->peer[team->rank].base;
+    channels->around_above = sb_around_above(team);
     team->channels = channels;
     put_in_order(team);
 }
@@ -327,7 +336,13 @@ static sb_status_t send_short(sb_team_t *team, sb_sending_t *sending)
     sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
     size_t bytes = sending->stream->bytes;
 
-    sending->data = sb_stream_read(sending->stream, 0, slot->payload, bytes);
+    /* The line that the reader looks at comes last, and with all that it holds. */
+    size_t ahead = sending->stream->base == NULL ? 0 : sb_min(bytes, SB_SLOT_IN_LINE);
+    if (bytes > ahead)
+        sending->data =
+            sb_stream_read(sending->stream, ahead, slot->payload + ahead, bytes - ahead);
+    if (ahead > 0)
+        sending->data = sb_stream_read(sending->stream, 0, slot->payload, ahead);
     sb_flag_set_note(&slot->flag, (uint32_t)bytes);
     sb_flag_publish(&slot->flag, team->channels->calls + 1);
     sending->offset = bytes;
@@ -502,20 +517,57 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
     return send_long(team, sending, limit, wait);
 }
 
+/* Lines behind the announcement of the next message, if it is like this one and not pulled. */
+static size_t own_next(sb_team_t *team, const sb_sending_t *sending, size_t most)
+{
+    sb_channels_t *channels = team->channels;
+    size_t bytes = sending->stream->bytes, area;
+    mouth_t *mouth = mouth_of(team, team->rank, sending->peer);
+    char *base = area_of(team, team->rank, sending->peer, &area);
+
+    if (bytes <= SB_SLOT_IN_LINE || (bytes > SB_SLOT_PAYLOAD && sending->fragment == 0))
+        return 0;
+    if (bytes <= SB_SLOT_PAYLOAD) {
+        bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
+        sb_slot_t *slot = &mouth->slot[(channels->calls + 1) % channels->slots];
+        sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
+    } else {
+        uint64_t position = *position_of(channels, sending->peer);
+        bytes = sb_min(piece(position, sending->fragment, bytes, area), most);
+        sb_own_ahead(base + position % area, bytes);
+    }
+    return bytes;
+}
+
+void sb_deal_ahead(sb_team_t *team, const sb_sending_t *sending, uint32_t count)
+{
+    sb_channels_t *channels = team->channels;
+    bool again = channels->dealt == channels->calls && !team->oversubscribed;
+    uint32_t turn = channels->slots / 2;
+    size_t most = OWNED_AHEAD;
+
+    channels->dealt = channels->calls + 1;
+    for (uint32_t i = 0; i < count && again; i++) {
+        sb_channel_peer_t *peer = &channels->peer[sending[i].peer];
+        if ((channels->calls + i) % turn == 0)
+            peer->done = sb_flag_read(done_of(channels, sending[i].peer));
+    }
+    for (uint32_t i = 0; i < count && again && most > 0; i++)
+        most -= own_next(team, &sending[i], most);
+}
+
 /* Copies what of the bytes this rank has room for. */
 static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
 {
-    size_t room = receiving->stream->bytes;
+    const sb_stream_t *stream = receiving->stream;
+    size_t room = stream->bytes, offset = receiving->offset;
 
-    if (receiving->data != SB_OK || receiving->offset >= room)
+    if (receiving->data != SB_OK || offset >= room)
         return;
-    if (receiving->around && receiving->stream->base != NULL) {
-        sb_copy_streaming(receiving->stream->base + receiving->offset, from,
-                          sb_min(bytes, room - receiving->offset));
-        return;
-    }
-    receiving->data = sb_stream_write(receiving->stream, receiving->offset, from,
-                                      sb_min(bytes, room - receiving->offset));
+    bytes = sb_min(bytes, room - offset);
+    receiving->data = receiving->around && bytes > SB_SLOT_PAYLOAD
+                          ? sb_stream_write_around(stream, offset, from, bytes)
+                          : sb_stream_write(stream, offset, from, bytes);
 }
 
 /* A message from the peer in this call: it is done with the calls before. */
@@ -538,7 +590,7 @@ static void open_long(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_
     receiving->bytes = (size_t)plan.bytes;
     receiving->fragment = (size_t)plan.fragment;
     receiving->from = plan.address;
-    receiving->around = plan.manner == SB_MANNER_AROUND;
+    receiving->around = receiving->around || plan.manner == SB_MANNER_AROUND;
     if (plan.manner != SB_MANNER_ANY)
         sb_manner_started(team, plan.started);
     if (plan.manner != SB_MANNER_ANY && receiving->peer == 0)
@@ -724,19 +776,43 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
     return SB_OK;
 }
 
-/* Waits until all that this rank offered in this call was pulled. */
+/* Waits until one message was pulled; without `wait`, looks. */
+static sb_status_t look_at_pulled(sb_team_t *team, const sb_pulled_t *pulled, bool wait, bool *done)
+{
+    sb_channels_t *channels = team->channels;
+    bool all = pulled->peer == SB_TO_ALL;
+    uint64_t *free = all ? &channels->free_all : &channels->peer[pulled->peer].free;
+    sb_status_t status;
+
+    if (all)
+        status = look_at_all_consumed(team, pulled->end, wait);
+    else
+        status =
+            look(team, &reader_of(team, pulled->peer, team->rank)->one, pulled->end, wait, free);
+    *done = *free >= pulled->end;
+    return status;
+}
+
+/*
+ * Waits until all that this rank offered in this call was pulled. Many are done at about the same
+ * time: who looks at one after the other has their lines come together.
+ */
 static sb_status_t wait_pulled(sb_team_t *team)
 {
     sb_channels_t *channels = team->channels;
+    uint32_t left = channels->pulled_count, rounds = 0;
     sb_status_t status = SB_OK;
+    bool done;
 
-    for (uint32_t i = 0; i < channels->pulled_count && status == SB_OK; i++) {
-        const sb_pulled_t *pulled = &channels->pulled[i];
-        if (pulled->peer == SB_TO_ALL)
-            status = look_at_all_consumed(team, pulled->end, true);
-        else
-            status = look(team, &reader_of(team, pulled->peer, team->rank)->one, pulled->end, true,
-                          &channels->peer[pulled->peer].free);
+    while (left > 0 && status == SB_OK) {
+        bool wait = left == 1 || rounds++ >= PULLED_ROUNDS || team->oversubscribed;
+        uint32_t kept = 0;
+        for (uint32_t i = 0; i < left && status == SB_OK; i++) {
+            status = look_at_pulled(team, &channels->pulled[i], wait, &done);
+            if (!done)
+                channels->pulled[kept++] = channels->pulled[i];
+        }
+        left = kept;
     }
     channels->pulled_count = 0;
     return status;

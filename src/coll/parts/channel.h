@@ -79,12 +79,12 @@ typedef struct sb_receiving {
     const sb_stream_t *stream;
     uint32_t peer;
     bool of_all;    /* on the peer's channel to all */
+    bool around;    /* what comes through an area goes on past the caches; or its plan says so */
     bool announced; /* its slot was seen to be filled */
     bool opened;    /* and read */
     size_t bytes;
     size_t first;  /* bytes that came with the announcement */
     uint64_t from; /* where to pull it from; 0: it comes through the area */
-    bool around;   /* to be written around the caches */
     bool stepwise; /* not beyond the limit, not even of what is to be pulled */
     size_t offset; /* bytes done so far */
     uint64_t position;
@@ -111,18 +111,20 @@ typedef struct sb_manners {
 
 /* Private to the rank. One allocation. */
 typedef struct sb_channels {
-    uint32_t slots;    /* k */
-    size_t stride;     /* bytes of a channel's flags and slots */
-    size_t consumed;   /* where the parts of the block are */
-    size_t area_all;   /*   */
-    size_t areas;      /*   */
-    size_t bytes;      /* of an area to one rank */
-    size_t bytes_all;  /* of the area to all */
-    size_t step;       /* bytes by which those who send and receive take turns */
-    size_t pull_least; /* bytes of the shortest message that is pulled; SIZE_MAX: none is */
-    char *own;         /* this rank's block */
-    uint64_t calls;    /* of the team so far */
-    uint64_t done;     /* all members are done with the calls before, at least */
+    uint32_t slots;      /* k */
+    size_t stride;       /* bytes of a channel's flags and slots */
+    size_t consumed;     /* where the parts of the block are */
+    size_t area_all;     /*   */
+    size_t areas;        /*   */
+    size_t bytes;        /* of an area to one rank */
+    size_t bytes_all;    /* of the area to all */
+    size_t step;         /* bytes by which those who send and receive take turns */
+    size_t pull_least;   /* bytes of the shortest message that is pulled; SIZE_MAX: none is */
+    size_t around_above; /* see sb_around_above */
+    char *own;           /* this rank's block */
+    uint64_t calls;      /* of the team so far */
+    uint64_t done;       /* all members are done with the calls before, at least */
+    uint64_t dealt;      /* the call after the last one in which this rank dealt to the others */
     uint64_t position_all;
     uint64_t free_all;
     sb_sending_t *sending;     /* room for one message to each rank */
@@ -146,6 +148,12 @@ sb_status_t sb_channels_prepare(sb_team_t *team);
  * there is none; otherwise what there is room for.
  */
 sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
+
+/*
+ * Who has dealt these messages, and did so in the call before, will do so again, most likely: looks
+ * how far some of their readers are, and takes the lines that the next messages will fill.
+ */
+void sb_deal_ahead(sb_team_t *team, const sb_sending_t *sending, uint32_t count);
 
 /*
  * Has the announcements of these messages, and what is short of them, come at the same time. To be

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/parts/relays.h"
 
+#include "coll/parts/around.h"
+
 #include <stdlib.h>
 
 #define PAGE 4096
-#define CHUNK_MOST ((size_t)16 << 10)
+#define CHUNK_MOST ((size_t)32 << 10)
 #define CHUNK_LEAST ((size_t)256)
 
 static uint32_t relayed_by(uint32_t ranks, uint32_t group)
@@ -63,6 +65,7 @@ static void adopt(sb_team_t *team, sb_relays_t *relays)
     relays->chunk = sb_min(room / chunks, CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
     for (uint32_t i = 0; i < team->size; i++)
         relays->peer[i].base = team->relays_share.bases[i];
+    relays->around_above = sb_around_above(team);
     team->relays = relays;
 }
 

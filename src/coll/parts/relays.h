@@ -35,12 +35,16 @@ typedef struct sb_relay_peer {
     char *base;
     uint64_t done; /* rounds that it is done with, at least */
     uint64_t came; /* bytes of its part in this call */
+    uint64_t seen; /* the round + 1 of the chunk that was announced last, */
+    uint32_t note; /* and its note */
     bool ended;    /* of which no more will come */
 } sb_relay_peer_t;
 
 /* Private to the rank. One allocation. */
 typedef struct sb_relays {
     size_t chunk;         /* most bytes */
+    size_t around_above;  /* see sb_around_above */
+    bool around;          /* in this call */
     uint32_t relayed;     /* t: chunks that a member may have to bring near in one round */
     uint64_t rounds;      /* of the team so far */
     uint32_t group_size;  /* g */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scatter over the root's channels: the root writes every part into the channel to its rank, all
- * that there is room for without waiting for anybody; then it goes on with those that have made
- * room, and waits only if nobody has. So a rank that comes late holds up nobody else
+ * Scatter over the root's channels: the root writes every part into the channel to its rank, to far
+ * ranks first, all that there is room for without waiting for anybody; then it goes on with those
+ * that have made room, and waits only if nobody has. So a rank that comes late holds up nobody else
  * as long as one of them has room, and a part is received while others are dealt. Up to
- * SB_SLOT_IN_LINE bytes are in the flag's own line. Cost:
- * one line transfer for a short part, p - 1 lines written by the root; two copies of each byte of a
- * long one, the root's one after the other, the others' at the same time. Memory: the channels,
- * p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4
- * for up to 64, 2 for more. Preconditions: the channels. Source: this project.
+ * SB_SLOT_IN_LINE bytes are in the flag's own line. A root that deals again takes the lines of the
+ * next call's parts ahead. Cost: one line transfer for a short part, p - 1 lines written by the
+ * root; two copies of each byte of a long one, the root's one after the other, the others' at the
+ * same time. Memory: the channels, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank;
+ * k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the channels. Source:
+ * this project.
  *
  * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
  * waits for the root alone. A receiver reads all that has come before it waits again.
@@ -16,29 +17,19 @@
 #include "coll/parts/channel.h"
 #include "coll/parts/parts.h"
 
-/* Whether a part is neither in a slot nor pulled: what the root writes for it takes its time. */
-static bool passes(const sb_team_t *team, const sb_stream_t *part, size_t total)
-{
-    return part->bytes > SB_SLOT_PAYLOAD &&
-           (part->base == NULL || !sb_sharing_pays(team, part->bytes, total));
-}
-
 /*
- * The root's messages. Parts that pass through the areas go to far ranks first: near ones, which
- * travel for less long, may come later. Returns how many messages there are.
+ * The root's messages: to far ranks first, because near ones, which travel for less long, may come
+ * later. Returns how many messages there are.
  */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
-    uint32_t count = 0, passing = 0;
+    uint32_t count = 0;
     size_t total = 0;
 
     for (uint32_t i = 0; i < team->size; i++)
         total += i == team->rank ? 0 : parts->send[i].bytes;
-    for (uint32_t i = 0; i < team->size; i++)
-        passing += i != team->rank && passes(team, &parts->send[i], total);
     for (uint32_t i = 0; i + 1 < team->size; i++) {
-        uint32_t peer = (team->rank + i + 1) % team->size;
-        peer = passing > 0 ? team->channels->far_first[i] : peer;
+        uint32_t peer = team->channels->far_first[i];
         const sb_stream_t *part = &parts->send[peer];
         if (part->bytes > 0)
             team->channels->sending[count++] = (sb_sending_t){
@@ -72,13 +63,15 @@ static sb_status_t send_round(sb_team_t *team, uint32_t *count, bool *progress, 
 static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_sending_t *first = team->channels->sending;
-    uint32_t count = set_up(team, parts);
+    uint32_t messages = set_up(team, parts), count = messages;
     sb_status_t status, data = SB_OK;
     bool progress;
 
     status = send_round(team, &count, &progress, &data);
     if (!parts->in_place)
         data = sb_first(data, sb_copy_own(&parts->send[team->rank], parts->receive));
+    if (status == SB_OK && count == 0)
+        sb_deal_ahead(team, first, messages);
     while (status == SB_OK && count > 0) {
         /* Nobody has made room: the next piece of one of them. */
         if (!progress)

@@ -11,6 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+static inline uint64_t later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 static inline const uint64_t *mask_of(const sb_rank_t *rank, sb_distance_t near)
 {
     return &sb_sim->mask[((size_t)rank->core * SB_DISTANCES + near) * sb_sim->words];
@@ -268,11 +273,9 @@ static uint64_t over_link(const sb_rank_t *rank, const sb_line_place_t *place, s
     return time;
 }
 
-/* When the core could have sent this load: some loads may be under way at the same time. */
-static uint64_t sent(const sb_rank_t *rank, uint64_t now)
+/* When the core could have sent this load: `overlap` loads may be under way at the same time. */
+static uint64_t sent(const sb_rank_t *rank, uint64_t now, uint32_t overlap)
 {
-    uint32_t overlap = sb_sim->machine.read_overlap;
-
     if (overlap < 2)
         return now;
     uint64_t room = rank->retired[(rank->loads + SB_OVERLAP_MOST - overlap) % SB_OVERLAP_MOST];
@@ -286,12 +289,8 @@ static uint64_t retire(sb_rank_t *rank, uint64_t done)
     return done;
 }
 
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
-uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
+static uint64_t bring_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now,
+                           uint32_t overlap)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
     sb_line_t *line = place->line;
@@ -301,7 +300,7 @@ uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t n
     if (SB_LIKELY(sb_lines_holds(rank, place)))
         return hit;
     sb_source_t source = sb_lines_source(rank, place);
-    uint64_t asked = at_home(rank, place, sent(rank, now));
+    uint64_t asked = at_home(rank, place, sent(rank, now, overlap));
     uint64_t ready = asked + held_up(rank, place, source, asked);
     uint64_t start = later(ready, later(line->commit, line->free));
     if (!source.memory && source.near <= SB_NEAR_L3 &&
@@ -313,6 +312,20 @@ uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t n
     return retire(rank, later(done, hit));
 }
 
+uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
+{
+    return bring_line(rank, place, now, sb_sim->machine.read_overlap);
+}
+
+/* A load that nothing depends on: as many may be under way as lines for stores. */
+uint64_t sb_lines_fetch(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+
+    return bring_line(rank, place, now,
+                      (uint32_t)later(machine->read_overlap, machine->write_overlap));
+}
+
 /* When the core can fetch the line of one more store: only so many may be under way. */
 static uint64_t store_room(const sb_rank_t *rank)
 {
@@ -321,26 +334,51 @@ static uint64_t store_room(const sb_rank_t *rank)
     return rank->written[(rank->stores + SB_OVERLAP_MOST - overlap) % SB_OVERLAP_MOST];
 }
 
-/* Returns when the write is visible; who spins on the line looks again then. */
-uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
+/*
+ * Whether the line is on its way for an earlier store of this core, and nothing that the core
+ * stored in between is visible later: then this store is in the line before anybody else has it.
+ */
+static bool joins(const sb_rank_t *rank, const sb_line_t *line, uint64_t now)
+{
+    return line->owner == rank->core && line->commit > now && rank->drain <= line->commit;
+}
+
+/* Takes the line, asked for at `now`, from memory or from all others. Returns when it has come. */
+static uint64_t take_line(sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
+                          uint32_t rivals, uint64_t now)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
     sb_line_t *line = place->line;
+    uint64_t asked = at_home(rank, place, later(now, store_room(rank)));
+
+    asked = over_link(rank, place, source, asked);
+    uint64_t ready = asked + held_up(rank, place, source, asked);
+    uint64_t come = later(ready, later(line->commit, line->free));
+    come += (source.memory ? machine->memory : machine->invalidate)[source.near];
+    if (rivals > 1)
+        come += (rivals - 1) * machine->invalidate_per_sharer;
+    sb_lines_moved(rank, 1);
+    count(source);
+    line->free = come;
+    return come;
+}
+
+/* Returns when the write is visible; who spins on the line looks again then. */
+uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
+{
+    sb_line_t *line = place->line;
     uint32_t rivals;
+
+    if (joins(rank, line, now)) {
+        rank->drain = line->commit;
+        sb_sim_wake_line(line, line->commit);
+        return line->commit;
+    }
     sb_source_t source = sb_lines_rivals(rank, place, &rivals);
-    uint64_t commit = later(now + machine->store, line->commit);
+    uint64_t commit = later(now + sb_sim->machine.store, line->commit);
 
     if (source.memory || source.near != SB_NEAR_CORE) {
-        uint64_t asked = at_home(rank, place, later(now, store_room(rank)));
-        asked = over_link(rank, place, source, asked);
-        uint64_t ready = asked + held_up(rank, place, source, asked);
-        commit = later(ready, later(line->commit, line->free));
-        commit += (source.memory ? machine->memory : machine->invalidate)[source.near];
-        if (rivals > 1)
-            commit += (rivals - 1) * machine->invalidate_per_sharer;
-        sb_lines_moved(rank, 1);
-        count(source);
-        line->free = commit;
+        commit = take_line(rank, place, source, rivals, now);
         /* More stores to the line need no more room. */
         rank->written[rank->stores++ % SB_OVERLAP_MOST] = later(commit, rank->drain);
     }
@@ -349,6 +387,23 @@ uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t 
     sb_lines_owned(rank, place, commit);
     sb_sim_wake_line(line, commit);
     return commit;
+}
+
+/* Takes the line for stores to come. Returns when it is asked for: it needs room as a store does.
+ */
+uint64_t sb_lines_own(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
+{
+    uint32_t rivals;
+    sb_source_t source = sb_lines_rivals(rank, place, &rivals);
+    uint64_t room = later(now, store_room(rank));
+
+    if (!source.memory && source.near == SB_NEAR_CORE)
+        return now;
+    uint64_t come = take_line(rank, place, source, rivals, now);
+    rank->written[rank->stores++ % SB_OVERLAP_MOST] = come;
+    sb_lines_owned(rank, place, come);
+    sb_sim_wake_line(place->line, come);
+    return room;
 }
 
 /* --- tables -------------------------------------------------------------------------------- */

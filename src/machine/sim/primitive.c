@@ -271,7 +271,24 @@ void sb_sim_fetch_ahead(const void *from, size_t bytes)
     for (uint64_t line = first.offset / SB_LINE; line <= (first.offset + bytes - 1) / SB_LINE;
          line++) {
         if (sb_sim_line(first.memory, line * SB_LINE, &place))
-            self->clock = sb_lines_read(self, &place, self->clock);
+            self->clock = sb_lines_fetch(self, &place, self->clock);
+    }
+}
+
+/* The core goes on as soon as the last of the lines is asked for. */
+void sb_sim_own_ahead(const void *to, size_t bytes)
+{
+    sb_rank_t *self = sb_sim->running;
+    word_t first = find_word(to);
+    sb_line_place_t place;
+
+    if (sb_sim->guided || first.memory == NULL || !first.memory->shared || bytes == 0)
+        return;
+    sb_sim_reach();
+    for (uint64_t line = first.offset / SB_LINE; line <= (first.offset + bytes - 1) / SB_LINE;
+         line++) {
+        if (sb_sim_line(first.memory, line * SB_LINE, &place))
+            self->clock = sb_lines_own(self, &place, self->clock);
     }
 }
 

@@ -237,6 +237,8 @@ void sb_sim_caches_begin(sb_sim_t *sim);
 void sb_sim_caches_free(sb_sim_t *sim);
 uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
 uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
+uint64_t sb_lines_fetch(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
+uint64_t sb_lines_own(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
 
 /* Where a line is to be had from. */
 typedef struct sb_source {
