@@ -20,6 +20,10 @@
 
 /* A piece of more bytes keeps the core busy by itself. */
 #define FETCHED_AHEAD ((size_t)256)
+#define FETCHED_AHEAD_MOST ((size_t)1 << 10)
+
+/* Of so many bytes in all the first have not left the cache when they are wanted. */
+#define FETCHED_TOGETHER ((size_t)16 << 10)
 
 /* So much is taken from other cores for the next call: what a core does in less than the time of a
  * few line transfers. */
@@ -654,6 +658,17 @@ static sb_status_t look_at_message(sb_team_t *team, sb_receiving_t *receiving, b
     return status;
 }
 
+/*
+ * The longest piece that is fetched together with those of other messages. What all read at the
+ * same time they would keep from each other.
+ */
+static size_t fetched_most(const sb_team_t *team, const sb_receiving_t *receiving)
+{
+    size_t share = sb_min(FETCHED_TOGETHER / team->size, FETCHED_AHEAD_MOST);
+
+    return receiving->of_all ? FETCHED_AHEAD : sb_max(share, FETCHED_AHEAD);
+}
+
 /* What lies behind the line of the announcement. */
 static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving, uint32_t note)
 {
@@ -665,7 +680,7 @@ static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving
     if (note != NOTE_PLAN || receiving->from != 0)
         return;
     const char *base = area_of(team, receiving->peer, to, &area);
-    if (receiving->first <= FETCHED_AHEAD)
+    if (receiving->first <= fetched_most(team, receiving))
         sb_fetch_ahead(base + receiving->position % area, receiving->first);
 }
 
