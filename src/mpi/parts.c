@@ -221,10 +221,24 @@ static int close_all(sb_parts_room_t *room)
     return error;
 }
 
-static bool open_all(const sb_parts_call_t *call, sb_parts_room_t *room)
+/* Whether the buffers may be one: as few looks as there can be, because every call pays for them.
+ */
+static inline bool may_alias(const sb_parts_call_t *call, const sb_parts_room_t *room, int rank)
+{
+    int sent = call->send.parts, received = call->receive.parts;
+
+    if (sent == received)
+        return call->send.buffer == call->receive.buffer;
+    return sent > 0 && received > 0 &&
+           room->send[sent > 1 ? rank : 0].base == room->receive[received > 1 ? rank : 0].base;
+}
+
+/* False: the host has to judge the arguments. */
+static bool open_all(const sb_parts_call_t *call, sb_parts_room_t *room, int rank)
 {
     if (lay_out(&call->send, room, room->send, call->handle, &room->sent) &&
-        lay_out(&call->receive, room, room->receive, call->handle, &room->received))
+        lay_out(&call->receive, room, room->receive, call->handle, &room->received) &&
+        (SB_LIKELY(!may_alias(call, room, rank)) || !is_refused(call, rank)))
         return true;
     close_all(room);
     return false;
@@ -274,13 +288,13 @@ static const sb_algorithm_t *choose(sb_comm_t *comm, sb_parts_call_t *call)
 {
     sb_collective_t collective = call->rules->collective;
 
-    if (SB_UNLIKELY(!judge(call, comm->rank, comm->size) || is_refused(call, comm->rank))) {
+    if (SB_UNLIKELY(!judge(call, comm->rank, comm->size))) {
         sb_pass(comm, SB_WHY_ARGUMENTS);
         return NULL;
     }
     bool open = false;
     if (call->rules->counted) {
-        open = open_all(call, comm->room);
+        open = open_all(call, comm->room, comm->rank);
         call->known = open ? comm->room->received / (size_t)comm->size : 0;
     }
     if (SB_UNLIKELY(call->rules->counted && !open)) {
@@ -294,7 +308,7 @@ static const sb_algorithm_t *choose(sb_comm_t *comm, sb_parts_call_t *call)
         sb_pass(comm, SB_WHY_ALGORITHM);
         return NULL;
     }
-    if (SB_UNLIKELY(!open && !open_all(call, comm->room))) {
+    if (SB_UNLIKELY(!open && !open_all(call, comm->room, comm->rank))) {
         sb_pass(comm, SB_WHY_ARGUMENTS);
         return NULL;
     }

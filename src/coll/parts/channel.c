@@ -341,12 +341,10 @@ static sb_status_t send_short(sb_team_t *team, sb_sending_t *sending)
     size_t bytes = sending->stream->bytes;
 
     /* The line that the reader looks at comes last, and with all that it holds. */
-    size_t ahead = sending->stream->base == NULL ? 0 : sb_min(bytes, SB_SLOT_IN_LINE);
-    if (bytes > ahead)
-        sending->data =
-            sb_stream_read(sending->stream, ahead, slot->payload + ahead, bytes - ahead);
-    if (ahead > 0)
-        sending->data = sb_stream_read(sending->stream, 0, slot->payload, ahead);
+    size_t line = sending->stream->base == NULL ? bytes : sb_min(bytes, SB_SLOT_IN_LINE);
+    if (bytes > line)
+        sb_copy(slot->payload + line, sending->stream->base + line, bytes - line);
+    sending->data = sb_stream_read(sending->stream, 0, slot->payload, line);
     sb_flag_set_note(&slot->flag, (uint32_t)bytes);
     sb_flag_publish(&slot->flag, team->channels->calls + 1);
     sending->offset = bytes;
