@@ -256,10 +256,10 @@ static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
     sb_sim_note(SB_SIM_COPIES, begin, self->clock);
 }
 
-/* Costs what loads would that nothing waits for but the end of the last: some are under way at
- * once.
- */
-void sb_sim_fetch_ahead(const void *from, size_t bytes)
+typedef uint64_t line_action_t(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now);
+
+/* Each line of shared memory in turn; the core's clock is when it goes on after the last. */
+static void at_each_line(const void *from, size_t bytes, line_action_t *action)
 {
     sb_rank_t *self = sb_sim->running;
     word_t first = find_word(from);
@@ -271,25 +271,21 @@ void sb_sim_fetch_ahead(const void *from, size_t bytes)
     for (uint64_t line = first.offset / SB_LINE; line <= (first.offset + bytes - 1) / SB_LINE;
          line++) {
         if (sb_sim_line(first.memory, line * SB_LINE, &place))
-            self->clock = sb_lines_fetch(self, &place, self->clock);
+            self->clock = action(self, &place, self->clock);
     }
+}
+
+/* Costs what loads would that nothing waits for but the end of the last: some are under way at
+ * once. */
+void sb_sim_fetch_ahead(const void *from, size_t bytes)
+{
+    at_each_line(from, bytes, sb_lines_fetch);
 }
 
 /* The core goes on as soon as the last of the lines is asked for. */
 void sb_sim_own_ahead(const void *to, size_t bytes)
 {
-    sb_rank_t *self = sb_sim->running;
-    word_t first = find_word(to);
-    sb_line_place_t place;
-
-    if (sb_sim->guided || first.memory == NULL || !first.memory->shared || bytes == 0)
-        return;
-    sb_sim_reach();
-    for (uint64_t line = first.offset / SB_LINE; line <= (first.offset + bytes - 1) / SB_LINE;
-         line++) {
-        if (sb_sim_line(first.memory, line * SB_LINE, &place))
-            self->clock = sb_lines_own(self, &place, self->clock);
-    }
+    at_each_line(to, bytes, sb_lines_own);
 }
 
 void sb_sim_copy(void *to, const void *from, size_t bytes)
