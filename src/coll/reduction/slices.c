@@ -326,6 +326,7 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
     uint64_t group = shares->group, groups = shares->groups;
 
     slices.relays = all && groups > 1;
+    /* Half of the cache's share of a rank is what an operation that only receives may fill. */
     slices.around = all && reduction->bytes > shares->around_above / TOUCHED * 2;
     const job_t jobs[] = {{0, copy_in},
                           {1 + group, combine_slice},
