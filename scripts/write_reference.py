@@ -52,7 +52,8 @@ def algorithms_page(algorithms: list[dict[str, Any]]) -> str:
         ]
         for algorithm in algorithms:
             if algorithm["collective"] == collective:
-                cells = (f"`{algorithm['name']}`", algorithm["doc"], algorithm["source"])
+                former = "".join(f" Formerly `{name}`." for name in algorithm["former"])
+                cells = (f"`{algorithm['name']}`", algorithm["doc"] + former, algorithm["source"])
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

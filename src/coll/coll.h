@@ -129,6 +129,7 @@ typedef struct sb_algorithm {
     sb_reduction_function_t *reduction;
     bool brackets; /* reduction: in rank order, but of partial results: not from left to right */
     bool reorders; /* reduction: not in rank order; for commutative operators only */
+    const char *former; /* older names, of it or of one that it stands for now, with commas */
 } sb_algorithm_t;
 
 /*

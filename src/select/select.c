@@ -128,10 +128,16 @@ static const sb_algorithm_t *find_by_levels(const char *name)
     return &sb_barrier_hierarchical[levels - 1];
 }
 
+bool sb_algorithm_named(const sb_algorithm_t *algorithm, const char *name)
+{
+    return strcmp(algorithm->name, name) == 0 ||
+           (algorithm->former != NULL && sb_words_contain(algorithm->former, name));
+}
+
 const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name)
 {
     for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
-        if (algorithms[i]->collective == collective && strcmp(algorithms[i]->name, name) == 0)
+        if (algorithms[i]->collective == collective && sb_algorithm_named(algorithms[i], name))
             return algorithms[i];
     }
     return collective == SB_BARRIER ? find_by_levels(name) : NULL;

@@ -14,7 +14,10 @@
 size_t sb_algorithm_count(void);
 const sb_algorithm_t *sb_algorithm_at(size_t index);
 
-/* The algorithm of that name, or NULL. */
+/* Whether it goes by that name, or went by it: files and variables live longer than names. */
+bool sb_algorithm_named(const sb_algorithm_t *algorithm, const char *name);
+
+/* The algorithm of that name, today's or a former one, or NULL. */
 const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name);
 
 /* "auto, host, flat, ...": the names that the collective's variable takes. */

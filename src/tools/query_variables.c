@@ -60,17 +60,16 @@ static bool is_among(const json_t *choices, const char *word)
     return false;
 }
 
-/* Whether the variable takes the word: one of its choices, or a variant that is not listed. */
-static bool takes(const sb_variable_t *variable, const json_t *choices, const char *word)
+/* The algorithm that the word names here: by a former name too, and variants that are not listed.
+ */
+static const sb_algorithm_t *algorithm_of(const sb_variable_t *variable, const char *word)
 {
-    if (is_among(choices, word))
-        return true;
-    for (unsigned i = 0; i < SB_COLLECTIVES; i++) {
+    for (unsigned i = 0; variable->type == SB_TYPE_ALGORITHM && i < SB_COLLECTIVES; i++) {
         const sb_algorithm_t *found = sb_algorithm_find((sb_collective_t)i, word);
         if (found != NULL && names_algorithm_of(variable, found))
-            return true;
+            return found;
     }
-    return false;
+    return NULL;
 }
 
 /* "one of auto, host, ..." */
@@ -90,7 +89,8 @@ static json_t *error_of(const sb_variable_t *variable, const json_t *choices, co
     sb_value_t value;
     const char *phrase = sb_variable_parse(variable, text, &value);
 
-    if (variable->type == SB_TYPE_ALGORITHM && !takes(variable, choices, text)) {
+    if (variable->type == SB_TYPE_ALGORITHM && !is_among(choices, text) &&
+        algorithm_of(variable, text) == NULL) {
         list_choices(choices, expected, sizeof expected);
         phrase = expected;
     }
@@ -103,11 +103,14 @@ static json_t *error_of(const sb_variable_t *variable, const json_t *choices, co
     return sb_query_text(message);
 }
 
-/* The value in use, in one spelling for each meaning of a switch. */
+/* The value in use, in one spelling for each meaning of a switch and each algorithm. */
 static json_t *value_of(const sb_variable_t *variable, const char *text)
 {
+    const sb_algorithm_t *algorithm = algorithm_of(variable, text);
     sb_value_t value;
 
+    if (algorithm != NULL)
+        return json_string(algorithm->name);
     if (variable->type == SB_TYPE_SWITCH && sb_variable_parse(variable, text, &value) == NULL)
         return json_string(value.number != 0 ? "on" : "off");
     return sb_query_text(text);
@@ -141,19 +144,25 @@ json_t *sb_query_variables(const sb_query_t *query)
     return list;
 }
 
+static json_t *describe_algorithm(const sb_algorithm_t *algorithm)
+{
+    json_t *former = json_array();
+
+    if (algorithm->former != NULL)
+        add_words(former, algorithm->former);
+    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "collective",
+                     sb_collective_name(algorithm->collective), "name", algorithm->name, "doc",
+                     algorithm->doc, "source", algorithm->source, "former", former);
+}
+
 json_t *sb_query_algorithms(const sb_query_t *query)
 {
     json_t *list = json_array();
 
     (void)query;
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
-        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
-        if (algorithm->unlisted)
-            continue;
-        json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s}", "collective",
-                                              sb_collective_name(algorithm->collective), "name",
-                                              algorithm->name, "doc", algorithm->doc, "source",
-                                              algorithm->source));
+        if (!sb_algorithm_at(i)->unlisted)
+            json_array_append_new(list, describe_algorithm(sb_algorithm_at(i)));
     }
     return list;
 }

@@ -223,6 +223,11 @@ def test_targets_take_turns(request_of):
     assert order == [(2, 0), (2, 1), (2, 0), (2, 1), (4, 0), (4, 1), (4, 0), (4, 1)]
 
 
+def test_former_names_of_algorithms_are_taken(request_of):
+    request = request_of(algorithms="bcast:loop,barrier:tree")
+    assert request.algorithms == {"bcast": ["ring"], "barrier": ["tree"]}
+
+
 def test_forced_algorithms_run_together_where_they_can(request_of):
     request = request_of(algorithms="barrier:tree,bcast:ring,bcast:slots")
     targets = [FakeTarget("a"), FakeTarget("b", preloads=False)]

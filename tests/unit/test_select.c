@@ -46,6 +46,34 @@ static void algorithms_are_complete(void **state)
     }
 }
 
+static void former_names_are_taken(void **state)
+{
+    const sb_algorithm_t renamed = {.name = "new", .former = "old,older"};
+    static const char *const right[] = {"new", "old", "older"}, *const wrong[] = {"ol", "older,",
+                                                                                  ""};
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(right); i++)
+        assert_true(sb_algorithm_named(&renamed, right[i]));
+    for (size_t i = 0; i < SB_COUNT_OF(wrong); i++)
+        assert_false(sb_algorithm_named(&renamed, wrong[i]));
+}
+
+/* A name means one algorithm of its collective, whenever it was written down. */
+static void no_name_means_two(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *one = sb_algorithm_at(i);
+        for (size_t j = 0; j < sb_algorithm_count(); j++) {
+            const sb_algorithm_t *other = sb_algorithm_at(j);
+            bool both =
+                one->collective == other->collective && sb_algorithm_named(one, other->name);
+            assert_int_equal(both, i == j);
+        }
+    }
+}
+
 static void size_classes_hold_their_sizes(void **state)
 {
     (void)state;
@@ -311,6 +339,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(algorithms_are_complete),
+        cmocka_unit_test(former_names_are_taken),
+        cmocka_unit_test(no_name_means_two),
         cmocka_unit_test(size_classes_hold_their_sizes),
         cmocka_unit_test(a_forced_algorithm_is_taken_at_every_size),
         cmocka_unit_test(parts_are_moved_by_the_direct_algorithms),

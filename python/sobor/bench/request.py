@@ -98,9 +98,11 @@ def parse_algorithms(
     """Forced algorithms such as barrier:tree,bcast:ring, for each collective."""
     if text is None:
         return {}
-    known: dict[str, list[str]] = {}
+    # By collective, what each name stands for: itself, or the name that it has now.
+    known: dict[str, dict[str, str]] = {}
     for algorithm in native.query("algorithms"):
-        known.setdefault(algorithm["collective"], ["auto", "host"]).append(algorithm["name"])
+        names = known.setdefault(algorithm["collective"], {"auto": "auto", "host": "host"})
+        names |= dict.fromkeys([algorithm["name"], *algorithm["former"]], algorithm["name"])
     forced: dict[str, list[str]] = {}
     for word in text.split(","):
         collective, name = _algorithm(word.strip(), collectives, known)
@@ -108,17 +110,20 @@ def parse_algorithms(
     return forced
 
 
-def _algorithm(word: str, collectives: list[str], known: dict[str, list[str]]) -> tuple[str, str]:
+def _algorithm(
+    word: str, collectives: list[str], known: dict[str, dict[str, str]]
+) -> tuple[str, str]:
     collective, colon, name = word.partition(":")
     if not colon or collective not in collectives:
         raise SoborError(
             f"--algorithms: expected COLLECTIVE:NAME with a collective that is measured "
             f'({", ".join(collectives)}), found "{word}"'
         )
-    names = list(dict.fromkeys(known.get(collective, [])))
+    names = known.get(collective, {})
     if name not in names:
-        raise SoborError(f'--algorithms: {collective} has {", ".join(names)}, found "{name}"')
-    return collective, name
+        listed = ", ".join(dict.fromkeys(names.values()))
+        raise SoborError(f'--algorithms: {collective} has {listed}, found "{name}"')
+    return collective, names[name]
 
 
 def make_request(

@@ -71,7 +71,13 @@ def tuning():
 ANSWERS = {
     "variables": lambda: [variable(name) for name in VARIABLES],
     "algorithms": lambda: [
-        {"collective": c, "name": n, "doc": f"The {n} {c}.", "source": f"src/coll/{c}/{n}.c"}
+        {
+            "collective": c,
+            "name": n,
+            "doc": f"The {n} {c}.",
+            "source": f"src/coll/{c}/{n}.c",
+            "former": ["loop"] if (c, n) == ("bcast", "ring") else [],
+        }
         for c, n in ALGORITHMS
     ],
     "topology": lambda: {
