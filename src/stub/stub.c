@@ -67,10 +67,12 @@ static bool is_own(const void *address)
            theirs.dli_fbase == ours.dli_fbase;
 }
 
-/* PMPI_Init is in every MPI and never in this object. */
+/* In every MPI, and never in this object. */
+#define MARK "PMPI_Initialized"
+
 static void *find_in(void *handle)
 {
-    void *found = handle == NULL ? NULL : dlsym(handle, "PMPI_Init");
+    void *found = handle == NULL ? NULL : dlsym(handle, MARK);
 
     return found != NULL && !is_own(found) ? found : NULL;
 }
@@ -116,13 +118,13 @@ static void *find_in_any_object(void)
 static void find_libmpi(void *caller)
 {
     Dl_info info;
-    void *init = find_by_caller(caller);
+    void *mark = find_by_caller(caller);
 
-    if (init == NULL)
-        init = find_in(RTLD_NEXT);
-    if (init == NULL)
-        init = find_in_any_object();
-    if (init != NULL && dladdr(init, &info))
+    if (mark == NULL)
+        mark = find_in(RTLD_NEXT);
+    if (mark == NULL)
+        mark = find_in_any_object();
+    if (mark != NULL && dladdr(mark, &info))
         libmpi = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
@@ -193,8 +195,8 @@ static void *tool_function(const char *name)
     void *next = dlsym(RTLD_NEXT, symbol);
     if (next == NULL || is_own(next) || !dladdr(next, &tool))
         return NULL;
-    void *init = dlsym(libmpi, "PMPI_Init");
-    return dladdr(init, &host) && host.dli_fbase != tool.dli_fbase ? next : NULL;
+    void *mark = dlsym(libmpi, MARK);
+    return dladdr(mark, &host) && host.dli_fbase != tool.dli_fbase ? next : NULL;
 }
 
 static void set_target(size_t index, void *target)
