@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from sobor.native import find_native
+from sobor.variables import kind_of
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTE = "<!-- Written by `make docs` from the tables in the code; do not edit. -->\n"
@@ -21,12 +22,11 @@ def variables_page(variables: list[dict[str, Any]]) -> str:
         "",
         NOTE,
         "Set them in the environment, or for one run with `sobor run --set NAME=VALUE --`. A wrong",
-        "value is reported on standard error, and the default is used. `sobor info --variables`",
-        "shows the values in force.",
+        "value, or one out of range, is reported on standard error, and the default is used. Names that",
+        "are none are reported too. `sobor info --variables` shows the values in force.",
     ]
     for variable in variables:
-        choices = ", ".join(f"`{word}`" for word in variable.get("choices") or [])
-        kind = f"{variable['type']}: {choices}" if choices else variable["type"]
+        kind = kind_of(variable, "`")
         default = f"`{variable['default']}`" if variable["default"] else "empty"
         lines += ["", f"## {variable['name']}", "", f"{kind}; default {default}", ""]
         lines.append(variable["doc"])

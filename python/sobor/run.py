@@ -34,7 +34,6 @@ def prepare(command: list[str], settings: list[str], environ: Mapping[str, str])
     variables.check_settings(native, chosen, environ)
     forward = Forward(str(native.preload), variables.present(environ), chosen, environ)
     launch = plan_launch(command, forward)
-    launch.warnings.extend(variables.unknown_present(native, environ))
     launch.warnings.extend(filter(None, map(elf.preload_obstacle, launch.programs)))
     return launch
 

@@ -3,6 +3,7 @@
 
 import difflib
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from sobor.errors import SoborError
 from sobor.native import PREFIX_VARIABLE, Native
@@ -63,6 +64,14 @@ def unknown_present(native: Native, environ: Mapping[str, str]) -> list[str]:
         for name in names
         if name not in known
     ]
+
+
+def kind_of(variable: Mapping[str, Any], mark: str = "") -> str:
+    """The type of a variable and what it takes, such as "bytes: auto, 4KiB to 1GiB"."""
+    words = [f"{mark}{word}{mark}" for word in variable.get("choices") or []]
+    if variable.get("least") is not None:
+        words.append(f"{mark}{variable['least']}{mark} to {mark}{variable['most']}{mark}")
+    return f"{variable['type']}: {', '.join(words)}" if words else variable["type"]
 
 
 def _with_name(name: str, problem: str) -> str:

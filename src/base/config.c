@@ -4,17 +4,29 @@
 #include "base/log.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static const sb_variable_t variables[] = {
 #define SB_VARIABLE(field, name, type, standard, choices, doc)                                     \
-    {name, SB_TYPE_##type, standard, choices, doc},
+    {name, SB_TYPE_##type, standard, choices, doc, NULL, NULL, NULL},
+#define SB_PHRASE_COUNT "a number"
+#define SB_PHRASE_BYTES "a size"
+#define SB_NUMBER(field, name, type, standard, choices, least, most, doc)                          \
+    {name, SB_TYPE_##type, standard, choices,                                                      \
+     doc,  least,          most,     SB_PHRASE_##type " from " least " to " most},
 #include "base/variables.def"
 #undef SB_VARIABLE
+#undef SB_NUMBER
 };
+
+/* Names of other programs of ours, which read them: no variables of the library. */
+static const char *const foreign[] = {"SOBOR_PREFIX=", "SOBOR_PYTHON=", "SOBOR_BENCH_",
+                                      "SOBOR_TEST_"};
 
 static sb_config_t config;
 static bool from_environment[SB_COUNT_OF(variables)];
@@ -49,15 +61,33 @@ bool sb_words_contain(const char *list, const char *word)
     return word_index(list, word, strlen(word)) >= 0;
 }
 
+static bool read_digits(const char *text, unsigned long long *number, char **end)
+{
+    errno = 0;
+    *number = strtoull(text, end, 10);
+    return isdigit((unsigned char)text[0]) && errno == 0;
+}
+
+bool sb_parse_count(const char *text, uint64_t *number)
+{
+    unsigned long long found;
+    char *end;
+
+    if (!read_digits(text, &found, &end) || *end != '\0')
+        return false;
+    *number = found;
+    return true;
+}
+
 bool sb_parse_bytes(const char *text, uint64_t *bytes)
 {
     static const char units[] = "KMGT";
+    unsigned long long number;
+    unsigned shift = 0;
     char *end;
 
-    if (!isdigit((unsigned char)text[0]))
+    if (!read_digits(text, &number, &end))
         return false;
-    unsigned long long number = strtoull(text, &end, 10);
-    unsigned shift = 0;
     if (*end != '\0' && *end != 'B' && *end != 'b') {
         const char *unit = strchr(units, toupper((unsigned char)*end));
         if (unit == NULL)
@@ -87,23 +117,20 @@ static const char *parse_switch(const char *text, sb_value_t *value)
     return "on or off";
 }
 
-static const char *parse_count(const sb_variable_t *variable, const char *text, sb_value_t *value)
+/* A number is valid within the range of its variable; the ends themselves always parse. */
+static const char *parse_number(const sb_variable_t *variable, const char *text, sb_value_t *value)
 {
-    char *end;
+    bool (*parse)(const char *, uint64_t *) =
+        variable->type == SB_TYPE_BYTES ? sb_parse_bytes : sb_parse_count;
+    uint64_t least, most, number;
 
     if (sb_words_contain(variable->choices, "auto") && strcmp(text, "auto") == 0)
         return NULL;
-    value->number = strtoull(text, &end, 10);
-    return isdigit((unsigned char)text[0]) && *end == '\0' ? NULL : "a number of 0 or more";
-}
-
-static const char *parse_bytes(const sb_variable_t *variable, const char *text, sb_value_t *value)
-{
-    value->number = 0;
-    if (sb_words_contain(variable->choices, "auto") && strcmp(text, "auto") == 0)
-        return NULL;
-    return sb_parse_bytes(text, &value->number) && value->number > 0 ? NULL
-                                                                     : "a size such as 512KiB";
+    if (!parse(text, &number) || !parse(variable->least, &least) || number < least ||
+        !parse(variable->most, &most) || number > most)
+        return variable->expected;
+    value->number = number;
+    return NULL;
 }
 
 static const char *parse_choice(const sb_variable_t *variable, const char *text, sb_value_t *value)
@@ -133,9 +160,8 @@ const char *sb_variable_parse(const sb_variable_t *variable, const char *text, s
     case SB_TYPE_SWITCH:
         return parse_switch(text, value);
     case SB_TYPE_COUNT:
-        return parse_count(variable, text, value);
     case SB_TYPE_BYTES:
-        return parse_bytes(variable, text, value);
+        return parse_number(variable, text, value);
     case SB_TYPE_CHOICE:
         return parse_choice(variable, text, value);
     case SB_TYPE_WORDS:
@@ -162,6 +188,32 @@ static void read_variable(const sb_variable_t *variable, sb_value_t *value, bool
     sb_variable_parse(variable, variable->standard, value);
 }
 
+static bool is_known(const char *assignment)
+{
+    size_t length = strcspn(assignment, "=");
+
+    for (size_t i = 0; i < SB_COUNT_OF(foreign); i++) {
+        if (strncmp(assignment, foreign[i], strlen(foreign[i])) == 0)
+            return true;
+    }
+    for (size_t i = 0; i < SB_COUNT_OF(variables); i++) {
+        if (strlen(variables[i].name) == length &&
+            strncmp(variables[i].name, assignment, length) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void tell_unknown_names(void)
+{
+    for (char **at = environ; at != NULL && *at != NULL; at++) {
+        if (strncmp(*at, "SOBOR_", strlen("SOBOR_")) == 0 && !is_known(*at))
+            sb_log_once("%.*s: expected the name of a variable (sobor info --variables), found one "
+                        "that is none; it has no effect",
+                        (int)strcspn(*at, "="), *at);
+    }
+}
+
 static void read_environment(void)
 {
     sb_value_t *values = (sb_value_t *)&config;
@@ -170,6 +222,7 @@ static void read_environment(void)
                    "sb_config_t is an array of values, one for each variable");
     for (size_t i = 0; i < SB_COUNT_OF(variables); i++)
         read_variable(&variables[i], &values[i], &from_environment[i]);
+    tell_unknown_names();
 }
 
 const sb_config_t *sb_config(void)

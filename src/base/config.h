@@ -24,6 +24,8 @@ typedef struct sb_variable {
     const char *standard; /* the default, as a user would write it */
     const char *choices;  /* words separated by commas; "auto" among them gives the number 0 */
     const char *doc;
+    const char *least, *most; /* of a number, as a user would write them; NULL: it is none */
+    const char *expected;     /* of a number, as a phrase */
 } sb_variable_t;
 
 /* The value of a variable: which member counts follows from its type. */
@@ -35,8 +37,10 @@ typedef struct sb_value {
 /* All variables of this process, one member for each line of variables.def. */
 typedef struct sb_config {
 #define SB_VARIABLE(field, name, type, standard, choices, doc) sb_value_t field;
+#define SB_NUMBER(field, name, type, standard, choices, least, most, doc) sb_value_t field;
 #include "base/variables.def"
 #undef SB_VARIABLE
+#undef SB_NUMBER
 } sb_config_t;
 
 /* Order of the choices of SOBOR_SEGMENT, SOBOR_WAIT, SOBOR_STORES, SOBOR_BCAST_TREE, SOBOR_CMA,
@@ -51,8 +55,9 @@ enum { SB_HUGE_PAGES_AUTO, SB_HUGE_PAGES_OFF };
 enum { SB_DEVICE_AUTO, SB_DEVICE_NEVER, SB_DEVICE_ALWAYS };
 
 /*
- * The variables of this process, read from the environment once. A value that cannot be read is
- * reported (once per job) with what was expected and found, and the default is used.
+ * The variables of this process, read from the environment once. A value that cannot be read or is
+ * out of range is reported (once per job) with what was expected and found, and the default is
+ * used; so are names that begin like ours and are none.
  */
 const sb_config_t *sb_config(void);
 
@@ -65,12 +70,15 @@ const sb_value_t *sb_variable_value(size_t index, bool *from_environment);
 
 /*
  * Reads `text` as a value of `variable`. Returns NULL and fills `value`, or returns what was
- * expected, as a phrase ("a size such as 512KiB").
+ * expected, as a phrase ("a size from 4KiB to 1GiB").
  */
 const char *sb_variable_parse(const sb_variable_t *variable, const char *text, sb_value_t *value);
 
 /* True if `word` stands in `list`, words separated by commas. */
 bool sb_words_contain(const char *list, const char *word);
+
+/* Reads decimal digits alone. Returns false if it is anything else, or beyond 64 bits. */
+bool sb_parse_count(const char *text, uint64_t *number);
 
 /* Reads "8", "64K", "512KiB", "1M", "2GiB" (powers of 1024). Returns false if it is no size. */
 bool sb_parse_bytes(const char *text, uint64_t *bytes);

@@ -25,16 +25,15 @@ static const struct {
     const char *name;
     const char *variable; /* that says how it is written, and that overrules; NULL: by collective */
     uint32_t collectives;
-    bool once;      /* memory is made by it once for a communicator: not by size */
-    uint64_t least; /* smaller numbers are refused */
+    bool once; /* memory is made by it once for a communicator: not by size */
 } tunables[SB_TUNABLES] = {
-    [SB_TUNE_ALGORITHM] = {"algorithm", NULL, ALL_COLLECTIVES, false, 0},
-    [SB_TUNE_FRAGMENT] = {"fragment", "SOBOR_FRAGMENT", BCAST_ONLY, false, 0},
-    [SB_TUNE_ARITY] = {"arity", "SOBOR_TREE_ARITY", BCAST_ONLY | 1u << SB_BARRIER, false, 1},
-    [SB_TUNE_RING] = {"ring", "SOBOR_RING", BCAST_ONLY, true, 1},
-    [SB_TUNE_SLOTS] = {"slots", "SOBOR_BCAST_SLOTS", BCAST_ONLY, true, 0},
-    [SB_TUNE_SETS] = {"sets", "SOBOR_BCAST_SETS", BCAST_ONLY, true, 0},
-    [SB_TUNE_TREE] = {"tree", "SOBOR_BCAST_TREE", BCAST_ONLY, false, 0},
+    [SB_TUNE_ALGORITHM] = {"algorithm", NULL, ALL_COLLECTIVES, false},
+    [SB_TUNE_FRAGMENT] = {"fragment", "SOBOR_FRAGMENT", BCAST_ONLY, false},
+    [SB_TUNE_ARITY] = {"arity", "SOBOR_TREE_ARITY", BCAST_ONLY | 1u << SB_BARRIER, false},
+    [SB_TUNE_RING] = {"ring", "SOBOR_RING", BCAST_ONLY, true},
+    [SB_TUNE_SLOTS] = {"slots", "SOBOR_BCAST_SLOTS", BCAST_ONLY, true},
+    [SB_TUNE_SETS] = {"sets", "SOBOR_BCAST_SETS", BCAST_ONLY, true},
+    [SB_TUNE_TREE] = {"tree", "SOBOR_BCAST_TREE", BCAST_ONLY, false},
 };
 
 /*
@@ -156,14 +155,6 @@ static bool find_collective(const reader_t *reader, const json_t *given, sb_rule
 
 typedef bool (*number_reader_t)(const char *text, uint64_t *number);
 
-static bool read_count(const char *text, uint64_t *number)
-{
-    char *end;
-
-    *number = strtoull(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0';
-}
-
 /* One end of a range, if it is given. */
 static bool find_end(const reader_t *reader, const char *key, const char *expected,
                      number_reader_t read, const json_t *given, uint64_t *end)
@@ -282,9 +273,6 @@ static bool find_value(const reader_t *reader, sb_tunable_t tunable, const json_
     const char *expected = sb_variable_parse(variable, word, &value);
     if (expected != NULL)
         return refuse(reader, name, expected, given);
-    bool automatic = strcmp(word, "auto") == 0;
-    if (!automatic && (value.number < tunables[tunable].least || value.number > UINT32_MAX))
-        return refuse(reader, name, "a number from 1 to 4294967295", given);
     rule->value[tunable] = value.number;
     return true;
 }
@@ -293,7 +281,7 @@ static bool find_conditions(const reader_t *reader, const json_t *given, sb_rule
 {
     return find_collective(reader, json_object_get(given, "collective"), rule) &&
            find_bytes(reader, json_object_get(given, "bytes"), rule) &&
-           find_range(reader, "ranks", "a number of ranks", read_count,
+           find_range(reader, "ranks", "a number of ranks", sb_parse_count,
                       json_object_get(given, "ranks"), &rule->ranks_from, &rule->ranks_to) &&
            find_oversubscribed(reader, json_object_get(given, "oversubscribed"), rule);
 }

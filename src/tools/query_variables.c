@@ -128,8 +128,9 @@ static json_t *describe_variable(const sb_variable_t *variable)
     json_t *error = given ? error_of(variable, choices, text) : json_null();
     const char *used = given && json_is_null(error) ? text : variable->standard;
 
-    return json_pack("{s:s, s:s, s:o, s:s, s:o, s:s, s:s, s:o}", "name", variable->name, "type",
-                     type_names[variable->type], "choices", choices, "default", variable->standard,
+    return json_pack("{s:s, s:s, s:o, s:s?, s:s?, s:s, s:o, s:s, s:s, s:o}", "name", variable->name,
+                     "type", type_names[variable->type], "choices", choices, "least",
+                     variable->least, "most", variable->most, "default", variable->standard,
                      "value", value_of(variable, used), "source", given ? "environment" : "default",
                      "doc", variable->doc, "error", error);
 }

@@ -308,14 +308,25 @@ def test_settings(tester, key, setting):
         assert (calls > 0) == expected, f"{collective}: {calls} calls served\n{result.tail()}"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("SOBOR_RING", "abc"),
+        ("SOBOR_BCAST_ALGORITHM", "slot"),
+        ("SOBOR_TREE_ARITY", "4294967296"),
+        ("SOBOR_FRAGMENT", "18446744073709551615"),
+        ("SOBOR_RINGS", "1MiB"),
+    ],
+)
 @pytest.mark.parametrize("key", ["o41", "m40"])
-def test_wrong_setting(tester, key):
-    """A wrong value is named with what was expected and found, and the program goes on."""
-    result = tester.run(usable_mpi(key), 2, ["basics", "1000"], sobor={"SOBOR_RING": "abc"})
+def test_wrong_setting(tester, key, name, value):
+    """A wrong name or value is told once, with what was expected, and the program goes on."""
+    sobor = {"SOBOR_BARRIER_ALGORITHM": "tree", name: value}
+    result = tester.run(usable_mpi(key), 2, ["basics", "1000"], sobor=sobor)
     tester.expect_pass(result, served=True)
-    lines = [x for x in result.stderr.splitlines() if "SOBOR_RING" in x]
+    lines = [x for x in result.stderr.splitlines() if name in x]
     assert len(lines) == 1, result.tail()
-    assert "expected" in lines[0] and '"abc"' in lines[0], lines[0]
+    assert "expected" in lines[0] and (f'"{value}"' in lines[0] or name == "SOBOR_RINGS"), lines[0]
 
 
 def test_uneven_nothing(tester, mpi):

@@ -77,9 +77,10 @@ def test_errors_name_what_is_wrong(command, fake_native, arguments, words):
 
 
 def test_unknown_variable_of_the_environment(command, fake_native, executed, monkeypatch):
+    """It reaches the ranks: the library tells of it, once for the job."""
     monkeypatch.setenv("SOBOR_RNG", "8")
     result = command("run", "--print", "--", "sh")
-    assert "SOBOR_RNG in the environment is not a variable" in result.err
+    assert result.err == ""
     assert "SOBOR_RNG=8" in result.out
 
 

@@ -29,8 +29,8 @@ static void sizes_are_read(void **state)
                 {"3mb", 3145728},
                 {"16B", 16},
                 {"0", 0}};
-    static const char *const bad[] = {"",      "abc", "-1",   "1Q",
-                                      "1KiBs", "K",   "1.5M", "99999999999999T"};
+    static const char *const bad[] = {
+        "", "abc", "-1", "1Q", "1KiBs", "K", "1.5M", "99999999999999T", "18446744073709551616"};
     uint64_t bytes;
 
     (void)state;
@@ -72,15 +72,15 @@ static void wrong_values_say_what_is_expected(void **state)
     (void)state;
     assert_string_equal(sb_variable_parse(variable("SOBOR"), "maybe", &value), "on or off");
     assert_string_equal(sb_variable_parse(variable("SOBOR_RING"), "abc", &value),
-                        "a size such as 512KiB");
+                        "a size from 4KiB to 1GiB");
     assert_string_equal(sb_variable_parse(variable("SOBOR_RING"), "0", &value),
-                        "a size such as 512KiB");
+                        "a size from 4KiB to 1GiB");
     assert_string_equal(sb_variable_parse(variable("SOBOR_SEGMENT"), "memf", &value),
                         "auto,memfd,named,off");
     assert_string_equal(sb_variable_parse(variable("SOBOR_COLLECTIVES"), "barrier,sum", &value),
                         variable("SOBOR_COLLECTIVES")->choices);
     assert_string_equal(sb_variable_parse(variable("SOBOR_VERBOSE"), "-1", &value),
-                        "a number of 0 or more");
+                        "a number from 0 to 2");
 }
 
 static void values_are_read(void **state)

@@ -10,6 +10,7 @@ from rich.text import Text
 from sobor import console, tuning
 from sobor.info.picture import ranks_of
 from sobor.sizes import human_size, short_size
+from sobor.variables import kind_of
 
 _NAME_WIDTH = 12
 
@@ -77,8 +78,7 @@ def _variables(variables: list[dict[str, Any]], out: Console, title: bool = True
 
 
 def _origin(variable: dict[str, Any]) -> str:
-    choices = ", ".join(variable.get("choices") or [])
-    kind = f"{variable['type']}: {choices}" if choices else variable["type"]
+    kind = kind_of(variable)
     if variable["source"] == "default":
         return f"default; {kind}"
     return f"from the {variable['source']}, default {_shown(variable['default'])}; {kind}"
