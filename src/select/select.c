@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "coll/barrier/barrier.h"
 #include "coll/bcast/bcast.h"
-#include "coll/parts/parts.h"
 #include "coll/reduction/reduction.h"
+#include "coll/vector/vector.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -216,12 +216,12 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
 {
     const sb_exploration_t *wish = trial->wish;
     uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
-    sb_parts_call_t moved = {.collective = algorithm->collective,
-                             .ranks = team->size,
-                             .root = (wish->first_root + call % roots) % team->size,
-                             .number = call,
-                             .bytes = bytes_of(wish, call),
-                             .counts = (sb_counts_t)(call % (SB_COUNTS_HALF + 1))};
+    sb_vector_case_t moved = {.collective = algorithm->collective,
+                              .ranks = team->size,
+                              .root = (wish->first_root + call % roots) % team->size,
+                              .number = call,
+                              .bytes = bytes_of(wish, call),
+                              .counts = (sb_counts_t)(call % (SB_COUNTS_HALF + 1))};
     size_t room = sb_parts_room(&moved), place;
     sb_sim_memory_t memory = take_buffers(wish, 2 * room);
     sb_stream_t streams[2 * team->size];
@@ -246,7 +246,7 @@ static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t
 {
     const sb_exploration_t *wish = trial->wish;
     uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
-    sb_reduction_call_t reduced = {.algorithm = algorithm,
+    sb_reduction_case_t reduced = {.algorithm = algorithm,
                                    .ranks = team->size,
                                    .root = (wish->first_root + call % roots) % team->size,
                                    .number = call,

@@ -25,29 +25,29 @@ const char *sb_counts_name(sb_counts_t counts)
     return names[counts];
 }
 
-static bool is_scatter(const sb_parts_call_t *call)
+static bool is_scatter(const sb_vector_case_t *call)
 {
     return call->collective == SB_SCATTER || call->collective == SB_SCATTERV;
 }
 
-static bool is_gather(const sb_parts_call_t *call)
+static bool is_gather(const sb_vector_case_t *call)
 {
     return call->collective == SB_GATHER || call->collective == SB_GATHERV;
 }
 
-static bool is_allgather(const sb_parts_call_t *call)
+static bool is_allgather(const sb_vector_case_t *call)
 {
     return call->collective == SB_ALLGATHER || call->collective == SB_ALLGATHERV;
 }
 
-static bool has_counts(const sb_parts_call_t *call)
+static bool has_counts(const sb_vector_case_t *call)
 {
     return call->collective != SB_SCATTER && call->collective != SB_GATHER &&
            call->collective != SB_ALLGATHER && call->collective != SB_ALLTOALL;
 }
 
 /* Bytes of part number i of p. */
-static size_t part_bytes(const sb_parts_call_t *call, uint32_t i)
+static size_t part_bytes(const sb_vector_case_t *call, uint32_t i)
 {
     size_t others = sb_max(call->ranks, 2) - 1;
 
@@ -66,7 +66,7 @@ static size_t part_bytes(const sb_parts_call_t *call, uint32_t i)
     }
 }
 
-static size_t bytes_between(const sb_parts_call_t *call, uint32_t from, uint32_t to)
+static size_t bytes_between(const sb_vector_case_t *call, uint32_t from, uint32_t to)
 {
     if (is_scatter(call))
         return part_bytes(call, to);
@@ -75,38 +75,38 @@ static size_t bytes_between(const sb_parts_call_t *call, uint32_t from, uint32_t
     return part_bytes(call, (from + to) % call->ranks);
 }
 
-size_t sb_parts_room(const sb_parts_call_t *call)
+size_t sb_parts_room(const sb_vector_case_t *call)
 {
     return 2 * call->bytes * (call->ranks + 1);
 }
 
 /* Byte i of what goes from one rank to another; allgather sends all the same. */
-static char pattern(const sb_parts_call_t *call, size_t i, uint32_t from, uint32_t to)
+static char pattern(const sb_vector_case_t *call, size_t i, uint32_t from, uint32_t to)
 {
     uint32_t to_whom = is_allgather(call) ? 0 : to;
 
     return (char)(i * 31 + (i >> 8) + from * 7 + to_whom * 101 + call->number * 13 + 1);
 }
 
-static uint32_t receiver_of(const sb_parts_call_t *call, uint32_t i)
+static uint32_t receiver_of(const sb_vector_case_t *call, uint32_t i)
 {
     return is_gather(call) ? call->root : i;
 }
 
-static uint32_t sender_of(const sb_parts_call_t *call, uint32_t i)
+static uint32_t sender_of(const sb_vector_case_t *call, uint32_t i)
 {
     return is_scatter(call) ? call->root : i;
 }
 
 /* How many parts a rank sends, and receives. */
-static uint32_t sends(const sb_parts_call_t *call, uint32_t rank)
+static uint32_t sends(const sb_vector_case_t *call, uint32_t rank)
 {
     if (is_scatter(call))
         return rank == call->root ? call->ranks : 0;
     return is_gather(call) || is_allgather(call) ? 1 : call->ranks;
 }
 
-static uint32_t receives(const sb_parts_call_t *call, uint32_t rank)
+static uint32_t receives(const sb_vector_case_t *call, uint32_t rank)
 {
     if (is_gather(call))
         return rank == call->root ? call->ranks : 0;
@@ -119,7 +119,7 @@ static uint32_t peer_of(uint32_t count, uint32_t whole, uint32_t i, uint32_t ran
     return count == whole ? i : rank;
 }
 
-sb_parts_t sb_parts_lay(const sb_parts_call_t *call, uint32_t rank, char *sent, char *received,
+sb_parts_t sb_parts_lay(const sb_vector_case_t *call, uint32_t rank, char *sent, char *received,
                         sb_stream_t *streams)
 {
     uint32_t out = sends(call, rank), in = receives(call, rank);
@@ -141,7 +141,7 @@ sb_parts_t sb_parts_lay(const sb_parts_call_t *call, uint32_t rank, char *sent, 
         .root = call->root, .send = out == 0 ? NULL : send, .receive = in == 0 ? NULL : receive};
 }
 
-bool sb_parts_check(const sb_parts_call_t *call, uint32_t rank, const sb_parts_t *parts,
+bool sb_parts_check(const sb_vector_case_t *call, uint32_t rank, const sb_parts_t *parts,
                     uint32_t *from, size_t *place)
 {
     uint32_t in = receives(call, rank);

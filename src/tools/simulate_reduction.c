@@ -68,14 +68,14 @@ static const sb_operator_t words = {
     .element = sizeof(uint64_t), .commutative = true, .fold = add_words};
 static const sb_operator_t bytes_alone = {.element = 1, .commutative = true, .fold = add_bytes};
 
-static const sb_operator_t *operator_of(const sb_reduction_call_t *call)
+static const sb_operator_t *operator_of(const sb_reduction_case_t *call)
 {
     if (call->bytes % sizeof(uint64_t) != 0)
         return &bytes_alone;
     return call->algorithm->reorders ? &words : &maps;
 }
 
-size_t sb_reduction_bytes(const sb_reduction_call_t *call)
+size_t sb_reduction_bytes(const sb_reduction_case_t *call)
 {
     size_t whole = operator_of(call)->element * call->ranks;
 
@@ -85,7 +85,7 @@ size_t sb_reduction_bytes(const sb_reduction_call_t *call)
 }
 
 /* Elements before part i: even, or with half of all in one part and nothing in every third. */
-static size_t part_begins(const sb_reduction_call_t *call, size_t elements, uint32_t i)
+static size_t part_begins(const sb_reduction_case_t *call, size_t elements, uint32_t i)
 {
     uint32_t heavy = call->number % call->ranks;
 
@@ -95,12 +95,12 @@ static size_t part_begins(const sb_reduction_call_t *call, size_t elements, uint
     return i == call->ranks ? elements : light + (i > heavy ? elements / 2 : 0);
 }
 
-static uint64_t value(const sb_reduction_call_t *call, uint64_t i, uint32_t rank)
+static uint64_t value(const sb_reduction_case_t *call, uint64_t i, uint32_t rank)
 {
     return i * STEP + (uint64_t)rank * RANK + call->number;
 }
 
-static void fill(const sb_reduction_call_t *call, uint32_t rank, char *send)
+static void fill(const sb_reduction_case_t *call, uint32_t rank, char *send)
 {
     const sb_operator_t *operation = operator_of(call);
     size_t elements = sb_reduction_bytes(call) / operation->element;
@@ -117,14 +117,14 @@ static void fill(const sb_reduction_call_t *call, uint32_t rank, char *send)
     }
 }
 
-static bool has_parts(const sb_reduction_call_t *call)
+static bool has_parts(const sb_reduction_case_t *call)
 {
     return call->algorithm->collective == SB_REDUCE_SCATTER ||
            call->algorithm->collective == SB_REDUCE_SCATTER_BLOCK;
 }
 
 /* What this rank has to receive: bytes [from, to) of the combination of the first so many. */
-static uint32_t expects(const sb_reduction_call_t *call, uint32_t rank, size_t *from, size_t *to)
+static uint32_t expects(const sb_reduction_case_t *call, uint32_t rank, size_t *from, size_t *to)
 {
     size_t element = operator_of(call)->element;
     size_t elements = sb_reduction_bytes(call) / element;
@@ -147,7 +147,7 @@ static uint32_t expects(const sb_reduction_call_t *call, uint32_t rank, size_t *
     }
 }
 
-sb_reduction_t sb_reduction_lay(const sb_reduction_call_t *call, uint32_t rank, char *send,
+sb_reduction_t sb_reduction_lay(const sb_reduction_case_t *call, uint32_t rank, char *send,
                                 char *receive, size_t *parts)
 {
     size_t from, to, bytes = sb_reduction_bytes(call);
@@ -188,7 +188,7 @@ static sums_t sums_of(const sb_operator_t *operation, uint32_t n)
     return sums;
 }
 
-bool sb_reduction_check(const sb_reduction_call_t *call, uint32_t rank,
+bool sb_reduction_check(const sb_reduction_case_t *call, uint32_t rank,
                         const sb_reduction_t *reduction, size_t *place)
 {
     const sb_operator_t *operation = reduction->operation;

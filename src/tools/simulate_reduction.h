@@ -10,7 +10,7 @@
  * where the bytes are no multiple of 8 they are added one by one.
  */
 
-typedef struct sb_reduction_call {
+typedef struct sb_reduction_case {
     const sb_algorithm_t *algorithm;
     uint32_t ranks;
     uint32_t root;
@@ -18,20 +18,20 @@ typedef struct sb_reduction_call {
     size_t bytes;    /* of a contribution, as wished */
     bool uneven;     /* parts of a reduce_scatter */
     bool in_place;
-} sb_reduction_call_t;
+} sb_reduction_case_t;
 
 /* Bytes of a contribution: as wished, or so many that all parts are alike where they have to be. */
-size_t sb_reduction_bytes(const sb_reduction_call_t *call);
+size_t sb_reduction_bytes(const sb_reduction_case_t *call);
 
 /*
  * What the rank gives and takes; its contribution is written to `send`, where there is room for
  * sb_reduction_bytes, as in `receive`. `parts`: room for one number for each rank.
  */
-sb_reduction_t sb_reduction_lay(const sb_reduction_call_t *call, uint32_t rank, char *send,
+sb_reduction_t sb_reduction_lay(const sb_reduction_case_t *call, uint32_t rank, char *send,
                                 char *receive, size_t *parts);
 
 /* Whether all was received. False: byte `place` of it is not as it should be. */
-bool sb_reduction_check(const sb_reduction_call_t *call, uint32_t rank,
+bool sb_reduction_check(const sb_reduction_case_t *call, uint32_t rank,
                         const sb_reduction_t *reduction, size_t *place);
 
 #endif

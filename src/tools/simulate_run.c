@@ -56,9 +56,9 @@ static bool reduces(const run_t *run)
     return run->algorithm->reduction != NULL;
 }
 
-static sb_reduction_call_t reduction_call(const run_t *run, uint32_t call, uint32_t root)
+static sb_reduction_case_t reduction_call(const run_t *run, uint32_t call, uint32_t root)
 {
-    return (sb_reduction_call_t){.algorithm = run->algorithm,
+    return (sb_reduction_case_t){.algorithm = run->algorithm,
                                  .ranks = run->ranks,
                                  .root = root,
                                  .number = call,
@@ -69,7 +69,7 @@ static sb_reduction_call_t reduction_call(const run_t *run, uint32_t call, uint3
 /* As wished, or so many that all parts are alike where they have to be. */
 static size_t message_bytes(const run_t *run)
 {
-    sb_reduction_call_t reduced = reduction_call(run, 0, 0);
+    sb_reduction_case_t reduced = reduction_call(run, 0, 0);
 
     return reduces(run) ? sb_reduction_bytes(&reduced) : run->bytes;
 }
@@ -144,19 +144,19 @@ static bool moves_parts(const run_t *run)
     return run->algorithm->parts != NULL;
 }
 
-static sb_parts_call_t parts_call(const run_t *run, uint32_t call, uint32_t root)
+static sb_vector_case_t parts_call(const run_t *run, uint32_t call, uint32_t root)
 {
-    return (sb_parts_call_t){.collective = run->algorithm->collective,
-                             .ranks = run->ranks,
-                             .root = root,
-                             .number = call,
-                             .bytes = run->bytes,
-                             .counts = run->options->counts};
+    return (sb_vector_case_t){.collective = run->algorithm->collective,
+                              .ranks = run->ranks,
+                              .root = root,
+                              .number = call,
+                              .bytes = run->bytes,
+                              .counts = run->options->counts};
 }
 
 static size_t room_needed(const run_t *run)
 {
-    sb_parts_call_t moved = parts_call(run, 0, 0);
+    sb_vector_case_t moved = parts_call(run, 0, 0);
 
     return moves_parts(run) ? sb_parts_room(&moved) : message_bytes(run);
 }
@@ -230,7 +230,7 @@ static void come_from_barrier(sb_team_t *team)
         sb_sim_stop("rank %u: the barrier before the call failed", team->rank);
 }
 
-static void check_parts(const run_t *run, const sb_parts_call_t *call, uint32_t rank,
+static void check_parts(const run_t *run, const sb_vector_case_t *call, uint32_t rank,
                         const sb_parts_t *parts)
 {
     uint32_t from;
@@ -241,7 +241,7 @@ static void check_parts(const run_t *run, const sb_parts_call_t *call, uint32_t 
                     run->algorithm->name, call->number, call->root, place, from, rank);
 }
 
-static void check_reduction(const run_t *run, const sb_reduction_call_t *call, uint32_t rank,
+static void check_reduction(const run_t *run, const sb_reduction_case_t *call, uint32_t rank,
                             const sb_reduction_t *reduction)
 {
     size_t place;
@@ -256,8 +256,8 @@ static void call_once(run_t *run, sb_team_t *team, uint32_t call, const buffers_
     const sb_simulate_t *options = run->options;
     uint32_t rank = team->rank;
     uint32_t root = options->rotate ? (options->root + call) % run->ranks : options->root;
-    sb_parts_call_t moved = parts_call(run, call, root);
-    sb_reduction_call_t reduced = reduction_call(run, call, root);
+    sb_vector_case_t moved = parts_call(run, call, root);
+    sb_reduction_case_t reduced = reduction_call(run, call, root);
     sb_parts_t parts = {0};
     sb_reduction_t reduction = {0};
 

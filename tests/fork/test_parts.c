@@ -7,8 +7,8 @@
  */
 #include "job.h"
 
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/vector.h"
 #include "select/select.h"
 
 #include <errno.h>

@@ -13,8 +13,8 @@
 
 #include "coll/barrier/barrier.h"
 #include "coll/bcast/bcast.h"
-#include "coll/parts/parts.h"
 #include "coll/reduction/reduction.h"
+#include "coll/vector/vector.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,9 +15,9 @@
  * no rank of this step waits to send; then none waits for ever to receive what is sent in it. What
  * is sent ahead of the steps, where there is room, only shortens the way.
  */
-#include "coll/parts/around.h"
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/around.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/vector.h"
 
 /* Longer parts are read one after the other anyway. */
 #define LOOKED_FOR 512

@@ -20,10 +20,10 @@
  * come to this round and so are done with what was in its slot before; to bring near it waits only
  * for what is given, and to read for what is given or brought near.
  */
-#include "coll/parts/around.h"
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
-#include "coll/parts/relays.h"
+#include "coll/vector/around.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/relays.h"
+#include "coll/vector/vector.h"
 
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
  */

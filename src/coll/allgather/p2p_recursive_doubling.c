@@ -10,9 +10,9 @@
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange; a rank beyond P only
  * sends or only receives, and its partner the other way round.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/pairs.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/pairs.h"
+#include "coll/vector/vector.h"
 
 /* The parts of ranks [first, first + count), and of those P above them, as one message. */
 typedef struct bundle {

@@ -7,9 +7,9 @@
  *
  * No deadlock: see sb_pair_exchange.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/pairs.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/pairs.h"
+#include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {

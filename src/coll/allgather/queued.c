@@ -14,9 +14,9 @@
  * writes its fragment of a slot before it reads those of the others, and a turn begins when all
  * have left the set.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
-#include "coll/parts/queues.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/queues.h"
+#include "coll/vector/vector.h"
 
 /* Writes the own fragment and announces it to all. Returns whether more follows. */
 static bool put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t offset,

@@ -20,8 +20,8 @@
  * that many bytes of it were sent: a step sends before it receives, and both parts have one size;
  * without waiting it is received only when all of it has been sent.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/vector.h"
 
 /* Where ranks share processors, parts of so many bytes and less are not pulled: measured, two and
  * four ranks to a processor. */

@@ -8,9 +8,9 @@
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange, and each has done with
  * the partners before.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/pairs.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/pairs.h"
+#include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {

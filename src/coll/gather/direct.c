@@ -11,8 +11,8 @@
  * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
  * of which it has read all that was sent.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/vector.h"
 
 /* The root's messages, those of the next ranks first. Returns how many there are. */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)

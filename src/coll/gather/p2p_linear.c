@@ -8,9 +8,9 @@
  *
  * No deadlock: the root receives from one after the other, and none of them waits for another.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/pairs.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/pairs.h"
+#include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {

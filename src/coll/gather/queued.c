@@ -12,9 +12,9 @@
  * No deadlock: in each turn the root claims the set, which all have left w turns before, and tells
  * so; then the others fill what the counts say, and the root reads just that.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
-#include "coll/parts/queues.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/queues.h"
+#include "coll/vector/vector.h"
 
 /* One fragment of this rank's part: as many as the root's count says, if need be empty ones. */
 static sb_status_t put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t offset,

@@ -2,7 +2,7 @@
 #include "coll/reduction/shares.h"
 
 #include "coll/barrier/barrier.h"
-#include "coll/parts/around.h"
+#include "coll/vector/around.h"
 
 #include <stdlib.h>
 

@@ -14,8 +14,8 @@
  * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
  * waits for the root alone. A receiver reads all that has come before it waits again.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/vector.h"
 
 /*
  * The root's messages: to far ranks first, because near ones, which travel for less long, may come

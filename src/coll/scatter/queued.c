@@ -12,9 +12,9 @@
  * No deadlock: the root waits until all have left an earlier turn, for which it has dealt all there
  * was to deal; the others wait for the root alone.
  */
-#include "coll/parts/channel.h"
-#include "coll/parts/parts.h"
-#include "coll/parts/queues.h"
+#include "coll/vector/channel.h"
+#include "coll/vector/queues.h"
+#include "coll/vector/vector.h"
 
 /* One fragment from `offset` of the part into the slot of its rank. */
 static sb_status_t deal(sb_team_t *team, uint32_t rank, uint32_t index, const sb_stream_t *part,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/parts/relays.h"
+#include "coll/vector/relays.h"
 
-#include "coll/parts/around.h"
+#include "coll/vector/around.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_PARTS_PARTS_H
-#define SB_COLL_PARTS_PARTS_H
+#ifndef SB_COLL_VECTOR_VECTOR_H
+#define SB_COLL_VECTOR_VECTOR_H
 
 #include "coll/coll.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/parts/pairs.h"
+#include "coll/vector/pairs.h"
 
 #include <stdlib.h>
 

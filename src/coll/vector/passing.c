@@ -4,7 +4,7 @@
  * and what the others follow. The time of a call is counted from when the last of those had begun
  * of whom rank 0 heard, so that ranks that come late do not count.
  */
-#include "coll/parts/channel.h"
+#include "coll/vector/channel.h"
 
 /* The first way of a pace is the one that is usual. */
 #define WAY_PULLED SB_WAY_STREAMING

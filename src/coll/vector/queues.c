@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/parts/queues.h"
+#include "coll/vector/queues.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/parts/around.h"
+#include "coll/vector/around.h"
 
 #include "base/config.h"
 #include "topology/cores.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_PARTS_CHANNEL_H
-#define SB_COLL_PARTS_CHANNEL_H
+#ifndef SB_COLL_VECTOR_CHANNEL_H
+#define SB_COLL_VECTOR_CHANNEL_H
 
 #include "base/config.h"
 #include "coll/coll.h"

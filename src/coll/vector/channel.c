@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/parts/channel.h"
+#include "coll/vector/channel.h"
 
-#include "coll/parts/around.h"
+#include "coll/vector/around.h"
 #include "team/pull.h"
 
 #include <stdlib.h>
