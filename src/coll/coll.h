@@ -132,6 +132,9 @@ typedef struct sb_algorithm {
     const char *former; /* older names, of it or of one that it stands for now, with commas */
 } sb_algorithm_t;
 
+/* Makes the rings of broadcasts, see coll/bcast/message.h. Collective, as all that prepares. */
+sb_status_t sb_rings_prepare(sb_team_t *team);
+
 /*
  * Gets the team what the algorithm needs for a message of `bytes`. Collective; all get the same
  * outcome: SB_OK, or SB_ERR_UNSUPPORTED: the algorithm cannot serve this team, then and for good.
@@ -139,7 +142,7 @@ typedef struct sb_algorithm {
 static inline sb_status_t sb_algorithm_prepare(const sb_algorithm_t *algorithm, sb_team_t *team,
                                                size_t bytes)
 {
-    sb_status_t status = bytes > algorithm->ring_above ? sb_team_need_ring(team) : SB_OK;
+    sb_status_t status = bytes > algorithm->ring_above ? sb_rings_prepare(team) : SB_OK;
 
     if (algorithm->prepare_above > 0 && bytes <= algorithm->prepare_above)
         return status;

@@ -1,23 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up and end of a team.
- *
- * Set-up is one to three rounds over the front end's exchange, and every decision in it is taken
- * from what all members have received, so that all decide alike: does everybody want it, are all on
- * one node, has everybody memory, has everybody attached to everybody. If memory cannot be shared
- * through /proc a second try is made with named memory made for the occasion.
- *
- * The end is not synchronising. A member that leaves counts itself off in every lane; the owner of
- * a lane uses its memory again when all have.
+ * Set-up of a team. It is one to three rounds over the front end's exchange, and every decision in
+ * it is taken from what all members have received, so that all decide alike: does everybody want
+ * it, are all on one node, has everybody memory, has everybody attached to everybody. If memory
+ * cannot be shared through /proc a second try is made with named memory made for the occasion.
  */
 #include "team/team.h"
 
 #include "base/config.h"
 #include "base/log.h"
 #include "team/hierarchy.h"
+#include "team/leave.h"
 #include "team/member.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,85 +20,10 @@
 /* Up to so many members, one round carries the census together with the rest. */
 #define CENSUS_APART_ABOVE 64
 
-/* Shares that a team may have beside its lanes. */
-#define SHARES 7
-
-/* Blocks of destroyed teams that some member may still use. */
-typedef struct limbo {
-    sb_block_t block;
-    sb_block_t shared[SHARES];
-    uint32_t members;
-    struct limbo *next;
-} limbo_t;
-
-typedef struct limbos {
-    pthread_mutex_t lock;
-    limbo_t *list;
-} limbos_t;
-
-SB_PROCESS_STATE(limbos_t, limbos, {.lock = PTHREAD_MUTEX_INITIALIZER})
-
-static bool all_have_left(const limbo_t *limbo)
-{
-    const sb_lane_t *lane = (const sb_lane_t *)(const void *)limbo->block.address;
-
-    return sb_counter_read(&lane->closed.counter) >= limbo->members;
-}
-
-/* Frees the blocks that nobody uses any more. */
-static void sweep_limbo(void)
-{
-    limbos_t *all = limbos();
-
-    pthread_mutex_lock(&all->lock);
-    for (limbo_t **at = &all->list; *at != NULL;) {
-        limbo_t *limbo = *at;
-        if (!all_have_left(limbo)) {
-            at = &limbo->next;
-            continue;
-        }
-        *at = limbo->next;
-        for (size_t i = 0; i < SHARES; i++)
-            sb_arena_give(&limbo->shared[i]);
-        sb_arena_give(&limbo->block);
-        free(limbo);
-    }
-    pthread_mutex_unlock(&all->lock);
-}
-
-size_t sb_team_limbo(void)
-{
-    limbos_t *all = limbos();
-    size_t count = 0;
-
-    sweep_limbo();
-    pthread_mutex_lock(&all->lock);
-    for (limbo_t *at = all->list; at != NULL; at = at->next)
-        count++;
-    pthread_mutex_unlock(&all->lock);
-    return count;
-}
-
 static void forget_places(sb_team_t *team)
 {
     sb_team_hierarchies_free(team);
     sb_homes_free(&team->homes);
-}
-
-static void free_team(sb_team_t *team)
-{
-    if (team == NULL)
-        return;
-    free(team->lanes);
-    free(team->attachments);
-    forget_places(team);
-    free(team->pipeline);
-    free(team->channels);
-    free(team->queues);
-    free(team->pairs);
-    free(team->shares);
-    free(team->relays);
-    free(team);
 }
 
 static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size)
@@ -118,7 +38,7 @@ static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size
     team->lanes = calloc(size, sizeof *team->lanes);
     team->attachments = calloc(size, sizeof *team->attachments);
     if (team->lanes == NULL || team->attachments == NULL) {
-        free_team(team);
+        sb_team_free(team);
         return NULL;
     }
     return team;
@@ -216,15 +136,6 @@ static sb_refusal_t judge_members(const sb_member_t *all, uint32_t size, sb_reas
     return refusal;
 }
 
-static void detach_all(sb_team_t *team)
-{
-    for (uint32_t i = 0; i < team->size; i++) {
-        if (team->attachments[i] != NULL)
-            sb_arena_detach(team->attachments[i]);
-        team->attachments[i] = NULL;
-    }
-}
-
 static sb_status_t attach_lanes(sb_team_t *team, const sb_member_t *all, sb_reason_t *reason)
 {
     for (uint32_t i = 0; i < team->size; i++) {
@@ -320,7 +231,7 @@ static sb_status_t try_memory(sb_team_t *team, sb_arena_source_t source, const p
         return SB_OK;
     }
     sb_arena_unlink();
-    detach_all(team);
+    sb_team_detach(team);
     forget_places(team);
     sb_arena_give(&team->block);
     return status == SB_OK ? SB_ERR_UNSUPPORTED : status;
@@ -400,44 +311,18 @@ sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t r
     *team = NULL;
     *refusal = SB_REFUSAL_NONE;
     *reason = (sb_reason_t){""};
-    sweep_limbo();
+    sb_team_sweep();
     if (made != NULL)
         status = set_up(made, &papers, refusal, reason);
     free_papers(&papers);
     if (status != SB_OK) {
-        free_team(made);
+        sb_team_free(made);
         return status;
     }
     sb_team_set_waiter(made);
     adopt_rules(made);
     *team = made;
     return SB_OK;
-}
-
-void sb_team_destroy(sb_team_t *team)
-{
-    limbos_t *all = limbos();
-    limbo_t *limbo = malloc(sizeof *limbo);
-    sb_share_t *const shares[SHARES] = {
-        &team->ring_share,  &team->pipeline_share, &team->channels_share, &team->queues_share,
-        &team->pairs_share, &team->shares_share,   &team->relays_share};
-
-    for (uint32_t i = 0; i < team->size; i++)
-        sb_counter_add(&team->lanes[i]->closed.counter, 1);
-    detach_all(team);
-    for (size_t i = 0; i < SHARES; i++)
-        sb_share_leave(shares[i], team->size);
-    if (limbo != NULL) {
-        *limbo = (limbo_t){.block = team->block, .members = team->size};
-        for (size_t i = 0; i < SHARES; i++)
-            limbo->shared[i] = shares[i]->block;
-        pthread_mutex_lock(&all->lock);
-        limbo->next = all->list;
-        all->list = limbo;
-        pthread_mutex_unlock(&all->lock);
-    }
-    free_team(team);
-    sweep_limbo();
 }
 
 sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_t bytes)

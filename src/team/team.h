@@ -6,8 +6,8 @@
 #include "segment/arena.h"
 #include "team/lane.h"
 #include "team/pace.h"
+#include "team/resource.h"
 #include "team/rules.h"
-#include "team/share.h"
 #include "topology/groups.h"
 
 /*
@@ -69,12 +69,6 @@ typedef enum sb_refusal {
     SB_REFUSAL_FRONT,    /* at least one member's front end objected */
 } sb_refusal_t;
 
-struct sb_pipeline;
-struct sb_channels;
-struct sb_queues;
-struct sb_pairs;
-struct sb_shares;
-struct sb_relays;
 struct sb_hierarchy;
 
 /* Late uses in which ranks met over blocks, see coll/reduction/blocks.h. */
@@ -85,7 +79,7 @@ typedef struct sb_team {
     uint32_t size;
     sb_lane_t *self;   /* lanes[rank] */
     sb_lane_t **lanes; /* of all ranks, where they are mapped here */
-    char **rings;      /* of all ranks, once the ring's share is ready */
+    char **rings;      /* of all ranks, once they are ready */
     sb_waiter_t waiter;
     sb_waiter_t waiter_near; /* where all that are waited for may be running now */
 
@@ -108,7 +102,7 @@ typedef struct sb_team {
         size_t bytes;
         sb_step_t step;
         bool again; /* the message's pace */
-        bool open; /* its readers' times were not looked at yet */
+        bool open;  /* its readers' times were not looked at yet */
     } timed;
 
     size_t ring_bytes;
@@ -120,19 +114,8 @@ typedef struct sb_team {
     struct sb_hierarchy *hierarchies; /* that were asked for; first the one of the settings */
     sb_status_t failure; /* not SB_OK: a member died, or ranks are out of step; nothing follows */
 
-    struct sb_pipeline *pipeline; /* of the pipelined broadcast, once its share is ready */
-    struct sb_channels *channels; /* of the operations that move parts, once their share is ready */
-    struct sb_queues *queues;     /* of the published ones among them, in the same way */
-    struct sb_pairs *pairs;       /* of those that are made of messages, in the same way */
-    struct sb_shares *shares;     /* of the large reductions, in the same way */
-    struct sb_relays *relays;     /* of allgather by groups, in the same way */
-    sb_share_t pipeline_share;
-    sb_share_t ring_share;
-    sb_share_t channels_share;
-    sb_share_t queues_share;
-    sb_share_t pairs_share;
-    sb_share_t shares_share;
-    sb_share_t relays_share;
+    sb_resource_t *resource[SB_RESOURCES_MOST]; /* by slot; NULL: not ready */
+    uint32_t refused;                           /* bit s: the resource of slot s cannot be had */
 
     sb_front_t front;
     sb_block_t block;
@@ -163,10 +146,15 @@ void sb_team_destroy(sb_team_t *team);
 sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_t bytes);
 
 /*
- * Makes the rings at the first call. Collective; all get the same outcome: SB_OK with ring_bytes
- * set, or SB_ERR_UNSUPPORTED, then and for good.
+ * Makes the team's resource of that kind at the first call. Collective; all get the same outcome:
+ * SB_OK, or SB_ERR_UNSUPPORTED, then and for good; or what the team's wait returned.
  */
-sb_status_t sb_team_need_ring(sb_team_t *team);
+static inline sb_status_t sb_resource_need(sb_team_t *team, const sb_resource_kind_t *kind)
+{
+    if (SB_LIKELY(team->resource[kind->slot] != NULL))
+        return SB_OK;
+    return sb_resource_prepare(team, kind);
+}
 
 /* Children of a rank in the trees of `tree` and its like, for a message of `bytes`. */
 static inline uint32_t sb_team_arity(const sb_team_t *team, sb_collective_t collective,
@@ -200,8 +188,8 @@ static inline void sb_team_all_arrived(sb_team_t *team)
     team->ring_free_below = team->ring_position;
 }
 
-/* Blocks that wait for members to leave, in this process. For reports and tests. */
-size_t sb_team_limbo(void);
+/* Teams whose blocks wait for members to leave, in this process. For reports and tests. */
+size_t sb_team_deferred(void);
 
 /* The machine that the team runs on, or NULL if it is not known. */
 static inline const sb_topology_t *sb_team_topology(const sb_team_t *team)

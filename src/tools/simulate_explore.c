@@ -2,6 +2,7 @@
 #include "tools/simulate_explore.h"
 
 #include "base/config.h"
+#include "coll/resources.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "select/tuning.h"
@@ -122,7 +123,7 @@ static void prepare_call(trial_t *trial, sb_team_t *team, uint32_t call)
 
     if (sb_algorithm_prepare(algorithm, team, bytes) != SB_OK)
         sb_sim_stop("rank %" PRIu32 " gets no memory for %s", team->rank, algorithm->name);
-    if (team->ring_share.state != SB_SHARE_READY)
+    if (team->resource[SB_RESOURCE_RINGS] == NULL)
         return;
     if (wish->ring_bytes != 0)
         team->ring_bytes = sb_min(team->ring_bytes, (size_t)wish->ring_bytes);
@@ -321,7 +322,7 @@ static void run_rank(void *argument, uint32_t rank)
         run_team(trial, rank);
     }
     sb_sim_meet(SB_SIM_ALL);
-    if (sb_team_limbo() != 0)
+    if (sb_team_deferred() != 0)
         sb_sim_stop("rank %" PRIu32 " keeps memory of a team that all have left", rank);
 }
 

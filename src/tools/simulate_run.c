@@ -317,9 +317,8 @@ static void body(void *argument, uint32_t rank)
     free_buffers(run, &buffers);
     sb_team_destroy(team);
     sb_sim_meet(SB_SIM_ALL);
-    if (sb_team_limbo() != 0)
-        sb_sim_stop("%s: rank %u has memory in limbo after all have left", run->algorithm->name,
-                    rank);
+    if (sb_team_deferred() != 0)
+        sb_sim_stop("%s: rank %u keeps memory after all have left", run->algorithm->name, rank);
 }
 
 static int compare_times(const void *left, const void *right)

@@ -90,7 +90,7 @@ static int run_variant(rank_context_t *context, void *argument)
     sb_team_t *team = job_team(context);
     if (team == NULL || sb_pipeline_prepare(team) != SB_OK)
         return 1;
-    size_t count = thresholds(team->pipeline, sizes);
+    size_t count = thresholds(sb_pipeline(team), sizes);
     for (uint32_t root = 0; root < team->size; root++) {
         for (size_t i = 0; i < count; i++) {
             if (send_checked(team, root, sizes[i]) != 0)
@@ -167,7 +167,7 @@ static int run_short_of_memory(rank_context_t *context, void *argument)
     sb_status_t status = sb_pipeline_prepare(team);
     if (kib < 24)
         return status != SB_ERR_UNSUPPORTED || sb_pipeline_prepare(team) != SB_ERR_UNSUPPORTED;
-    uint32_t slots = status == SB_OK ? team->pipeline->per_set * team->pipeline->sets : 0;
+    uint32_t slots = status == SB_OK ? sb_pipeline(team)->per_set * sb_pipeline(team)->sets : 0;
     if (slots >= 2 && slots < 64)
         return send_checked(team, 2, 1000000);
     fprintf(stderr, "rank %u: %zu KiB: %u buffers\n", context->rank, kib, slots);
@@ -224,7 +224,7 @@ static int run_out_of_step(rank_context_t *context, void *argument)
     sb_stream_t stream = {.base = data, .bytes = sizeof data};
     sb_team_t *team = job_team(context);
 
-    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_team_need_ring(team) != SB_OK)
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_rings_prepare(team) != SB_OK)
         return 1;
     sb_status_t status = mine->bcast(team, 0, &stream);
     return context->rank == 1 ? status != SB_ERR_TRUNCATE || team->failure != SB_ERR_TRUNCATE
@@ -238,7 +238,7 @@ static int run_out_of_step_root(rank_context_t *context, void *argument)
     sb_stream_t stream = {.base = data, .bytes = sizeof data};
     sb_team_t *team = job_team(context);
 
-    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_team_need_ring(team) != SB_OK)
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_rings_prepare(team) != SB_OK)
         return 1;
     if (context->rank == 0)
         return sb_algorithm_find(SB_BCAST, argument)->bcast(team, 0, &stream) != SB_OK;
@@ -296,9 +296,9 @@ static int run_tuned(rank_context_t *context, void *argument)
         return 1;
     context->front.rules = context->rank < SB_COUNT_OF(texts) ? &rules : NULL;
     sb_team_t *team = job_team(context);
-    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_team_need_ring(team) != SB_OK)
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_rings_prepare(team) != SB_OK)
         return 1;
-    const sb_pipeline_t *pipeline = team->pipeline;
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
     int failures = team->rules.count != 3 || team->ring_bytes != 64 << 10;
     failures += pipeline->fragment != 1000 || pipeline->sets != 4 || pipeline->per_set != 2;
     failures += sb_pipeline_fragment(team, 5000) != 500 || sb_team_fragment(team, 5001) != 3000;

@@ -48,12 +48,12 @@ static int make_many(rank_context_t *context, void *argument)
         sb_team_destroy(team);
     }
     job_synchronise(context);
-    size_t limbo = sb_team_limbo();
+    size_t deferred = sb_team_deferred();
     sb_arena_usage(&usage);
-    if (limbo == 0 && usage.taken == 0 && usage.owned <= (8 << 20) &&
+    if (deferred == 0 && usage.taken == 0 && usage.owned <= (8 << 20) &&
         usage.attachments < (size_t)context->size * 5)
         return 0;
-    fprintf(stderr, "limbo %zu, taken %zu, owned %zu, attachments %zu\n", limbo, usage.taken,
+    fprintf(stderr, "deferred %zu, taken %zu, owned %zu, attachments %zu\n", deferred, usage.taken,
             usage.owned, usage.attachments);
     return 1;
 }
@@ -321,8 +321,8 @@ static int refuse_rings(rank_context_t *context, void *argument)
     if (team == NULL)
         return 1;
     memset(data, context->rank == 2 ? 9 : 0, sizeof data);
-    int failures = sb_team_need_ring(team) != SB_ERR_UNSUPPORTED;
-    failures += sb_team_need_ring(team) != SB_ERR_UNSUPPORTED;
+    int failures = sb_rings_prepare(team) != SB_ERR_UNSUPPORTED;
+    failures += sb_rings_prepare(team) != SB_ERR_UNSUPPORTED;
     failures += send_bytes(team, "slots", 2, data, sizeof data) != SB_OK || data[999] != 9;
     return failures;
 }

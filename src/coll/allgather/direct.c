@@ -26,14 +26,14 @@
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t total = sb_streams_bytes(parts->receive, team->size);
-    bool around = total > team->channels->around_above;
+    bool around = total > sb_channels(team)->around_above;
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = team->rank + i;
         peer = peer < team->size ? peer : peer - team->size;
         if (parts->receive[peer].bytes > 0)
-            team->channels->receiving[count++] = (sb_receiving_t){
+            sb_channels(team)->receiving[count++] = (sb_receiving_t){
                 .stream = &parts->receive[peer], .peer = peer, .of_all = true, .around = around};
     }
     return count;
@@ -42,7 +42,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 /* Receives the others' parts up to `limit`. Keeps those that are not done. */
 static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, sb_status_t *data)
 {
-    sb_receiving_t *receiving = team->channels->receiving;
+    sb_receiving_t *receiving = sb_channels(team)->receiving;
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < *count; i++) {
@@ -63,7 +63,7 @@ static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, 
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
-    size_t step = team->channels->step;
+    size_t step = sb_channels(team)->step;
     bool alone = team->size == 1;
     const sb_stream_t *own = &parts->receive[team->rank];
     const sb_stream_t *part = parts->in_place ? own : parts->send;

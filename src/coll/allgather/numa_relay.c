@@ -32,7 +32,7 @@
 /* Waits until all are done with what was in the slots of this round before. */
 static sb_status_t wait_free(sb_team_t *team)
 {
-    sb_relays_t *relays = team->relays;
+    sb_relays_t *relays = sb_relays(team);
 
     for (uint32_t rank = 0; rank < team->size; rank++) {
         sb_relay_peer_t *peer = &relays->peer[rank];
@@ -50,14 +50,14 @@ static sb_status_t wait_free(sb_team_t *team)
 static void publish(sb_team_t *team, sb_chunk_t *chunk, uint32_t note)
 {
     sb_flag_set_note(&chunk->flag, note);
-    sb_flag_publish(&chunk->flag, team->relays->rounds + 1);
+    sb_flag_publish(&chunk->flag, sb_relays(team)->rounds + 1);
 }
 
 static sb_status_t wait_chunk(sb_team_t *team, uint32_t rank, uint32_t index)
 {
     sb_flag_t *flag = &sb_relay_chunk(team, rank, index)->flag;
 
-    return sb_flag_wait(flag, team->relays->rounds + 1, &team->waiter);
+    return sb_flag_wait(flag, sb_relays(team)->rounds + 1, &team->waiter);
 }
 
 /* Copies what of the chunk there is room for. */
@@ -74,12 +74,12 @@ static sb_status_t put(const sb_relays_t *relays, const sb_stream_t *part, size_
 /* The next chunk of the own part. */
 static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_relay_peer_t *self = &team->relays->peer[team->rank];
+    sb_relay_peer_t *self = &sb_relays(team)->peer[team->rank];
     size_t offset = (size_t)self->came;
 
     if (self->ended)
         return SB_OK;
-    size_t bytes = sb_min(team->relays->chunk, part->bytes - offset);
+    size_t bytes = sb_min(sb_relays(team)->chunk, part->bytes - offset);
     sb_status_t data =
         sb_stream_read(part, offset, sb_relay_data(team, team->rank, 0, bytes), bytes);
     self->came += bytes;
@@ -95,15 +95,15 @@ static sb_status_t give(sb_team_t *team, const sb_stream_t *part)
  */
 static sb_status_t keep(sb_team_t *team, const sb_stream_t *place, size_t offset)
 {
-    size_t bytes = (size_t)team->relays->peer[team->rank].came - offset;
+    size_t bytes = (size_t)sb_relays(team)->peer[team->rank].came - offset;
 
-    return put(team->relays, place, offset, sb_relay_data(team, team->rank, 0, bytes), bytes);
+    return put(sb_relays(team), place, offset, sb_relay_data(team, team->rank, 0, bytes), bytes);
 }
 
 /* Brings near what falls to this rank of the far parts. */
 static sb_status_t bring(sb_team_t *team)
 {
-    const sb_relays_t *relays = team->relays;
+    const sb_relays_t *relays = sb_relays(team);
     uint32_t size = relays->group_size;
     uint32_t first = (relays->self + size - (uint32_t)(relays->rounds % size)) % size;
 
@@ -148,7 +148,7 @@ static origin_t origin_of(const sb_relays_t *relays, uint32_t n)
 /* Notes the announcements that have come, and has what they announce, if it is short, come too. */
 static void look_ahead(const sb_team_t *team, uint32_t from)
 {
-    sb_relays_t *relays = team->relays;
+    sb_relays_t *relays = sb_relays(team);
     uint32_t behind = 0;
 
     for (uint32_t n = from; n + 1 < team->size; n++) {
@@ -173,9 +173,9 @@ static void look_ahead(const sb_team_t *team, uint32_t from)
 static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *part,
                         sb_status_t *data)
 {
-    sb_relay_peer_t *peer = &team->relays->peer[origin.rank];
+    sb_relay_peer_t *peer = &sb_relays(team)->peer[origin.rank];
 
-    if (peer->seen <= team->relays->rounds) {
+    if (peer->seen <= sb_relays(team)->rounds) {
         sb_status_t status = wait_chunk(team, origin.at, origin.index);
         if (status != SB_OK)
             return status;
@@ -184,11 +184,11 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
     uint32_t note = peer->note;
     size_t bytes = note & SB_RELAY_BYTES;
     const unsigned char *from = sb_relay_data(team, origin.at, origin.index, bytes);
-    *data = sb_first(*data, put(team->relays, part, (size_t)peer->came, from, bytes));
+    *data = sb_first(*data, put(sb_relays(team), part, (size_t)peer->came, from, bytes));
     peer->came += bytes;
     peer->ended = !(note & SB_RELAY_MORE);
     /* Whoever gives in this round is done with those before. */
-    peer->done = team->relays->rounds;
+    peer->done = sb_relays(team)->rounds;
     if (peer->ended && peer->came != part->bytes)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
     return SB_OK;
@@ -198,7 +198,7 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
 static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *more,
                             sb_status_t *data)
 {
-    const sb_relays_t *relays = team->relays;
+    const sb_relays_t *relays = sb_relays(team);
     sb_status_t status = SB_OK;
     bool waited = false;
 
@@ -223,7 +223,7 @@ static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *mor
 
 static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
 {
-    sb_relays_t *relays = team->relays;
+    sb_relays_t *relays = sb_relays(team);
     const sb_stream_t *place = &parts[team->rank];
     sb_status_t data = own->bytes == place->bytes ? SB_OK : SB_ERR_TRUNCATE;
     bool more;
@@ -267,7 +267,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     const sb_stream_t *place = &parts->receive[team->rank];
     const sb_stream_t *own = parts->in_place ? place : parts->send;
 
-    if (team->relays == NULL)
+    if (sb_relays(team) == NULL)
         return sb_allgather_direct.parts(team, parts);
     if (team->size == 1)
         return parts->in_place ? SB_OK : sb_copy_own(own, place);

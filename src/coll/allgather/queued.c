@@ -22,7 +22,7 @@
 static bool put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t offset,
                 sb_status_t *data)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     size_t bytes = sb_min(queues->fragment, part->bytes - offset);
     bool more = offset + bytes < part->bytes;
 
@@ -44,9 +44,9 @@ static bool put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t
 static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_stream_t *part,
                        sb_status_t *data)
 {
-    uint64_t *came = &team->queues->own[rank];
+    uint64_t *came = &sb_queues(team)->own[rank];
     sb_flag_t *ctrl = sb_queue_ctrl_for(team, rank, index, team->rank);
-    sb_status_t status = sb_flag_wait(ctrl, team->queues->turns + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->turns + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -67,12 +67,12 @@ static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_
 static sb_status_t pass(sb_team_t *team, uint32_t index, const sb_stream_t *own,
                         const sb_stream_t *parts, sb_status_t *data)
 {
-    uint64_t *came = team->queues->own;
+    uint64_t *came = sb_queues(team)->own;
     sb_status_t status = SB_OK;
 
     if (!(came[team->rank] & ENDED)) {
         bool more = put(team, index, own, (size_t)came[team->rank], data);
-        came[team->rank] += team->queues->fragment;
+        came[team->rank] += sb_queues(team)->fragment;
         if (!more)
             came[team->rank] |= ENDED;
     }
@@ -88,7 +88,7 @@ static bool all_ended(const sb_team_t *team)
     bool ended = true;
 
     for (uint32_t rank = 0; rank < team->size; rank++)
-        ended = ended && (team->queues->own[rank] & ENDED) != 0;
+        ended = ended && (sb_queues(team)->own[rank] & ENDED) != 0;
     return ended;
 }
 
@@ -100,7 +100,7 @@ static sb_status_t enter_set(sb_team_t *team)
 
 static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
 {
-    sb_queues_t *queues = team->queues;
+    sb_queues_t *queues = sb_queues(team);
     sb_status_t data = SB_OK;
 
     for (uint32_t rank = 0; rank < team->size; rank++)

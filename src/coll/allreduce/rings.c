@@ -4,7 +4,7 @@
  * window, and combines those of all for itself as they come, from left to right in rank order.
  * Cost: each rank copies every byte in and combines p times as many; one flag for each window, and
  * no barrier, so that ranks that share processors have to run once for each ringful. Memory: one
- * ring a rank, of at most 256 KiB. Preconditions: the shares. Source: ours; the broadcast in a
+ * ring a rank, of at most 256 KiB. Preconditions: the workspace. Source: ours; the broadcast in a
  * ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
@@ -28,7 +28,7 @@ const sb_algorithm_t sb_allreduce_rings = {
            "rank order as they come. For few ranks, and where they share processors.",
     .source = "Sobor; see docs/reductions.md",
     .ring_above = SIZE_MAX,
-    .prepare = sb_shares_prepare,
+    .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,
 };

@@ -8,7 +8,7 @@
  * ranks there are, and the order is that of ranks. Where ranks of a node are not side by side all
  * ranks are one group. Cost: w + g + 2 steps for w windows and g groups, with a barrier between
  * two; each rank copies every byte in, combines as many, and copies as many out. Memory: 3 (g + 1)
- * windows a rank, at least 9. Preconditions: the shares. Source: ours; reduction in slices in
+ * windows a rank, at least 9. Preconditions: the workspace. Source: ours; reduction in slices in
  * shared memory is known from many MPI libraries, such as Jain, Kaleem, Balmana, Langer, Durnov,
  * Sannikov, Garzaran, 2018.
  */
@@ -31,7 +31,7 @@ const sb_algorithm_t sb_allreduce_slices = {
            "NUMA nodes one after the other; copying in, combining and copying out overlap.",
     .source = "Sobor; see docs/reductions.md",
     .ring_above = SIZE_MAX,
-    .prepare = sb_shares_prepare,
+    .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,
 };

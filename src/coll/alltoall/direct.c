@@ -53,7 +53,7 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manne
 
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = partner_of(team, turn);
-        sb_sending_t *sending = &team->channels->sending[peer];
+        sb_sending_t *sending = &sb_channels(team)->sending[peer];
         *sending = (sb_sending_t){.stream = &parts->send[peer],
                                   .peer = peer,
                                   .passed = is_passed(team, parts, peer),
@@ -66,7 +66,7 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manne
 
 static sb_status_t exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving_t *receiving)
 {
-    size_t step = team->channels->step;
+    size_t step = sb_channels(team)->step;
     sb_status_t status = SB_OK;
 
     for (size_t limit = step; status == SB_OK; limit += step) {
@@ -87,7 +87,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t turn = 0; turn < team->size; turn++) {
         uint32_t peer = partner_of(team, turn);
         if (peer != team->rank)
-            team->channels->receiving[count++] =
+            sb_channels(team)->receiving[count++] =
                 (sb_receiving_t){.stream = &parts->receive[peer],
                                  .peer = peer,
                                  .stepwise = is_exchanged_in_place(parts, peer)};
@@ -98,12 +98,12 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 /* Passes on what can be passed on without waiting: the rank may not run again so soon. */
 static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
 {
-    sb_receiving_t *receiving = team->channels->receiving;
+    sb_receiving_t *receiving = sb_channels(team)->receiving;
     sb_status_t status = SB_OK;
 
     sb_look_ahead(team, receiving, count);
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
-        sb_sending_t *sending = &team->channels->sending[receiving[i].peer];
+        sb_sending_t *sending = &sb_channels(team)->sending[receiving[i].peer];
         if (sb_sent(sending) && sb_received(&receiving[i]))
             continue;
         status = sb_send(team, sending, SIZE_MAX, false);
@@ -120,13 +120,13 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t data = SB_OK, status = send_ahead(team, parts, manner);
     uint32_t count = set_up(team, parts);
     bool own_waits = own != NULL && count > 0 &&
-                     sb_own_waits(team, manner, own->bytes, team->channels->receiving);
+                     sb_own_waits(team, manner, own->bytes, sb_channels(team)->receiving);
 
     if (own != NULL && !own_waits)
         data = sb_copy_own_as(manner, own, &parts->receive[team->rank]);
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
-        sb_receiving_t *receiving = &team->channels->receiving[i];
-        sb_sending_t *sending = &team->channels->sending[receiving->peer];
+        sb_receiving_t *receiving = &sb_channels(team)->receiving[i];
+        sb_sending_t *sending = &sb_channels(team)->sending[receiving->peer];
         if (team->oversubscribed && !(sb_sent(sending) && sb_received(receiving)))
             status = pass_on(team, parts->in_place, count);
         if (status == SB_OK)

@@ -2,7 +2,9 @@
 #include "coll/bcast/message.h"
 
 #include "base/config.h"
+#include "coll/resources.h"
 
+#define RING_LEAST ((size_t)16 << 10)
 /* A quarter of the ring lets the root fill, the readers empty, and credits travel in between. */
 #define FRAGMENTS_PER_RING 4
 /*
@@ -13,6 +15,32 @@
 #define FRAGMENT_SMALL ((size_t)8 << 10)
 #define FRAGMENT_LARGE ((size_t)32 << 10)
 #define LARGE_MESSAGE ((size_t)256 << 10)
+
+static sb_status_t make_rings(sb_team_t *team)
+{
+    uint64_t asked =
+        sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_resource_t),
+        .bytes = sb_round_up(sb_max((size_t)asked, RING_LEAST), 4096),
+        .least = RING_LEAST,
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
+
+    if (status != SB_OK)
+        return status;
+    team->rings = team->resource[SB_RESOURCE_RINGS]->segment.bases;
+    team->ring_bytes = team->resource[SB_RESOURCE_RINGS]->segment.bytes;
+    return SB_OK;
+}
+
+static const sb_resource_kind_t rings = {SB_RESOURCE_RINGS, make_rings};
+
+sb_status_t sb_rings_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &rings);
+}
 
 /* Waits for one flag of every other rank; returns in `least` the smallest value seen. */
 static sb_status_t wait_for_all(sb_team_t *team, size_t flag_offset, uint64_t value,

@@ -29,10 +29,10 @@
 /* Root: opens the set of the next use; `first`: of the message. */
 static sb_status_t open_set(sb_team_t *team, bool first)
 {
-    uint64_t use = team->pipeline->uses;
+    uint64_t use = sb_pipeline(team)->uses;
     sb_pipeline_set_t *set = sb_pipeline_set(team, use);
     sb_status_t status =
-        sb_flag_wait(&set->emptied.flag, use / team->pipeline->sets, &team->waiter);
+        sb_flag_wait(&set->emptied.flag, use / sb_pipeline(team)->sets, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -52,7 +52,7 @@ static sb_status_t open_set(sb_team_t *team, bool first)
 /* Reader: waits until the set of the next use is open. */
 static sb_status_t enter_set(sb_team_t *team, uint32_t root, bool first)
 {
-    uint64_t use = team->pipeline->uses;
+    uint64_t use = sb_pipeline(team)->uses;
 
     if (!first)
         return sb_flag_wait(&sb_pipeline_set(team, use)->opened.flag, use + 1, &team->waiter);
@@ -66,8 +66,8 @@ static sb_status_t enter_set(sb_team_t *team, uint32_t root, bool first)
 /* Reader: is done with the set of this use. */
 static void leave_set(sb_team_t *team)
 {
-    uint64_t use = team->pipeline->uses;
-    uint64_t round = use / team->pipeline->sets + 1;
+    uint64_t use = sb_pipeline(team)->uses;
+    uint64_t round = use / sb_pipeline(team)->sets + 1;
     sb_pipeline_set_t *set = sb_pipeline_set(team, use);
 
     if (sb_counter_add(&set->left.counter, 1) + 1 == round * (team->size - 1))
@@ -77,7 +77,7 @@ static void leave_set(sb_team_t *team)
 /* Writes the news of a buffer into the children's control words. */
 static void notify(sb_team_t *team, uint32_t children, uint32_t index, uint32_t note)
 {
-    const sb_pipeline_t *pipeline = team->pipeline;
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
 
     for (uint32_t i = 0; i < children; i++) {
         sb_flag_t *control = sb_pipeline_control(team, pipeline->children[i], index);
@@ -88,7 +88,7 @@ static void notify(sb_team_t *team, uint32_t children, uint32_t index, uint32_t 
 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
-    sb_pipeline_t *pipeline = team->pipeline;
+    sb_pipeline_t *pipeline = sb_pipeline(team);
     sb_pipeline_place_t place = sb_pipeline_place(team, team->rank, stream->bytes);
     size_t fragment = sb_pipeline_fragment(team, stream->bytes);
     sb_status_t data = SB_OK;
@@ -127,7 +127,7 @@ static sb_status_t receive_fragment(sb_team_t *team, uint32_t root, uint32_t ind
                                     progress_t *progress)
 {
     sb_flag_t *control = sb_pipeline_control(team, team->rank, index);
-    sb_status_t status = sb_flag_wait(control, team->pipeline->uses + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(control, sb_pipeline(team)->uses + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -145,7 +145,7 @@ static sb_status_t receive_fragment(sb_team_t *team, uint32_t root, uint32_t ind
 
 static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    sb_pipeline_t *pipeline = team->pipeline;
+    sb_pipeline_t *pipeline = sb_pipeline(team);
     sb_pipeline_place_t place = sb_pipeline_place(team, root, stream->bytes);
     progress_t progress = {0};
 

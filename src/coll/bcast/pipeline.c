@@ -4,8 +4,6 @@
 #include "base/config.h"
 #include "team/tree.h"
 
-#include <stdlib.h>
-
 /*
  * Buffers of a set, where their number is not given. A message begins with a set of its own: with
  * large sets short messages would use few buffers again and again, all in the caches of root and
@@ -70,9 +68,10 @@ size_t sb_pipeline_bytes(const sb_pipeline_form_t *form)
 }
 
 /* As many buffers as fit the blocks that all have got. */
-static void adopt(sb_team_t *team, sb_pipeline_t *pipeline, const sb_pipeline_form_t *form)
+static void adopt(sb_team_t *team, const sb_pipeline_form_t *form)
 {
-    size_t room = team->pipeline_share.bytes - form->sets * sizeof(sb_pipeline_set_t);
+    sb_pipeline_t *pipeline = sb_pipeline(team);
+    size_t room = pipeline->resource.segment.bytes - form->sets * sizeof(sb_pipeline_set_t);
     size_t slots = sb_min(form->slots, room / (sizeof(sb_wide_flag_t) + stride_of(form)));
 
     pipeline->sets = (uint32_t)sb_min(form->sets, slots);
@@ -81,7 +80,6 @@ static void adopt(sb_team_t *team, sb_pipeline_t *pipeline, const sb_pipeline_fo
     pipeline->stride = (uint32_t)stride_of(form);
     pipeline->spans = pipeline->lists;
     pipeline->children = pipeline->lists + team->size;
-    team->pipeline = pipeline;
 }
 
 /* The settings with what rules say for messages of every size: the memory is made once. */
@@ -100,27 +98,33 @@ static sb_settings_t form_settings(const sb_team_t *team)
     return settings;
 }
 
-sb_status_t sb_pipeline_prepare(sb_team_t *team)
+static sb_status_t make(sb_team_t *team)
 {
-    if (SB_LIKELY(team->pipeline != NULL))
-        return SB_OK;
-    if (team->pipeline_share.state == SB_SHARE_REFUSED)
-        return SB_ERR_UNSUPPORTED;
     sb_settings_t settings = form_settings(team);
     sb_pipeline_form_t form = sb_pipeline_form(&settings);
-    sb_pipeline_t *made = calloc(1, sizeof *made + 2 * (size_t)team->size * sizeof(uint32_t));
-    sb_status_t status = sb_share_make(team, &team->pipeline_share, sb_pipeline_bytes(&form),
-                                       bytes_of(&form, form.least), made != NULL);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_pipeline_t) + 2 * (size_t)team->size * sizeof(uint32_t),
+        .bytes = sb_pipeline_bytes(&form),
+        .least = bytes_of(&form, form.least),
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_PIPELINE, &size);
+
     if (status == SB_OK)
-        adopt(team, made, &form);
-    else
-        free(made);
+        adopt(team, &form);
     return status;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_PIPELINE, make};
+
+sb_status_t sb_pipeline_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &kind);
 }
 
 size_t sb_pipeline_fragment(const sb_team_t *team, size_t bytes)
 {
-    size_t whole = team->pipeline->fragment;
+    size_t whole = sb_pipeline(team)->fragment;
     uint64_t asked = sb_team_fragment(team, bytes);
 
     if (asked != 0)
@@ -145,7 +149,7 @@ static uint32_t arity_of(const sb_team_t *team, uint64_t tree, size_t bytes)
 
 static sb_pipeline_place_t nomial_place(const sb_team_t *team, uint32_t root, size_t bytes)
 {
-    sb_pipeline_t *pipeline = team->pipeline;
+    sb_pipeline_t *pipeline = sb_pipeline(team);
     uint32_t arity = (uint32_t)sb_max(sb_team_arity(team, SB_BCAST, bytes), 2);
 
     if (SB_UNLIKELY(pipeline->spans_arity != arity))
@@ -157,7 +161,7 @@ static sb_pipeline_place_t nomial_place(const sb_team_t *team, uint32_t root, si
 
 sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root, size_t bytes)
 {
-    sb_pipeline_t *pipeline = team->pipeline;
+    sb_pipeline_t *pipeline = sb_pipeline(team);
     uint64_t wanted = sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_TREE, bytes,
                                      team->settings.bcast_tree);
 

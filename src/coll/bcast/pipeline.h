@@ -3,7 +3,7 @@
 #define SB_COLL_BCAST_PIPELINE_H
 
 #include "coll/bcast/model.h"
-#include "team/team.h"
+#include "coll/resources.h"
 
 /*
  * The memory of the NUMA-placed pipelined broadcast. Each rank owns one block, on its own NUMA
@@ -27,8 +27,9 @@ typedef struct sb_pipeline_set {
 #define SB_PIPELINE_LAST 0x80000000u
 #define SB_PIPELINE_BYTES 0x7fffffffu
 
-/* Private to the rank, equal on all but for the lists. One allocation. */
+/* Private to the rank, equal on all but for the lists. */
 typedef struct sb_pipeline {
+    sb_resource_t resource;
     uint32_t sets;        /* q */
     uint32_t per_set;     /* s / q */
     uint32_t fragment;    /* f */
@@ -39,6 +40,11 @@ typedef struct sb_pipeline {
     uint32_t *children;   /* room for those of one message */
     uint32_t lists[];     /* where both are */
 } sb_pipeline_t;
+
+static inline sb_pipeline_t *sb_pipeline(const sb_team_t *team)
+{
+    return (sb_pipeline_t *)(void *)team->resource[SB_RESOURCE_PIPELINE];
+}
 
 /*
  * Makes the team's pipeline at the first call. Collective; all get the same outcome: SB_OK, or
@@ -68,14 +74,16 @@ size_t sb_pipeline_bytes(const sb_pipeline_form_t *form);
 /* This rank's parent and children in the tree of notifications rooted at `root`, for `bytes`. */
 typedef struct sb_pipeline_place {
     uint32_t parent; /* of no meaning at the root */
-    uint32_t count;  /* of team->pipeline->children */
+    uint32_t count;  /* of sb_pipeline(team)->children */
 } sb_pipeline_place_t;
 
 sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root, size_t bytes);
 
 static inline sb_pipeline_set_t *sb_pipeline_set(const sb_team_t *team, uint64_t use)
 {
-    return (sb_pipeline_set_t *)(void *)team->pipeline_share.bases[0] + use % team->pipeline->sets;
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
+
+    return (sb_pipeline_set_t *)(void *)pipeline->resource.segment.bases[0] + use % pipeline->sets;
 }
 
 /* Number of the buffer that is the set's `i`th. */
@@ -86,18 +94,19 @@ static inline uint32_t sb_pipeline_index(const sb_pipeline_t *pipeline, uint64_t
 
 static inline sb_flag_t *sb_pipeline_control(const sb_team_t *team, uint32_t rank, uint32_t index)
 {
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
     char *controls =
-        team->pipeline_share.bases[rank] + (size_t)team->pipeline->sets * sizeof(sb_pipeline_set_t);
+        pipeline->resource.segment.bases[rank] + pipeline->sets * sizeof(sb_pipeline_set_t);
 
     return &((sb_wide_flag_t *)(void *)controls)[index].flag;
 }
 
 static inline char *sb_pipeline_buffer(const sb_team_t *team, uint32_t rank, uint32_t index)
 {
-    const sb_pipeline_t *pipeline = team->pipeline;
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
     size_t controls = (size_t)pipeline->sets * pipeline->per_set * sizeof(sb_wide_flag_t);
 
-    return team->pipeline_share.bases[rank] + pipeline->sets * sizeof(sb_pipeline_set_t) +
+    return pipeline->resource.segment.bases[rank] + pipeline->sets * sizeof(sb_pipeline_set_t) +
            controls + (size_t)index * pipeline->stride;
 }
 

@@ -22,7 +22,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = (team->rank + i) % team->size;
         if (parts->receive[peer].bytes > 0)
-            team->channels->receiving[count++] =
+            sb_channels(team)->receiving[count++] =
                 (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer};
     }
     return count;
@@ -32,7 +32,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progress,
                                  sb_status_t *data)
 {
-    sb_receiving_t *receiving = team->channels->receiving;
+    sb_receiving_t *receiving = sb_channels(team)->receiving;
     sb_status_t status = SB_OK;
     uint32_t left = 0;
 
@@ -70,7 +70,7 @@ static sb_status_t invite(sb_team_t *team, const sb_receiving_t *receiving, uint
 
 static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_receiving_t *first = team->channels->receiving;
+    sb_receiving_t *first = sb_channels(team)->receiving;
     uint32_t count = set_up(team, parts);
     sb_status_t status = SB_OK, data = SB_OK;
     bool progress = true;

@@ -20,7 +20,7 @@
 static sb_status_t put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t offset,
                        size_t wanted)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     size_t left = part->bytes > offset ? part->bytes - offset : 0;
     size_t bytes = sb_min(sb_min(queues->fragment, wanted - offset), left);
     bool more = left > bytes && offset + bytes == wanted;
@@ -36,7 +36,7 @@ static sb_status_t put(sb_team_t *team, uint32_t index, const sb_stream_t *part,
 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_queues_t *queues = team->queues;
+    sb_queues_t *queues = sb_queues(team);
     sb_status_t data = SB_OK, status = sb_queue_read_counts(team);
     size_t offset = 0;
 
@@ -62,7 +62,7 @@ static sb_status_t drain(sb_team_t *team, uint32_t rank, uint32_t index, const s
                          uint64_t *came, sb_status_t *data)
 {
     sb_flag_t *ctrl = sb_queue_ctrl(team, rank, index);
-    sb_status_t status = sb_flag_wait(ctrl, team->queues->turns + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->turns + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -78,7 +78,7 @@ static sb_status_t drain(sb_team_t *team, uint32_t rank, uint32_t index, const s
 
 static sb_status_t receive(sb_team_t *team, const sb_stream_t *parts)
 {
-    sb_queues_t *queues = team->queues;
+    sb_queues_t *queues = sb_queues(team);
     uint64_t *came = queues->own;
     sb_status_t data = SB_OK, status = sb_queue_claim(team);
     size_t offset = 0;

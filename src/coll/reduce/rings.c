@@ -4,7 +4,8 @@
  * after window, and goes on; the root combines them as they come, from left to right in rank order.
  * Cost: each byte is copied in once, at the same time by all, and the root combines p times as
  * many; nobody but the root waits, unless its ring is full. Memory: one ring a rank, of at most 256
- * KiB. Preconditions: the shares. Source: ours; the broadcast in a ring, with every rank as a root.
+ * KiB. Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a
+ * root.
  */
 #include "coll/reduction/rings.h"
 
@@ -29,7 +30,7 @@ const sb_algorithm_t sb_reduce_rings = {
            "them in rank order as they come.",
     .source = "Sobor; see docs/reductions.md",
     .ring_above = SIZE_MAX,
-    .prepare = sb_shares_prepare,
+    .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,
 };

@@ -3,7 +3,7 @@
  * Reduce in slices: as the allreduce in slices; the root alone copies the result out, and copies it
  * out of the slices of the last group. Cost: w + g + 1 steps for w windows and g groups, with a
  * barrier between two; each rank copies every byte in and combines as many. Memory: as the
- * allreduce in slices. Preconditions: the shares. Source: as the allreduce in slices.
+ * allreduce in slices. Preconditions: the workspace. Source: as the allreduce in slices.
  */
 #include "coll/reduction/slices.h"
 
@@ -24,7 +24,7 @@ const sb_algorithm_t sb_reduce_slices = {
            "NUMA nodes one after the other; the root copies out.",
     .source = "Sobor; see docs/reductions.md",
     .ring_above = SIZE_MAX,
-    .prepare = sb_shares_prepare,
+    .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,
 };

@@ -4,7 +4,7 @@
  * its part of the result out of the slices of the last group. Slices follow from windows, not from
  * parts, so that all ranks have as much to combine however parts differ. Cost: w + g + 1 steps for
  * w windows and g groups, with a barrier between two; each rank copies every byte in, combines as
- * many, and copies its part out. Memory: as the allreduce in slices. Preconditions: the shares.
+ * many, and copies its part out. Memory: as the allreduce in slices. Preconditions: the workspace.
  * Source: as the allreduce in slices.
  */
 #include "coll/reduction/slices.h"
@@ -28,7 +28,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Windows go through shared memory; each rank combines a slice of them in rank "     \
                "order, NUMA nodes one after the other, and copies its part out.",                  \
         .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_shares_prepare, .cost = cost, .reduction = run,                              \
+        .prepare = sb_workspace_prepare, .cost = cost, .reduction = run,                           \
     }
 
 const sb_algorithm_t sb_reduce_scatter_slices = SLICES(SB_REDUCE_SCATTER);

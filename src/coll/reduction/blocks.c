@@ -281,7 +281,7 @@ sb_status_t sb_blocks_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
 sb_status_t sb_blocks_prepare(sb_team_t *team)
 {
     /* Without memory of their own, pieces are short. */
-    sb_status_t status = sb_shares_prepare(team);
+    sb_status_t status = sb_workspace_prepare(team);
 
     return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
 }
@@ -296,7 +296,7 @@ sb_status_t sb_blocks_prepare(sb_team_t *team)
 double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
 {
     bool large = bytes > SB_SLOT_PAYLOAD;
-    double batches = 1 + (double)(bytes / (SB_SHARES_PIECE * SB_SLOTS / 4));
+    double batches = 1 + (double)(bytes / (SB_WORKSPACE_PIECE * SB_SLOTS / 4));
     double lines = large ? COST_LINES : (double)(bytes + 16) / SB_LINE;
     double news = 0, data = 0, stages = 1;
 

@@ -2,8 +2,8 @@
 #ifndef SB_COLL_REDUCTION_BLOCKS_H
 #define SB_COLL_REDUCTION_BLOCKS_H
 
-#include "coll/reduction/shares.h"
 #include "coll/reduction/slots.h"
+#include "coll/reduction/workspace.h"
 
 /*
  * Blocks of ranks side by side: some ranks form a block, led by the first; some blocks form a
@@ -52,24 +52,24 @@ sb_status_t sb_blocks_prepare(sb_team_t *team);
 /* Whether the message goes in pieces that are longer than a slot. */
 static inline bool sb_blocks_large(const sb_team_t *team, size_t bytes)
 {
-    return bytes > SB_SLOT_PAYLOAD && team->shares != NULL;
+    return bytes > SB_SLOT_PAYLOAD && sb_workspace(team) != NULL;
 }
 
 /*
  * Where the rank's data of this use is. The flags of longer pieces are those of the slots, the data
- * is in the shares.
+ * is in the workspace.
  */
 static inline char *sb_blocks_data(const sb_team_t *team, const sb_reduction_t *reduction,
                                    uint32_t rank, uint64_t use)
 {
     return sb_blocks_large(team, reduction->bytes)
-               ? sb_shares_piece(team, rank, use)
+               ? sb_workspace_piece(team, rank, use)
                : (char *)team->lanes[rank]->slot[use % SB_SLOTS].payload;
 }
 
 static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t *reduction)
 {
-    size_t room = sb_blocks_large(team, reduction->bytes) ? SB_SHARES_PIECE : SB_SLOT_PAYLOAD;
+    size_t room = sb_blocks_large(team, reduction->bytes) ? SB_WORKSPACE_PIECE : SB_SLOT_PAYLOAD;
 
     return room / reduction->operation->element * reduction->operation->element;
 }

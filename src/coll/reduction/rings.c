@@ -33,7 +33,7 @@ static uint64_t end_of(const cursor_t *cursor)
 /* Sets the cursor on what comes from `position` on. */
 static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
 {
-    size_t ring = rings->team->shares->ring, place = (size_t)position & (ring - 1);
+    size_t ring = sb_workspace(rings->team)->ring, place = (size_t)position & (ring - 1);
 
     cursor->offset = offset;
     cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
@@ -57,9 +57,9 @@ static bool is_left(const rings_t *rings, const cursor_t *cursor)
  */
 static size_t span_for(const sb_team_t *team, const sb_reduction_t *reduction, bool dealt)
 {
-    const sb_shares_t *shares = team->shares;
+    const sb_workspace_t *space = sb_workspace(team);
 
-    return dealt && reduction->bytes <= shares->ring ? shares->ring : shares->span;
+    return dealt && reduction->bytes <= space->ring ? space->ring : space->span;
 }
 
 static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
@@ -84,7 +84,7 @@ static void copy_in(const rings_t *rings, const cursor_t *cursor)
     const sb_wanted_t *wanted = &rings->wanted;
     size_t end = cursor->offset + cursor->bytes;
     const char *from = rings->reduction->send + cursor->offset;
-    char *to = sb_share_ring(rings->team, rings->team->rank, cursor->position);
+    char *to = sb_workspace_ring(rings->team, rings->team->rank, cursor->position);
     bool parts = wanted->to - wanted->from < rings->reduction->bytes && !rings->in_place;
     size_t low = sb_min(sb_max(wanted->from, cursor->offset), end) - cursor->offset;
     size_t high = sb_min(sb_max(wanted->to, cursor->offset), end) - cursor->offset;
@@ -102,21 +102,21 @@ static void copy_in(const rings_t *rings, const cursor_t *cursor)
 /* Waits until the positions before `end` may be filled. */
 static sb_status_t wait_free(sb_team_t *team, uint64_t end)
 {
-    sb_shares_t *shares = team->shares;
+    sb_workspace_t *space = sb_workspace(team);
     uint64_t least = UINT64_MAX;
 
-    if (SB_LIKELY(end <= shares->free_below + shares->ring))
+    if (SB_LIKELY(end <= space->free_below + space->ring))
         return SB_OK;
     for (uint32_t rank = 0; rank < team->size; rank++) {
         if (rank == team->rank)
             continue;
-        sb_flag_t *taken = &sb_shares_head(team, rank)->taken.flag;
-        sb_status_t status = sb_flag_wait(taken, end - shares->ring, &team->waiter);
+        sb_flag_t *taken = &sb_workspace_head(team, rank)->taken.flag;
+        sb_status_t status = sb_flag_wait(taken, end - space->ring, &team->waiter);
         if (status != SB_OK)
             return status;
         least = sb_min(least, sb_flag_read(taken));
     }
-    shares->free_below = least;
+    space->free_below = least;
     return SB_OK;
 }
 
@@ -129,7 +129,7 @@ static sb_status_t fill(rings_t *rings, cursor_t *cursor)
     if (status != SB_OK)
         return status;
     copy_in(rings, cursor);
-    sb_flag_publish(&sb_shares_head(team, team->rank)->given.flag, end_of(cursor));
+    sb_flag_publish(&sb_workspace_head(team, team->rank)->given.flag, end_of(cursor));
     advance(rings, cursor);
     return SB_OK;
 }
@@ -143,8 +143,8 @@ static const sb_waiter_t *waiter_for(const rings_t *rings, uint64_t position)
     if (!team->oversubscribed)
         return &team->waiter;
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++)
-        missing +=
-            rank != team->rank && sb_flag_read(&sb_shares_head(team, rank)->given.flag) < position;
+        missing += rank != team->rank &&
+                   sb_flag_read(&sb_workspace_head(team, rank)->given.flag) < position;
     return sb_team_waiter(team, missing);
 }
 
@@ -159,7 +159,7 @@ static sb_status_t wait_for(const rings_t *rings, uint64_t position)
     for (uint32_t step = 0; step < sources; step++) {
         if (rank != team->rank) {
             sb_status_t status =
-                sb_flag_wait(&sb_shares_head(team, rank)->given.flag, position, waiter);
+                sb_flag_wait(&sb_workspace_head(team, rank)->given.flag, position, waiter);
             if (status != SB_OK)
                 return status;
         }
@@ -179,7 +179,7 @@ static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t 
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
         bool own = rank == team->rank && !rings->in_place;
         const char *window = own ? rings->reduction->send + cursor->offset
-                                 : sb_share_ring(team, rank, cursor->position);
+                                 : sb_workspace_ring(team, rank, cursor->position);
         sb_fold_add(&fold, window + (from - cursor->offset));
     }
     rings->data = sb_first(rings->data, sb_fold_end(&fold));
@@ -190,7 +190,7 @@ static void publish_taken(const rings_t *rings, const cursor_t *cursor)
 {
     sb_team_t *team = rings->team;
 
-    sb_flag_publish(&sb_shares_head(team, team->rank)->taken.flag, cursor->position);
+    sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, cursor->position);
 }
 
 /* Takes what is wanted of the next window. */
@@ -227,7 +227,7 @@ static bool may_fill(const rings_t *rings, const cursor_t *filled, const cursor_
 {
     return is_left(rings, filled) &&
            filled->offset + filled->bytes - taken->offset <= bytes_ahead(rings) &&
-           end_of(filled) - taken->position <= rings->team->shares->ring;
+           end_of(filled) - taken->position <= sb_workspace(rings->team)->ring;
 }
 
 static sb_status_t go(rings_t *rings, bool lends)
@@ -236,9 +236,9 @@ static sb_status_t go(rings_t *rings, bool lends)
     sb_status_t status = SB_OK;
     cursor_t filled, taken;
 
-    set_cursor(rings, &filled, 0, team->shares->position);
+    set_cursor(rings, &filled, 0, sb_workspace(team)->position);
     taken = filled;
-    if (taken.position != team->shares->position)
+    if (taken.position != sb_workspace(team)->position)
         publish_taken(rings, &taken);
     while (is_left(rings, &taken) && status == SB_OK) {
         while (lends && may_fill(rings, &filled, &taken) && status == SB_OK)
@@ -246,15 +246,15 @@ static sb_status_t go(rings_t *rings, bool lends)
         if (status == SB_OK)
             status = take(rings, &taken);
     }
-    team->shares->position = taken.position;
+    sb_workspace(team)->position = taken.position;
     return status;
 }
 
 static sb_status_t reduce(rings_t *rings, bool lends, bool dealt)
 {
-    sb_shares_t *shares = rings->team->shares;
+    sb_workspace_t *space = sb_workspace(rings->team);
     const sb_wanted_t *wanted = &rings->wanted;
-    uint64_t start = shares->position;
+    uint64_t start = space->position;
 
     rings->span = span_for(rings->team, rings->reduction, dealt);
     rings->window = window_for(rings->team, rings->reduction, rings->span);
@@ -264,8 +264,8 @@ static sb_status_t reduce(rings_t *rings, bool lends, bool dealt)
         return status;
     /* Who has given something to this message is done with those before. */
     if (wanted->sources == rings->team->size && wanted->from < wanted->to &&
-        shares->free_below < start)
-        shares->free_below = start;
+        space->free_below < start)
+        space->free_below = start;
     return rings->data;
 }
 

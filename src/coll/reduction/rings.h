@@ -2,7 +2,7 @@
 #ifndef SB_COLL_REDUCTION_RINGS_H
 #define SB_COLL_REDUCTION_RINGS_H
 
-#include "coll/reduction/shares.h"
+#include "coll/reduction/workspace.h"
 
 /*
  * Reductions through rings. The team counts bytes: a message takes as many positions in the rings

@@ -46,13 +46,13 @@ typedef struct range {
 
 static inline uint64_t turn_of(const slices_t *slices, uint64_t number)
 {
-    return slices->team->shares->turns + number;
+    return sb_workspace(slices->team)->turns + number;
 }
 
 static inline char *buffer_of(const slices_t *slices, uint32_t rank, uint64_t number,
-                              sb_share_kind_t kind)
+                              sb_window_kind_t kind)
 {
-    return sb_share_buffer(slices->team, rank, turn_of(slices, number), kind);
+    return sb_workspace_buffer(slices->team, rank, turn_of(slices, number), kind);
 }
 
 /* Bytes of the window of this number. */
@@ -91,30 +91,30 @@ static range_t slice_of(const slices_t *slices, size_t bytes, uint32_t i, uint32
                      sb_min(bytes, grains * (i + 1) / n * grain)};
 }
 
-static inline uint32_t group_size(const sb_shares_t *shares, uint32_t group)
+static inline uint32_t group_size(const sb_workspace_t *space, uint32_t group)
 {
-    return shares->first[group + 1] - shares->first[group];
+    return space->first[group + 1] - space->first[group];
 }
 
 /* This rank's slice within its group. */
 static range_t own_slice(const slices_t *slices, size_t bytes)
 {
     const sb_team_t *team = slices->team;
-    const sb_shares_t *shares = team->shares;
+    const sb_workspace_t *space = sb_workspace(team);
 
     if (slices->groups == 1)
         return slice_of(slices, bytes, team->rank, team->size);
-    return slice_of(slices, bytes, team->rank - shares->first[shares->group],
-                    group_size(shares, shares->group));
+    return slice_of(slices, bytes, team->rank - space->first[space->group],
+                    group_size(space, space->group));
 }
 
 /* The ranks that slices of a window are dealt to: a group, or all. */
 static void dealt_to(const slices_t *slices, uint32_t group, uint32_t *first, uint32_t *count)
 {
-    const sb_shares_t *shares = slices->team->shares;
+    const sb_workspace_t *space = sb_workspace(slices->team);
 
-    *first = slices->groups == 1 ? 0 : shares->first[group];
-    *count = slices->groups == 1 ? slices->team->size : group_size(shares, group);
+    *first = slices->groups == 1 ? 0 : space->first[group];
+    *count = slices->groups == 1 ? slices->team->size : group_size(space, group);
 }
 
 /* This rank alone combines its own slice, and has it at hand. */
@@ -123,7 +123,7 @@ static void copy_in(slices_t *slices, uint64_t number)
     size_t bytes = bytes_of(slices, number);
     range_t own = own_slice(slices, bytes);
     const char *from = slices->reduction->send + (size_t)number * slices->window;
-    char *to = buffer_of(slices, slices->team->rank, number, SB_SHARE_IN);
+    char *to = buffer_of(slices, slices->team->rank, number, SB_WINDOW_IN);
 
     if (own.from > 0)
         sb_copy(to, from, own.from);
@@ -136,7 +136,7 @@ static const char *contribution(const slices_t *slices, uint64_t number, uint32_
 {
     if (rank == slices->team->rank)
         return slices->reduction->send + (size_t)number * slices->window;
-    return buffer_of(slices, rank, number, SB_SHARE_IN);
+    return buffer_of(slices, rank, number, SB_WINDOW_IN);
 }
 
 /* Combines a range of this rank's slice; `before`: what the groups before have of it, or NULL. */
@@ -149,9 +149,9 @@ static void combine(slices_t *slices, uint64_t number, range_t range, const char
     if (range.from >= range.to)
         return;
     sb_fold_begin(&fold, slices->reduction->operation,
-                  buffer_of(slices, team->rank, number, SB_SHARE_RESULT) + range.from,
+                  buffer_of(slices, team->rank, number, SB_WINDOW_RESULT) + range.from,
                   range.to - range.from);
-    dealt_to(slices, team->shares->group, &first, &count);
+    dealt_to(slices, sb_workspace(team)->group, &first, &count);
     if (before != NULL)
         sb_fold_add(&fold, before + range.from);
     for (uint32_t i = 0; i < count; i++)
@@ -167,24 +167,24 @@ static range_t overlap(range_t one, range_t other)
 /* This rank's slice of the window, in the parts that the ranks of the group before have. */
 static void combine_slice(slices_t *slices, uint64_t number)
 {
-    const sb_shares_t *shares = slices->team->shares;
+    const sb_workspace_t *space = sb_workspace(slices->team);
     size_t bytes = bytes_of(slices, number);
     range_t own = own_slice(slices, bytes);
     uint32_t first, count;
 
-    if (slices->groups == 1 || shares->group == 0) {
+    if (slices->groups == 1 || space->group == 0) {
         combine(slices, number, own, NULL);
         return;
     }
-    dealt_to(slices, shares->group - 1, &first, &count);
+    dealt_to(slices, space->group - 1, &first, &count);
     for (uint32_t i = 0; i < count; i++)
         combine(slices, number, overlap(own, slice_of(slices, bytes, i, count)),
-                buffer_of(slices, first + i, number, SB_SHARE_RESULT));
+                buffer_of(slices, first + i, number, SB_WINDOW_RESULT));
 }
 
 /* Copies a range of the window out of the slices of a group, beginning with the own place. */
 static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t group,
-                    sb_share_kind_t kind, char *to, bool around)
+                    sb_window_kind_t kind, char *to, bool around)
 {
     const sb_team_t *team = slices->team;
     size_t bytes = bytes_of(slices, number);
@@ -212,21 +212,21 @@ static void relay(slices_t *slices, uint64_t number)
     range_t own = own_slice(slices, bytes_of(slices, number));
 
     if (own.from < own.to)
-        collect(slices, number, own, slices->groups - 1, SB_SHARE_RESULT,
-                buffer_of(slices, rank, number, SB_SHARE_RELAY) + own.from, false);
+        collect(slices, number, own, slices->groups - 1, SB_WINDOW_RESULT,
+                buffer_of(slices, rank, number, SB_WINDOW_RELAY) + own.from, false);
 }
 
 static void copy_out(slices_t *slices, uint64_t number)
 {
-    const sb_shares_t *shares = slices->team->shares;
+    const sb_workspace_t *space = sb_workspace(slices->team);
     size_t start = (size_t)number * slices->window;
     size_t end = start + bytes_of(slices, number);
     size_t from = sb_max(start, slices->wanted.from), to = sb_min(end, slices->wanted.to);
-    bool near = slices->relays && shares->group + 1 < slices->groups;
+    bool near = slices->relays && space->group + 1 < slices->groups;
 
     if (from < to)
         collect(slices, number, (range_t){from - start, to - start},
-                near ? shares->group : slices->groups - 1, near ? SB_SHARE_RELAY : SB_SHARE_RESULT,
+                near ? space->group : slices->groups - 1, near ? SB_WINDOW_RELAY : SB_WINDOW_RESULT,
                 slices->reduction->receive + (from - slices->wanted.from), slices->around);
 }
 
@@ -243,12 +243,12 @@ static size_t parts_of(size_t bytes, size_t part)
     return (bytes + part - 1) / part;
 }
 
-static uint32_t largest_group(const sb_shares_t *shares)
+static uint32_t largest_group(const sb_workspace_t *space)
 {
     uint32_t largest = 0;
 
-    for (uint32_t group = 0; group < shares->groups; group++)
-        largest = sb_max(largest, group_size(shares, group));
+    for (uint32_t group = 0; group < space->groups; group++)
+        largest = sb_max(largest, group_size(space, group));
     return largest;
 }
 
@@ -257,12 +257,12 @@ static uint32_t largest_group(const sb_shares_t *shares)
  * should stay in the second-level cache, for which the memory is made; the former comes first. All
  * windows are about as large, and slices equal: the slowest rank makes the step.
  */
-static size_t grouped_window(const sb_shares_t *shares, size_t bytes)
+static size_t grouped_window(const sb_workspace_t *space, size_t bytes)
 {
-    size_t largest = largest_group(shares), least = SLICE_LEAST * largest;
+    size_t largest = largest_group(space), least = SLICE_LEAST * largest;
     size_t best =
-        sb_min(shares->buffer / (shares->groups + 1), best_window(bytes, shares->groups, largest));
-    size_t window = sb_min(shares->buffer, sb_max(least, best));
+        sb_min(space->buffer / (space->groups + 1), best_window(bytes, space->groups, largest));
+    size_t window = sb_min(space->buffer, sb_max(least, best));
     size_t equal = parts_of(bytes, sb_max(1, parts_of(bytes, window)));
     size_t unit = equal < least ? SLICE_LEAST : largest * LINE_PAIR;
 
@@ -276,7 +276,7 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction,
     size_t window = (size_t)team->settings.fragment_bytes;
 
     if (window == 0)
-        window = groups == 1 ? most : grouped_window(team->shares, reduction->bytes);
+        window = groups == 1 ? most : grouped_window(sb_workspace(team), reduction->bytes);
     window = parts_of(sb_min(sb_round_up(window, SB_LINE), most), element) * element;
     return window <= most ? window : most / element * element;
 }
@@ -302,9 +302,9 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
                 job->part(slices, step - job->lag);
         }
         if (step + 1 < steps)
-            status = sb_shares_meet(slices->team);
+            status = sb_workspace_meet(slices->team);
     }
-    slices->team->shares->turns += slices->count;
+    sb_workspace(slices->team)->turns += slices->count;
     return sb_first(status, slices->data);
 }
 
@@ -321,13 +321,13 @@ static slices_t start(sb_team_t *team, const sb_reduction_t *reduction, sb_wante
 sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                              bool all)
 {
-    const sb_shares_t *shares = team->shares;
-    slices_t slices = start(team, reduction, wanted, shares->groups, shares->buffer);
-    uint64_t group = shares->group, groups = shares->groups;
+    const sb_workspace_t *space = sb_workspace(team);
+    slices_t slices = start(team, reduction, wanted, space->groups, space->buffer);
+    uint64_t group = space->group, groups = space->groups;
 
     slices.relays = all && groups > 1;
     /* Half of the cache's share of a rank is what an operation that only receives may fill. */
-    slices.around = all && reduction->bytes > shares->around_above / TOUCHED * 2;
+    slices.around = all && reduction->bytes > space->around_above / TOUCHED * 2;
     const job_t jobs[] = {{0, copy_in},
                           {1 + group, combine_slice},
                           {1 + groups, slices.relays ? relay : copy_out},
@@ -352,7 +352,7 @@ static void combine_prefixes(slices_t *slices, uint64_t number)
     const sb_operator_t *operation = slices->reduction->operation;
     size_t bytes = bytes_of(slices, number), stride = prefix_stride(slices, bytes);
     range_t own = own_slice(slices, bytes);
-    char *to = buffer_of(slices, team->rank, number, SB_SHARE_RESULT);
+    char *to = buffer_of(slices, team->rank, number, SB_WINDOW_RESULT);
     const void *from[2] = {NULL, NULL};
 
     for (uint32_t rank = 0; rank < team->size && own.from < own.to; rank++) {
@@ -373,7 +373,7 @@ static void copy_prefix(slices_t *slices, uint64_t number)
     for (uint32_t i = 0; i < team->size && slices->wanted.sources > 0; i++) {
         uint32_t owner = (team->rank + i) % team->size;
         range_t slice = slice_of(slices, bytes, owner, team->size);
-        const char *from = buffer_of(slices, owner, number, SB_SHARE_RESULT) +
+        const char *from = buffer_of(slices, owner, number, SB_WINDOW_RESULT) +
                            (slices->wanted.sources - 1) * stride;
         if (slice.from < slice.to)
             sb_copy(to + slice.from, from, slice.to - slice.from);
@@ -384,8 +384,8 @@ sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uin
 {
     /* All prefixes of a slice are in two buffers: half as much again as the window, for whole
      * lines, and two lines for each. There are two lines for each in one. */
-    size_t room = 2 * team->shares->buffer - 2 * SB_LINE * (size_t)team->size;
-    size_t most = sb_min(team->shares->buffer, room / 3 * 2);
+    size_t room = 2 * sb_workspace(team)->buffer - 2 * SB_LINE * (size_t)team->size;
+    size_t most = sb_min(sb_workspace(team)->buffer, room / 3 * 2);
     slices_t slices = start(team, reduction, (sb_wanted_t){.sources = sources}, 1, most);
     const job_t jobs[] = {{0, copy_in}, {1, combine_prefixes}, {2, copy_prefix}};
 
@@ -405,6 +405,6 @@ double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
     double copied = (2 * (double)bytes + out) / 3 * (COST_COPIED + COST_CROWD * shape->ranks);
 
     copied *= sb_max(1, shape->ranks / shape->processors);
-    return 8 * SB_COST_LINE + sb_shares_steps_cost(shape, steps) + copied +
+    return 8 * SB_COST_LINE + sb_workspace_steps_cost(shape, steps) + copied +
            steps * COST_SLOWEST * shape->ranks;
 }

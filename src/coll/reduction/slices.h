@@ -2,10 +2,10 @@
 #ifndef SB_COLL_REDUCTION_SLICES_H
 #define SB_COLL_REDUCTION_SLICES_H
 
-#include "coll/reduction/shares.h"
+#include "coll/reduction/workspace.h"
 
 /*
- * Reductions in slices: windows of the message go through the shares. In each step every rank
+ * Reductions in slices: windows of the message go through the workspace. In each step every rank
  * copies a window of its contribution in, combines its slice of the window before, and copies out
  * what it wants of the one before that; so all three go on at the same time.
  */

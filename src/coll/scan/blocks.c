@@ -19,7 +19,7 @@
  */
 #define KEPT (SB_BLOCK_LEVELS + 1)
 
-_Static_assert(KEPT <= SB_SHARES_SCRATCH, "there is room for all levels");
+_Static_assert(KEPT <= SB_WORKSPACE_SCRATCH, "there is room for all levels");
 
 /* One piece, at this rank. */
 typedef struct climber {
@@ -182,8 +182,8 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction, bool in
     climber_t climber = {.team = team,
                          .reduction = reduction,
                          .levels = count_levels(team->size),
-                         .kept = large ? team->shares->scratch : kept,
-                         .stride = large ? SB_SHARES_PIECE : SB_SLOT_PAYLOAD};
+                         .kept = large ? sb_workspace(team)->scratch : kept,
+                         .stride = large ? SB_WORKSPACE_PIECE : SB_SLOT_PAYLOAD};
 
     for (size_t offset = 0; offset < reduction->bytes; offset += piece) {
         sb_status_t status = run_piece(&climber, offset, inclusive);

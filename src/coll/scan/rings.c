@@ -5,7 +5,7 @@
  * come, from left to right. Cost: each byte is copied in once, and the last rank combines p times
  * as many; none waits for a higher one but for room in its ring. Of two ranks, an Exscan is a
  * message from one to the other. Memory: one ring a rank, of at most 256 KiB. Preconditions: the
- * shares. Source: ours; the broadcast in a ring, with every rank as a root.
+ * workspace. Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -42,7 +42,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Every rank puts its vector into its ring, in windows; each combines those of the " \
                "ranks before it as they come.",                                                    \
         .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_shares_prepare, .cost = cost, .reduction = function,                         \
+        .prepare = sb_workspace_prepare, .cost = cost, .reduction = function,                      \
     }
 
 const sb_algorithm_t sb_scan_rings = RINGS(SB_SCAN, scan);

@@ -5,8 +5,8 @@
  * what there is after each rank, and copies out of all slices what belongs to itself, each of one
  * window in the same step. Cost: w + 2 steps for w windows, with a barrier between two; each rank
  * copies every byte in, combines as many, and copies as many out, where a chain of ranks would take
- * p times as long. Memory: 9 windows a rank. Preconditions: the shares. Source: as the allreduce in
- * slices.
+ * p times as long. Memory: 9 windows a rank. Preconditions: the workspace. Source: as the allreduce
+ * in slices.
  */
 #include "coll/reduction/slices.h"
 
@@ -39,7 +39,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Windows go through shared memory; each rank combines a slice of them from rank "   \
                "to rank and keeps what there is after each, and copies out what is its own.",      \
         .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_shares_prepare, .cost = cost, .reduction = function,                         \
+        .prepare = sb_workspace_prepare, .cost = cost, .reduction = function,                      \
     }
 
 const sb_algorithm_t sb_scan_slices = SLICES(SB_SCAN, scan);

@@ -29,10 +29,10 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t i = 0; i < team->size; i++)
         total += i == team->rank ? 0 : parts->send[i].bytes;
     for (uint32_t i = 0; i + 1 < team->size; i++) {
-        uint32_t peer = team->channels->far_first[i];
+        uint32_t peer = sb_channels(team)->far_first[i];
         const sb_stream_t *part = &parts->send[peer];
         if (part->bytes > 0)
-            team->channels->sending[count++] = (sb_sending_t){
+            sb_channels(team)->sending[count++] = (sb_sending_t){
                 .stream = part, .peer = peer, .pulled = sb_sharing_pays(team, part->bytes, total)};
     }
     return count;
@@ -41,7 +41,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 /* One round of sending without waiting. Keeps the messages that are not done, returns how many. */
 static sb_status_t send_round(sb_team_t *team, uint32_t *count, bool *progress, sb_status_t *data)
 {
-    sb_sending_t *sending = team->channels->sending;
+    sb_sending_t *sending = sb_channels(team)->sending;
     uint32_t left = 0;
 
     *progress = false;
@@ -62,7 +62,7 @@ static sb_status_t send_round(sb_team_t *team, uint32_t *count, bool *progress, 
 
 static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_sending_t *first = team->channels->sending;
+    sb_sending_t *first = sb_channels(team)->sending;
     uint32_t messages = set_up(team, parts), count = messages;
     sb_status_t status, data = SB_OK;
     bool progress;

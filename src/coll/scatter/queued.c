@@ -20,7 +20,7 @@
 static sb_status_t deal(sb_team_t *team, uint32_t rank, uint32_t index, const sb_stream_t *part,
                         size_t offset)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     size_t bytes = sb_min(queues->fragment, part->bytes - offset);
     sb_flag_t *ctrl = sb_queue_ctrl(team, rank, index);
     sb_status_t data = sb_stream_read(part, offset, sb_queue_slot(team, rank, index), bytes);
@@ -32,7 +32,7 @@ static sb_status_t deal(sb_team_t *team, uint32_t rank, uint32_t index, const sb
 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *parts)
 {
-    sb_queues_t *queues = team->queues;
+    sb_queues_t *queues = sb_queues(team);
     sb_status_t data = SB_OK, status = sb_queue_claim(team);
     size_t offset = 0;
 
@@ -57,7 +57,7 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *parts)
 
 static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_queues_t *queues = team->queues;
+    sb_queues_t *queues = sb_queues(team);
     sb_status_t data = SB_OK, status = sb_queue_read_counts(team);
     size_t offset = 0;
 

@@ -4,8 +4,6 @@
 #include "coll/vector/around.h"
 #include "team/pull.h"
 
-#include <stdlib.h>
-
 #define PAGE 4096
 #define AREA_MOST ((size_t)128 << 10)
 #define AREA_LEAST ((size_t)1 << 10)
@@ -85,7 +83,7 @@ static inline sb_flag_t *done_of(const sb_channels_t *channels, uint32_t rank)
 /* The channel of `owner` to `other`, or to all. */
 static inline mouth_t *mouth_of(const sb_team_t *team, uint32_t owner, uint32_t other)
 {
-    const sb_channels_t *channels = team->channels;
+    const sb_channels_t *channels = sb_channels(team);
     size_t number = other == SB_TO_ALL ? 0 : 1 + index_of(team, owner, other);
 
     return (mouth_t *)(void *)(channels->peer[owner].base + HEAD + number * channels->stride);
@@ -93,7 +91,7 @@ static inline mouth_t *mouth_of(const sb_team_t *team, uint32_t owner, uint32_t 
 
 static inline reader_t *reader_of(const sb_team_t *team, uint32_t reader, uint32_t writer)
 {
-    const sb_channels_t *channels = team->channels;
+    const sb_channels_t *channels = sb_channels(team);
 
     return (reader_t *)(void *)(channels->peer[reader].base + channels->consumed) +
            index_of(team, reader, writer);
@@ -102,7 +100,7 @@ static inline reader_t *reader_of(const sb_team_t *team, uint32_t reader, uint32
 /* The area of a channel, and its size. */
 static inline char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other, size_t *bytes)
 {
-    const sb_channels_t *channels = team->channels;
+    const sb_channels_t *channels = sb_channels(team);
     char *base = channels->peer[owner].base;
 
     if (other == SB_TO_ALL) {
@@ -157,7 +155,7 @@ static void put_in_order(sb_team_t *team)
 {
     const sb_hierarchy_t *hierarchy = sb_team_parts(team);
     bool grouped = hierarchy != NULL && hierarchy->count > 0 && hierarchy->lowest == 0;
-    uint32_t *place = team->channels->far_first;
+    uint32_t *place = sb_channels(team)->far_first;
 
     for (uint32_t near = 0; near < 2; near++) {
         for (uint32_t i = 1; i < team->size; i++) {
@@ -168,20 +166,24 @@ static void put_in_order(sb_team_t *team)
     }
 }
 
-static void adopt(sb_team_t *team, sb_channels_t *channels, size_t fixed)
+static void adopt(sb_team_t *team, const sb_channels_t *form, size_t fixed)
 {
-    lay_out_areas(channels, team->size, team->channels_share.bytes - fixed);
+    sb_channels_t *channels = sb_channels(team);
+    const sb_resource_t resource = channels->resource;
+
+    *channels = *form;
+    channels->resource = resource;
+    lay_out_areas(channels, team->size, resource.segment.bytes - fixed);
     channels->sending = (sb_sending_t *)(void *)(channels->peer + team->size);
     channels->receiving = (sb_receiving_t *)(void *)(channels->sending + team->size);
     for (uint32_t i = 0; i < team->size; i++)
-        channels->peer[i].base = team->channels_share.bases[i];
+        channels->peer[i].base = resource.segment.bases[i];
     channels->pulled = (sb_pulled_t *)(void *)(channels->receiving + team->size);
     channels->manners = (sb_manners_t *)(void *)(channels->pulled + team->size);
     channels->far_first = (uint32_t *)(void *)(channels->manners + 1);
     channels->bounce = (char *)(channels->far_first + team->size);
     channels->own = channels->peer[team->rank].base;
     channels->around_above = sb_around_above(team);
-    team->channels = channels;
     put_in_order(team);
 }
 
@@ -203,30 +205,33 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_channels_t *channels)
     return SB_OK;
 }
 
-sb_status_t sb_channels_prepare(sb_team_t *team)
+static sb_status_t make(sb_team_t *team)
 {
-    if (SB_LIKELY(team->channels != NULL))
-        return SB_OK;
-    if (team->channels_share.state == SB_SHARE_REFUSED)
-        return SB_ERR_UNSUPPORTED;
     sb_channels_t form = {0};
     size_t fixed = lay_out(&form, team->size), areas = team->size + 3;
     size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
     size_t least = areas * AREA_LEAST;
     size_t each = sizeof(sb_channel_peer_t) + sizeof(sb_sending_t) + sizeof(sb_receiving_t) +
                   sizeof(sb_pulled_t) + sizeof(uint32_t);
-    sb_channels_t *made =
-        calloc(1, sizeof *made + sizeof(sb_manners_t) + team->size * each + BOUNCE);
-    sb_status_t status =
-        sb_share_make(team, &team->channels_share, sb_round_up(fixed + sb_max(most, least), PAGE),
-                      sb_round_up(fixed + least, PAGE), made != NULL);
-    if (status != SB_OK) {
-        free(made);
+    const sb_resource_size_t size = {
+        .own = sizeof form + sizeof(sb_manners_t) + team->size * each + BOUNCE,
+        .bytes = sb_round_up(fixed + sb_max(most, least), PAGE),
+        .least = sb_round_up(fixed + least, PAGE),
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_CHANNELS, &size);
+
+    if (status != SB_OK)
         return status;
-    }
-    *made = form;
-    adopt(team, made, fixed);
-    return settle_pulling(team, made);
+    adopt(team, &form, fixed);
+    return settle_pulling(team, sb_channels(team));
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_CHANNELS, make};
+
+sb_status_t sb_channels_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &kind);
 }
 
 size_t sb_parts_fragment(const sb_team_t *team, size_t bytes, size_t area)
@@ -252,7 +257,7 @@ static sb_status_t look(const sb_team_t *team, sb_flag_t *flag, uint64_t value, 
 /* Looks, or waits, until all others are done with the calls before `calls`. */
 static sb_status_t look_at_all_done(sb_team_t *team, uint64_t calls, bool wait)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     uint64_t least = UINT64_MAX;
 
     for (uint32_t i = 0; i < team->size; i++) {
@@ -273,7 +278,7 @@ static sb_status_t look_at_all_done(sb_team_t *team, uint64_t calls, bool wait)
 /* Whether the slot of the present call may be filled. */
 static sb_status_t slot_free(sb_team_t *team, uint32_t to, bool wait, bool *is_free)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     uint64_t *done = to == SB_TO_ALL ? &channels->done : &channels->peer[to].done;
     sb_status_t status = SB_OK;
 
@@ -302,7 +307,7 @@ static sb_status_t look_at_all_consumed(sb_team_t *team, uint64_t position, bool
             return status;
         least = seen < least ? seen : least;
     }
-    team->channels->free_all = least;
+    sb_channels(team)->free_all = least;
     return SB_OK;
 }
 
@@ -310,7 +315,7 @@ static sb_status_t look_at_all_consumed(sb_team_t *team, uint64_t position, bool
 static sb_status_t area_free(sb_team_t *team, uint32_t to, uint64_t end, size_t area, bool wait,
                              bool *is_free)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     uint64_t *known = to == SB_TO_ALL ? &channels->free_all : &channels->peer[to].free;
     sb_status_t status = SB_OK;
 
@@ -332,7 +337,7 @@ static inline uint64_t *position_of(sb_channels_t *channels, uint32_t to)
 
 static inline sb_slot_t *slot_of(const sb_team_t *team, mouth_t *mouth)
 {
-    return &mouth->slot[team->channels->calls % team->channels->slots];
+    return &mouth->slot[sb_channels(team)->calls % sb_channels(team)->slots];
 }
 
 static sb_status_t send_short(sb_team_t *team, sb_sending_t *sending)
@@ -346,7 +351,7 @@ static sb_status_t send_short(sb_team_t *team, sb_sending_t *sending)
         sb_copy(slot->payload + line, sending->stream->base + line, bytes - line);
     sending->data = sb_stream_read(sending->stream, 0, slot->payload, line);
     sb_flag_set_note(&slot->flag, (uint32_t)bytes);
-    sb_flag_publish(&slot->flag, team->channels->calls + 1);
+    sb_flag_publish(&slot->flag, sb_channels(team)->calls + 1);
     sending->offset = bytes;
     return SB_OK;
 }
@@ -361,13 +366,13 @@ static void put_plan(sb_team_t *team, sb_slot_t *slot, uint32_t note, const plan
 {
     sb_copy(slot->payload, plan, sizeof *plan);
     sb_flag_set_note(&slot->flag, note);
-    sb_flag_publish(&slot->flag, team->channels->calls + 1);
+    sb_flag_publish(&slot->flag, sb_channels(team)->calls + 1);
 }
 
 static void say(const sb_team_t *team, const sb_sending_t *sending, plan_t *plan)
 {
     plan->manner = sending->manner;
-    plan->started = team->channels->manners->started;
+    plan->started = sb_channels(team)->manners->started;
 }
 
 /* Tells the reader of the piece that ends at `end`: the first one by the plan. */
@@ -390,7 +395,7 @@ static void announce(sb_team_t *team, sb_sending_t *sending, uint64_t start, uin
 /* Has the readers pull the message. It counts as sent; that it was pulled is waited for later. */
 static sb_status_t offer(sb_team_t *team, sb_sending_t *sending)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     uint64_t *position = position_of(channels, sending->peer);
     sb_slot_t *slot = slot_of(team, mouth_of(team, team->rank, sending->peer));
     plan_t plan = {.position = *position,
@@ -430,7 +435,7 @@ static uint32_t hope(const sb_team_t *team, size_t bytes)
  */
 static bool push(sb_team_t *team, sb_sending_t *sending)
 {
-    const sb_channels_t *channels = team->channels;
+    const sb_channels_t *channels = sb_channels(team);
     const sb_stream_t *stream = sending->stream;
     sb_slot_t *invitation = slot_of(team, mouth_of(team, sending->peer, team->rank));
     uint64_t use = channels->calls + 1;
@@ -464,7 +469,7 @@ static uint64_t start_of(const sb_team_t *team, uint64_t position, size_t total,
 
 static sb_status_t send_long(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
 {
-    uint64_t *position = position_of(team->channels, sending->peer);
+    uint64_t *position = position_of(sb_channels(team), sending->peer);
     size_t area, total = sending->stream->bytes;
     char *base = area_of(team, team->rank, sending->peer, &area);
     bool is_free;
@@ -514,7 +519,7 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         sending->passed || sending->stream->base == NULL || sending->manner == SB_MANNER_AROUND;
     if (!passed && sending->pushed && push(team, sending))
         return SB_OK;
-    if (!passed && (sending->pulled || bytes >= team->channels->pull_least))
+    if (!passed && (sending->pulled || bytes >= sb_channels(team)->pull_least))
         return offer(team, sending);
     return send_long(team, sending, limit, wait);
 }
@@ -522,7 +527,7 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
 /* Lines behind the announcement of the next message, if it is like this one and not pulled. */
 static size_t own_next(sb_team_t *team, const sb_sending_t *sending, size_t most)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     size_t bytes = sending->stream->bytes, area;
     mouth_t *mouth = mouth_of(team, team->rank, sending->peer);
     char *base = area_of(team, team->rank, sending->peer, &area);
@@ -543,7 +548,7 @@ static size_t own_next(sb_team_t *team, const sb_sending_t *sending, size_t most
 
 void sb_deal_ahead(sb_team_t *team, const sb_sending_t *sending, uint32_t count)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     bool again = channels->dealt == channels->calls && !team->oversubscribed;
     uint32_t turn = channels->slots / 2;
     size_t most = OWNED_AHEAD;
@@ -575,7 +580,7 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
 /* A message from the peer in this call: it is done with the calls before. */
 static void learn(sb_team_t *team, uint32_t from)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     sb_channel_peer_t *peer = &channels->peer[from];
 
     peer->done = channels->calls > peer->done ? channels->calls : peer->done;
@@ -618,7 +623,7 @@ static inline sb_slot_t *announced_in(const sb_team_t *team, const sb_receiving_
 
 bool sb_announced(const sb_team_t *team, const sb_receiving_t *receiving)
 {
-    uint64_t use = team->channels->calls + 1;
+    uint64_t use = sb_channels(team)->calls + 1;
     uint32_t looks = hope(team, receiving->stream->bytes);
 
     return sb_flag_hope(&announced_in(team, receiving)->flag, use, looks) >= use;
@@ -646,7 +651,7 @@ static void open_message(sb_team_t *team, sb_receiving_t *receiving)
 /* Looks, or waits, for the announcement. */
 static sb_status_t look_at_message(sb_team_t *team, sb_receiving_t *receiving, bool wait)
 {
-    uint64_t use = team->channels->calls + 1, seen = receiving->announced ? use : 0;
+    uint64_t use = sb_channels(team)->calls + 1, seen = receiving->announced ? use : 0;
     sb_status_t status = SB_OK;
 
     if (!receiving->announced)
@@ -685,7 +690,7 @@ static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving
 /* Nothing that is done to one message keeps another from coming: so first all flags. */
 void sb_look_ahead(sb_team_t *team, sb_receiving_t *receiving, uint32_t count)
 {
-    uint64_t use = team->channels->calls + 1;
+    uint64_t use = sb_channels(team)->calls + 1;
     bool behind = false; /* there is more than the announcements */
 
     for (uint32_t i = 0; i < count; i++) {
@@ -738,7 +743,7 @@ static void receive_pulled(sb_team_t *team, sb_receiving_t *receiving, size_t li
         size_t end = sb_min(limit, receiving->offset + PULL_AT_ONCE);
         if (receiving->data == SB_OK && receiving->offset < room)
             receiving->data =
-                pull(team->channels, receiving, sb_min(end, room) - receiving->offset);
+                pull(sb_channels(team), receiving, sb_min(end, room) - receiving->offset);
         receiving->offset = end;
     }
     if (receiving->offset == receiving->bytes)
@@ -792,7 +797,7 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
 /* Waits until one message was pulled; without `wait`, looks. */
 static sb_status_t look_at_pulled(sb_team_t *team, const sb_pulled_t *pulled, bool wait, bool *done)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     bool all = pulled->peer == SB_TO_ALL;
     uint64_t *free = all ? &channels->free_all : &channels->peer[pulled->peer].free;
     sb_status_t status;
@@ -812,7 +817,7 @@ static sb_status_t look_at_pulled(sb_team_t *team, const sb_pulled_t *pulled, bo
  */
 static sb_status_t wait_pulled(sb_team_t *team)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
     uint32_t left = channels->pulled_count, rounds = 0;
     sb_status_t status = SB_OK;
     bool done;
@@ -833,7 +838,7 @@ static sb_status_t wait_pulled(sb_team_t *team)
 
 sb_status_t sb_channels_finish(sb_team_t *team, sb_status_t status)
 {
-    sb_channels_t *channels = team->channels;
+    sb_channels_t *channels = sb_channels(team);
 
     if (channels->pulled_count > 0)
         status = sb_first(status, wait_pulled(team));

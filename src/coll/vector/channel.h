@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "coll/coll.h"
+#include "coll/resources.h"
 #include "team/pace.h"
 
 /*
@@ -109,8 +110,9 @@ typedef struct sb_manners {
     bool again;
 } sb_manners_t;
 
-/* Private to the rank. One allocation. */
+/* Private to the rank. */
 typedef struct sb_channels {
+    sb_resource_t resource;
     uint32_t slots;      /* k */
     size_t stride;       /* bytes of a channel's flags and slots */
     size_t consumed;     /* where the parts of the block are */
@@ -136,6 +138,11 @@ typedef struct sb_channels {
     char *bounce; /* where bytes are pulled to that have no one place */
     sb_channel_peer_t peer[];
 } sb_channels_t;
+
+static inline sb_channels_t *sb_channels(const sb_team_t *team)
+{
+    return (sb_channels_t *)(void *)team->resource[SB_RESOURCE_CHANNELS];
+}
 
 /*
  * Makes the team's channels at the first call. Collective; all get the same outcome: SB_OK, or
@@ -185,7 +192,8 @@ void sb_manner_learn(sb_team_t *team);
 
 static inline sb_manner_t sb_manner_begin(sb_team_t *team, const sb_stream_t *part)
 {
-    return part->bytes < team->channels->pull_least ? SB_MANNER_ANY : sb_manner_choose(team, part);
+    return part->bytes < sb_channels(team)->pull_least ? SB_MANNER_ANY
+                                                       : sb_manner_choose(team, part);
 }
 
 static inline void sb_manner_end(sb_team_t *team, sb_manner_t manner)
@@ -230,7 +238,7 @@ sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb
 static inline bool sb_own_waits(const sb_team_t *team, sb_manner_t manner, size_t bytes,
                                 const sb_receiving_t *first)
 {
-    return manner == SB_MANNER_PULLED && bytes >= team->channels->pull_least &&
+    return manner == SB_MANNER_PULLED && bytes >= sb_channels(team)->pull_least &&
            sb_announced(team, first);
 }
 
@@ -253,7 +261,7 @@ static inline bool sb_pulling_waits(const sb_team_t *team)
 
 static inline bool sb_sharing_pays(const sb_team_t *team, size_t bytes, size_t total)
 {
-    size_t least = team->channels->pull_least;
+    size_t least = sb_channels(team)->pull_least;
 
     return bytes >= least || (least != SIZE_MAX && !team->oversubscribed &&
                               bytes >= SB_SHARED_LEAST && total >= SB_SHARED_TOTAL);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/vector/pairs.h"
 
-#include <stdlib.h>
-
 #define PAGE 4096
 #define RING_MOST ((size_t)32 << 10)
 #define RING_LEAST ((size_t)1 << 10)
@@ -30,60 +28,65 @@ static inline uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t 
 
 static inline ends_t *ends_of(const sb_team_t *team, uint32_t owner, uint32_t other)
 {
-    return (ends_t *)(void *)team->pairs->pair[owner].base + index_of(team, owner, other);
+    return (ends_t *)(void *)sb_pairs(team)->pair[owner].base + index_of(team, owner, other);
 }
 
 /* Where a position of the ring from `owner` to `other` is. */
 static inline char *ring_at(const sb_team_t *team, uint32_t owner, uint32_t other,
                             uint64_t position)
 {
-    const sb_pairs_t *pairs = team->pairs;
+    const sb_pairs_t *pairs = sb_pairs(team);
     size_t before = (team->size - 1) * sizeof(ends_t) + index_of(team, owner, other) * pairs->ring;
 
     return pairs->pair[owner].base + before + position % pairs->ring;
 }
 
-static void adopt(sb_team_t *team, sb_pairs_t *pairs)
+static void adopt(sb_team_t *team)
 {
+    sb_pairs_t *pairs = sb_pairs(team);
     size_t others = sb_max(team->size, 2) - 1;
-    size_t room = team->pairs_share.bytes - others * sizeof(ends_t);
+    size_t room = pairs->resource.segment.bytes - others * sizeof(ends_t);
 
     pairs->ring = sb_min(room / others, RING_MOST) & ~(size_t)(SB_LINE * FRAGMENTS_PER_RING - 1);
     pairs->fragment = pairs->ring / FRAGMENTS_PER_RING;
     for (uint32_t i = 0; i < team->size; i++)
-        pairs->pair[i].base = team->pairs_share.bases[i];
+        pairs->pair[i].base = pairs->resource.segment.bases[i];
     pairs->own = pairs->pair[team->rank].base;
-    team->pairs = pairs;
 }
+
+static sb_status_t make(sb_team_t *team)
+{
+    size_t others = sb_max(team->size, 2) - 1;
+    size_t most = sb_max(sb_min((size_t)team->settings.ring_bytes / others, RING_MOST), RING_LEAST);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_pairs_t) + team->size * sizeof(sb_pair_t),
+        .bytes = sb_round_up(others * (sizeof(ends_t) + most), PAGE),
+        .least = sb_round_up(others * (sizeof(ends_t) + RING_LEAST), PAGE),
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_PAIRS, &size);
+
+    if (status == SB_OK)
+        adopt(team);
+    return status;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_PAIRS, make};
 
 sb_status_t sb_pairs_prepare(sb_team_t *team)
 {
-    if (SB_LIKELY(team->pairs != NULL))
-        return SB_OK;
-    if (team->pairs_share.state == SB_SHARE_REFUSED)
-        return SB_ERR_UNSUPPORTED;
-    size_t others = sb_max(team->size, 2) - 1;
-    size_t most = sb_max(sb_min((size_t)team->settings.ring_bytes / others, RING_MOST), RING_LEAST);
-    sb_pairs_t *made = calloc(1, sizeof *made + team->size * sizeof *made->pair);
-    sb_status_t status =
-        sb_share_make(team, &team->pairs_share, sb_round_up(others * (sizeof(ends_t) + most), PAGE),
-                      sb_round_up(others * (sizeof(ends_t) + RING_LEAST), PAGE), made != NULL);
-    if (status == SB_OK)
-        adopt(team, made);
-    else
-        free(made);
-    return status;
+    return sb_resource_need(team, &kind);
 }
 
 /* Waits until the ring to the peer may be filled up to `end`. */
 static sb_status_t wait_free(sb_team_t *team, uint32_t peer, uint64_t end)
 {
-    sb_pair_t *pair = &team->pairs->pair[peer];
+    sb_pair_t *pair = &sb_pairs(team)->pair[peer];
     sb_flag_t *consumed = &ends_of(team, peer, team->rank)->consumed.flag;
 
-    if (SB_LIKELY(end <= pair->free + team->pairs->ring))
+    if (SB_LIKELY(end <= pair->free + sb_pairs(team)->ring))
         return SB_OK;
-    sb_status_t status = sb_flag_wait(consumed, end - team->pairs->ring, &team->waiter);
+    sb_status_t status = sb_flag_wait(consumed, end - sb_pairs(team)->ring, &team->waiter);
     pair->free = sb_flag_read(consumed);
     return status;
 }
@@ -101,7 +104,7 @@ static inline uint64_t next_line(uint64_t position)
 
 static sb_status_t start_out(sb_team_t *team, sb_pair_out_t *out)
 {
-    sb_pair_t *pair = &team->pairs->pair[out->peer];
+    sb_pair_t *pair = &sb_pairs(team)->pair[out->peer];
     sb_status_t status = wait_free(team, out->peer, pair->position + SB_LINE);
     header_t *header = (header_t *)(void *)ring_at(team, team->rank, out->peer, pair->position);
     uint64_t bytes = out->stream->bytes;
@@ -121,12 +124,12 @@ static sb_status_t start_out(sb_team_t *team, sb_pair_out_t *out)
 /* Sends up to `limit` bytes at least, in whole fragments. */
 static sb_status_t step_out(sb_team_t *team, sb_pair_out_t *out, size_t limit)
 {
-    sb_pair_t *pair = &team->pairs->pair[out->peer];
+    sb_pair_t *pair = &sb_pairs(team)->pair[out->peer];
     size_t total = out->stream->bytes;
     sb_status_t status = out->started ? SB_OK : start_out(team, out);
 
     while (status == SB_OK && out->offset < sb_min(limit, total)) {
-        size_t bytes = piece(team->pairs, pair->position, total - out->offset);
+        size_t bytes = piece(sb_pairs(team), pair->position, total - out->offset);
         status = wait_free(team, out->peer, pair->position + bytes);
         if (status != SB_OK)
             break;
@@ -159,7 +162,7 @@ static sb_status_t wait_published(sb_team_t *team, uint32_t peer, uint64_t end)
 
 static sb_status_t start_in(sb_team_t *team, sb_pair_in_t *in)
 {
-    sb_pair_t *pair = &team->pairs->pair[in->peer];
+    sb_pair_t *pair = &sb_pairs(team)->pair[in->peer];
     const header_t *header =
         (const header_t *)(const void *)ring_at(team, in->peer, team->rank, pair->next);
     sb_status_t status = wait_published(team, in->peer, pair->next + SB_LINE);
@@ -182,12 +185,12 @@ static sb_status_t start_in(sb_team_t *team, sb_pair_in_t *in)
  */
 static sb_status_t step_in(sb_team_t *team, sb_pair_in_t *in, size_t limit)
 {
-    sb_pair_t *pair = &team->pairs->pair[in->peer];
+    sb_pair_t *pair = &sb_pairs(team)->pair[in->peer];
     sb_status_t status = in->started ? SB_OK : start_in(team, in);
 
     limit = sb_min(limit, in->bytes);
     while (status == SB_OK && in->offset < limit) {
-        size_t bytes = piece(team->pairs, pair->next, limit - in->offset);
+        size_t bytes = piece(sb_pairs(team), pair->next, limit - in->offset);
         status = wait_published(team, in->peer, pair->next + bytes);
         if (status != SB_OK)
             break;
@@ -228,7 +231,8 @@ sb_status_t sb_pair_exchange(sb_team_t *team, uint32_t to, const sb_stream_t *se
     sb_pair_in_t in = {.stream = received, .peer = from};
     sb_status_t status = SB_OK;
 
-    for (size_t limit = team->pairs->fragment; status == SB_OK; limit += team->pairs->fragment) {
+    for (size_t limit = sb_pairs(team)->fragment; status == SB_OK;
+         limit += sb_pairs(team)->fragment) {
         status = step_out(team, &out, limit);
         if (status == SB_OK)
             status = step_in(team, &in, limit);

@@ -3,6 +3,7 @@
 #define SB_COLL_VECTOR_PAIRS_H
 
 #include "coll/coll.h"
+#include "coll/resources.h"
 
 /*
  * Messages from one rank to another through shared memory, as an MPI library without knowledge of
@@ -21,8 +22,9 @@ typedef struct sb_pair {
     uint64_t next;     /* where its next message begins */
 } sb_pair_t;
 
-/* Private to the rank. One allocation. */
+/* Private to the rank. */
 typedef struct sb_pairs {
+    sb_resource_t resource;
     size_t ring;     /* bytes */
     size_t fragment; /* bytes */
     char *own;
@@ -45,6 +47,11 @@ typedef struct sb_pair_in {
     size_t offset;
     sb_status_t data;
 } sb_pair_in_t;
+
+static inline sb_pairs_t *sb_pairs(const sb_team_t *team)
+{
+    return (sb_pairs_t *)(void *)team->resource[SB_RESOURCE_PAIRS];
+}
 
 /*
  * Makes the team's pairs at the first call. Collective; all get the same outcome: SB_OK, or

@@ -12,8 +12,8 @@
 
 static sb_manner_t choose_measured(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_manners_t *manners = team->channels->manners;
-    const size_t laps[SB_WAYS] = {team->channels->bytes, team->channels->bytes};
+    sb_manners_t *manners = sb_channels(team)->manners;
+    const size_t laps[SB_WAYS] = {sb_channels(team)->bytes, sb_channels(team)->bytes};
 
     manners->again = sb_pace_again(&manners->seen, part->bytes, part->base);
     manners->step = sb_pace_next(&manners->pace[manners->again], part->bytes, laps);
@@ -23,7 +23,7 @@ static sb_manner_t choose_measured(sb_team_t *team, const sb_stream_t *part)
 
 static sb_manner_t choose(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_manner_t followed = team->channels->manners->followed[sb_pace_class(part->bytes)];
+    sb_manner_t followed = sb_channels(team)->manners->followed[sb_pace_class(part->bytes)];
 
     if (team->settings.stores != SB_STORES_AUTO)
         return team->settings.stores == SB_STORES_CACHED ? SB_MANNER_PULLED : SB_MANNER_AROUND;
@@ -36,7 +36,7 @@ static sb_manner_t choose(sb_team_t *team, const sb_stream_t *part)
 
 sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_manners_t *manners = team->channels->manners;
+    sb_manners_t *manners = sb_channels(team)->manners;
     sb_manner_t manner;
 
     manners->bytes = 0;
@@ -48,19 +48,19 @@ sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part)
 
 void sb_manner_follow(sb_team_t *team, size_t bytes, sb_manner_t manner)
 {
-    team->channels->manners->followed[sb_pace_class(bytes)] = manner;
+    sb_channels(team)->manners->followed[sb_pace_class(bytes)] = manner;
 }
 
 void sb_manner_started(sb_team_t *team, uint64_t started)
 {
-    sb_manners_t *manners = team->channels->manners;
+    sb_manners_t *manners = sb_channels(team)->manners;
 
     manners->started = manners->started > started ? manners->started : started;
 }
 
 void sb_manner_learn(sb_team_t *team)
 {
-    sb_manners_t *manners = team->channels->manners;
+    sb_manners_t *manners = sb_channels(team)->manners;
     uint64_t now;
 
     if (manners->bytes == 0)

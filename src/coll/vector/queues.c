@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/vector/queues.h"
 
-#include <stdlib.h>
-
 #define FRAGMENT_MOST ((uint64_t)64 << 20)
 #define SLOTS_MOST ((uint64_t)1 << 16)
 #define PAGE 4096
@@ -32,35 +30,42 @@ static size_t lay_out(sb_queues_t *queues, uint64_t slots, uint32_t ranks)
     return sb_round_up(queues->slots + slots * queues->stride, PAGE);
 }
 
-sb_status_t sb_queues_prepare(sb_team_t *team)
+static sb_status_t make(sb_team_t *team)
 {
-    if (SB_LIKELY(team->queues != NULL))
-        return SB_OK;
-    if (team->queues_share.state == SB_SHARE_REFUSED)
-        return SB_ERR_UNSUPPORTED;
     sb_queues_t form = {0};
     size_t bytes = lay_out(&form, form_of(&form, &team->settings), team->size);
-    sb_queues_t *made = calloc(1, sizeof *made + team->size * sizeof(uint64_t));
-    sb_status_t status = sb_share_make(team, &team->queues_share, bytes, bytes, made != NULL);
-    if (status == SB_OK) {
-        *made = form;
-        team->queues = made;
-    } else {
-        free(made);
-    }
-    return status;
+    const sb_resource_size_t size = {
+        .own = sizeof form + team->size * sizeof(uint64_t),
+        .bytes = bytes,
+        .least = bytes,
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_QUEUES, &size);
+
+    if (status != SB_OK)
+        return status;
+    form.resource = *team->resource[SB_RESOURCE_QUEUES];
+    *sb_queues(team) = form;
+    return SB_OK;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_QUEUES, make};
+
+sb_status_t sb_queues_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &kind);
 }
 
 static sb_queue_set_t *set_of(const sb_team_t *team)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
 
     return (sb_queue_set_t *)(void *)sb_queue_block(team, 0) + queues->turns % queues->sets;
 }
 
 static sb_flag_t *ready_of(const sb_team_t *team, uint32_t rank)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     char *ready = sb_queue_block(team, 0) + queues->ready;
     size_t number = (size_t)(queues->turns % queues->sets) * team->size + rank;
 
@@ -69,7 +74,7 @@ static sb_flag_t *ready_of(const sb_team_t *team, uint32_t rank)
 
 static char *counts_of(const sb_team_t *team)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     size_t first = (size_t)(queues->turns % queues->sets) * team->size;
 
     return sb_queue_block(team, 0) + queues->counts + first * sizeof(uint64_t);
@@ -77,7 +82,7 @@ static char *counts_of(const sb_team_t *team)
 
 sb_status_t sb_queue_claim(sb_team_t *team)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     sb_queue_set_t *set = set_of(team);
     sb_status_t status =
         sb_flag_wait(&set->emptied.flag, queues->turns / queues->sets, &team->waiter);
@@ -89,27 +94,27 @@ sb_status_t sb_queue_claim(sb_team_t *team)
 
 sb_status_t sb_queue_enter(sb_team_t *team)
 {
-    return sb_flag_wait(&set_of(team)->op.flag, team->queues->turns + 1, &team->waiter);
+    return sb_flag_wait(&set_of(team)->op.flag, sb_queues(team)->turns + 1, &team->waiter);
 }
 
 void sb_queue_publish_counts(sb_team_t *team, const sb_stream_t *parts)
 {
-    uint64_t *own = team->queues->own;
+    uint64_t *own = sb_queues(team)->own;
 
     for (uint32_t i = 0; i < team->size; i++)
         own[i] = parts[i].bytes;
     sb_copy(counts_of(team), own, team->size * sizeof *own);
     for (uint32_t i = 0; i < team->size; i++) {
         if (i != team->rank)
-            sb_flag_publish(ready_of(team, i), team->queues->turns + 1);
+            sb_flag_publish(ready_of(team, i), sb_queues(team)->turns + 1);
     }
 }
 
 sb_status_t sb_queue_read_counts(sb_team_t *team)
 {
-    uint64_t *own = team->queues->own;
+    uint64_t *own = sb_queues(team)->own;
     sb_flag_t *ready = ready_of(team, team->rank);
-    sb_status_t status = sb_flag_wait(ready, team->queues->turns + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(ready, sb_queues(team)->turns + 1, &team->waiter);
 
     if (status == SB_OK)
         sb_copy(own, counts_of(team), team->size * sizeof *own);
@@ -118,7 +123,7 @@ sb_status_t sb_queue_read_counts(sb_team_t *team)
 
 uint64_t sb_queue_turns(const sb_team_t *team)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
     uint64_t turn = (uint64_t)queues->fragment * queues->per_set, most = 0;
 
     for (uint32_t i = 0; i < team->size; i++)
@@ -128,7 +133,7 @@ uint64_t sb_queue_turns(const sb_team_t *team)
 
 void sb_queue_leave(sb_team_t *team)
 {
-    sb_queues_t *queues = team->queues;
+    sb_queues_t *queues = sb_queues(team);
     sb_queue_set_t *set = set_of(team);
     uint64_t round = queues->turns / queues->sets + 1;
 

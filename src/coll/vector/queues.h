@@ -3,6 +3,7 @@
 #define SB_COLL_VECTOR_QUEUES_H
 
 #include "coll/coll.h"
+#include "coll/resources.h"
 
 /*
  * The memory of the published Scatterv, Gatherv and Allgatherv. Each rank owns one block, on its
@@ -36,8 +37,9 @@ typedef struct sb_queue_set {
 #define SB_QUEUE_MORE 0x80000000u
 #define SB_QUEUE_BYTES 0x7fffffffu
 
-/* Private to the rank, equal on all but for `counts`. One allocation. */
+/* Private to the rank, equal on all but for `counts`. */
 typedef struct sb_queues {
+    sb_resource_t resource;
     uint32_t sets;     /* w */
     uint32_t per_set;  /* s / w */
     uint32_t fragment; /* f */
@@ -50,6 +52,11 @@ typedef struct sb_queues {
     uint64_t turns;    /* of sets, so far */
     uint64_t own[];    /* counts of the present call; or how far each part has come */
 } sb_queues_t;
+
+static inline sb_queues_t *sb_queues(const sb_team_t *team)
+{
+    return (sb_queues_t *)(void *)team->resource[SB_RESOURCE_QUEUES];
+}
 
 /*
  * Makes the team's queues at the first call. Collective; all get the same outcome: SB_OK, or
@@ -77,7 +84,7 @@ void sb_queue_leave(sb_team_t *team);
 
 static inline char *sb_queue_block(const sb_team_t *team, uint32_t rank)
 {
-    return team->queues_share.bases[rank];
+    return sb_queues(team)->resource.segment.bases[rank];
 }
 
 /* Number of the slot that is the present set's `i`th. */
@@ -88,7 +95,7 @@ static inline uint32_t sb_queue_index(const sb_queues_t *queues, uint32_t i)
 
 static inline sb_flag_t *sb_queue_ctrl(const sb_team_t *team, uint32_t rank, uint32_t index)
 {
-    char *ctrl = sb_queue_block(team, rank) + team->queues->ctrl;
+    char *ctrl = sb_queue_block(team, rank) + sb_queues(team)->ctrl;
 
     return &((sb_wide_flag_t *)(void *)ctrl)[index].flag;
 }
@@ -96,14 +103,14 @@ static inline sb_flag_t *sb_queue_ctrl(const sb_team_t *team, uint32_t rank, uin
 static inline sb_flag_t *sb_queue_ctrl_for(const sb_team_t *team, uint32_t rank, uint32_t index,
                                            uint32_t reader)
 {
-    char *ctrl = sb_queue_block(team, rank) + team->queues->ctrlall;
+    char *ctrl = sb_queue_block(team, rank) + sb_queues(team)->ctrlall;
 
     return &((sb_wide_flag_t *)(void *)ctrl)[(size_t)index * team->size + reader].flag;
 }
 
 static inline char *sb_queue_slot(const sb_team_t *team, uint32_t rank, uint32_t index)
 {
-    const sb_queues_t *queues = team->queues;
+    const sb_queues_t *queues = sb_queues(team);
 
     return sb_queue_block(team, rank) + queues->slots + (size_t)index * queues->stride;
 }

@@ -3,8 +3,6 @@
 
 #include "coll/vector/around.h"
 
-#include <stdlib.h>
-
 #define PAGE 4096
 #define CHUNK_MOST ((size_t)32 << 10)
 #define CHUNK_LEAST ((size_t)256)
@@ -57,42 +55,53 @@ static void divide(sb_relays_t *relays, const sb_groups_t *groups, const sb_team
     relays->far = far;
 }
 
-static void adopt(sb_team_t *team, sb_relays_t *relays)
+static void adopt(sb_team_t *team, uint32_t relayed)
 {
-    size_t chunks = SB_RELAY_SLOTS * ((size_t)relays->relayed + 1);
-    size_t room = team->relays_share.bytes - block_bytes(relays->relayed, 0);
+    sb_relays_t *relays = sb_relays(team);
+    size_t chunks = SB_RELAY_SLOTS * ((size_t)relayed + 1);
+    size_t room = relays->resource.segment.bytes - block_bytes(relayed, 0);
 
+    relays->relayed = relayed;
     relays->chunk = sb_min(room / chunks, CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
     for (uint32_t i = 0; i < team->size; i++)
-        relays->peer[i].base = team->relays_share.bases[i];
+        relays->peer[i].base = relays->resource.segment.bases[i];
     relays->around_above = sb_around_above(team);
-    team->relays = relays;
 }
+
+static sb_status_t make_for(sb_team_t *team, const sb_groups_t *groups, bool willing)
+{
+    uint32_t relayed = most_relayed(groups, team->size);
+    size_t most = (size_t)team->settings.ring_bytes / (SB_RELAY_SLOTS * ((size_t)relayed + 1));
+    size_t chunk = sb_max(sb_min(most, CHUNK_MOST), CHUNK_LEAST);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_relays_t) + team->size * (sizeof(sb_relay_peer_t) + 2 * sizeof(uint32_t)),
+        .bytes = sb_round_up(block_bytes(relayed, chunk), PAGE),
+        .least = sb_round_up(block_bytes(relayed, CHUNK_LEAST), PAGE),
+        .willing = willing,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_RELAYS, &size);
+
+    if (status != SB_OK)
+        return status;
+    divide(sb_relays(team), groups, team);
+    adopt(team, relayed);
+    return SB_OK;
+}
+
+static sb_status_t make(sb_team_t *team)
+{
+    sb_groups_t groups = {0};
+    sb_status_t grouped =
+        sb_team_groups(&groups, team, SB_PARTS_LEVELS, team->settings.barrier_arity);
+    sb_status_t status = make_for(team, &groups, grouped != SB_ERR_MEMORY);
+
+    sb_groups_free(&groups);
+    return status;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_RELAYS, make};
 
 sb_status_t sb_relays_prepare(sb_team_t *team)
 {
-    if (SB_LIKELY(team->relays != NULL))
-        return SB_OK;
-    if (team->relays_share.state == SB_SHARE_REFUSED)
-        return SB_ERR_UNSUPPORTED;
-    sb_groups_t groups = {0};
-    size_t each = sizeof(sb_relay_peer_t) + 2 * sizeof(uint32_t);
-    sb_relays_t *made = calloc(1, sizeof *made + team->size * each);
-    bool willing = sb_team_groups(&groups, team, SB_PARTS_LEVELS, team->settings.barrier_arity) !=
-                   SB_ERR_MEMORY;
-    uint32_t relayed = most_relayed(&groups, team->size);
-    size_t most = (size_t)team->settings.ring_bytes / (SB_RELAY_SLOTS * ((size_t)relayed + 1));
-    size_t chunk = sb_max(sb_min(most, CHUNK_MOST), CHUNK_LEAST);
-    sb_status_t status = sb_share_make(
-        team, &team->relays_share, sb_round_up(block_bytes(relayed, chunk), PAGE),
-        sb_round_up(block_bytes(relayed, CHUNK_LEAST), PAGE), willing && made != NULL);
-    if (status == SB_OK) {
-        made->relayed = relayed;
-        divide(made, &groups, team);
-        adopt(team, made);
-    } else {
-        free(made);
-    }
-    sb_groups_free(&groups);
-    return status;
+    return sb_resource_need(team, &kind);
 }

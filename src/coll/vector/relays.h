@@ -3,6 +3,7 @@
 #define SB_COLL_VECTOR_RELAYS_H
 
 #include "coll/coll.h"
+#include "coll/resources.h"
 
 /*
  * The memory of an allgather that brings each part only once to the ranks that share a cache or a
@@ -40,8 +41,9 @@ typedef struct sb_relay_peer {
     bool ended;    /* of which no more will come */
 } sb_relay_peer_t;
 
-/* Private to the rank. One allocation. */
+/* Private to the rank. */
 typedef struct sb_relays {
+    sb_resource_t resource;
     size_t chunk;         /* most bytes */
     size_t around_above;  /* see sb_around_above */
     bool around;          /* in this call */
@@ -55,6 +57,11 @@ typedef struct sb_relays {
     sb_relay_peer_t peer[];
 } sb_relays_t;
 
+static inline sb_relays_t *sb_relays(const sb_team_t *team)
+{
+    return (sb_relays_t *)(void *)team->resource[SB_RESOURCE_RELAYS];
+}
+
 /*
  * Makes the team's relays at the first call. Collective; all get the same outcome: SB_OK, or
  * SB_ERR_UNSUPPORTED, then and for good.
@@ -63,20 +70,20 @@ sb_status_t sb_relays_prepare(sb_team_t *team);
 
 static inline sb_flag_t *sb_relay_done(const sb_team_t *team, uint32_t rank)
 {
-    return &((sb_wide_flag_t *)(void *)team->relays->peer[rank].base)->flag;
+    return &((sb_wide_flag_t *)(void *)sb_relays(team)->peer[rank].base)->flag;
 }
 
 /* Chunk number `index` of a round at `rank`: 0 is its own, the others are relayed. */
 static inline size_t sb_relay_index(const sb_team_t *team, uint32_t index)
 {
-    const sb_relays_t *relays = team->relays;
+    const sb_relays_t *relays = sb_relays(team);
 
     return relays->rounds % SB_RELAY_SLOTS * (relays->relayed + 1) + index;
 }
 
 static inline sb_chunk_t *sb_relay_chunk(const sb_team_t *team, uint32_t rank, uint32_t index)
 {
-    char *chunks = team->relays->peer[rank].base + sizeof(sb_wide_flag_t);
+    char *chunks = sb_relays(team)->peer[rank].base + sizeof(sb_wide_flag_t);
 
     return (sb_chunk_t *)(void *)chunks + sb_relay_index(team, index);
 }
@@ -85,7 +92,7 @@ static inline sb_chunk_t *sb_relay_chunk(const sb_team_t *team, uint32_t rank, u
 static inline unsigned char *sb_relay_data(const sb_team_t *team, uint32_t rank, uint32_t index,
                                            size_t bytes)
 {
-    const sb_relays_t *relays = team->relays;
+    const sb_relays_t *relays = sb_relays(team);
     size_t chunks = SB_RELAY_SLOTS * ((size_t)relays->relayed + 1);
     size_t before = sizeof(sb_wide_flag_t) + chunks * sizeof(sb_chunk_t);
 

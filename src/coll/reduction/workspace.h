@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_REDUCTION_SHARES_H
-#define SB_COLL_REDUCTION_SHARES_H
+#ifndef SB_COLL_REDUCTION_WORKSPACE_H
+#define SB_COLL_REDUCTION_WORKSPACE_H
 
 #include "coll/reduction/reduction.h"
+#include "coll/resources.h"
 
 /*
  * The memory of the large reductions. Each rank owns one block, on its own NUMA node:
@@ -26,18 +27,22 @@
  */
 
 /* Bytes of a piece that goes over blocks, see blocks.h. */
-#define SB_SHARES_PIECE ((size_t)2 << 10)
-#define SB_SHARES_SCRATCH 9
+#define SB_WORKSPACE_PIECE ((size_t)2 << 10)
+#define SB_WORKSPACE_SCRATCH 9
 
 /* Where each block begins. */
-typedef struct sb_shares_head {
+typedef struct sb_workspace_head {
     sb_wide_flag_t given;
     sb_wide_flag_t taken;
-    _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_SHARES_PIECE];
-} sb_shares_head_t;
+    _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
+} sb_workspace_head_t;
 
-/* Private to the rank, equal on all but for `group` and `free_below`. One allocation. */
-typedef struct sb_shares {
+/* Most groups: a window passes them one after the other. */
+#define SB_WORKSPACE_GROUPS 4
+
+/* Private to the rank, equal on all but for `group` and `free_below`. */
+typedef struct sb_workspace {
+    sb_resource_t resource;
     const sb_algorithm_t *barrier; /* between steps */
     size_t buffer;                 /* bytes of one */
     uint32_t depth;                /* d */
@@ -48,57 +53,60 @@ typedef struct sb_shares {
     uint64_t position;             /* in the rings: where the next message begins */
     uint64_t free_below;           /* every member is done with the positions before */
     size_t around_above;           /* see sb_around_above */
-    char *scratch;                 /* of this rank alone: SB_SHARES_SCRATCH pieces */
     uint32_t groups;
-    uint32_t group;   /* this rank's */
-    uint32_t first[]; /* of each group the first rank; and behind the last, p */
-} sb_shares_t;
+    uint32_t group;                          /* this rank's */
+    uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */
+    char scratch[];                          /* of this rank alone: SB_WORKSPACE_SCRATCH pieces */
+} sb_workspace_t;
 
-/* Most groups: a window passes them one after the other. */
-#define SB_SHARES_GROUPS 4
+static inline sb_workspace_t *sb_workspace(const sb_team_t *team)
+{
+    return (sb_workspace_t *)(void *)team->resource[SB_RESOURCE_WORKSPACE];
+}
 
 /*
- * Makes the team's shares at the first call. Collective; all get the same outcome: SB_OK, or
+ * Makes the team's workspace at the first call. Collective; all get the same outcome: SB_OK, or
  * SB_ERR_UNSUPPORTED, then and for good.
  */
-sb_status_t sb_shares_prepare(sb_team_t *team);
+sb_status_t sb_workspace_prepare(sb_team_t *team);
 
-typedef enum sb_share_kind { SB_SHARE_IN, SB_SHARE_RESULT, SB_SHARE_RELAY } sb_share_kind_t;
+typedef enum sb_window_kind { SB_WINDOW_IN, SB_WINDOW_RESULT, SB_WINDOW_RELAY } sb_window_kind_t;
 
 /* The rank's buffer for the window of this turn. Behind a result there is room for as much. */
-static inline char *sb_share_buffer(const sb_team_t *team, uint32_t rank, uint64_t turn,
-                                    sb_share_kind_t kind)
+static inline char *sb_workspace_buffer(const sb_team_t *team, uint32_t rank, uint64_t turn,
+                                        sb_window_kind_t kind)
 {
-    const sb_shares_t *shares = team->shares;
-    size_t number = (size_t)(turn % shares->depth) * 3 + kind;
+    const sb_workspace_t *space = sb_workspace(team);
+    size_t number = (size_t)(turn % space->depth) * 3 + kind;
 
-    return team->shares_share.bases[rank] + sizeof(sb_shares_head_t) + number * shares->buffer;
+    return space->resource.segment.bases[rank] + sizeof(sb_workspace_head_t) +
+           number * space->buffer;
 }
 
-static inline sb_shares_head_t *sb_shares_head(const sb_team_t *team, uint32_t rank)
+static inline sb_workspace_head_t *sb_workspace_head(const sb_team_t *team, uint32_t rank)
 {
-    return (sb_shares_head_t *)(void *)team->shares_share.bases[rank];
+    return (sb_workspace_head_t *)(void *)sb_workspace(team)->resource.segment.bases[rank];
 }
 
-static inline char *sb_shares_piece(const sb_team_t *team, uint32_t rank, uint64_t use)
+static inline char *sb_workspace_piece(const sb_team_t *team, uint32_t rank, uint64_t use)
 {
-    return sb_shares_head(team, rank)->piece[use % SB_SLOTS];
+    return sb_workspace_head(team, rank)->piece[use % SB_SLOTS];
 }
 
 /* Where the position is in the rank's ring, which is behind all turns' buffers. */
-static inline char *sb_share_ring(const sb_team_t *team, uint32_t rank, uint64_t position)
+static inline char *sb_workspace_ring(const sb_team_t *team, uint32_t rank, uint64_t position)
 {
-    const sb_shares_t *shares = team->shares;
+    const sb_workspace_t *space = sb_workspace(team);
 
-    return team->shares_share.bases[rank] + shares->ring_at + (position & (shares->ring - 1));
+    return space->resource.segment.bases[rank] + space->ring_at + (position & (space->ring - 1));
 }
 
-static inline sb_status_t sb_shares_meet(sb_team_t *team)
+static inline sb_status_t sb_workspace_meet(sb_team_t *team)
 {
-    return team->shares->barrier->barrier(team);
+    return sb_workspace(team)->barrier->barrier(team);
 }
 
 /* What the barriers between `steps` steps cost. */
-double sb_shares_steps_cost(const sb_shape_t *shape, double steps);
+double sb_workspace_steps_cost(const sb_shape_t *shape, double steps);
 
 #endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/reduction/workspace.h"
+
+#include "coll/barrier/barrier.h"
+#include "coll/vector/around.h"
+
+#define PAGE 4096
+#define DEPTH_LEAST 3
+/* In, result and relay of each turn; and at least as much for the ring. */
+#define BUFFERS(depth) (3 * (size_t)(depth) + 1)
+#define BUFFER_LEAST ((size_t)1 << 10)
+#define BUFFER_MOST ((size_t)256 << 10)
+/* What passes through a ring should stay in the second-level cache, which ranks may share. */
+#define RING_CROWDED ((size_t)128 << 10)
+#define RING_USUAL ((size_t)256 << 10)
+/* Few ranks get more, for messages that are dealt out in parts: together so many usual ones. */
+#define RINGS_TOGETHER 8
+
+/* Of the barriers that suit some team each. */
+static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
+{
+    static const struct sb_algorithm *const barriers[] = {&sb_barrier_flat, &sb_barrier_counter,
+                                                          &sb_barrier_exchange};
+    const struct sb_algorithm *best = barriers[0];
+
+    for (size_t i = 1; i < SB_COUNT_OF(barriers); i++) {
+        if (barriers[i]->cost(shape, 0) < best->cost(shape, 0))
+            best = barriers[i];
+    }
+    return best;
+}
+
+double sb_workspace_steps_cost(const sb_shape_t *shape, double steps)
+{
+    /* A barrier counts its own turn at the price of the switch. */
+    double turns = sb_fold_turns(shape, 1) - sb_cost_turns(shape, 1);
+
+    return steps * (best_barrier(shape)->cost(shape, 0) + turns);
+}
+
+/*
+ * Writes where the ranks of each unit begin, and behind the last, p. Returns how many units there
+ * are; 0 if some rank has none, or is alone, or not beside the others of its unit, or if there are
+ * too many.
+ */
+static uint32_t find_groups(const sb_homes_t *homes, sb_level_kind_t level, uint32_t size,
+                            uint32_t *first)
+{
+    uint32_t groups = 0;
+    int16_t last = -1;
+
+    for (uint32_t rank = 0; rank < size; rank++) {
+        int16_t unit = homes->unit[rank][level];
+        if (unit >= 0 && unit == last)
+            continue;
+        bool alone = groups > 0 && rank - first[groups - 1] < 2;
+        if (unit <= last || alone || groups == SB_WORKSPACE_GROUPS)
+            return 0;
+        first[groups++] = rank;
+        last = unit;
+    }
+    first[groups] = size;
+    return size - first[groups - 1] < 2 ? 0 : groups;
+}
+
+/* Fills in what follows from the places of the ranks. */
+static void group_ranks(const sb_team_t *team, sb_workspace_t *space)
+{
+    if (team->homes.refusal == NULL && team->homes.unit != NULL) {
+        space->groups = find_groups(&team->homes, SB_LEVEL_NUMA, team->size, space->first);
+        if (space->groups == 0)
+            space->groups = find_groups(&team->homes, SB_LEVEL_PACKAGE, team->size, space->first);
+    }
+    if (space->groups == 0) {
+        space->groups = 1;
+        space->first[0] = 0;
+        space->first[1] = team->size;
+    }
+    while (team->rank >= space->first[space->group + 1])
+        space->group++;
+    space->depth = (uint32_t)sb_max(space->groups + 1, DEPTH_LEAST);
+}
+
+static size_t largest_power(size_t most)
+{
+    size_t power = 1;
+
+    while (power <= most / 2)
+        power *= 2;
+    return power;
+}
+
+/* A ring is so many times the part of it where most messages go round. */
+static size_t spans_of(const sb_team_t *team)
+{
+    return team->oversubscribed ? 1 : largest_power(sb_max(1, RINGS_TOGETHER / team->size));
+}
+
+/* Divides a block into buffers and a ring. */
+static void lay_out(const sb_team_t *team, sb_workspace_t *space, size_t bytes, size_t ring)
+{
+    size_t buffers = BUFFERS(space->depth), head = sizeof(sb_workspace_head_t);
+
+    space->buffer = sb_min((bytes - head) / buffers & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
+    space->ring_at = head + (buffers - 1) * space->buffer;
+    space->ring = largest_power(sb_min(bytes - space->ring_at, ring));
+    space->span = space->ring / spans_of(team);
+}
+
+static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring)
+{
+    const sb_shape_t shape = {.ranks = team->size,
+                              .oversubscribed = team->oversubscribed,
+                              .processors = team->processors,
+                              .barrier_arity = team->settings.barrier_arity};
+    sb_workspace_t *space = sb_workspace(team);
+    const sb_resource_t resource = space->resource;
+
+    *space = *form;
+    space->resource = resource;
+    lay_out(team, space, resource.segment.bytes, ring);
+    space->barrier = best_barrier(&shape);
+    space->around_above = sb_around_above(team);
+}
+
+static sb_status_t make(sb_team_t *team)
+{
+    sb_workspace_t form = {0};
+
+    group_ranks(team, &form);
+    /* A scan keeps something of every rank. */
+    size_t least = sb_max(BUFFER_LEAST, 2 * SB_LINE * (size_t)team->size);
+    size_t buffers = BUFFERS(form.depth), head = sizeof(sb_workspace_head_t);
+    size_t ring = spans_of(team) * (team->oversubscribed ? RING_CROWDED : RING_USUAL);
+    size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
+    const sb_resource_size_t size = {
+        .own = sizeof form + SB_WORKSPACE_SCRATCH * SB_WORKSPACE_PIECE,
+        .bytes = sb_round_up(head + sb_max(wish, buffers * least), PAGE),
+        .least = sb_round_up(head + buffers * least, PAGE),
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_WORKSPACE, &size);
+
+    if (status == SB_OK)
+        adopt(team, &form, ring);
+    return status;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_WORKSPACE, make};
+
+sb_status_t sb_workspace_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &kind);
+}

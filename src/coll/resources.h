@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_RESOURCES_H
+#define SB_COLL_RESOURCES_H
+
+#include "team/team.h"
+
+/* The slots of what algorithms keep for a team, see team/resource.h. */
+typedef enum sb_resource_slot {
+    SB_RESOURCE_RINGS,     /* coll/bcast/message.h */
+    SB_RESOURCE_PIPELINE,  /* coll/bcast/pipeline.h */
+    SB_RESOURCE_CHANNELS,  /* coll/vector/channel.h */
+    SB_RESOURCE_QUEUES,    /* coll/vector/queues.h */
+    SB_RESOURCE_PAIRS,     /* coll/vector/pairs.h */
+    SB_RESOURCE_RELAYS,    /* coll/vector/relays.h */
+    SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */
+    SB_RESOURCES,
+} sb_resource_slot_t;
+
+_Static_assert(SB_RESOURCES <= SB_RESOURCES_MOST, "a team has a slot for each");
+
+#endif

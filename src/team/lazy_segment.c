@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team/lazy_segment.h"
+
+#include "team/team.h"
+
+#include <stdlib.h>
+
+#define PAGE 4096
+
+/* What one rank has got. */
+typedef struct offer {
+    sb_ticket_t ticket;
+    uint64_t offset;
+    uint64_t bytes; /* 0: nothing */
+} offer_t;
+
+_Static_assert(sizeof(offer_t) <= SB_EXCHANGE_BYTES, "an offer fits an exchange");
+
+typedef struct wish {
+    size_t bytes;
+    size_t least;
+    bool willing;
+} wish_t;
+
+/* Lists of private memory; a rank that cannot have them offers nothing, so that all refuse. */
+static bool make_lists(sb_lazy_segment_t *segment, uint32_t size)
+{
+    segment->bases = calloc(size, sizeof *segment->bases);
+    segment->attachments = calloc(size, sizeof *segment->attachments);
+    return segment->bases != NULL && segment->attachments != NULL;
+}
+
+static void take_block(const sb_team_t *team, sb_lazy_segment_t *segment, sb_arena_source_t source,
+                       const wish_t *wish, offer_t *offer)
+{
+    sb_reason_t reason;
+    size_t bytes = wish->bytes;
+
+    while (sb_arena_take(&segment->block, bytes, source, team->size, &reason) != SB_OK) {
+        if (bytes <= wish->least)
+            return;
+        bytes = sb_max(bytes / 2 & ~(size_t)(PAGE - 1), wish->least);
+    }
+    *offer = (offer_t){segment->block.region->ticket, segment->block.offset, bytes};
+}
+
+static size_t least_offer(const offer_t *offers, uint32_t size)
+{
+    size_t least = SIZE_MAX;
+
+    for (uint32_t i = 0; i < size; i++)
+        least = sb_min(least, (size_t)offers[i].bytes);
+    return least;
+}
+
+static bool attach_blocks(const sb_team_t *team, sb_lazy_segment_t *segment, const offer_t *offers)
+{
+    sb_reason_t reason;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i == team->rank) {
+            segment->bases[i] = segment->block.address;
+            continue;
+        }
+        if (sb_arena_attach(&segment->attachments[i], &offers[i].ticket, &reason) != SB_OK)
+            return false;
+        segment->bases[i] = sb_attachment_base(segment->attachments[i]) + offers[i].offset;
+    }
+    return true;
+}
+
+static sb_status_t agree(sb_team_t *team, bool mine, bool *everybody)
+{
+    uint32_t word = mine, all[team->size];
+    sb_status_t status = sb_team_exchange(team, &word, all, sizeof word);
+
+    *everybody = true;
+    for (uint32_t i = 0; status == SB_OK && i < team->size; i++)
+        *everybody = *everybody && all[i] != 0;
+    return status;
+}
+
+void sb_lazy_segment_leave(sb_lazy_segment_t *segment, uint32_t size)
+{
+    for (uint32_t i = 0; segment->attachments != NULL && i < size; i++) {
+        if (segment->attachments[i] != NULL)
+            sb_arena_detach(segment->attachments[i]);
+    }
+    free(segment->attachments);
+    free(segment->bases);
+    segment->attachments = NULL;
+    segment->bases = NULL;
+}
+
+/* Of one try, the same for all members. */
+typedef enum outcome { MADE, EXHAUSTED, NOT_FOUND } outcome_t;
+
+/* One try. Unless it is MADE, nothing remains of it. */
+static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
+                               sb_arena_source_t source, const wish_t *wish, outcome_t *outcome)
+{
+    offer_t mine = {0}, all[team->size];
+    bool everybody = false;
+
+    if (wish->willing && make_lists(segment, team->size))
+        take_block(team, segment, source, wish, &mine);
+    sb_status_t status = sb_team_exchange(team, &mine, all, sizeof mine);
+    segment->bytes = status == SB_OK ? least_offer(all, team->size) : 0;
+    *outcome = segment->bytes > 0 ? NOT_FOUND : EXHAUSTED;
+    if (*outcome == NOT_FOUND)
+        status = agree(team, attach_blocks(team, segment, all), &everybody);
+    sb_arena_unlink();
+    if (status == SB_OK && everybody) {
+        *outcome = MADE;
+        return SB_OK;
+    }
+    /* Whoever attached to this block has not used it, and never will. */
+    sb_lazy_segment_leave(segment, team->size);
+    sb_arena_give(&segment->block);
+    *segment = (sb_lazy_segment_t){0};
+    return status;
+}
+
+sb_status_t sb_lazy_segment_make(sb_team_t *team, sb_lazy_segment_t *segment, size_t bytes,
+                                 size_t least, bool willing)
+{
+    const wish_t wish = {bytes, least, willing};
+    outcome_t outcome;
+    sb_status_t status = try_to_make(team, segment, SB_ARENA_ANY, &wish, &outcome);
+
+    /* Memory that cannot be handed over through /proc may still be found by a name. */
+    if (status == SB_OK && outcome == NOT_FOUND)
+        status = try_to_make(team, segment, SB_ARENA_FRESH_NAMED, &wish, &outcome);
+    return status == SB_OK && outcome != MADE ? SB_ERR_UNSUPPORTED : status;
+}

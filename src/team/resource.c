@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team/team.h"
+
+#include <stdlib.h>
+
+sb_status_t sb_resource_make(sb_team_t *team, uint32_t slot, const sb_resource_size_t *size)
+{
+    sb_lazy_segment_t segment = {0};
+    sb_resource_t *made = calloc(1, size->own);
+    sb_status_t status = sb_lazy_segment_make(team, &segment, size->bytes, size->least,
+                                              size->willing && made != NULL);
+
+    if (status == SB_OK) {
+        made->segment = segment;
+        team->resource[slot] = made;
+        return SB_OK;
+    }
+    free(made);
+    if (status == SB_ERR_UNSUPPORTED)
+        team->refused |= 1u << slot;
+    return status;
+}
+
+sb_status_t sb_resource_prepare(sb_team_t *team, const sb_resource_kind_t *kind)
+{
+    bool refused = (team->refused & 1u << kind->slot) != 0;
+
+    return refused ? SB_ERR_UNSUPPORTED : kind->prepare(team);
+}

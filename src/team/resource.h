@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TEAM_RESOURCE_H
+#define SB_TEAM_RESOURCE_H
+
+#include "team/lazy_segment.h"
+
+/*
+ * What a family of algorithms keeps for a team beside the lanes: memory that every member shows to
+ * the others, and private memory that says where things are in it. The team keeps resources without
+ * knowing what they are. Each is made by agreement when a call first needs it, and ends with the
+ * team: the shared block when all members have left.
+ *
+ * A kind belongs to the algorithms that use it. It has a slot of its own (coll/resources.h), a
+ * struct that begins with sb_resource_t, and a function that makes it by sb_resource_make.
+ * Algorithms find it in team->resource[slot], which is NULL until it is ready.
+ */
+
+#define SB_RESOURCES_MOST 16
+
+typedef struct sb_resource {
+    sb_lazy_segment_t segment;
+} sb_resource_t;
+
+typedef struct sb_resource_kind {
+    uint32_t slot;
+    /* Collective; all get the same outcome. Once sb_resource_make was successful, the rest may fail
+     * only as the team does: nothing follows. */
+    sb_status_t (*prepare)(struct sb_team *team);
+} sb_resource_kind_t;
+
+/* What a resource takes. Alike on all members, unless this one is not `willing`. */
+typedef struct sb_resource_size {
+    size_t own;   /* bytes of the struct, private and zeroed */
+    size_t bytes; /* of each member's block */
+    size_t least; /* with which it can do, if memory is short */
+    bool willing; /* this rank has all else that it needs */
+} sb_resource_size_t;
+
+/* Makes the resource of that slot, for `prepare`. Collective; all get the same outcome. */
+sb_status_t sb_resource_make(struct sb_team *team, uint32_t slot, const sb_resource_size_t *size);
+
+/* Makes what is not ready yet, for sb_resource_need. */
+sb_status_t sb_resource_prepare(struct sb_team *team, const sb_resource_kind_t *kind);
+
+#endif
