@@ -25,6 +25,7 @@
 typedef struct owned {
     sb_region_t region;
     sb_extents_t free_space;
+    size_t settling; /* of its blocks: other threads may be setting up others */
 } owned_t;
 
 struct sb_attachment {
@@ -164,7 +165,11 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
     owned_t *owned = calloc(1, sizeof *owned);
     if (owned == NULL)
         return SB_ERR_MEMORY;
-    sb_status_t status = create_region(owned, next_region_kind(source), region_bytes, reason);
+    sb_region_kind_t kind = next_region_kind(source);
+    sb_status_t status = create_region(owned, kind, region_bytes, reason);
+    if (status == SB_ERR_SYSTEM && kind == SB_REGION_MEMFD &&
+        sb_config()->segment.number == SB_SEGMENT_AUTO) /* the system forbids memfd */
+        status = create_region(owned, SB_REGION_NAMED, region_bytes, reason);
     if (status != SB_OK) {
         free(owned);
         return status;
@@ -181,6 +186,8 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     block->region = &owned->region;
     block->bytes = bytes;
     block->address = owned->region.base + block->offset;
+    block->settling = true;
+    owned->settling++;
     memset(block->address, 0, bytes);
     arena.taken_bytes += bytes;
     return true;
@@ -215,24 +222,40 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     return status;
 }
 
+static owned_t *owner_of(const sb_block_t *block)
+{
+    return (owned_t *)((char *)block->region - offsetof(owned_t, region));
+}
+
+static void settle_locked(sb_block_t *block)
+{
+    owned_t *owned = owner_of(block);
+
+    if (block->settling && --owned->settling == 0)
+        sb_region_unlink(&owned->region);
+    block->settling = false;
+}
+
+void sb_arena_settle(sb_block_t *block)
+{
+    if (block->region == NULL)
+        return;
+    pthread_mutex_lock(&arena.lock);
+    settle_locked(block);
+    pthread_mutex_unlock(&arena.lock);
+}
+
 void sb_arena_give(sb_block_t *block)
 {
     if (block->region == NULL)
         return;
     pthread_mutex_lock(&arena.lock);
-    owned_t *owned = (owned_t *)((char *)block->region - offsetof(owned_t, region));
+    owned_t *owned = owner_of(block);
+    settle_locked(block);
     if (sb_extents_give(&owned->free_space, block->offset, block->bytes))
         arena.taken_bytes -= block->bytes;
     pthread_mutex_unlock(&arena.lock);
     *block = (sb_block_t){0};
-}
-
-void sb_arena_unlink(void)
-{
-    pthread_mutex_lock(&arena.lock);
-    for (size_t i = 0; i < arena.owned_count; i++)
-        sb_region_unlink(&arena.owned[i]->region);
-    pthread_mutex_unlock(&arena.lock);
 }
 
 static bool same_region(const sb_ticket_t *one, const sb_ticket_t *other)

@@ -16,6 +16,7 @@ typedef struct sb_block {
     size_t offset;
     size_t bytes;
     char *address;
+    bool settling; /* peers may still have to find its region by name */
 } sb_block_t;
 
 /* A peer's region, shared by all teams that use it. */
@@ -30,16 +31,16 @@ typedef enum sb_arena_source { SB_ARENA_ANY, SB_ARENA_FRESH_NAMED } sb_arena_sou
 /*
  * Takes a zeroed block of at least `bytes` (whole pages). `sharers`: how many ranks of this node
  * will take as much; they must all fit into what the control group leaves. On failure `reason` says
- * why.
+ * why. The region's name, where it has one, exists until all its blocks are settled.
  */
 sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
                           sb_reason_t *reason);
 
-/* Gives a block back; every peer must have ceased to use it. */
-void sb_arena_give(sb_block_t *block);
+/* Every peer of the block's set-up has attached, or never will. */
+void sb_arena_settle(sb_block_t *block);
 
-/* Removes the names of this process's regions: every peer of the set-up has attached. */
-void sb_arena_unlink(void);
+/* Gives a block back, settled or not; every peer must have ceased to use it. */
+void sb_arena_give(sb_block_t *block);
 
 /* Attaches to a peer's region, or finds the attachment that exists; counted. */
 sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,

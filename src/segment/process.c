@@ -6,21 +6,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-uint64_t sb_process_namespace(void)
-{
-    struct stat file;
+/* What a line of /proc/PID/stat says. */
+typedef struct stat_line {
+    char state;
+    long threads; /* alive, the first one counted even after its end */
+    uint64_t start_time;
+} stat_line_t;
 
-    return stat("/proc/self/ns/pid", &file) == 0 ? (uint64_t)file.st_ino : 0;
-}
-
-/* Reads state and start time from /proc/PID/stat; the name in it may hold blanks and brackets. */
-static bool read_stat(int pid, char *state, uint64_t *start_time)
+/* The name in the line may hold blanks and brackets. */
+static bool read_stat(int pid, stat_line_t *line)
 {
     char path[64], text[1024];
 
@@ -36,31 +37,30 @@ static bool read_stat(int pid, char *state, uint64_t *start_time)
     const char *name_end = strrchr(text, ')');
     return name_end != NULL &&
            sscanf(name_end + 1,
-                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+                  " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d "
                   "%" SCNu64,
-                  state, start_time) == 2;
+                  &line->state, &line->threads, &line->start_time) == 3;
 }
 
 uint64_t sb_process_start_time(int pid)
 {
-    char state;
-    uint64_t start_time = 0;
+    stat_line_t line;
 
-    return read_stat(pid, &state, &start_time) ? start_time : 0;
+    return read_stat(pid, &line) ? line.start_time : 0;
 }
 
 bool sb_process_alive(int pid, uint64_t start_time)
 {
-    char state;
-    uint64_t started;
+    stat_line_t line;
 
     if (kill(pid, 0) != 0 && errno == ESRCH)
         return false;
-    if (!read_stat(pid, &state, &started))
+    if (!read_stat(pid, &line))
         return true;
-    if (state == 'Z' || state == 'X')
+    /* A first thread that has ended looks like a process that has, while others of it live on. */
+    if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
         return false;
-    return start_time == 0 || started == start_time;
+    return start_time == 0 || line.start_time == start_time;
 }
 
 #define FNV_START 14695981039346656037ULL
@@ -77,7 +77,7 @@ static uint64_t hash(uint64_t sum, const char *text)
  * Names only ever tell ranks apart: two that agree here must still prove by their memory that they
  * share a node. Hosts that share a kernel (containers, emulated nodes) differ in the host name.
  */
-uint64_t sb_process_node(void)
+static uint64_t read_node(void)
 {
     char boot[64] = "", host[256] = "";
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -92,4 +92,33 @@ uint64_t sb_process_node(void)
     else if (gethostname(host, sizeof host - 1) != 0)
         host[0] = '\0';
     return hash(hash(FNV_START, boot), host);
+}
+
+/* Read once: a process that moves its root later on still is who and where it was. */
+static uint64_t own_namespace, own_node;
+static pthread_once_t identity_once = PTHREAD_ONCE_INIT;
+
+static void read_identity(void)
+{
+    struct stat file;
+
+    own_namespace = stat("/proc/self/ns/pid", &file) == 0 ? (uint64_t)file.st_ino : 0;
+    own_node = read_node();
+}
+
+uint64_t sb_process_namespace(void)
+{
+    pthread_once(&identity_once, read_identity);
+    return own_namespace;
+}
+
+bool sb_process_reachable(uint64_t pid_namespace)
+{
+    return pid_namespace != 0 && pid_namespace == sb_process_namespace();
+}
+
+uint64_t sb_process_node(void)
+{
+    pthread_once(&identity_once, read_identity);
+    return own_node;
 }

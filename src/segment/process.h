@@ -7,18 +7,25 @@
 
 /* What /proc says of a process. */
 
-/* Inode number of this process's PID namespace, or 0 if it cannot be read. */
+/* Inode number of this process's PID namespace, read once, or 0 if it could not be read. */
 uint64_t sb_process_namespace(void);
+
+/*
+ * Whether a process that found this number for its own namespace is in this one's, so that its pid
+ * means the same here. Numbers that could not be read tell nothing: false.
+ */
+bool sb_process_reachable(uint64_t pid_namespace);
 
 /* When the process started, in clock ticks since boot, or 0 if it cannot be read. */
 uint64_t sb_process_start_time(int pid);
 
-/* A number for the node that this process is on: another on another node. */
+/* A number for the node that this process is on, read once: another on another node. */
 uint64_t sb_process_node(void);
 
 /*
  * False if it is certain that the process has ended: there is none of this pid, it waits to be
- * reaped, or it is another one that started at another time (start_time 0: not compared).
+ * reaped, all its threads included, or it is another one that started at another time (start_time
+ * 0: not compared).
  */
 bool sb_process_alive(int pid, uint64_t start_time);
 

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -140,6 +141,26 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
     return SB_OK;
 }
 
+/*
+ * A limit on the size of files (RLIMIT_FSIZE) holds for regions too, and is told by a signal that
+ * ends the program. Held back meanwhile, and taken away, it leaves the error alone.
+ */
+static sb_status_t place_quietly(sb_region_t *region, int numa_node, sb_reason_t *reason)
+{
+    static const struct timespec at_once = {0};
+    sigset_t too_large, before, pending;
+
+    sigemptyset(&too_large);
+    sigaddset(&too_large, SIGXFSZ);
+    sigpending(&pending);
+    pthread_sigmask(SIG_BLOCK, &too_large, &before);
+    sb_status_t status = place(region, numa_node, reason);
+    if (sigismember(&pending, SIGXFSZ) == 0)
+        sigtimedwait(&too_large, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return status;
+}
+
 sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t bytes,
                              int numa_node, sb_reason_t *reason)
 {
@@ -152,7 +173,7 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
         return failed(reason, SB_ERR_SYSTEM, "making a %s region: %s", kind_name(kind),
                       strerror(errno));
     region->ticket.fd = region->fd;
-    status = place(region, numa_node, reason);
+    status = place_quietly(region, numa_node, reason);
     if (status != SB_OK) {
         sb_region_close(region);
         return status;
@@ -164,7 +185,11 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
     return SB_OK;
 }
 
-/* A name is tried first where there is one: /proc may be closed to us where names are used. */
+/*
+ * A name is tried first where there is one: /proc may be closed to us where names are used. In
+ * another PID namespace the number is another process, whose files are none of our business. Should
+ * it be no region after all: it neither becomes our terminal nor makes us wait.
+ */
 static int open_peer(const sb_ticket_t *ticket)
 {
     if (ticket->kind == SB_REGION_NAMED) {
@@ -173,9 +198,13 @@ static int open_peer(const sb_ticket_t *ticket)
         if (fd >= 0)
             return fd;
     }
+    if (!sb_process_reachable(ticket->pid_namespace)) {
+        errno = EXDEV;
+        return -1;
+    }
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/fd/%d", ticket->pid, ticket->fd);
-    return open(path, O_RDWR | O_CLOEXEC);
+    return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
 /* Whoever is at this pid now, its file must be as long as promised and hold the nonce. */
@@ -195,7 +224,7 @@ sb_status_t sb_region_attach(sb_region_t *region, const sb_ticket_t *ticket, sb_
     int fd = open_peer(ticket);
     if (fd < 0)
         return failed(reason, SB_ERR_SYSTEM, "opening the region of process %d: %s", ticket->pid,
-                      strerror(errno));
+                      errno == EXDEV ? "it is in another PID namespace" : strerror(errno));
     if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size >= ticket->bytes)
         region->base = map_shared(fd, ticket->bytes);
     close(fd);
@@ -229,9 +258,8 @@ void sb_region_close(sb_region_t *region)
 
 bool sb_owner_alive(const sb_ticket_t *ticket)
 {
-    if (ticket->pid_namespace != sb_process_namespace())
-        return true;
-    return sb_process_alive(ticket->pid, ticket->start_time);
+    return !sb_process_reachable(ticket->pid_namespace) ||
+           sb_process_alive(ticket->pid, ticket->start_time);
 }
 
 void sb_region_depart(sb_region_t *region)
@@ -258,7 +286,7 @@ static void sweep_entry(const char *entry)
 
     if (sscanf(entry, NAME_PREFIX "%d.%" SCNu64 ".", &pid, &space) != 2)
         return;
-    if (space == sb_process_namespace() && !sb_process_alive(pid, 0)) {
+    if (sb_process_reachable(space) && !sb_process_alive(pid, 0)) {
         snprintf(name, sizeof name, "/%s", entry);
         shm_unlink(name); /* refused by the system if another user's */
     }

@@ -109,7 +109,7 @@ static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
     *outcome = segment->bytes > 0 ? NOT_FOUND : EXHAUSTED;
     if (*outcome == NOT_FOUND)
         status = agree(team, attach_blocks(team, segment, all), &everybody);
-    sb_arena_unlink();
+    sb_arena_settle(&segment->block);
     if (status == SB_OK && everybody) {
         *outcome = MADE;
         return SB_OK;

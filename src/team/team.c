@@ -159,7 +159,7 @@ static sb_status_t agree_attached(sb_team_t *team, const sb_verdict_t *mine, sb_
 {
     sb_status_t status = team->front.allgather(team->front.context, mine, all, sizeof *mine);
 
-    sb_arena_unlink();
+    sb_arena_settle(&team->block);
     for (uint32_t i = 0; status == SB_OK && i < team->size && *refusal == SB_REFUSAL_NONE; i++) {
         if (all[i].attached)
             continue;
@@ -230,7 +230,6 @@ static sb_status_t try_memory(sb_team_t *team, sb_arena_source_t source, const p
         adopt(team, papers);
         return SB_OK;
     }
-    sb_arena_unlink();
     sb_team_detach(team);
     forget_places(team);
     sb_arena_give(&team->block);

@@ -63,7 +63,7 @@ static sb_status_t survey_memory(finding_t *finding, uint32_t ranks, size_t node
         status = sb_arena_take(&block, bytes, SB_ARENA_ANY, ranks, &finding->error);
     if (status != SB_OK)
         return status;
-    sb_arena_unlink();
+    sb_arena_settle(&block);
     snprintf(finding->error.text, sizeof finding->error.text, "the system does not tell");
     finding->huge = sb_arena_huge();
     return sb_arena_pages(finding->counts, nodes, &finding->elsewhere);

@@ -6,13 +6,22 @@
 #include "segment/limits.h"
 #include "segment/process.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,23 +125,26 @@ static void anonymous_regions_are_shared(void **state)
     share_region(SB_REGION_MEMFD);
 }
 
-static int count_names(void)
+/* The names of regions of one process; others on this machine are not our business. */
+static int count_names(pid_t pid)
 {
+    char prefix[64];
     int count = 0;
-    FILE *names = popen("ls /dev/shm | grep -c '^sobor\\.'", "r");
+    DIR *folder = opendir("/dev/shm");
 
-    assert_int_equal(fscanf(names, "%d", &count), 1);
-    pclose(names);
+    assert_non_null(folder);
+    snprintf(prefix, sizeof prefix, "sobor.%d.", (int)pid);
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
+        count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
+    closedir(folder);
     return count;
 }
 
 static void named_regions_are_shared_and_leave_no_name(void **state)
 {
-    int before = count_names();
-
     (void)state;
     share_region(SB_REGION_NAMED);
-    assert_int_equal(count_names(), before);
+    assert_int_equal(count_names(getpid()), 0);
 }
 
 static void regions_are_private_to_the_user(void **state)
@@ -166,7 +178,6 @@ static void leftover_names_are_swept(void **state)
 {
     sb_region_t mine;
     sb_reason_t reason;
-    int before = count_names();
     pid_t child = fork();
 
     (void)state;
@@ -174,14 +185,156 @@ static void leftover_names_are_swept(void **state)
         sb_region_t region;
         _exit(sb_region_create(&region, SB_REGION_NAMED, 65536, -1, &reason) != SB_OK);
     }
-    int status;
-    waitpid(child, &status, 0);
-    assert_int_equal(count_names(), before + 1);
+    waitpid(child, NULL, 0);
+    assert_int_equal(count_names(child), 1);
     assert_int_equal(sb_region_create(&mine, SB_REGION_NAMED, 65536, -1, &reason), SB_OK);
     sb_region_sweep();
-    assert_int_equal(count_names(), before + 1); /* the living one's stays */
+    assert_int_equal(count_names(child), 0);
+    assert_int_equal(count_names(getpid()), 1); /* the living one's stays */
     sb_region_close(&mine);
-    assert_int_equal(count_names(), before);
+    assert_int_equal(count_names(getpid()), 0);
+}
+
+/* Runs a check in a child, which returns whether all is right. */
+static void expect_in_child(bool (*check)(void))
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(check() ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+static bool take(sb_block_t *block, sb_arena_source_t source)
+{
+    sb_reason_t reason;
+
+    return sb_arena_take(block, 64 << 10, source, 1, &reason) == SB_OK;
+}
+
+/* Two threads set up a communicator each: who is ready first leaves the other's names alone. */
+static bool names_stay_as_long_as_set_ups(void)
+{
+    sb_block_t first, second, beside;
+
+    if (!take(&first, SB_ARENA_FRESH_NAMED) || !take(&second, SB_ARENA_FRESH_NAMED) ||
+        !take(&beside, SB_ARENA_ANY) || beside.region != first.region)
+        return false;
+    sb_arena_settle(&first);
+    bool right = beside.region->linked && second.region->linked && count_names(getpid()) == 2;
+    sb_arena_give(&beside);
+    right = right && !first.region->linked && second.region->linked;
+    sb_arena_settle(&second);
+    sb_arena_settle(&second);
+    return right && count_names(getpid()) == 0;
+}
+
+static void names_last_as_long_as_their_set_up(void **state)
+{
+    (void)state;
+    expect_in_child(names_stay_as_long_as_set_ups);
+}
+
+static bool memory_beyond_a_file_limit_is_refused(void)
+{
+    const struct rlimit limit = {4096, 4096};
+    sb_reason_t reason;
+    sb_region_t region;
+    sigset_t mask, pending;
+
+    setrlimit(RLIMIT_FSIZE, &limit);
+    bool right = sb_region_create(&region, SB_REGION_MEMFD, 65536, -1, &reason) == SB_ERR_MEMORY &&
+                 strstr(reason.text, "File too large") != NULL;
+    sigpending(&pending);
+    pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    return right && !sigismember(&pending, SIGXFSZ) && !sigismember(&mask, SIGXFSZ);
+}
+
+static void a_limit_of_file_sizes_does_not_kill(void **state)
+{
+    (void)state;
+    expect_in_child(memory_beyond_a_file_limit_is_refused);
+}
+
+static bool forbid_memfd(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = {SB_COUNT_OF(rules), rules};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* Every region then has a name, not only the one of the second try of a set-up. */
+static bool names_serve_without_memfd(void)
+{
+    sb_block_t small, large;
+    sb_reason_t reason;
+
+    if (!forbid_memfd() || !take(&small, SB_ARENA_ANY) ||
+        sb_arena_take(&large, 1 << 20, SB_ARENA_ANY, 1, &reason) != SB_OK)
+        return false;
+    large.address[0] = 1;
+    bool named = small.region->linked && large.region->linked;
+    sb_arena_settle(&small);
+    sb_arena_settle(&large);
+    return named && count_names(getpid()) == 0;
+}
+
+static void where_memfd_is_forbidden_names_serve(void **state)
+{
+    (void)state;
+    expect_in_child(names_serve_without_memfd);
+}
+
+/* Attaches to what process `pid` has behind descriptor `fd`. */
+static bool attaches_to(pid_t pid, int fd, uint64_t pid_namespace)
+{
+    const sb_ticket_t ticket = {.bytes = 4096,
+                                .pid_namespace = pid_namespace,
+                                .pid = pid,
+                                .fd = fd,
+                                .kind = SB_REGION_MEMFD};
+    sb_region_t region;
+    sb_reason_t reason;
+
+    return sb_region_attach(&region, &ticket, &reason) == SB_OK;
+}
+
+/* A pid that was used again, by a process with a terminal behind that number. */
+static bool a_terminal_stays_another_s(void)
+{
+    int master = posix_openpt(O_RDWR | O_NOCTTY);
+    int slave = grantpt(master) == 0 && unlockpt(master) == 0
+                    ? open(ptsname(master), O_RDWR | O_NOCTTY)
+                    : -1;
+
+    if (slave < 0 || setsid() < 0 || attaches_to(getpid(), slave, sb_process_namespace()))
+        return false;
+    return open("/dev/tty", O_RDWR) < 0 && errno == ENXIO;
+}
+
+static void what_is_no_region_is_left_alone(void **state)
+{
+    sb_region_t region;
+    sb_reason_t reason;
+
+    (void)state;
+    expect_in_child(a_terminal_stays_another_s);
+    assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 65536, -1, &reason), SB_OK);
+    region.base[SB_REGION_HEADER] = 'a';
+    sb_ticket_t elsewhere = region.ticket;
+    elsewhere.pid_namespace ^= 1;
+    assert_false(child_sees(&elsewhere, 'a'));
+    assert_true(child_sees(&region.ticket, 'a'));
+    sb_region_close(&region);
 }
 
 static void the_dead_are_known(void **state)
@@ -200,6 +353,74 @@ static void the_dead_are_known(void **state)
     assert_false(sb_process_alive(child, started)); /* not reaped yet */
     waitpid(child, NULL, 0);
     assert_false(sb_process_alive(child, started));
+}
+
+static void *go_on(void *nothing)
+{
+    pause();
+    return nothing;
+}
+
+/* MPI_THREAD_MULTIPLE: the program goes on in another thread than the one that it began with. */
+static void a_process_lives_as_long_as_a_thread(void **state)
+{
+    char path[64], line[256] = "";
+    pid_t child = fork();
+
+    (void)state;
+    if (child == 0) {
+        pthread_t thread;
+        alarm(20);
+        pthread_create(&thread, NULL, go_on, NULL);
+        pthread_exit(NULL);
+    }
+    snprintf(path, sizeof path, "/proc/%d/stat", child);
+    while (strstr(line, ") Z ") == NULL) {
+        FILE *file = fopen(path, "re");
+        assert_non_null(fgets(line, sizeof line, file));
+        fclose(file);
+    }
+    assert_true(sb_process_alive(child, sb_process_start_time(child)));
+    kill(child, SIGKILL);
+    siginfo_t info;
+    waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT);
+    assert_false(sb_process_alive(child, 0));
+    waitpid(child, NULL, 0);
+}
+
+/* In a root without /proc, where the processes of a made up ticket have all ended. */
+static bool the_unseen_count_as_living(void)
+{
+    const sb_ticket_t ticket = {.pid = 4194303};
+
+    return chroot("/dev") == 0 && sb_process_namespace() == 0 && sb_owner_alive(&ticket) &&
+           !sb_process_alive(4194303, 0);
+}
+
+/* Before any other test: who and where this process is, is read once. */
+static void without_proc_nobody_is_dead(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    expect_in_child(the_unseen_count_as_living);
+}
+
+/* A rank that moves its root later on is still the same, on the same node. */
+static bool identity_outlives_a_root(void)
+{
+    uint64_t space = sb_process_namespace(), node = sb_process_node();
+
+    return space != 0 && chroot("/dev") == 0 && sb_process_namespace() == space &&
+           sb_process_node() == node;
+}
+
+static void who_and_where_is_read_once(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    expect_in_child(identity_outlives_a_root);
 }
 
 static void arena_is_bounded_and_reused(void **state)
@@ -340,6 +561,8 @@ static void the_system_says_whether_pages_are_huge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(without_proc_nobody_is_dead),
+        cmocka_unit_test(who_and_where_is_read_once),
         cmocka_unit_test(extents_merge),
         cmocka_unit_test(extents_survive_random_use),
         cmocka_unit_test(anonymous_regions_are_shared),
@@ -347,7 +570,12 @@ int main(void)
         cmocka_unit_test(regions_are_private_to_the_user),
         cmocka_unit_test(departure_is_seen),
         cmocka_unit_test(leftover_names_are_swept),
+        cmocka_unit_test(names_last_as_long_as_their_set_up),
+        cmocka_unit_test(a_limit_of_file_sizes_does_not_kill),
+        cmocka_unit_test(where_memfd_is_forbidden_names_serve),
+        cmocka_unit_test(what_is_no_region_is_left_alone),
         cmocka_unit_test(the_dead_are_known),
+        cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(arena_is_bounded_and_reused),
         cmocka_unit_test(limits_of_control_groups),
         cmocka_unit_test(the_system_says_whether_pages_are_huge),

@@ -65,7 +65,7 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     sb_sim_memory_t memory = sb_sim_take(bytes, node);
     region->ticket = (sb_ticket_t){.nonce = {memory.block, 0}, .bytes = bytes};
     region->base = memory.address;
-    *block = (sb_block_t){region, 0, bytes, memory.address};
+    *block = (sb_block_t){region, 0, bytes, memory.address, true};
     usage()->taken += bytes;
     usage()->blocks++;
     return SB_OK;
@@ -82,8 +82,9 @@ void sb_arena_give(sb_block_t *block)
     *block = (sb_block_t){0};
 }
 
-void sb_arena_unlink(void)
+void sb_arena_settle(sb_block_t *block)
 {
+    block->settling = false;
 }
 
 sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
