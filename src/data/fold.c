@@ -135,20 +135,13 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
     return SB_OK;
 }
 
-static sb_step_t *const *table_of(sb_instructions_t set)
-{
-    if (set == SB_BASELINE)
-        return sb_fold_baseline;
+static sb_step_t *const *const tables[SB_INSTRUCTIONS] = {
+    [SB_BASELINE] = sb_fold_baseline,
 #if defined(__x86_64__)
-    if (set == SB_AVX2 && __builtin_cpu_supports("avx2"))
-        return sb_fold_avx2;
-    if (set == SB_AVX512 && __builtin_cpu_supports("avx512f") &&
-        __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        return sb_fold_avx512;
+    [SB_AVX2] = sb_fold_avx2,
+    [SB_AVX512] = sb_fold_avx512,
 #endif
-    return NULL;
-}
+};
 
 static void use(sb_step_t *const *table)
 {
@@ -177,15 +170,11 @@ static void fill(folder_t *folder, sb_operation_t operation, sb_element_t elemen
 
 static void start(void)
 {
-    sb_instructions_t set = SB_INSTRUCTIONS - 1;
-
     for (int operation = 0; operation < SB_OPERATIONS; operation++) {
         for (int element = 0; element < SB_ELEMENTS; element++)
             fill(&folders[operation][element], (sb_operation_t)operation, (sb_element_t)element);
     }
-    while (table_of(set) == NULL)
-        set--;
-    use(table_of(set));
+    use(tables[sb_instructions_best()]);
 }
 
 const sb_operator_t *sb_fold_operator(sb_operation_t operation, sb_element_t element)
@@ -198,10 +187,9 @@ const sb_operator_t *sb_fold_operator(sb_operation_t operation, sb_element_t ele
 
 bool sb_fold_use(sb_instructions_t set)
 {
-    sb_step_t *const *table = table_of(set);
-
+    if (!sb_instructions_known(set))
+        return false;
     pthread_once(&once, start);
-    if (table != NULL)
-        use(table);
-    return table != NULL;
+    use(tables[set]);
+    return true;
 }

@@ -2,6 +2,7 @@
 #ifndef SB_DATA_FOLD_H
 #define SB_DATA_FOLD_H
 
+#include "base/instructions.h"
 #include "machine/operator.h"
 
 /*
@@ -66,14 +67,6 @@ typedef enum sb_element {
 
 /* The operator; NULL: there is none of this operation on such elements. Lives for ever. */
 const sb_operator_t *sb_fold_operator(sb_operation_t operation, sb_element_t element);
-
-/* The sets of instructions that the loops are compiled for. */
-typedef enum sb_instructions {
-    SB_BASELINE, /* SSE2, or what the processor's family always has (NEON) */
-    SB_AVX2,
-    SB_AVX512,
-    SB_INSTRUCTIONS,
-} sb_instructions_t;
 
 /* For tests: uses this set from now on. False: this processor or build does not have it. */
 bool sb_fold_use(sb_instructions_t set);

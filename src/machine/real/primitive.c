@@ -2,8 +2,6 @@
 /* The primitives of the real machine that ask the kernel. */
 #include "machine/primitive.h"
 
-#include <string.h>
-
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -12,14 +10,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
 static bool fence_for_all; /* membarrier works: set once, before the first team */
 
 void sb_machine_start(void)
 {
+    sb_copy_use(sb_instructions_best());
     fence_for_all = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
@@ -85,36 +80,3 @@ void sb_futex_wake(uint32_t *word)
 {
     syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
-
-#ifdef __SSE2__
-
-void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
-{
-    size_t head = sb_min(-(uintptr_t)to % SB_LINE, bytes);
-    size_t lines = (bytes - head) / SB_LINE;
-    __m128i *line = (__m128i *)(void *)((char *)to + head);
-    const __m128i *source = (const __m128i *)(const void *)((const char *)from + head);
-
-    memcpy(to, from, head);
-
-    for (size_t i = 0; i < lines; i++, line += 4, source += 4) {
-        __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
-        __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
-        _mm_stream_si128(line, a);
-        _mm_stream_si128(line + 1, b);
-        _mm_stream_si128(line + 2, c);
-        _mm_stream_si128(line + 3, d);
-    }
-    memcpy(line, source, (bytes - head) % SB_LINE);
-    /* Streaming stores are not ordered by a release. */
-    _mm_sfence();
-}
-
-#else
-
-void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
-{
-    memcpy(to, from, bytes);
-}
-
-#endif

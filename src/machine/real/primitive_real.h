@@ -4,6 +4,8 @@
 
 /* The real machine: C11 atomics on memory shared between processes, and the kernel's futex. */
 
+#include "base/instructions.h"
+
 #include <string.h>
 
 /* The order is a constant at each use, so each of these is one instruction or two. */
@@ -65,9 +67,23 @@ static inline void sb_own_ahead(void *to, size_t bytes)
     }
 }
 
+/* From here on the library's memcpy may turn to string instructions: loops of our own take over. */
+#define SB_COPY_LONG ((size_t)2048)
+
+typedef void sb_copy_t(void *restrict to, const void *restrict from, size_t bytes);
+
+/* The loop in use, for SB_COPY_LONG bytes and more. */
+extern sb_copy_t *sb_copy_long;
+
+/* Takes the loop for this set from now on. False: this processor or build does not have it. */
+bool sb_copy_use(sb_instructions_t set);
+
 static inline void sb_copy(void *restrict to, const void *restrict from, size_t bytes)
 {
-    memcpy(to, from, bytes);
+    if (bytes < SB_COPY_LONG)
+        memcpy(to, from, bytes);
+    else
+        sb_copy_long(to, from, bytes);
 }
 
 /* What it stored is ordered before the stores that follow. */

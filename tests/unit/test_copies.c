@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The machine's copies move every byte and no other, wherever both sides lie in a line and a page.
+ */
+#include "testing.h"
+
+#include "machine/machine.h"
+
+#include <stdlib.h>
+
+#define PAGE ((size_t)4096)
+#define MOST (4 * PAGE)
+/* Bytes that are watched before and behind. */
+#define MARGIN ((size_t)256)
+
+typedef struct memory {
+    unsigned char *from;
+    unsigned char *to;
+} memory_t;
+
+static const size_t sizes[] = {0,    1,    63,   64,   65,   255,      256,  511,
+                               512,  2047, 2048, 2049, 2111, 2112,     2303, 2304,
+                               2305, 4096, 4159, 8192, 8193, MOST - 1, MOST};
+
+static int set_up(void **state)
+{
+    memory_t *memory = malloc(sizeof *memory);
+
+    memory->from = aligned_alloc(PAGE, MOST + 2 * PAGE);
+    memory->to = aligned_alloc(PAGE, MOST + 2 * PAGE);
+    for (size_t i = 0; i < MOST + 2 * PAGE; i++)
+        memory->from[i] = (unsigned char)(i % 251 + i / 251 % 7);
+    *state = memory;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    memory_t *memory = *state;
+
+    free(memory->from);
+    free(memory->to);
+    free(memory);
+    return 0;
+}
+
+static void check_one(sb_copy_t *copy, const memory_t *memory, size_t from, size_t to, size_t bytes)
+{
+    unsigned char margin[MARGIN];
+    unsigned char *target = memory->to + MARGIN + to;
+    const unsigned char *source = memory->from + from;
+
+    memset(margin, 0xee, MARGIN);
+    memset(target - MARGIN, 0xee, bytes + 2 * MARGIN);
+    copy(target, source, bytes);
+    if (memcmp(target, source, bytes) != 0 || memcmp(target - MARGIN, margin, MARGIN) != 0 ||
+        memcmp(target + bytes, margin, MARGIN) != 0)
+        fail_msg("%zu bytes from offset %zu to offset %zu", bytes, from, to);
+}
+
+static void check(sb_copy_t *copy, const memory_t *memory)
+{
+    for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
+        for (size_t pair = 0; pair < (size_t)SB_LINE * SB_LINE; pair++) {
+            /* The longest at fewer pairs: every offset of either side all the same. */
+            if (sizes[i] <= 4096 || pair % 7 == 0)
+                check_one(copy, memory, pair / SB_LINE, pair % SB_LINE, sizes[i]);
+        }
+        for (size_t offset = 0; offset < PAGE; offset += 16)
+            check_one(copy, memory, 16, offset, sizes[i]);
+    }
+}
+
+static void copies_are_right(void **state)
+{
+    unsigned sets = 0;
+
+    for (sb_instructions_t set = 0; set < SB_INSTRUCTIONS; set++) {
+        if (!sb_copy_use(set))
+            continue;
+        check(sb_copy, *state);
+        sets++;
+    }
+    assert_true(sets > 0);
+    assert_true(sb_copy_use(sb_instructions_best()));
+}
+
+static void streaming_copies_are_right(void **state)
+{
+    check(sb_copy_streaming, *state);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_are_right),
+        cmocka_unit_test(streaming_copies_are_right),
+    };
+
+    return cmocka_run_group_tests_name("copies", tests, set_up, tear_down);
+}
