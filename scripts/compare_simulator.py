@@ -23,11 +23,13 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from sobor.machines import Machine, read_machine
-from sobor.native import find_native
-from sobor.sizes import parse_sizes, short_size
-
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+
+from sobor.machines import Machine, read_machine  # noqa: E402
+from sobor.native import find_native  # noqa: E402
+from sobor.sizes import parse_sizes, short_size  # noqa: E402
+
 PAGE = ROOT / "docs" / "simulator.md"
 BEGIN = "<!-- Written by scripts/compare_simulator.py --write; do not edit. -->"
 END = "<!-- End of the comparison. -->"

@@ -300,7 +300,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--each-algorithm", action="store_true", help="force each in turn")
     parser.add_argument("--names", action="store_true", help="name what fails both ways too")
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def select_cases(arguments: argparse.Namespace, build: Path, source: Path) -> list[Case]:

@@ -103,18 +103,10 @@ make_environment() {
     echo "$wanted" >"$stamp"
 }
 
-# Makes `python -m sobor` find the package in this checkout, wherever it is started.
-link_package() {
-    local site
-    site=$(echo .venv/lib/python3*/site-packages)
-    echo "$PWD/python" >"$site/sobor-checkout.pth"
-}
-
 make_command_environment() {
     local requirements
     requirements=$("$PYTHON" scripts/list_requirements.py dev | tr '\n' ' ')
     make_environment .venv "$requirements" || die "could not install with pip: $requirements"
-    link_package
 }
 
 make_peer() {

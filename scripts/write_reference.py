@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+
 from sobor.native import find_native
 from sobor.variables import kind_of
 
@@ -22,8 +24,8 @@ def variables_page(variables: list[dict[str, Any]]) -> str:
         "",
         NOTE,
         "Set them in the environment, or for one run with `sobor run --set NAME=VALUE --`. A wrong",
-        "value, or one out of range, is reported on standard error, and the default is used. Names that",
-        "are none are reported too. `sobor info --variables` shows the values in force.",
+        "value, or one out of range, is reported on standard error, and the default is used. Names",
+        "that are none are reported too. `sobor info --variables` shows the values in force.",
     ]
     for variable in variables:
         kind = kind_of(variable, "`")

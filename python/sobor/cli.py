@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The `sobor` command: its commands and options. What they do is in the modules beside this one."""
+"""The command line of `sobor`: commands and options. What they do is in the modules beside it."""
 
-import os
-import sys
 from typing import Annotated
 
 import typer
 
-from sobor import console
-from sobor.errors import EXIT_ERROR, SoborError
+from sobor.errors import SoborError
 from sobor.version import __version__
 
 app = typer.Typer(
@@ -693,19 +690,3 @@ def simulate_command(
         json_file=json_file,
     )
     raise typer.Exit(simulate(options, find_native()))
-
-
-def main(arguments: list[str] | None = None) -> int:
-    """Runs the command line and returns the exit status."""
-    try:
-        app(args=arguments, prog_name="sobor", standalone_mode=True)
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
-    except SoborError as error:
-        console.print_error(error)
-        return EXIT_ERROR
-    except BrokenPipeError:
-        # The reader of our output has gone; keep Python from failing again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    return 0

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from sobor.errors import SoborError
 
-# A pipe has no width: long enough that no row of ours is wrapped.
-_PIPE_WIDTH = 240
+# A pipe has no width: no row of ours is cut or wrapped.
+_PIPE_WIDTH = 100_000
 
 
 def _console(stream) -> Console:

@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 
-from sobor import console, elf, tuning, variables
+from sobor import elf, tuning, variables
 from sobor.errors import SoborError
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import find_native
@@ -15,6 +15,8 @@ from sobor.native import find_native
 def run(command: list[str], settings: list[str], show: bool, as_json: bool) -> None:
     """Takes the place of this process by the command, or shows it."""
     launch = prepare(command, settings, os.environ)
+    if launch.warnings or as_json:
+        from sobor import console
     for warning in launch.warnings:
         console.print_warning(warning)
     if as_json:

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from sobor import cli  # noqa: E402
+from sobor import start  # noqa: E402
 from sobor.native import Native  # noqa: E402
 
 FAKES = Path(__file__).resolve().parent / "fakes"
@@ -58,7 +58,7 @@ def command(capfd):
 
     def run(*arguments: str) -> Result:
         capfd.readouterr()
-        status = cli.main(list(arguments))
+        status = start.main(list(arguments))
         out, err = capfd.readouterr()
         return Result(status, out, err)
 

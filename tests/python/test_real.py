@@ -42,7 +42,7 @@ def launcher(request):
 START = """
 import sys
 sys.path.insert(0, sys.argv.pop(1))
-from sobor.cli import main
+from sobor.start import main
 sys.exit(main())
 """
 
@@ -136,6 +136,14 @@ def test_info(real_native, arguments):
     assert plain.returncode == 0, plain.stderr
     assert plain.stdout.strip()
     assert json.loads(sobor("info", *arguments, "--json").stdout)
+
+
+def test_nothing_is_cut_in_a_pipe(real_native):
+    """Each algorithm has its row, with its whole name and text."""
+    rows = [row.split() for row in sobor("info", "--algorithms").stdout.splitlines()]
+    for algorithm in real_native.query("algorithms"):
+        words = [algorithm[key] for key in ("collective", "name", "doc", "source")]
+        assert rows.count(" ".join(words).split()) == 1, algorithm
 
 
 def test_doctor(real_native, launcher):

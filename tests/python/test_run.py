@@ -3,8 +3,17 @@
 
 import os
 import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
+
+from conftest import ROOT
+
+# Modules that Python has loaded when the launcher takes its place: 132 without those of tables and
+# command lines, more than 400 with them.
+MODULES_MOST = 150
 
 
 @pytest.fixture
@@ -111,3 +120,36 @@ def test_help_without_a_command(command):
     result = command()
     for name in ("run", "doctor", "info", "bench"):
         assert name in result.out + result.err
+
+
+def test_little_is_loaded_before_the_launcher(fake_native):
+    """What is loaded is what the start of a program waits for."""
+    command = [sys.executable, "-I", "-X", "importtime", ROOT / "python" / "sobor"]
+    result = subprocess.run(
+        [*command, "run", "--print", "--", "sh"], capture_output=True, text=True, check=True
+    )
+    assert "LD_PRELOAD=" in result.stdout
+    loaded = [line.rpartition("|")[2].strip() for line in result.stderr.splitlines()]
+    assert "sobor.run" in loaded
+    assert not {"rich", "typer", "click", "matplotlib"}.intersection(loaded)
+    assert len(loaded) <= MODULES_MOST, loaded
+
+
+@pytest.mark.parametrize("words", [["run", "--help"], ["run", "-h"]])
+def test_help_of_run(command, words):
+    result = command(*words)
+    assert result.status == 0
+    assert "LAUNCHER" in result.out and "--set" in result.out
+
+
+def test_a_checkout_that_moved_runs_its_own_code(tmp_path):
+    """The environment, here the old one, holds paths of where it was made."""
+    for name in ("sobor", "VERSION"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "python", tmp_path / "python")
+    (tmp_path / "VERSION").write_text("99.0.1\n")
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    answer = subprocess.run(
+        [tmp_path / "sobor", "--version"], capture_output=True, text=True, check=True
+    )
+    assert answer.stdout == "sobor 99.0.1\n"

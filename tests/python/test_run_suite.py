@@ -22,6 +22,23 @@ def suite():
     sys.path[:] = before
 
 
+def test_usage(suite, monkeypatch):
+    """The command lines of the docstring are taken, folders after options too."""
+    usages = [
+        line.split()[2:] for line in suite.__doc__.splitlines() if "scripts/run_suite" in line
+    ]
+    assert len(usages) == 3
+    read = []
+    for words in usages:
+        monkeypatch.setattr(sys, "argv", ["run_suite.py", *words])
+        read.append(suite.read_arguments())
+    assert [r.folders for r in read] == [["coll", "comm", "errors/coll"], ["coll"], ["coll"]]
+    assert [r.mpi for r in read] == ["o41", "m40", "o41"]
+    assert (read[1].most, read[1].set, read[2].each_algorithm) == (4, ["CMA=off"], True)
+    monkeypatch.setattr(sys, "argv", ["run_suite.py", "SOURCE"])
+    assert suite.read_arguments().folders == ["."]
+
+
 def test_lines(suite):
     """A line names the program, its ranks, its arguments and its variables."""
     case = suite.read_line("coll", "allred 7 arg=-count=10 env=A=b=c timeLimit=30 # why", 0, True)

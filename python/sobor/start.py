@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the `sobor` command begins.
+
+`sobor run` stands before every start of a program, so it does not wait for what draws tables and
+reads options: its few options are read here. Whatever is not plainly one of them, and every other
+command, goes to the full command line, which has the help and the messages.
+"""
+
+import os
+import sys
+
+from sobor.errors import EXIT_ERROR, SoborError
+
+_NEEDED = ("rich", "typer")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Runs the command line and returns the exit status."""
+    words = sys.argv[1:] if arguments is None else arguments
+    try:
+        _start(words)
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
+    except SoborError as error:
+        from sobor import console
+
+        console.print_error(error)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        # The reader of our output has gone; keep Python from failing again when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return 0
+
+
+def _start(words: list[str]) -> None:
+    options = _run_options(words)
+    if options is not None:
+        from sobor.run import run
+
+        run(*options)
+        return
+    try:
+        from sobor.cli import app
+    except ModuleNotFoundError as error:
+        if error.name not in _NEEDED:
+            raise
+        sys.exit(_missing(error.name))
+    app(args=words, prog_name="sobor", standalone_mode=True)
+
+
+def _missing(name: str) -> int:
+    print(
+        f"sobor: {sys.executable} has no {name}; install the Python packages typer and rich for "
+        "it, or set SOBOR_PYTHON to a Python that has them",
+        file=sys.stderr,
+    )
+    return EXIT_ERROR
+
+
+def _run_options(words: list[str]) -> tuple[list[str], list[str], bool, bool] | None:
+    """The command, the settings, whether to show it, whether as JSON; None where help is needed.
+
+    The words are `run [--set NAME=VALUE]... [--print] [--json] [--] LAUNCHER ...`, or None it is.
+    """
+    if words[:1] != ["run"]:
+        return None
+    settings, flags, rest = [], set(), list(words[1:])
+    while rest and rest[0].startswith("-") and rest[0] != "--":
+        option, equals, value = rest.pop(0).partition("=")
+        if option == "--set" and (equals or rest):
+            settings.append(value if equals else rest.pop(0))
+        elif option in ("--print", "--json") and not equals:
+            flags.add(option)
+        else:
+            return None
+    command = rest[1:] if rest[:1] == ["--"] else rest
+    return (command, settings, "--print" in flags, "--json" in flags) if command else None
