@@ -171,11 +171,11 @@ void sb_report_team(sb_comm_t *comm)
     if (sb_config()->verbose.number < 2 || comm->rank != 0)
         return;
     append_groups(&text, team, barrier);
-    if (team->rules.count > 0)
-        append(&text, ", %u rules of its tuning file", team->rules.count);
+    if (team->rules != NULL)
+        append(&text, ", %u rules of its tuning file", team->rules->count);
     sb_log("team of %u ranks: %s, barrier %s, %s, lanes of %zu bytes", team->size,
            team->oversubscribed ? "ranks share processors" : "a processor for each rank",
-           barrier == NULL ? "host" : barrier->name, text.bytes, sizeof(sb_lane_t));
+           barrier == NULL ? "host" : barrier->name, text.bytes, sb_lane_bytes(team->size));
 }
 
 void sb_report_name(sb_comm_t *comm)

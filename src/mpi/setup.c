@@ -43,6 +43,8 @@ static sb_why_host_t why_refused(sb_status_t status, sb_refusal_t refusal)
     if (status != SB_ERR_UNSUPPORTED)
         return SB_WHY_SETUP_FAILED;
     switch (refusal) {
+    case SB_REFUSAL_FOREIGN:
+        return SB_WHY_FOREIGN_RANKS;
     case SB_REFUSAL_NODES:
         return SB_WHY_SPANS_NODES;
     case SB_REFUSAL_DISABLED:
@@ -103,8 +105,8 @@ static void make_team(sb_comm_t *comm)
 
     /* A host's allgather may return while what it sent still needs the receiver's progress; the
      * receiver may turn to something that makes none, such as MPI_Comm_spawn. Nobody leaves before
-     * everybody's exchange is complete. */
-    if (status != SB_ERR_MEMORY)
+     * everybody's exchange is complete: a team has seen to that. */
+    if (status == SB_ERR_UNSUPPORTED)
         sb_host.Barrier(comm->comm);
     if (status != SB_OK) {
         comm->why = why_refused(status, refusal);

@@ -13,8 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The first region; each further one is twice as large, up to the bound. */
-#define FIRST_REGION ((size_t)1 << 20)
+/* The first region; each further one adds a quarter to what there is, up to the bound. */
+#define FIRST_REGION ((size_t)512 << 10)
 #define BOUND_LEAST ((uint64_t)4 << 20)
 #define BOUND_MOST ((uint64_t)64 << 20)
 #define REGIONS_MOST 64
@@ -82,7 +82,7 @@ static size_t next_region_bytes(size_t bytes)
 {
     size_t need = bytes + SB_REGION_HEADER;
     size_t left = bound() > arena.owned_bytes ? bound() - arena.owned_bytes : 0;
-    size_t wish = sb_max(need, sb_max(FIRST_REGION, arena.owned_bytes));
+    size_t wish = sb_max(need, sb_max(FIRST_REGION, arena.owned_bytes / 4));
 
     if (need > left || arena.owned_count == REGIONS_MOST)
         return 0;
@@ -179,9 +179,14 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
     return SB_OK;
 }
 
+static size_t grain(size_t bytes)
+{
+    return bytes <= SB_ARENA_SMALL ? SB_ARENA_GRAIN : page_bytes();
+}
+
 static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
 {
-    if (!sb_extents_take(&owned->free_space, bytes, &block->offset))
+    if (!sb_extents_take(&owned->free_space, bytes, grain(bytes), &block->offset))
         return false;
     block->region = &owned->region;
     block->bytes = bytes;
@@ -217,7 +222,7 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     snprintf(reason->text, sizeof reason->text, "private memory exhausted");
     pthread_mutex_lock(&arena.lock);
     sb_status_t status =
-        take_locked(block, sb_round_up(bytes, page_bytes()), source, sharers, reason);
+        take_locked(block, sb_round_up(bytes, grain(bytes)), source, sharers, reason);
     pthread_mutex_unlock(&arena.lock);
     return status;
 }

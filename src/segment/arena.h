@@ -28,8 +28,12 @@ typedef struct sb_attachment sb_attachment_t;
  */
 typedef enum sb_arena_source { SB_ARENA_ANY, SB_ARENA_FRESH_NAMED } sb_arena_source_t;
 
+/* Blocks of at most so many bytes are multiples of the grain; larger ones are whole pages. */
+#define SB_ARENA_SMALL 16384
+#define SB_ARENA_GRAIN 512
+
 /*
- * Takes a zeroed block of at least `bytes` (whole pages). `sharers`: how many ranks of this node
+ * Takes a zeroed block of at least `bytes`. `sharers`: how many ranks of this node
  * will take as much; they must all fit into what the control group leaves. On failure `reason` says
  * why. The region's name, where it has one, exists until all its blocks are settled.
  */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "segment/extents.h"
 
+#include "base/compiler.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,18 +46,31 @@ static bool insert(sb_extents_t *extents, size_t index, sb_extent_t extent)
     return true;
 }
 
-bool sb_extents_take(sb_extents_t *extents, size_t bytes, size_t *offset)
+/* Takes what lies `pad` bytes into the extent; what is left before and behind it stays. */
+static bool carve(sb_extents_t *extents, size_t index, size_t pad, size_t bytes)
+{
+    sb_extent_t *extent = &extents->list[index];
+    sb_extent_t behind = {extent->offset + pad + bytes, extent->bytes - pad - bytes};
+
+    if (pad > 0 && behind.bytes > 0 && !insert(extents, index + 1, behind))
+        return false;
+    extent = &extents->list[index];
+    if (pad > 0)
+        extent->bytes = pad;
+    else if (behind.bytes > 0)
+        *extent = behind;
+    else
+        erase(extents, index);
+    return true;
+}
+
+bool sb_extents_take(sb_extents_t *extents, size_t bytes, size_t alignment, size_t *offset)
 {
     for (size_t i = 0; i < extents->count; i++) {
-        sb_extent_t *extent = &extents->list[i];
-        if (extent->bytes < bytes)
-            continue;
-        *offset = extent->offset;
-        extent->offset += bytes;
-        extent->bytes -= bytes;
-        if (extent->bytes == 0)
-            erase(extents, i);
-        return true;
+        *offset = sb_round_up(extents->list[i].offset, alignment);
+        size_t pad = *offset - extents->list[i].offset;
+        if (extents->list[i].bytes >= pad + bytes)
+            return carve(extents, i, pad, bytes);
     }
     return false;
 }

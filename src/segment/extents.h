@@ -25,8 +25,8 @@ typedef struct sb_extents {
 bool sb_extents_init(sb_extents_t *extents, size_t offset, size_t bytes);
 void sb_extents_destroy(sb_extents_t *extents);
 
-/* First fit. Returns false if no extent is large enough. */
-bool sb_extents_take(sb_extents_t *extents, size_t bytes, size_t *offset);
+/* First fit, at a multiple of `alignment`. Returns false if no extent is large enough. */
+bool sb_extents_take(sb_extents_t *extents, size_t bytes, size_t alignment, size_t *offset);
 
 /* Gives back what was taken, exactly as it was taken. Returns false if private memory is exhausted.
  */

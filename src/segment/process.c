@@ -2,6 +2,7 @@
 #include "segment/process.h"
 
 #include "base/config.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,16 +64,6 @@ bool sb_process_alive(int pid, uint64_t start_time)
     return start_time == 0 || line.start_time == start_time;
 }
 
-#define FNV_START 14695981039346656037ULL
-#define FNV_PRIME 1099511628211ULL
-
-static uint64_t hash(uint64_t sum, const char *text)
-{
-    for (; *text != '\0'; text++)
-        sum = (sum ^ (unsigned char)*text) * FNV_PRIME;
-    return (sum ^ '/') * FNV_PRIME;
-}
-
 /*
  * Names only ever tell ranks apart: two that agree here must still prove by their memory that they
  * share a node. Hosts that share a kernel (containers, emulated nodes) differ in the host name.
@@ -91,7 +82,7 @@ static uint64_t read_node(void)
         snprintf(host, sizeof host, "%s", sb_config()->node.text);
     else if (gethostname(host, sizeof host - 1) != 0)
         host[0] = '\0';
-    return hash(hash(FNV_START, boot), host);
+    return sb_hash_text(sb_hash_text(SB_HASH_START, boot), host);
 }
 
 /* Read once: a process that moves its root later on still is who and where it was. */

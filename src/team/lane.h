@@ -4,6 +4,8 @@
 
 #include "machine/machine.h"
 
+#include <stddef.h>
+
 /*
  * A lane is what one rank of a team shows to the others: its flags, each on lines of its own, and
  * its slots for small messages. Only its owner writes to it, but for the three fields that say
@@ -68,8 +70,19 @@ typedef struct sb_lane {
     sb_meeting_t meeting;      /* any rank: the central barrier's, or a combining tree's node */
     sb_children_t children;    /* MCS tree: flag i is written by child i */
     sb_box_t box[2];           /* exchanges of odd and even number */
-    sb_wide_flag_t signal[SB_ROUNDS]; /* dissemination: round r is written by the rank 2^r before */
     sb_slot_t slot[SB_SLOTS];
+    sb_wide_flag_t signal[SB_ROUNDS]; /* dissemination: round r is written by the rank 2^r before */
 } sb_lane_t;
+
+/* Rounds of a dissemination over `ranks`: those signals exist. */
+static inline uint32_t sb_lane_rounds(uint32_t ranks)
+{
+    return ranks < 2 ? 0 : 32 - (uint32_t)__builtin_clz(ranks - 1);
+}
+
+static inline size_t sb_lane_bytes(uint32_t ranks)
+{
+    return offsetof(sb_lane_t, signal) + sb_lane_rounds(ranks) * sizeof(sb_wide_flag_t);
+}
 
 #endif

@@ -99,6 +99,7 @@ void sb_team_free(sb_team_t *team)
     free(team->attachments);
     sb_team_hierarchies_free(team);
     sb_homes_free(&team->homes);
+    free(team->rules);
     free(team);
 }
 

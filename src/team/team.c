@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Set-up of a team. It is one to three rounds over the front end's exchange, and every decision in
- * it is taken from what all members have received, so that all decide alike: does everybody want
- * it, are all on one node, has everybody memory, has everybody attached to everybody. If memory
- * cannot be shared through /proc a second try is made with named memory made for the occasion.
+ * How ranks become a team. Every decision is taken from what all members have received, so that all
+ * decide alike:
+ *
+ *   profiles   is everybody on this node, with this build of Sobor, and willing? Known beforehand,
+ *              or exchanged;
+ *   hellos     where is each rank's control block? One exchange of a few dozen bytes;
+ *   verdicts   has everybody attached to everybody? Told in the control blocks themselves: a rank
+ *              that cannot see one of them knows without it that its own verdict is no.
+ *
+ * A rank that lacks memory takes part and says so. If memory cannot be shared through /proc a
+ * second try is made with named memory made for the occasion.
  */
-#include "team/team.h"
-
 #include "base/config.h"
-#include "base/log.h"
+#include "team/hello.h"
 #include "team/hierarchy.h"
 #include "team/leave.h"
-#include "team/member.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Up to so many members, one round carries the census together with the rest. */
-#define CENSUS_APART_ABOVE 64
-
-static void forget_places(sb_team_t *team)
-{
-    sb_team_hierarchies_free(team);
-    sb_homes_free(&team->homes);
-}
+/* One set-up. What it exchanges lies in one piece of private memory, which is had before. */
+typedef struct setup {
+    const sb_front_t *front;
+    uint32_t rank;
+    uint32_t size;
+    sb_team_t *team; /* NULL: this rank has no memory for it, and will say so */
+    sb_greeting_t *greetings;
+    sb_profile_t *profiles; /* NULL: the front end knows them */
+    sb_hello_t *hellos;
+    sb_place_t *places;
+    sb_reason_t *reasons;
+    sb_refusal_t refusal;
+    sb_reason_t reason; /* this rank's own; at last the first one of all */
+} setup_t;
 
 static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size)
 {
@@ -44,227 +54,282 @@ static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size
     return team;
 }
 
-/* What a set-up needs of private memory: all of it is had before the first exchange. */
-typedef struct papers {
-    sb_census_t *censuses;
-    sb_member_t *members;
-    sb_verdict_t *verdicts;
-    sb_place_t *places;
-} papers_t;
-
-static void free_papers(papers_t *papers)
+static const sb_profile_t *profile_of(const setup_t *setup, uint32_t rank)
 {
-    free(papers->censuses);
-    free(papers->members);
-    free(papers->verdicts);
-    free(papers->places);
+    return setup->profiles != NULL ? &setup->profiles[rank]
+                                   : setup->front->profile(setup->front->context, rank);
 }
 
-static bool get_papers(papers_t *papers, uint32_t size)
+static sb_status_t exchange(const setup_t *setup, const void *mine, void *all, size_t bytes)
 {
-    papers->censuses = malloc(size * sizeof *papers->censuses);
-    papers->members = malloc(size * sizeof *papers->members);
-    papers->verdicts = malloc(size * sizeof *papers->verdicts);
-    papers->places = malloc(size * sizeof *papers->places);
-    return papers->censuses != NULL && papers->members != NULL && papers->verdicts != NULL &&
-           papers->places != NULL;
+    return setup->front->allgather(setup->front->context, mine, all, bytes);
 }
 
-static sb_refusal_t judge_census(const sb_census_t *first, size_t stride, uint32_t size)
-{
-    const char *at = (const char *)first;
+/* Room that is there when no other is to be had, for one set-up at a time. */
+typedef struct reserve {
+    _Alignas(64) char bytes[64 << 10];
+    sb_counter_t users;
+} reserve_t;
 
-    for (uint32_t i = 0; i < size; i++, at += stride) {
-        const sb_census_t *census = (const sb_census_t *)(const void *)at;
-        if (!census->enabled)
-            return SB_REFUSAL_DISABLED;
-        if (census->node != first->node)
-            return SB_REFUSAL_NODES;
-        if (census->objection != 0)
-            return SB_REFUSAL_FRONT;
-    }
-    return SB_REFUSAL_NONE;
+SB_PROCESS_STATE(reserve_t, reserve, {.users = {0}})
+
+static char *take_scratch(size_t bytes)
+{
+    char *scratch = malloc(bytes);
+
+    if (scratch != NULL || bytes > sizeof reserve()->bytes)
+        return scratch;
+    if (sb_counter_add(&reserve()->users, 1) == 0)
+        return reserve()->bytes;
+    sb_counter_add(&reserve()->users, UINT64_MAX);
+    return NULL;
 }
 
-/* Spares large communicators that cannot be teams the exchange of members. */
-static sb_status_t take_census(sb_team_t *team, sb_census_t *all, sb_refusal_t *refusal)
+static void give_scratch(char *scratch)
 {
-    sb_census_t mine;
-
-    sb_census_self(&mine);
-    mine.objection = team->front.objection;
-    sb_status_t status = team->front.allgather(team->front.context, &mine, all, sizeof mine);
-    if (status == SB_OK)
-        *refusal = judge_census(all, sizeof *all, team->size);
-    return status == SB_OK && *refusal != SB_REFUSAL_NONE ? SB_ERR_UNSUPPORTED : status;
-}
-
-/* A rank that has no memory of its own still takes part, so that all learn of it. */
-static void introduce(sb_team_t *team, sb_arena_source_t source, sb_member_t *mine)
-{
-    *mine = (sb_member_t){0};
-    sb_census_self(&mine->census);
-    mine->census.objection = team->front.objection;
-    if (team->front.place != NULL)
-        mine->place = *team->front.place;
+    if (scratch == reserve()->bytes)
+        sb_counter_add(&reserve()->users, UINT64_MAX);
     else
-        sb_place_self(&mine->place);
-    sb_settings_self(&mine->settings);
-    mine->rules = team->front.rules == NULL ? 0 : team->front.rules->count;
-    if (!mine->census.enabled || mine->census.objection != 0)
+        free(scratch);
+}
+
+static void *part_of(char **scratch, size_t count, size_t bytes)
+{
+    char *part = *scratch;
+
+    *scratch += sb_round_up(count * bytes, 16);
+    return part;
+}
+
+/* Divides the scratch, or with NULL finds how large it has to be. */
+static size_t divide_scratch(setup_t *setup, char *scratch)
+{
+    char *at = scratch;
+    uint32_t size = setup->size;
+
+    setup->hellos = part_of(&at, size, sizeof *setup->hellos);
+    setup->places = part_of(&at, size, sizeof *setup->places);
+    setup->reasons = part_of(&at, size, sizeof *setup->reasons);
+    if (setup->front->profile == NULL) {
+        setup->greetings = part_of(&at, size, sizeof *setup->greetings);
+        setup->profiles = part_of(&at, size, sizeof *setup->profiles);
+    }
+    return (size_t)(at - scratch);
+}
+
+static sb_status_t exchange_profiles(setup_t *setup)
+{
+    sb_profile_t mine;
+
+    sb_profile_self(&mine);
+    if (setup->front->place != NULL)
+        mine.place = *setup->front->place;
+    mine.rules = setup->front->rules == NULL ? 0 : setup->front->rules->count;
+    sb_status_t status = exchange(setup, &mine.greeting, setup->greetings, sizeof mine.greeting);
+    for (uint32_t i = 0; i < setup->size && setup->refusal == SB_REFUSAL_NONE; i++)
+        setup->refusal = sb_greetings_judge(&setup->greetings[0], &setup->greetings[i]);
+    if (status != SB_OK || setup->refusal != SB_REFUSAL_NONE)
+        return status;
+    return exchange(setup, &mine, setup->profiles, sizeof mine);
+}
+
+static void say_hello(setup_t *setup, sb_arena_source_t source, sb_hello_t *mine)
+{
+    sb_team_t *team = setup->team;
+
+    *mine = (sb_hello_t){.objection = setup->front->objection, .exhausted = 1};
+    snprintf(setup->reason.text, sizeof setup->reason.text, "private memory is exhausted");
+    if (team == NULL || mine->objection != 0)
         return;
-    sb_status_t status =
-        sb_arena_take(&team->block, sizeof(sb_lane_t), source, team->size, &mine->reason);
+    sb_status_t status = sb_arena_take(&team->block, sb_lane_bytes(setup->size), source,
+                                       setup->size, &setup->reason);
     mine->ready = status == SB_OK;
     mine->exhausted = status == SB_ERR_MEMORY;
-    if (mine->ready) {
-        mine->ticket = team->block.region->ticket;
-        mine->offset = team->block.offset;
-    }
+    if (!mine->ready)
+        return;
+    setup->reason.text[0] = '\0';
+    mine->ticket = team->block.region->ticket;
+    mine->offset = team->block.offset;
 }
 
-static sb_refusal_t judge_members(const sb_member_t *all, uint32_t size, sb_reason_t *reason)
+static sb_refusal_t judge_hellos(const setup_t *setup)
 {
-    sb_refusal_t refusal = judge_census(&all[0].census, sizeof *all, size);
+    sb_refusal_t refusal = SB_REFUSAL_NONE;
 
-    for (uint32_t i = 0; i < size && refusal == SB_REFUSAL_NONE; i++) {
-        if (all[i].ready)
-            continue;
-        *reason = all[i].reason;
-        refusal = SB_REFUSAL_MEMORY;
+    for (uint32_t i = 0; i < setup->size; i++) {
+        if (setup->hellos[i].objection != 0)
+            return SB_REFUSAL_FRONT;
+        if (!setup->hellos[i].ready)
+            refusal = SB_REFUSAL_MEMORY;
     }
     return refusal;
 }
 
-static sb_status_t attach_lanes(sb_team_t *team, const sb_member_t *all, sb_reason_t *reason)
+/* Attaches to as many as it can: those learn of it, and this rank learns of their verdicts. */
+static bool attach_lanes(setup_t *setup)
 {
+    sb_team_t *team = setup->team;
+    bool all = true;
+
     for (uint32_t i = 0; i < team->size; i++) {
-        if (i == team->rank) {
-            team->lanes[i] = (sb_lane_t *)(void *)team->block.address;
+        const sb_hello_t *hello = &setup->hellos[i];
+        team->lanes[i] = (sb_lane_t *)(void *)team->block.address;
+        if (i == team->rank)
             continue;
-        }
-        sb_status_t status = sb_arena_attach(&team->attachments[i], &all[i].ticket, reason);
-        if (status != SB_OK)
-            return status;
-        char *base = sb_attachment_base(team->attachments[i]);
-        team->lanes[i] = (sb_lane_t *)(void *)(base + all[i].offset);
+        team->lanes[i] = NULL;
+        if (sb_arena_attach(&team->attachments[i], &hello->ticket, &setup->reason) == SB_OK)
+            team->lanes[i] =
+                (sb_lane_t *)(void *)(sb_attachment_base(team->attachments[i]) + hello->offset);
+        all = all && team->lanes[i] != NULL;
     }
     team->self = team->lanes[team->rank];
-    return SB_OK;
+    return all;
 }
 
-/* Everybody tells whether it has everybody's lane; then no name is needed any more. */
-static sb_status_t agree_attached(sb_team_t *team, const sb_verdict_t *mine, sb_verdict_t *all,
-                                  sb_refusal_t *refusal, sb_reason_t *reason)
+/* The settings and rules of rank 0, the members' places, and the hierarchies to be used. */
+static bool learn(setup_t *setup)
 {
-    sb_status_t status = team->front.allgather(team->front.context, mine, all, sizeof *mine);
+    sb_team_t *team = setup->team;
+    const sb_profile_t *first = profile_of(setup, 0);
 
-    sb_arena_settle(&team->block);
-    for (uint32_t i = 0; status == SB_OK && i < team->size && *refusal == SB_REFUSAL_NONE; i++) {
-        if (all[i].attached)
-            continue;
-        *refusal = SB_REFUSAL_MEMORY;
-        *reason = all[i].reason;
+    team->settings = first->settings;
+    team->rules = first->rules == 0 ? NULL : calloc(1, sizeof *team->rules);
+    if (first->rules != 0 && team->rules == NULL)
+        return false;
+    if (team->rules != NULL)
+        team->rules->count = (uint32_t)sb_min(first->rules, SB_RULES_MOST);
+    return sb_homes_make(&team->homes, sb_team_topology(team), setup->places, team->size) ==
+               SB_OK &&
+           sb_team_hierarchy(team, team->settings.levels, 0) != NULL && sb_team_parts(team) != NULL;
+}
+
+/* Everything that this rank has to have of its own before it can say that it is ready. */
+static void get_ready(setup_t *setup, sb_verdict_t *verdict)
+{
+    if (!attach_lanes(setup))
+        return;
+    if (!learn(setup)) {
+        snprintf(setup->reason.text, sizeof setup->reason.text, "private memory is exhausted");
+        return;
+    }
+    verdict->homes = sb_homes_hash(&setup->team->homes);
+    verdict->attached = true;
+}
+
+/*
+ * The team's first exchange, in which a member may lack some of the others' control blocks. Ranks
+ * leave it when everybody has come: a host's allgather may return while what it sent still needs
+ * the receiver's progress, which the wait here makes.
+ */
+static sb_status_t agree(sb_team_t *team, const sb_verdict_t *mine, bool *everybody)
+{
+    sb_box_t *box = &team->self->box[1];
+    sb_status_t status = SB_OK;
+    bool same = true;
+
+    team->exchanges = 1;
+    sb_copy(box->payload, mine, sizeof *mine);
+    sb_flag_publish(&box->flag, 1);
+    *everybody = mine->attached;
+    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
+        sb_verdict_t verdict = {0};
+        if (team->lanes[i] != NULL) {
+            status = sb_flag_wait(&team->lanes[i]->box[1].flag, 1, &team->waiter);
+            sb_copy(&verdict, team->lanes[i]->box[1].payload, sizeof verdict);
+        }
+        *everybody = *everybody && verdict.attached;
+        same = same && verdict.homes == mine->homes;
+    }
+    if (*everybody && !same)
+        sb_team_hierarchies_refuse(team, "the ranks see different machines");
+    return status;
+}
+
+static void find_places(setup_t *setup)
+{
+    for (uint32_t i = 0; i < setup->size; i++)
+        setup->places[i] = profile_of(setup, i)->place;
+    if (setup->team == NULL)
+        return;
+    setup->team->oversubscribed = sb_places_oversubscribed(setup->places, setup->size);
+    setup->team->processors = (uint32_t)sb_places_processors(setup->places, setup->size);
+    sb_team_set_waiter(setup->team);
+}
+
+/* Everybody tells why not; and nobody looks at the others' control blocks any more. */
+static sb_status_t tell_reasons(setup_t *setup)
+{
+    sb_status_t status = exchange(setup, &setup->reason, setup->reasons, sizeof setup->reason);
+
+    for (uint32_t i = setup->size; status == SB_OK && i-- > 0;) {
+        if (setup->reasons[i].text[0] != '\0')
+            setup->reason = setup->reasons[i];
     }
     return status;
 }
 
-/* What the team knows of its members, and the hierarchy that it will use. */
-static sb_status_t survey(sb_team_t *team, const papers_t *papers)
+/* Nothing of a try remains. */
+static void forget_try(sb_team_t *team)
 {
-    team->settings = papers->members[0].settings;
-    team->rules.count = (uint32_t)sb_min(papers->members[0].rules, SB_RULES_MOST);
-    for (uint32_t i = 0; i < team->size; i++)
-        papers->places[i] = papers->members[i].place;
-    sb_status_t status =
-        sb_homes_make(&team->homes, sb_team_topology(team), papers->places, team->size);
-    if (status != SB_OK)
-        return status;
-    bool made =
-        sb_team_hierarchy(team, team->settings.levels, 0) != NULL && sb_team_parts(team) != NULL;
-    return made ? SB_OK : SB_ERR_MEMORY;
-}
-
-/* Everything that this rank has to have of its own before it can say that it is ready. */
-static void get_ready(sb_team_t *team, const papers_t *papers, sb_verdict_t *verdict)
-{
-    if (attach_lanes(team, papers->members, &verdict->reason) != SB_OK)
-        return;
-    if (survey(team, papers) != SB_OK) {
-        snprintf(verdict->reason.text, sizeof verdict->reason.text, "private memory is exhausted");
-        return;
-    }
-    verdict->homes = sb_homes_hash(&team->homes);
-    verdict->attached = true;
-}
-
-static void adopt(sb_team_t *team, const papers_t *papers)
-{
-    bool same = true;
-
-    for (uint32_t i = 1; i < team->size; i++)
-        same = same && papers->verdicts[i].homes == papers->verdicts[0].homes;
-    if (!same)
-        sb_team_hierarchies_refuse(team, "the ranks see different machines");
-    team->oversubscribed = sb_places_oversubscribed(papers->places, team->size);
-    team->processors = (uint32_t)sb_places_processors(papers->places, team->size);
-}
-
-/* One try. On refusal nothing of it remains. */
-static sb_status_t try_memory(sb_team_t *team, sb_arena_source_t source, const papers_t *papers,
-                              sb_refusal_t *refusal, sb_reason_t *reason)
-{
-    sb_member_t mine, *all = papers->members;
-    sb_verdict_t verdict = {0};
-
-    introduce(team, source, &mine);
-    sb_status_t status = team->front.allgather(team->front.context, &mine, all, sizeof mine);
-    if (status == SB_OK) {
-        *refusal = judge_members(all, team->size, reason);
-        if (*refusal == SB_REFUSAL_NONE) {
-            get_ready(team, papers, &verdict);
-            status = agree_attached(team, &verdict, papers->verdicts, refusal, reason);
-        }
-    }
-    if (status == SB_OK && *refusal == SB_REFUSAL_NONE) {
-        adopt(team, papers);
-        return SB_OK;
-    }
     sb_team_detach(team);
-    forget_places(team);
+    sb_team_hierarchies_free(team);
+    sb_homes_free(&team->homes);
+    free(team->rules);
+    team->rules = NULL;
     sb_arena_give(&team->block);
-    return status == SB_OK ? SB_ERR_UNSUPPORTED : status;
+}
+
+/* One try. */
+static sb_status_t try_memory(setup_t *setup, sb_arena_source_t source)
+{
+    sb_hello_t mine;
+    sb_verdict_t verdict = {0};
+    bool everybody = false;
+
+    say_hello(setup, source, &mine);
+    sb_status_t status = exchange(setup, &mine, setup->hellos, sizeof mine);
+    setup->refusal = status == SB_OK ? judge_hellos(setup) : SB_REFUSAL_NONE;
+    if (status == SB_OK && setup->refusal == SB_REFUSAL_NONE) {
+        get_ready(setup, &verdict);
+        status = agree(setup->team, &verdict, &everybody);
+        setup->refusal = everybody ? SB_REFUSAL_NONE : SB_REFUSAL_MEMORY;
+    }
+    if (setup->team != NULL)
+        sb_arena_settle(&setup->team->block);
+    if (status == SB_OK && setup->refusal == SB_REFUSAL_MEMORY)
+        status = tell_reasons(setup);
+    if (setup->team != NULL && status == SB_OK && setup->refusal != SB_REFUSAL_NONE)
+        forget_try(setup->team);
+    return status;
 }
 
 /*
  * Memory that cannot be had anonymously, or not be handed over through /proc, may still be had and
  * found by a name. Memory that is used up may not.
  */
-static bool worth_a_name(const sb_member_t *all, uint32_t size, sb_refusal_t refusal)
+static bool is_worth_a_name(const setup_t *setup)
 {
-    uint32_t segment = all[0].settings.segment;
+    uint32_t segment = profile_of(setup, 0)->settings.segment;
     bool exhausted = false;
 
-    for (uint32_t i = 0; i < size; i++)
-        exhausted = exhausted || all[i].exhausted;
-    return refusal == SB_REFUSAL_MEMORY && !exhausted &&
+    for (uint32_t i = 0; i < setup->size; i++)
+        exhausted = exhausted || setup->hellos[i].exhausted;
+    return setup->refusal == SB_REFUSAL_MEMORY && !exhausted &&
            (segment == SB_SEGMENT_AUTO || segment == SB_SEGMENT_NAMED);
 }
 
-static sb_status_t set_up(sb_team_t *team, const papers_t *papers, sb_refusal_t *refusal,
-                          sb_reason_t *reason)
+static sb_status_t set_up(setup_t *setup)
 {
     sb_status_t status = SB_OK;
 
-    if (team->size > CENSUS_APART_ABOVE)
-        status = take_census(team, papers->censuses, refusal);
-    if (status != SB_OK)
+    if (setup->profiles != NULL)
+        status = exchange_profiles(setup);
+    if (status != SB_OK || setup->refusal != SB_REFUSAL_NONE)
         return status;
-    status = try_memory(team, SB_ARENA_ANY, papers, refusal, reason);
-    if (status == SB_ERR_UNSUPPORTED && worth_a_name(papers->members, team->size, *refusal)) {
-        *refusal = SB_REFUSAL_NONE;
-        status = try_memory(team, SB_ARENA_FRESH_NAMED, papers, refusal, reason);
-    }
+    find_places(setup);
+    status = try_memory(setup, SB_ARENA_ANY);
+    if (status == SB_OK && is_worth_a_name(setup))
+        status = try_memory(setup, SB_ARENA_FRESH_NAMED);
     return status;
 }
 
@@ -273,7 +338,7 @@ static sb_status_t set_up(sb_team_t *team, const papers_t *papers, sb_refusal_t 
  */
 static sb_status_t share_rules(sb_team_t *team)
 {
-    size_t bytes = team->rules.count * sizeof team->rules.rule[0];
+    size_t bytes = team->rules->count * sizeof team->rules->rule[0];
     char piece[SB_EXCHANGE_BYTES] = {0}, all[(size_t)team->size * SB_EXCHANGE_BYTES];
     sb_status_t status = SB_OK;
 
@@ -282,7 +347,7 @@ static sb_status_t share_rules(sb_team_t *team)
         if (team->rank == 0)
             memcpy(piece, (const char *)team->front.rules->rule + offset, part);
         status = sb_team_exchange(team, piece, all, part);
-        memcpy((char *)team->rules.rule + offset, all, part);
+        memcpy((char *)team->rules->rule + offset, all, part);
     }
     return status;
 }
@@ -290,37 +355,38 @@ static sb_status_t share_rules(sb_team_t *team)
 /* Settings by size and by team. Who fails here fails in the team's first call, like the others. */
 static void adopt_rules(sb_team_t *team)
 {
-    if (team->rules.count == 0)
+    if (team->rules == NULL)
         return;
     team->failure = share_rules(team);
     if (team->failure != SB_OK)
         return;
-    sb_rules_keep(&team->rules, team->size, team->oversubscribed);
-    team->settings.rules = team->rules.count > 0 ? &team->rules : NULL;
+    sb_rules_keep(team->rules, team->size, team->oversubscribed);
+    team->settings.rules = team->rules->count > 0 ? team->rules : NULL;
 }
 
 sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t rank, uint32_t size,
                            sb_refusal_t *refusal, sb_reason_t *reason)
 {
-    papers_t papers;
-    bool complete = get_papers(&papers, size);
-    sb_team_t *made = complete ? new_team(front, rank, size) : NULL;
+    setup_t setup = {.front = front, .rank = rank, .size = size};
+    char *scratch = take_scratch(divide_scratch(&setup, NULL));
     sb_status_t status = SB_ERR_MEMORY;
 
     *team = NULL;
-    *refusal = SB_REFUSAL_NONE;
-    *reason = (sb_reason_t){""};
     sb_team_sweep();
-    if (made != NULL)
-        status = set_up(made, &papers, refusal, reason);
-    free_papers(&papers);
-    if (status != SB_OK) {
-        sb_team_free(made);
-        return status;
+    if (scratch != NULL) {
+        divide_scratch(&setup, scratch);
+        setup.team = new_team(front, rank, size);
+        status = set_up(&setup);
+        give_scratch(scratch);
     }
-    sb_team_set_waiter(made);
-    adopt_rules(made);
-    *team = made;
+    *refusal = setup.refusal;
+    *reason = setup.reason;
+    if (status != SB_OK || setup.refusal != SB_REFUSAL_NONE) {
+        sb_team_free(setup.team);
+        return status == SB_OK ? SB_ERR_UNSUPPORTED : status;
+    }
+    adopt_rules(setup.team);
+    *team = setup.team;
     return SB_OK;
 }
 

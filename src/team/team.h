@@ -31,6 +31,9 @@ typedef struct sb_front {
     const sb_topology_t *topology;
     const sb_place_t *place;
     const sb_rules_t *rules; /* of this process's tuning file; NULL: none */
+    /* What the member of that rank says of itself, if the front end knows that of all members, and
+     * that sb_greetings_judge has nothing against any two. NULL: it is exchanged. */
+    const struct sb_profile *(*profile)(void *context, uint32_t rank);
 } sb_front_t;
 
 #define SB_NAME_BYTES 40
@@ -64,6 +67,7 @@ typedef struct sb_settings {
 typedef enum sb_refusal {
     SB_REFUSAL_NONE,
     SB_REFUSAL_DISABLED, /* by at least one member's environment */
+    SB_REFUSAL_FOREIGN,  /* at least one member has another build of Sobor */
     SB_REFUSAL_NODES,    /* the members are on several nodes */
     SB_REFUSAL_MEMORY,   /* shared memory was not to be had, or not to be shared */
     SB_REFUSAL_FRONT,    /* at least one member's front end objected */
@@ -107,7 +111,7 @@ typedef struct sb_team {
 
     size_t ring_bytes;
     sb_settings_t settings;
-    sb_rules_t rules; /* of rank 0's tuning file */
+    sb_rules_t *rules; /* of rank 0's tuning file; NULL: it has none */
     bool oversubscribed;
     uint32_t processors;              /* that the members may use together */
     sb_homes_t homes;                 /* of all ranks */

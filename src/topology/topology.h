@@ -57,7 +57,7 @@ const char *sb_topology_model(const sb_topology_t *topology);
 /* The processors of the machine that a control group allows; `cpus` is SB_CPU_WORDS long. */
 void sb_topology_allowed(const sb_topology_t *topology, uint64_t *cpus);
 
-/* Reads where this process may run now. */
+/* Where this process may run, as it was when this was asked for the first time. */
 void sb_place_self(sb_place_t *place);
 
 /*

@@ -176,7 +176,7 @@ static int run_short_of_memory(rank_context_t *context, void *argument)
 
 static void memory_is_agreed(void **state)
 {
-    size_t refused = 20, few = 64;
+    size_t refused = 16, few = 64;
 
     (void)state;
     assert_int_equal(job_run(3, 20, run_short_of_memory, &few), 0);
@@ -299,7 +299,7 @@ static int run_tuned(rank_context_t *context, void *argument)
     if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_rings_prepare(team) != SB_OK)
         return 1;
     const sb_pipeline_t *pipeline = sb_pipeline(team);
-    int failures = team->rules.count != 3 || team->ring_bytes != 64 << 10;
+    int failures = team->rules->count != 3 || team->ring_bytes != 64 << 10;
     failures += pipeline->fragment != 1000 || pipeline->sets != 4 || pipeline->per_set != 2;
     failures += sb_pipeline_fragment(team, 5000) != 500 || sb_team_fragment(team, 5001) != 3000;
     failures +=

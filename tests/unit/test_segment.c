@@ -33,8 +33,8 @@ static void extents_merge(void **state)
     (void)state;
     assert_true(sb_extents_init(&extents, 100, 400));
     for (int i = 0; i < 4; i++)
-        assert_true(sb_extents_take(&extents, 100, &at[i]));
-    assert_false(sb_extents_take(&extents, 1, &at[0]));
+        assert_true(sb_extents_take(&extents, 100, 1, &at[i]));
+    assert_false(sb_extents_take(&extents, 1, 1, &at[0]));
     assert_true(sb_extents_give(&extents, at[1], 100));
     assert_true(sb_extents_give(&extents, at[3], 100));
     assert_int_equal(extents.count, 2);
@@ -61,8 +61,10 @@ static void extents_survive_random_use(void **state)
         int i = rand() % HELD;
         if (bytes[i] == 0) {
             size_t want = 1 + (size_t)rand() % 200;
-            if (!sb_extents_take(&extents, want, &offset[i]))
+            size_t alignment = (size_t)1 << rand() % 6;
+            if (!sb_extents_take(&extents, want, alignment, &offset[i]))
                 continue;
+            assert_int_equal(offset[i] % alignment, 0);
             bytes[i] = want;
             for (size_t b = offset[i]; b < offset[i] + want; b++)
                 assert_int_equal(taken[b]++, 0);

@@ -1,17 +1,31 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "base/build.h"
 #include "base/config.h"
-#include "base/log.h"
 #include "segment/process.h"
-#include "team/member.h"
+#include "team/hello.h"
 
 #include <stdio.h>
 #include <string.h>
 
-void sb_census_self(sb_census_t *census)
-{
-    const sb_config_t *config = sb_config();
+#define MAGIC 0x6f6c6c65726f6273u /* "sborello" */
 
-    *census = (sb_census_t){.node = sb_process_node(), .enabled = config->enabled.number != 0};
+sb_refusal_t sb_greetings_judge(const sb_greeting_t *first, const sb_greeting_t *other)
+{
+    if (other->magic != MAGIC || other->build != first->build)
+        return SB_REFUSAL_FOREIGN;
+    if (!other->enabled)
+        return SB_REFUSAL_DISABLED;
+    return other->node == first->node ? SB_REFUSAL_NONE : SB_REFUSAL_NODES;
+}
+
+void sb_profile_self(sb_profile_t *profile)
+{
+    *profile = (sb_profile_t){.greeting = {.magic = MAGIC,
+                                           .build = sb_build_id(),
+                                           .node = sb_process_node(),
+                                           .enabled = sb_config()->enabled.number != 0}};
+    sb_place_self(&profile->place);
+    sb_settings_self(&profile->settings);
 }
 
 #define RING_LEAST ((size_t)512 << 10)
