@@ -174,6 +174,14 @@ static inline double sb_cost_turns(const sb_shape_t *shape, double turns)
     return shape->oversubscribed ? turns * SB_COST_SWITCH * shape->ranks / shape->processors : 0;
 }
 
+/* Ranks disagree so far on the bytes that they chose different ways: nothing can follow. So too
+ * where a peer has written what cannot be. */
+static inline sb_status_t sb_out_of_step(sb_team_t *team)
+{
+    team->failure = SB_ERR_TRUNCATE;
+    return SB_ERR_TRUNCATE;
+}
+
 /* Smallest r with 2^r >= ranks. */
 static inline uint32_t sb_rounds(uint32_t ranks)
 {

@@ -8,7 +8,7 @@
 typedef enum sb_resource_slot {
     SB_RESOURCE_RINGS,     /* coll/bcast/message.h */
     SB_RESOURCE_PIPELINE,  /* coll/bcast/pipeline.h */
-    SB_RESOURCE_CHANNELS,  /* coll/vector/channel.h */
+    SB_RESOURCE_MESH,      /* coll/vector/mesh.h */
     SB_RESOURCE_QUEUES,    /* coll/vector/queues.h */
     SB_RESOURCE_PAIRS,     /* coll/vector/pairs.h */
     SB_RESOURCE_RELAYS,    /* coll/vector/relays.h */

@@ -201,6 +201,12 @@ static inline const sb_topology_t *sb_team_topology(const sb_team_t *team)
     return team->front.topology != NULL ? team->front.topology : sb_topology_self();
 }
 
+/*
+ * Waits until the flag, which that member alone writes, is at least `value`, or the member has
+ * ended; whatever became of the others. For who leaves a team that has failed.
+ */
+void sb_team_wait_for_member(sb_team_t *team, uint32_t rank, sb_flag_t *flag, uint64_t value);
+
 /* Sets how the team waits: by SOBOR_WAIT and by whether ranks outnumber processors. */
 void sb_team_set_waiter(sb_team_t *team);
 

@@ -82,6 +82,29 @@ static sb_status_t check_members(void *context)
     return SB_OK;
 }
 
+/* What a wait for one member looks after. */
+typedef struct member {
+    const sb_team_t *team;
+    uint32_t rank;
+} member_t;
+
+static sb_status_t check_member(void *context)
+{
+    const member_t *member = context;
+
+    return lost(member->team, member->rank) ? SB_ERR_PEER_DEAD : SB_OK;
+}
+
+void sb_team_wait_for_member(sb_team_t *team, uint32_t rank, sb_flag_t *flag, uint64_t value)
+{
+    member_t member = {team, rank};
+    sb_waiter_t waiter = team->waiter;
+
+    waiter.check = check_member;
+    waiter.check_context = &member;
+    (void)sb_flag_wait(flag, value, &waiter);
+}
+
 /* About the time that giving the processor away and getting it back takes. */
 #define NEAR_SPINS 1000
 

@@ -564,6 +564,7 @@ static bool prepare(trial_t *trial, const ground_t *ground, const char **problem
         .placed = true,
         .watch = sb_join_watch(trial->join),
         .guide = sb_join_guide(trial->join),
+        .reaches = wish->reaches,
     };
     trial->sim = sb_sim_new(&options);
     return trial->sim != NULL;

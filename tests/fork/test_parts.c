@@ -7,7 +7,7 @@
  */
 #include "job.h"
 
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 #include "select/select.h"
 
@@ -425,7 +425,7 @@ static int run_unread(rank_context_t *context, void *argument)
     for (uint32_t i = 0; i < 20 && failures == 0; i++) {
         call_t call = draw_call(plan, i, context->size, &state);
         failures += move_parts(team, &call, &own);
-        failures += sb_channels(team)->pull_least != SIZE_MAX;
+        failures += sb_mesh(team)->expose.kernel;
     }
     job_synchronise(context);
     if (team != NULL)

@@ -35,7 +35,8 @@ typedef struct scenario {
     bool crowded; /* ranks share processors */
     bool sleepy;  /* ranks that lose patience sleep at once */
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
-    bool whole;   /* set-up and end too, of two teams */
+    uint64_t reaches; /* so many of these copies succeed; 0: all */
+    bool whole;       /* set-up and end too, of two teams */
     uint32_t weight;
     uint32_t most_ranks; /* 0: any */
     uint32_t roots;      /* 0: all */
@@ -104,6 +105,14 @@ static const scenario_t of_parts[] = {
      .calls = 3,
      .ring_bytes = 1024,
      .pulls = true,
+     .weight = 2,
+     .most_ranks = 8},
+    {.name = "refused",
+     .bytes = {700, 300},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .reaches = 2,
      .weight = 2,
      .most_ranks = 8},
 };
@@ -303,6 +312,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .fragment_bytes = scenario->ring_bytes / 4,
         .tree_arity = scenario->tree_arity,
         .pulls = scenario->pulls,
+        .reaches = scenario->reaches,
         .sleepy = scenario->sleepy,
         .teams = scenario->whole ? 2 : 1,
         .whole = scenario->whole,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather over channels to all: every rank writes its part once into its channel to all, and
+ * Allgather over flows to all: every rank writes its part once into its flow to all, and
  * reads the others' parts there, beginning with its right neighbour so that not all read the same
  * one at the same time. Up to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: p - 1 lines
  * read by each rank for short parts; p copies of each byte of long ones, at the same time on all
- * ranks. Memory: the channels, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k =
- * 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the channels. Source: this
+ * ranks. Memory: the mesh, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k =
+ * 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the mesh. Source: this
  * project; Kurnosov, Tokmasheva 2020 for parts that are written once and read by all.
  *
  * No deadlock: all go in steps of as many bytes as a quarter of the smallest area. In step m a rank
@@ -16,7 +16,7 @@
  * is sent ahead of the steps, where there is room, only shortens the way.
  */
 #include "coll/vector/around.h"
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
 /* Longer parts are read one after the other anyway. */
@@ -26,14 +26,14 @@
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t total = sb_streams_bytes(parts->receive, team->size);
-    bool around = total > sb_channels(team)->around_above;
+    bool around = total > sb_mesh(team)->around_above;
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = team->rank + i;
         peer = peer < team->size ? peer : peer - team->size;
         if (parts->receive[peer].bytes > 0)
-            sb_channels(team)->receiving[count++] = (sb_receiving_t){
+            sb_mesh(team)->receiving[count++] = (sb_receiving_t){
                 .stream = &parts->receive[peer], .peer = peer, .of_all = true, .around = around};
     }
     return count;
@@ -42,14 +42,14 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 /* Receives the others' parts up to `limit`. Keeps those that are not done. */
 static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, sb_status_t *data)
 {
-    sb_receiving_t *receiving = sb_channels(team)->receiving;
+    sb_receiving_t *receiving = sb_mesh(team)->receiving;
     uint32_t left = 0;
 
     for (uint32_t i = 0; i < *count; i++) {
         sb_status_t status = sb_receive(team, &receiving[i], limit, true);
         /* The first has come: so have the others, most likely. */
         if (i == 0 && status == SB_OK && receiving[0].stream->bytes <= LOOKED_FOR)
-            sb_look_ahead(team, receiving + 1, *count - 1);
+            status = sb_prefetch_messages(team, receiving + 1, *count - 1);
         if (status != SB_OK)
             return status;
         if (sb_received(&receiving[i]))
@@ -63,13 +63,16 @@ static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, 
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
-    size_t step = sb_channels(team)->step;
+    size_t step = sb_mesh(team)->step;
     bool alone = team->size == 1;
     const sb_stream_t *own = &parts->receive[team->rank];
     const sb_stream_t *part = parts->in_place ? own : parts->send;
     sb_manner_t manner = sb_manner_begin(team, part);
-    sb_sending_t sending = {
-        .stream = part, .peer = SB_TO_ALL, .passed = sb_pulling_waits(team), .manner = manner};
+    sb_sending_t sending = {.stream = part,
+                            .peer = SB_TO_ALL,
+                            .prefer =
+                                sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE,
+                            .manner = manner};
     sb_status_t status = alone ? SB_OK : sb_send(team, &sending, SIZE_MAX, false);
     sb_status_t data = parts->in_place ? SB_OK : sb_copy_own_as(manner, part, own);
     uint32_t count = set_up(team, parts);
@@ -83,7 +86,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         if (status == SB_OK)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
-    status = sb_channels_finish(team, status);
+    status = sb_mesh_finish(team, status);
     sb_manner_end(team, manner);
     return sb_first(sb_first(status, sending.data), data);
 }
@@ -99,9 +102,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 #define DIRECT(of)                                                                                 \
     {                                                                                              \
         .name = "direct", .collective = of,                                                        \
-        .doc = "Every rank writes its part once into its channel to all, and reads those of the "  \
+        .doc = "Every rank writes its part once into its flow to all, and reads those of the "     \
                "others.",                                                                          \
-        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_mesh_prepare,              \
         .cost = cost, .parts = run,                                                                \
     }
 

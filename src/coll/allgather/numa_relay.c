@@ -21,7 +21,7 @@
  * for what is given, and to read for what is given or brought near.
  */
 #include "coll/vector/around.h"
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/relays.h"
 #include "coll/vector/vector.h"
 
@@ -259,7 +259,7 @@ static sb_status_t prepare(sb_team_t *team)
 {
     sb_status_t status = sb_relays_prepare(team);
 
-    return status == SB_ERR_UNSUPPORTED ? sb_channels_prepare(team) : status;
+    return status == SB_ERR_UNSUPPORTED ? sb_mesh_prepare(team) : status;
 }
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

@@ -10,7 +10,7 @@
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange; a rank beyond P only
  * sends or only receives, and its partner the other way round.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 

@@ -7,7 +7,7 @@
  *
  * No deadlock: see sb_pair_exchange.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 

@@ -14,7 +14,7 @@
  * writes its fragment of a slot before it reads those of the others, and a turn begins when all
  * have left the set.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/queues.h"
 #include "coll/vector/vector.h"
 

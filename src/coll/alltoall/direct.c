@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall over channels between each two ranks. First a rank writes what there is room for of
+ * Alltoall over flows between each two ranks. First a rank writes what there is room for of
  * every part, without waiting for anybody: all of the short ones. Then it goes through the others
  * in turn, and exchanges with each what is left, in both directions at the same time. In turn t
  * rank r meets rank (t - r) mod p, which meets r: so no two ranks draw on the same third. Cost: p -
  * 1 lines written and p - 1 read by each rank for short parts; two copies of each byte of long
- * ones, at the same time on all ranks. Memory: the channels, p (256 k + 256) bytes and the areas of
+ * ones, at the same time on all ranks. Memory: the mesh, p (256 k + 256) bytes and the areas of
  * SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more.
- * Preconditions: the channels. Source: this project; the pairwise exchange is common knowledge.
+ * Preconditions: the mesh. Source: this project; the pairwise exchange is common knowledge.
  *
  * No deadlock: two that meet go in steps of as many bytes as a quarter of an area. In step m of
  * turn t a rank first sends up to the step's end, then receives up to there. Consider the ranks of
@@ -20,12 +20,12 @@
  * that many bytes of it were sent: a step sends before it receives, and both parts have one size;
  * without waiting it is received only when all of it has been sent.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
-/* Where ranks share processors, parts of so many bytes and less are not pulled: measured, two and
+/* Where ranks share processors, parts of so many bytes and less are staged: measured, two and
  * four ranks to a processor. */
-#define PASSED_MOST ((size_t)32 << 10)
+#define STAGED_MOST ((size_t)32 << 10)
 
 /* What is sent to a rank lies where it is received from it: it must have gone before. */
 static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
@@ -35,15 +35,10 @@ static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
     return sent != NULL && sent == parts->receive[peer].base;
 }
 
-static inline uint32_t partner_of(const sb_team_t *team, uint32_t turn)
-{
-    return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
-}
-
-static bool is_passed(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer)
+static bool is_staged(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer)
 {
     return is_exchanged_in_place(parts, peer) ||
-           (parts->send[peer].bytes <= PASSED_MOST && sb_pulling_waits(team));
+           (parts->send[peer].bytes <= STAGED_MOST && sb_exposing_waits(team));
 }
 
 /* Writes of all parts what there is room for. */
@@ -52,29 +47,15 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manne
     sb_status_t status = SB_OK;
 
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
-        uint32_t peer = partner_of(team, turn);
-        sb_sending_t *sending = &sb_channels(team)->sending[peer];
+        uint32_t peer = sb_partner(team, turn);
+        sb_sending_t *sending = &sb_mesh(team)->sending[peer];
         *sending = (sb_sending_t){.stream = &parts->send[peer],
                                   .peer = peer,
-                                  .passed = is_passed(team, parts, peer),
+                                  .prefer = is_staged(team, parts, peer) ? SB_PREFER_STAGED
+                                                                         : SB_PREFER_BY_SIZE,
                                   .manner = manner};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
-    }
-    return status;
-}
-
-static sb_status_t exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving_t *receiving)
-{
-    size_t step = sb_channels(team)->step;
-    sb_status_t status = SB_OK;
-
-    for (size_t limit = step; status == SB_OK; limit += step) {
-        status = sb_send(team, sending, limit, true);
-        if (status == SB_OK)
-            status = sb_receive(team, receiving, limit, true);
-        if (sb_sent(sending) && sb_received(receiving))
-            break;
     }
     return status;
 }
@@ -85,9 +66,9 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     uint32_t count = 0;
 
     for (uint32_t turn = 0; turn < team->size; turn++) {
-        uint32_t peer = partner_of(team, turn);
+        uint32_t peer = sb_partner(team, turn);
         if (peer != team->rank)
-            sb_channels(team)->receiving[count++] =
+            sb_mesh(team)->receiving[count++] =
                 (sb_receiving_t){.stream = &parts->receive[peer],
                                  .peer = peer,
                                  .stepwise = is_exchanged_in_place(parts, peer)};
@@ -98,12 +79,11 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 /* Passes on what can be passed on without waiting: the rank may not run again so soon. */
 static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
 {
-    sb_receiving_t *receiving = sb_channels(team)->receiving;
-    sb_status_t status = SB_OK;
+    sb_receiving_t *receiving = sb_mesh(team)->receiving;
+    sb_status_t status = sb_prefetch_messages(team, receiving, count);
 
-    sb_look_ahead(team, receiving, count);
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
-        sb_sending_t *sending = &sb_channels(team)->sending[receiving[i].peer];
+        sb_sending_t *sending = &sb_mesh(team)->sending[receiving[i].peer];
         if (sb_sent(sending) && sb_received(&receiving[i]))
             continue;
         status = sb_send(team, sending, SIZE_MAX, false);
@@ -120,22 +100,22 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t data = SB_OK, status = send_ahead(team, parts, manner);
     uint32_t count = set_up(team, parts);
     bool own_waits = own != NULL && count > 0 &&
-                     sb_own_waits(team, manner, own->bytes, sb_channels(team)->receiving);
+                     sb_own_waits(team, manner, own->bytes, sb_mesh(team)->receiving);
 
     if (own != NULL && !own_waits)
         data = sb_copy_own_as(manner, own, &parts->receive[team->rank]);
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
-        sb_receiving_t *receiving = &sb_channels(team)->receiving[i];
-        sb_sending_t *sending = &sb_channels(team)->sending[receiving->peer];
+        sb_receiving_t *receiving = &sb_mesh(team)->receiving[i];
+        sb_sending_t *sending = &sb_mesh(team)->sending[receiving->peer];
         if (team->oversubscribed && !(sb_sent(sending) && sb_received(receiving)))
             status = pass_on(team, parts->in_place, count);
         if (status == SB_OK)
-            status = exchange(team, sending, receiving);
+            status = sb_exchange(team, sending, receiving);
         data = sb_first(data, sb_first(sending->data, sb_receipt(receiving)));
     }
     if (own_waits)
         data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
-    status = sb_channels_finish(team, status);
+    status = sb_mesh_finish(team, status);
     sb_manner_end(team, manner);
     return sb_first(status, data);
 }
@@ -152,9 +132,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 #define DIRECT(of)                                                                                 \
     {                                                                                              \
         .name = "direct", .collective = of,                                                        \
-        .doc = "Every rank writes each part into its channel to that rank; what is left of long "  \
+        .doc = "Every rank writes each part into its flow to that rank; what is left of long "     \
                "parts is exchanged in pairs.",                                                     \
-        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_mesh_prepare,              \
         .cost = cost, .parts = run,                                                                \
     }
 

@@ -8,7 +8,7 @@
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange, and each has done with
  * the partners before.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 

@@ -56,13 +56,6 @@ sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use);
 /* Root: waits until the ring bytes before `end` may be filled. */
 sb_status_t sb_ring_wait_free(sb_team_t *team, uint64_t end);
 
-/* Ranks disagree so far on the bytes that they chose different ways: nothing can follow. */
-static inline sb_status_t sb_out_of_step(sb_team_t *team)
-{
-    team->failure = SB_ERR_TRUNCATE;
-    return SB_ERR_TRUNCATE;
-}
-
 /* Marks the team's next `uses` slot uses as done by this rank. */
 static inline void sb_slot_finish(sb_team_t *team, uint64_t uses)
 {

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gather over channels to the root: every rank writes its part into its channel to the root as soon
+ * Gather over flows to the root: every rank writes its part into its flow to the root as soon
  * as it comes, without waiting for a turn, and leaves when it is in. The root takes from all what
  * is there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line.
  * Cost: the root reads p - 1 lines of short parts; two copies of each byte of long ones, the
- * root's one after the other, the others' at the same time. Memory: the channels, p (256 k + 256)
+ * root's one after the other, the others' at the same time. Memory: the mesh, p (256 k + 256)
  * bytes and the areas of SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2
- * for more. Preconditions: the channels. Source: this project.
+ * for more. Preconditions: the mesh. Source: this project.
  *
  * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
  * of which it has read all that was sent.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
 /* The root's messages, those of the next ranks first. Returns how many there are. */
@@ -22,7 +22,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = (team->rank + i) % team->size;
         if (parts->receive[peer].bytes > 0)
-            sb_channels(team)->receiving[count++] =
+            sb_mesh(team)->receiving[count++] =
                 (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer};
     }
     return count;
@@ -32,12 +32,11 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progress,
                                  sb_status_t *data)
 {
-    sb_receiving_t *receiving = sb_channels(team)->receiving;
-    sb_status_t status = SB_OK;
+    sb_receiving_t *receiving = sb_mesh(team)->receiving;
     uint32_t left = 0;
+    sb_status_t status = sb_prefetch_messages(team, receiving, *count);
 
     *progress = false;
-    sb_look_ahead(team, receiving, *count);
     for (uint32_t i = 0; i < *count && status == SB_OK; i++) {
         size_t before = receiving[i].offset;
         status = sb_receive(team, &receiving[i], SIZE_MAX, false);
@@ -54,29 +53,27 @@ static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progres
 }
 
 /* Has the others put long parts where they belong, all at the same time. */
-static sb_status_t invite(sb_team_t *team, const sb_receiving_t *receiving, uint32_t count)
+static void invite(sb_team_t *team, const sb_receiving_t *receiving, uint32_t count)
 {
-    sb_status_t status = SB_OK;
     size_t total = 0;
 
     for (uint32_t i = 0; i < count; i++)
         total += receiving[i].stream->bytes;
-    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         if (sb_sharing_pays(team, receiving[i].stream->bytes, total))
-            status = sb_invite(team, receiving[i].peer, receiving[i].stream);
+            sb_invite(team, receiving[i].peer, receiving[i].stream);
     }
-    return status;
 }
 
 static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_receiving_t *first = sb_channels(team)->receiving;
+    sb_receiving_t *first = sb_mesh(team)->receiving;
     uint32_t count = set_up(team, parts);
     sb_status_t status = SB_OK, data = SB_OK;
     bool progress = true;
 
-    if (!sb_pulling_waits(team))
-        status = invite(team, first, count);
+    if (!sb_exposing_waits(team))
+        invite(team, first, count);
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
     while (status == SB_OK && count > 0) {
@@ -93,11 +90,13 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
 static sb_sending_t contribution(const sb_team_t *team, const sb_parts_t *parts)
 {
     size_t bytes = parts->send->bytes;
+    bool pays = sb_sharing_pays(team, bytes, bytes * (team->size - 1));
 
     return (sb_sending_t){.stream = parts->send,
                           .peer = parts->root,
-                          .passed = sb_pulling_waits(team),
-                          .pushed = sb_sharing_pays(team, bytes, bytes * (team->size - 1))};
+                          .prefer = sb_exposing_waits(team) ? SB_PREFER_STAGED
+                                    : pays                  ? SB_PREFER_PUSHED
+                                                            : SB_PREFER_BY_SIZE};
 }
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
@@ -111,7 +110,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         outcome = sb_send(team, &sending, SIZE_MAX, true);
         outcome = sb_first(outcome, sending.data);
     }
-    return sb_channels_finish(team, outcome);
+    return sb_mesh_finish(team, outcome);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -125,9 +124,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 #define DIRECT(of)                                                                                 \
     {                                                                                              \
         .name = "direct", .collective = of,                                                        \
-        .doc = "Every rank writes its part into its channel to the root, which takes what has "    \
+        .doc = "Every rank writes its part into its flow to the root, which takes what has "       \
                "come.",                                                                            \
-        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_mesh_prepare,              \
         .cost = cost, .parts = run,                                                                \
     }
 

@@ -8,7 +8,7 @@
  *
  * No deadlock: the root receives from one after the other, and none of them waits for another.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 

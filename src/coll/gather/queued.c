@@ -12,7 +12,7 @@
  * No deadlock: in each turn the root claims the set, which all have left w turns before, and tells
  * so; then the others fill what the counts say, and the root reads just that.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/queues.h"
 #include "coll/vector/vector.h"
 

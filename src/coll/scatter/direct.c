@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scatter over the root's channels: the root writes every part into the channel to its rank, to far
+ * Scatter over the root's flows: the root writes every part into the flow to its rank, to far
  * ranks first, all that there is room for without waiting for anybody; then it goes on with those
  * that have made room, and waits only if nobody has. So a rank that comes late holds up nobody else
  * as long as one of them has room, and a part is received while others are dealt. Up to
  * SB_SLOT_IN_LINE bytes are in the flag's own line. A root that deals again takes the lines of the
  * next call's parts ahead. Cost: one line transfer for a short part, p - 1 lines written by the
  * root; two copies of each byte of a long one, the root's one after the other, the others' at the
- * same time. Memory: the channels, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank;
- * k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the channels. Source:
+ * same time. Memory: the mesh, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank;
+ * k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the mesh. Source:
  * this project.
  *
  * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
  * waits for the root alone. A receiver reads all that has come before it waits again.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
 /*
@@ -29,11 +29,14 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t i = 0; i < team->size; i++)
         total += i == team->rank ? 0 : parts->send[i].bytes;
     for (uint32_t i = 0; i + 1 < team->size; i++) {
-        uint32_t peer = sb_channels(team)->far_first[i];
+        uint32_t peer = sb_mesh(team)->far_first[i];
         const sb_stream_t *part = &parts->send[peer];
         if (part->bytes > 0)
-            sb_channels(team)->sending[count++] = (sb_sending_t){
-                .stream = part, .peer = peer, .pulled = sb_sharing_pays(team, part->bytes, total)};
+            sb_mesh(team)->sending[count++] = (sb_sending_t){
+                .stream = part,
+                .peer = peer,
+                .prefer = sb_sharing_pays(team, part->bytes, total) ? SB_PREFER_EXPOSED
+                                                                    : SB_PREFER_BY_SIZE};
     }
     return count;
 }
@@ -41,7 +44,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 /* One round of sending without waiting. Keeps the messages that are not done, returns how many. */
 static sb_status_t send_round(sb_team_t *team, uint32_t *count, bool *progress, sb_status_t *data)
 {
-    sb_sending_t *sending = sb_channels(team)->sending;
+    sb_sending_t *sending = sb_mesh(team)->sending;
     uint32_t left = 0;
 
     *progress = false;
@@ -62,7 +65,7 @@ static sb_status_t send_round(sb_team_t *team, uint32_t *count, bool *progress, 
 
 static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_sending_t *first = sb_channels(team)->sending;
+    sb_sending_t *first = sb_mesh(team)->sending;
     uint32_t messages = set_up(team, parts), count = messages;
     sb_status_t status, data = SB_OK;
     bool progress;
@@ -71,7 +74,7 @@ static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
     if (!parts->in_place)
         data = sb_first(data, sb_copy_own(&parts->send[team->rank], parts->receive));
     if (status == SB_OK && count == 0)
-        sb_deal_ahead(team, first, messages);
+        sb_prefetch_slots(team, first, messages);
     while (status == SB_OK && count > 0) {
         /* Nobody has made room: the next piece of one of them. */
         if (!progress)
@@ -93,7 +96,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         outcome = sb_receive(team, &receiving, SIZE_MAX, true);
         outcome = sb_first(outcome, sb_receipt(&receiving));
     }
-    return sb_channels_finish(team, outcome);
+    return sb_mesh_finish(team, outcome);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -107,9 +110,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 #define DIRECT(of)                                                                                 \
     {                                                                                              \
         .name = "direct", .collective = of,                                                        \
-        .doc = "The root writes each part into its channel to that rank, without waiting for the " \
+        .doc = "The root writes each part into its flow to that rank, without waiting for the "    \
                "others.",                                                                          \
-        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_channels_prepare,          \
+        .source = "this project", .ring_above = SIZE_MAX, .prepare = sb_mesh_prepare,              \
         .cost = cost, .parts = run,                                                                \
     }
 

@@ -7,7 +7,7 @@
  *
  * No deadlock: the root waits for one that only waits for the root.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 

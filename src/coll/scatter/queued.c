@@ -12,7 +12,7 @@
  * No deadlock: the root waits until all have left an earlier turn, for which it has dealt all there
  * was to deal; the others wait for the root alone.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 #include "coll/vector/queues.h"
 #include "coll/vector/vector.h"
 

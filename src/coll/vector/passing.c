@@ -4,7 +4,7 @@
  * and what the others follow. The time of a call is counted from when the last of those had begun
  * of whom rank 0 heard, so that ranks that come late do not count.
  */
-#include "coll/vector/channel.h"
+#include "coll/vector/mesh.h"
 
 /* The first way of a pace is the one that is usual. */
 #define WAY_PULLED SB_WAY_STREAMING
@@ -12,8 +12,8 @@
 
 static sb_manner_t choose_measured(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_manners_t *manners = sb_channels(team)->manners;
-    const size_t laps[SB_WAYS] = {sb_channels(team)->bytes, sb_channels(team)->bytes};
+    sb_manners_t *manners = sb_mesh(team)->manners;
+    const size_t laps[SB_WAYS] = {sb_mesh(team)->bytes, sb_mesh(team)->bytes};
 
     manners->again = sb_pace_again(&manners->seen, part->bytes, part->base);
     manners->step = sb_pace_next(&manners->pace[manners->again], part->bytes, laps);
@@ -23,7 +23,7 @@ static sb_manner_t choose_measured(sb_team_t *team, const sb_stream_t *part)
 
 static sb_manner_t choose(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_manner_t followed = sb_channels(team)->manners->followed[sb_pace_class(part->bytes)];
+    sb_manner_t followed = sb_mesh(team)->manners->followed[sb_pace_class(part->bytes)];
 
     if (team->settings.stores != SB_STORES_AUTO)
         return team->settings.stores == SB_STORES_CACHED ? SB_MANNER_PULLED : SB_MANNER_AROUND;
@@ -36,7 +36,7 @@ static sb_manner_t choose(sb_team_t *team, const sb_stream_t *part)
 
 sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part)
 {
-    sb_manners_t *manners = sb_channels(team)->manners;
+    sb_manners_t *manners = sb_mesh(team)->manners;
     sb_manner_t manner;
 
     manners->bytes = 0;
@@ -48,19 +48,19 @@ sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part)
 
 void sb_manner_follow(sb_team_t *team, size_t bytes, sb_manner_t manner)
 {
-    sb_channels(team)->manners->followed[sb_pace_class(bytes)] = manner;
+    sb_mesh(team)->manners->followed[sb_pace_class(bytes)] = manner;
 }
 
 void sb_manner_started(sb_team_t *team, uint64_t started)
 {
-    sb_manners_t *manners = sb_channels(team)->manners;
+    sb_manners_t *manners = sb_mesh(team)->manners;
 
     manners->started = manners->started > started ? manners->started : started;
 }
 
 void sb_manner_learn(sb_team_t *team)
 {
-    sb_manners_t *manners = sb_channels(team)->manners;
+    sb_manners_t *manners = sb_mesh(team)->manners;
     uint64_t now;
 
     if (manners->bytes == 0)

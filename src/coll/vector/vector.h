@@ -40,4 +40,7 @@ extern const sb_algorithm_t sb_alltoall_p2p_pairwise;
 extern const sb_algorithm_t sb_alltoallv_p2p_pairwise;
 extern const sb_algorithm_t sb_alltoallw_p2p_pairwise;
 
+/* This rank's own part, from one stream to the other. */
+sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
+
 #endif

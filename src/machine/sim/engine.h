@@ -23,6 +23,7 @@ typedef struct sb_sim_options {
     bool records; /* keep what each rank did, for a timeline */
     const sb_sim_watch_t *watch;
     const sb_sim_guide_t *guide;
+    uint64_t reaches;  /* into others' memory that succeed in the guided part; 0: all */
     uint64_t limit_ns; /* ends a run whose ranks wait in vain for so long; 0: ten seconds */
 } sb_sim_options_t;
 

@@ -316,9 +316,19 @@ static void pay_reach(uint64_t address, size_t bytes)
     sb_sim->running->clock += 2 * machine->yield + pages * machine->memory[SB_NEAR_NUMA];
 }
 
+/* Whether the system allows it; from some time on it may not. */
+static bool reaches(void)
+{
+    uint64_t most = sb_sim->options.reaches;
+
+    return most == 0 || !sb_sim->guided || ++sb_sim->reached <= most;
+}
+
 bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
 {
     (void)process;
+    if (!reaches())
+        return false;
     pay_reach(from, bytes);
     copy(to, (const void *)(uintptr_t)from, bytes, SB_ACCESS_WRITE);
     return true;
@@ -327,6 +337,8 @@ bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
 bool sb_sim_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
 {
     (void)process;
+    if (!reaches())
+        return false;
     pay_reach(to, bytes);
     copy((void *)(uintptr_t)to, from, bytes, SB_ACCESS_WRITE);
     return true;

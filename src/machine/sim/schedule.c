@@ -819,6 +819,7 @@ void sb_sim_schedule_begin(sb_sim_t *sim)
     memset(sim->heap_at, 0xff, sim->ranks * sizeof *sim->heap_at);
     sim->progress = 0;
     sim->guided = false;
+    sim->reached = 0;
     sim->sleepers = NOBODY;
     sim->alive = sim->ranks;
     sim->problem[0] = '\0';

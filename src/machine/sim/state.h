@@ -173,6 +173,7 @@ struct sb_sim {
     sb_meeting_t *meetings; /* of each node, and of all */
 
     bool guided;
+    uint64_t reached; /* copies by the kernel while it was guided */
     sb_sim_pending_t *pending;
     uint32_t wishes; /* ranks that have called sb_sim_guided */
 

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* A mesh is made, and its calls end. */
+#include "coll/vector/mesh.h"
+
+#include "coll/vector/around.h"
+#include "coll/vector/message.h"
+
+#define PAGE 4096
+#define AREA_MOST ((size_t)128 << 10)
+#define AREA_LEAST ((size_t)1 << 10)
+#define FRAGMENTS_PER_AREA 4
+#define EXPOSE_LEAST (((size_t)16 << 10) + 1)
+#define BOUNCE ((size_t)16 << 10)
+
+/* One flow of a block. */
+typedef struct flow {
+    sb_wide_flag_t published;
+    _Alignas(SB_SLOT_BYTES) sb_slot_t slot[];
+} flow_t;
+
+/* The first of a block: `done`. */
+#define HEAD SB_SLOT_BYTES
+
+/* Number of `other` among the flows of `owner`: after that to all. */
+static uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t other)
+{
+    return other > owner ? other - owner - 1 : other + team->size - owner - 1;
+}
+
+static flow_t *flow_of(const sb_team_t *team, uint32_t owner, uint32_t other)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    size_t number = other == SB_TO_ALL ? 0 : 1 + index_of(team, owner, other);
+
+    return (flow_t *)(void *)((char *)mesh->peer[owner].base + HEAD + number * mesh->stride);
+}
+
+static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    char *base = mesh->peer[owner].base;
+
+    return other == SB_TO_ALL ? base + mesh->area_all
+                              : base + mesh->areas + index_of(team, owner, other) * mesh->bytes;
+}
+
+/* Fewer slots where there are many ranks: each rank has so many for each other. */
+static uint32_t slots_for(uint32_t ranks)
+{
+    return ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
+}
+
+/* Where things are in a block, but for the areas. Returns its bytes so far. */
+static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks)
+{
+    mesh->slots = slots_for(ranks);
+    mesh->stride = sizeof(flow_t) + mesh->slots * sizeof(sb_slot_t);
+    mesh->readers = HEAD + ranks * mesh->stride;
+    mesh->area_all = sb_round_up(mesh->readers + ranks * sizeof(sb_mesh_reader_t), PAGE);
+    return mesh->area_all;
+}
+
+/* Areas out of `room` bytes: that to all is as large as four others, while there is enough. */
+static void lay_out_areas(sb_mesh_t *mesh, uint32_t ranks, size_t room)
+{
+    size_t each = room / (ranks + 3) & ~(size_t)(SB_LINE * FRAGMENTS_PER_AREA - 1);
+
+    mesh->bytes = sb_min(each, AREA_MOST);
+    mesh->bytes_all = mesh->bytes * 4;
+    mesh->areas = mesh->area_all + mesh->bytes_all;
+    mesh->step = mesh->bytes / FRAGMENTS_PER_AREA;
+}
+
+static bool is_near(const sb_hierarchy_t *hierarchy, uint32_t rank)
+{
+    const sb_group_t *group = &hierarchy->group[0];
+
+    for (uint32_t i = 0; i < group->size; i++) {
+        if (group->members[i] == rank)
+            return true;
+    }
+    return false;
+}
+
+/* The others, from the next one on: those that share no cache or NUMA node with this rank first. */
+static void put_in_order(sb_team_t *team)
+{
+    const sb_hierarchy_t *hierarchy = sb_team_parts(team);
+    bool grouped = hierarchy != NULL && hierarchy->count > 0 && hierarchy->lowest == 0;
+    uint32_t *place = sb_mesh(team)->far_first;
+
+    for (uint32_t near = 0; near < 2; near++) {
+        for (uint32_t i = 1; i < team->size; i++) {
+            uint32_t rank = (team->rank + i) % team->size;
+            if ((grouped && is_near(hierarchy, rank)) == (near == 1))
+                *place++ = rank;
+        }
+    }
+}
+
+/* The sender's end of the flow to one of `readers`, or all of them. */
+static void open_outlet(const sb_team_t *team, sb_outlet_t *out, uint32_t to, sb_peers_t readers)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    bool all = to == SB_TO_ALL;
+    flow_t *flow = flow_of(team, team->rank, to);
+    size_t flag = all ? offsetof(sb_mesh_reader_t, all) : offsetof(sb_mesh_reader_t, one);
+
+    out->slots = (sb_flow_out_t){.readers = readers, .room = mesh->slots};
+    readers.offset = mesh->readers + team->rank * sizeof(sb_mesh_reader_t) + flag;
+    out->staged = (sb_flow_out_t){.readers = readers,
+                                  .published = &flow->published.flag,
+                                  .room = all ? mesh->bytes_all : mesh->bytes};
+    out->cursor = sb_cursor(out->staged.room, 0);
+    out->slot = flow->slot;
+    out->area = area_of(team, team->rank, to);
+}
+
+static sb_inlet_t inlet_of(const sb_team_t *team, uint32_t from, uint32_t to)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    flow_t *flow = flow_of(team, from, to);
+    sb_mesh_reader_t *reader = sb_reader(mesh, team->rank, from);
+    sb_flag_t *consumed = to == SB_TO_ALL ? &reader->all : &reader->one;
+
+    return (sb_inlet_t){.staged = {.published = &flow->published.flag, .consumed = consumed},
+                        .slot = flow->slot,
+                        .area = area_of(team, from, to),
+                        .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->bytes};
+}
+
+static void open_flows(sb_team_t *team, sb_mesh_t *mesh)
+{
+    void *const *blocks = (void *const *)(void *)mesh->resource.segment.bases;
+
+    open_outlet(team, &mesh->all, SB_TO_ALL,
+                (sb_peers_t){.blocks = blocks, .count = team->size, .self = team->rank});
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i == team->rank)
+            continue;
+        open_outlet(team, &mesh->peer[i].out, i,
+                    (sb_peers_t){.blocks = blocks + i, .count = 1, .self = 1});
+        mesh->peer[i].one = inlet_of(team, i, team->rank);
+        mesh->peer[i].all = inlet_of(team, i, SB_TO_ALL);
+    }
+}
+
+/* Gives each list its part of the allocation, and the mesh its blocks. */
+static void adopt(sb_team_t *team, const sb_mesh_t *form, size_t fixed)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    const sb_resource_t resource = mesh->resource;
+
+    *mesh = *form;
+    mesh->resource = resource;
+    lay_out_areas(mesh, team->size, resource.segment.bytes - fixed);
+    mesh->sending = (sb_sending_t *)(void *)(mesh->peer + team->size);
+    mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);
+    mesh->deferred = mesh->receiving + team->size;
+    mesh->offer = (sb_offer_t *)(void *)(mesh->deferred + team->size);
+    mesh->manners = (sb_manners_t *)(void *)(mesh->offer + team->size);
+    mesh->expose.of = (sb_exposer_t *)(void *)(mesh->manners + 1);
+    mesh->far_first = (uint32_t *)(void *)(mesh->expose.of + team->size);
+    mesh->bounce = (char *)(mesh->far_first + team->size);
+    for (uint32_t i = 0; i < team->size; i++)
+        mesh->peer[i].base = resource.segment.bases[i];
+    mesh->done = &((sb_wide_flag_t *)(void *)mesh->peer[team->rank].base)->flag;
+    mesh->around_above = sb_around_above(team);
+    open_flows(team, mesh);
+    put_in_order(team);
+}
+
+/* Whether parts are read where they are, and from what length on. */
+static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
+{
+    uint32_t cma = team->settings.cma;
+
+    mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
+    return sb_expose_make(&mesh->expose, team, &mesh->resource.segment, mesh->expose.of,
+                          cma != SB_CMA_OFF);
+}
+
+static sb_status_t make(sb_team_t *team)
+{
+    sb_mesh_t form = {0};
+    size_t fixed = lay_out(&form, team->size), areas = team->size + 3;
+    size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
+    size_t least = areas * AREA_LEAST;
+    size_t each = sizeof(sb_mesh_peer_t) + sizeof(sb_sending_t) + 2 * sizeof(sb_receiving_t) +
+                  sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);
+    const sb_resource_size_t size = {
+        .own = sizeof form + sizeof(sb_manners_t) + team->size * each + BOUNCE,
+        .bytes = sb_round_up(fixed + sb_max(most, least), PAGE),
+        .least = sb_round_up(fixed + least, PAGE),
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_MESH, &size);
+
+    if (status != SB_OK)
+        return status;
+    adopt(team, &form, fixed);
+    return settle_exposing(team, sb_mesh(team));
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_MESH, make};
+
+sb_status_t sb_mesh_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &kind);
+}
+
+sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+
+    if (mesh->offer_count + mesh->deferred_count > 0)
+        status = sb_first(status, sb_settle_exposed(team));
+    if (SB_UNLIKELY(mesh->invitations > 0))
+        sb_withdraw(team);
+    mesh->calls++;
+    sb_flag_publish(mesh->done, mesh->calls);
+    return status;
+}
+
+#define OWN_BOUNCE 4096
+
+sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
+{
+    size_t bytes = sb_min(from->bytes, to->bytes);
+    sb_status_t status = SB_OK;
+    char bounce[OWN_BOUNCE];
+
+    if (bytes > 0 && to->base != NULL)
+        status = sb_stream_read(from, 0, to->base, bytes);
+    else if (bytes > 0 && from->base != NULL)
+        status = sb_stream_write(to, 0, from->base, bytes);
+    for (size_t at = 0; to->base == NULL && from->base == NULL && at < bytes; at += OWN_BOUNCE) {
+        size_t count = sb_min(OWN_BOUNCE, bytes - at);
+        status = sb_first(status, sb_stream_read(from, at, bounce, count));
+        if (status == SB_OK)
+            status = sb_stream_write(to, at, bounce, count);
+    }
+    return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
+}
+
+sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb_stream_t *to)
+{
+    if (manner != SB_MANNER_AROUND || from->base == NULL || to->base == NULL)
+        return sb_copy_own(from, to);
+    sb_copy_streaming(to->base, from->base, sb_min(from->bytes, to->bytes));
+    return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;
+}

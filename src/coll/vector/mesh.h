@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_VECTOR_MESH_H
+#define SB_COLL_VECTOR_MESH_H
+
+#include "base/config.h"
+#include "coll/resources.h"
+#include "coll/vector/vector.h"
+#include "team/expose.h"
+#include "team/flow.h"
+#include "team/pace.h"
+
+/*
+ * A mesh of flows: from each rank to each other one, and from each to all. They carry the parts of
+ * the vector collectives. Each rank owns a block of shared memory, on its own NUMA node:
+ *
+ *     done               calls that this rank is done with
+ *     to all             published, slots[k]                     its flow to all
+ *     to each other      published, slots[k]                     its flows to one rank each
+ *     from each rank     how far this rank is with its flow to it, and with its flow to all
+ *     areas              where staged messages pass: one of the flow to all, one of each other
+ *
+ * The team counts calls. In one call a rank sends at most one message on a flow, in slot
+ * `call mod k`, whose flag becomes call + 1. A slot may be filled once its readers are done with
+ * call - k; that they say in `done`, and by any message that they send: whoever sends in this call
+ * is done with those before. So nobody has to be told that nothing comes, and a message that is not
+ * wanted is overtaken by a later one.
+ *
+ * A message takes one of these routes (sb_route_t), which its sender chooses (message.c):
+ *
+ *     slot      up to SB_SLOT_PAYLOAD bytes travel in the slot itself
+ *     staged    through the flow's area. The slot holds a plan: where in the area the message
+ *               begins, its bytes, its fragments. The first fragment comes with the plan
+ *     exposed   the plan says where the bytes are in the sender's memory; their reader copies them
+ *               from there, once. They take one line's worth of the area's positions: when that is
+ *               consumed, they were read. The sender waits for it at the end of the call
+ *     pushed    a rank that takes parts from many invites them: its own flow to each then holds
+ *               where the part belongs. Who finds an invitation copies its part there, and says so
+ *               in its slot; who finds none takes another route
+ *
+ * Who cannot read what was exposed says so beside its `consumed`. At the end of the call the sender
+ * then stages the message for it (single_copy.c), and from then on all others.
+ *
+ * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
+ * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
+ */
+
+/*
+ * How the long parts of a call are passed in which every rank sends to every other. Where buffers
+ * are in caches, pulling is best; where they are not, pulled pages and lines are waited for, and
+ * parts that pass through the areas, and are written around the caches where they belong, may take
+ * less time. Which it is, rank 0 measures (passing.c), by the size of its parts and by whether it
+ * used the buffer before. The others do from the next call on as rank 0 says in its messages. It is
+ * no agreement: each sender decides for its own messages and says so in the plan.
+ */
+typedef enum sb_manner { SB_MANNER_ANY, SB_MANNER_PULLED, SB_MANNER_AROUND } sb_manner_t;
+
+/* In place of a rank: the flow to all. */
+#define SB_TO_ALL SB_EXPOSE_TO_ALL
+
+/* What an algorithm would have of a message that is too long for a slot. */
+typedef enum sb_prefer {
+    SB_PREFER_BY_SIZE, /* exposed, if it is long enough */
+    SB_PREFER_STAGED,
+    SB_PREFER_EXPOSED, /* even if it is shorter than most that are */
+    SB_PREFER_PUSHED,  /* if there is an invitation; otherwise by its size */
+} sb_prefer_t;
+
+typedef enum sb_route {
+    SB_ROUTE_OPEN, /* not chosen yet */
+    SB_ROUTE_SLOT,
+    SB_ROUTE_STAGED,
+    SB_ROUTE_EXPOSED,
+    SB_ROUTE_PUSHED,
+} sb_route_t;
+
+/* A message that this rank sends in the present call. */
+typedef struct sb_sending {
+    const sb_stream_t *stream;
+    uint32_t peer; /* or SB_TO_ALL */
+    sb_prefer_t prefer;
+    sb_manner_t manner;
+    sb_route_t route;
+    bool announced;
+    size_t fragment;
+    size_t offset; /* bytes sent so far */
+    sb_status_t data;
+} sb_sending_t;
+
+/* A message that this rank receives in the present call. */
+typedef struct sb_receiving {
+    const sb_stream_t *stream;
+    uint32_t peer;
+    bool of_all;    /* on the peer's flow to all */
+    bool around;    /* what comes through an area goes on past the caches; or its plan says so */
+    bool stepwise;  /* not beyond the limit, not even of what is exposed */
+    bool announced; /* its slot was seen to be filled */
+    bool opened;    /* and read */
+    size_t bytes;
+    size_t first; /* bytes that came with the announcement */
+    sb_exposure_t exposed;
+    size_t offset; /* bytes done so far */
+    sb_cursor_t cursor;
+    size_t fragment;
+    sb_status_t data;
+} sb_receiving_t;
+
+/* The sender's end of a flow. */
+typedef struct sb_outlet {
+    sb_flow_out_t slots; /* counted in calls */
+    sb_flow_out_t staged;
+    sb_cursor_t cursor; /* in the area: where the next message begins */
+    sb_slot_t *slot;    /* the first */
+    char *area;
+} sb_outlet_t;
+
+/* The reader's end. */
+typedef struct sb_inlet {
+    sb_flow_in_t staged;
+    sb_slot_t *slot;
+    const char *area;
+    size_t room; /* bytes of the area */
+} sb_inlet_t;
+
+/* What this rank knows of another. */
+typedef struct sb_mesh_peer {
+    char *base; /* its block */
+    sb_outlet_t out;
+    sb_inlet_t one;   /* of its flow to this rank, */
+    sb_inlet_t all;   /* and to all */
+    uint64_t invited; /* call + 1 in which it was asked to push, and no message came yet; or 0 */
+    uint64_t claimed; /* call + 1 in which this rank found an invitation of it, the last time */
+} sb_mesh_peer_t;
+
+/* A message of this call that was exposed. */
+typedef struct sb_offer {
+    const sb_stream_t *stream;
+    uint32_t peer; /* or SB_TO_ALL */
+    uint64_t end;  /* position at which its readers are done */
+} sb_offer_t;
+
+/* What is measured of the manners, and the present call. */
+typedef struct sb_manners {
+    sb_pace_t pace[2]; /* of other buffers than for the last calls, and of the same */
+    sb_pace_seen_t seen;
+    sb_manner_t followed[SB_PACE_CLASSES]; /* what rank 0 does */
+    uint64_t started;                      /* when all had begun; 0: it is not timed */
+    size_t bytes;
+    sb_step_t step;
+    bool again;
+} sb_manners_t;
+
+/* Private to the rank. One allocation. */
+typedef struct sb_mesh {
+    sb_resource_t resource;
+    uint32_t slots;      /* k, a power of two */
+    size_t stride;       /* bytes of a flow's flags and slots */
+    size_t readers;      /* where the parts of a block are */
+    size_t area_all;     /*   */
+    size_t areas;        /*   */
+    size_t bytes;        /* of an area to one rank */
+    size_t bytes_all;    /* of the area to all */
+    size_t step;         /* bytes by which those who send and receive take turns */
+    size_t expose_least; /* bytes of the shortest message that is exposed by itself */
+    size_t around_above; /* see sb_around_above */
+    sb_flag_t *done;     /* of this rank */
+    uint64_t calls;      /* of the team so far */
+    uint64_t dealt;      /* the call after the last one in which this rank dealt to the others */
+    uint32_t invitations;
+    uint32_t offer_count;
+    uint32_t deferred_count;
+    uint32_t refusals;         /* of what this rank exposed in this call */
+    uint32_t *far_first;       /* the other ranks */
+    sb_sending_t *sending;     /* room for one message to each rank */
+    sb_receiving_t *receiving; /* and from each */
+    sb_offer_t *offer;         /* messages whose readers this rank has to wait for */
+    sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
+    sb_manners_t *manners;
+    char *bounce; /* where bytes are copied to that have no one place */
+    sb_expose_t expose;
+    sb_outlet_t all;
+    sb_mesh_peer_t peer[];
+} sb_mesh_t;
+
+static inline sb_mesh_t *sb_mesh(const sb_team_t *team)
+{
+    return (sb_mesh_t *)(void *)team->resource[SB_RESOURCE_MESH];
+}
+
+/*
+ * Makes the team's mesh at the first call. Collective; all get the same outcome: SB_OK, or
+ * SB_ERR_UNSUPPORTED, then and for good.
+ */
+sb_status_t sb_mesh_prepare(sb_team_t *team);
+
+/*
+ * Sends up to `limit` bytes of the message at least, in whole fragments. `wait`: for room, where
+ * there is none; otherwise what there is room for.
+ */
+sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait);
+
+/* Receives up to `limit` bytes of the message; without `wait`: what is there of them. */
+sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait);
+
+/*
+ * Sends a message to a rank while that sends one to this rank, in steps of a quarter of an area. Of
+ * two that do so neither waits to send, because each step's bytes are received in that step.
+ */
+sb_status_t sb_exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving_t *receiving);
+
+/* Whether the announcement of the message is there, or comes while this rank looks for it. */
+bool sb_announced(const sb_team_t *team, const sb_receiving_t *receiving);
+
+/* Asks the peer to put what it sends in this call where it belongs. It need not. */
+void sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
+
+/*
+ * Who has dealt these messages, and did so in the call before, will do so again, most likely: looks
+ * how far some of their readers are, and takes the lines that the next messages will fill.
+ */
+void sb_prefetch_slots(sb_team_t *team, const sb_sending_t *sending, uint32_t count);
+
+/*
+ * Has the announcements of these messages, and what is short of them, come at the same time. To be
+ * called before they are received one after the other.
+ */
+sb_status_t sb_prefetch_messages(sb_team_t *team, sb_receiving_t *receiving, uint32_t count);
+
+/*
+ * Every rank, at the end of a call, whatever it sent or received, and whatever came of it: waits
+ * for those who read what it exposed, and passes what could not be read. Returns `status`, or what
+ * came of this.
+ */
+sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status);
+
+/* The rank that this one meets in that turn of p: who meets it in the same turn. */
+static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
+{
+    return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
+}
+
+/*
+ * At the beginning of a call in which every rank sends to every other: how this rank passes its
+ * parts, of which this is one. At its end: what the call took is kept in mind.
+ */
+sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part);
+void sb_manner_learn(sb_team_t *team);
+
+static inline sb_manner_t sb_manner_begin(sb_team_t *team, const sb_stream_t *part)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    bool pays = mesh->expose.kernel && part->bytes >= mesh->expose_least;
+
+    return pays ? sb_manner_choose(team, part) : SB_MANNER_ANY;
+}
+
+static inline void sb_manner_end(sb_team_t *team, sb_manner_t manner)
+{
+    if (manner != SB_MANNER_ANY)
+        sb_manner_learn(team);
+}
+
+/* A plan of rank 0 says what it does; one of any rank says when it began. */
+void sb_manner_follow(sb_team_t *team, size_t bytes, sb_manner_t manner);
+void sb_manner_started(sb_team_t *team, uint64_t started);
+
+static inline bool sb_sent(const sb_sending_t *sending)
+{
+    return sending->offset == sending->stream->bytes;
+}
+
+static inline bool sb_received(const sb_receiving_t *receiving)
+{
+    return receiving->stream->bytes == 0 ||
+           (receiving->opened && receiving->offset == receiving->bytes);
+}
+
+/* What is to be told of a message that was received. */
+static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
+{
+    if (receiving->data != SB_OK || receiving->stream->bytes == 0)
+        return receiving->data;
+    return receiving->bytes == receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
+}
+
+/* As sb_copy_own, in the manner of the call. */
+sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb_stream_t *to);
+
+/*
+ * Whether the own part had better come after the others: it is long, and there is something to
+ * pull, which has just been written.
+ */
+static inline bool sb_own_waits(const sb_team_t *team, sb_manner_t manner, size_t bytes,
+                                const sb_receiving_t *first)
+{
+    return manner == SB_MANNER_PULLED && bytes >= sb_mesh(team)->expose_least &&
+           sb_announced(team, first);
+}
+
+/*
+ * Whether a message that many read, or that one reads of many, should be staged all the same: where
+ * ranks share processors, each sender would have to be given one once more to hear that it was
+ * read.
+ */
+static inline bool sb_exposing_waits(const sb_team_t *team)
+{
+    return team->oversubscribed && team->settings.cma == SB_CMA_AUTO;
+}
+
+/*
+ * Whether it pays that `bytes` are exposed or pushed, where one rank moves `total` with all others.
+ * They share the work, so shorter messages gain too.
+ */
+#define SB_SHARED_LEAST ((size_t)1 << 10)
+#define SB_SHARED_TOTAL ((size_t)12 << 10)
+
+static inline bool sb_sharing_pays(const sb_team_t *team, size_t bytes, size_t total)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+
+    return mesh->expose.kernel &&
+           (bytes >= mesh->expose_least ||
+            (!team->oversubscribed && bytes >= SB_SHARED_LEAST && total >= SB_SHARED_TOTAL));
+}
+
+#endif

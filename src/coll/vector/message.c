@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages of a mesh: which route each takes, and those that pass through slots and areas. */
+#include "coll/vector/message.h"
+
+#include "coll/vector/around.h"
+
+#define FRAGMENTS_PER_AREA 4
+#define FRAGMENT_SMALL ((size_t)8 << 10)
+#define FRAGMENT_LARGE ((size_t)32 << 10)
+#define LARGE_MESSAGE ((size_t)256 << 10)
+#define WINDOW_LEAST ((size_t)16 << 10)
+
+/* Positions and lengths beyond are nobody's. */
+#define BEYOND ((uint64_t)1 << 62)
+
+/*
+ * Looks at what there is hope for: about as long as it takes to be told of one that is under way,
+ * and a hundredth of the time that the copy will take.
+ */
+#define LOOKS 16
+#define LOOKS_BYTES ((size_t)16 << 10)
+#define LOOKS_MOST 512
+
+uint32_t sb_looks(const sb_team_t *team, size_t bytes)
+{
+    size_t looks = LOOKS + bytes / LOOKS_BYTES;
+
+    return team->oversubscribed ? 1 : (uint32_t)sb_min(looks, LOOKS_MOST);
+}
+
+size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, size_t area)
+{
+    size_t fragment = (size_t)team->settings.fragment_bytes, most = area / FRAGMENTS_PER_AREA;
+
+    if (sending->manner == SB_MANNER_AROUND)
+        return most;
+    if (fragment == 0)
+        fragment = sending->stream->bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
+    return sb_min(sb_round_up(sb_min(fragment, most), SB_LINE), most);
+}
+
+/* The one place where it is decided how a message goes. */
+static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sending)
+{
+    const sb_stream_t *stream = sending->stream;
+
+    if (stream->bytes <= SB_SLOT_PAYLOAD)
+        return SB_ROUTE_SLOT;
+    if (sending->prefer == SB_PREFER_STAGED || sending->manner == SB_MANNER_AROUND ||
+        stream->base == NULL)
+        return SB_ROUTE_STAGED;
+    if (sending->prefer == SB_PREFER_PUSHED)
+        return SB_ROUTE_PUSHED;
+    if ((sending->prefer == SB_PREFER_EXPOSED || stream->bytes >= mesh->expose_least) &&
+        sb_expose_serves(&mesh->expose, sending->peer, stream->base, stream->bytes))
+        return SB_ROUTE_EXPOSED;
+    return SB_ROUTE_STAGED;
+}
+
+/* Whether the slot of the present call may be filled. */
+static sb_status_t slot_free(sb_team_t *team, uint32_t to, bool wait, bool *is_free)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_flow_out_t *slots = &sb_outlet(mesh, to)->slots;
+
+    *is_free = wait || sb_flow_try_reserve(slots, mesh->calls + 1);
+    return wait ? sb_flow_reserve(slots, mesh->calls + 1, &team->waiter) : SB_OK;
+}
+
+static void send_short(sb_mesh_t *mesh, sb_sending_t *sending)
+{
+    sb_slot_t *slot = sb_slot_now(mesh, sb_outlet(mesh, sending->peer)->slot);
+    size_t bytes = sending->stream->bytes;
+
+    /* The line that the reader looks at comes last, and with all that it holds. */
+    size_t line = sending->stream->base == NULL ? bytes : sb_min(bytes, SB_SLOT_IN_LINE);
+    if (bytes > line)
+        sb_copy(slot->payload + line, sending->stream->base + line, bytes - line);
+    sending->data = sb_stream_read(sending->stream, 0, slot->payload, line);
+    sb_flag_set_note(&slot->flag, (uint32_t)bytes);
+    sb_flag_publish(&slot->flag, mesh->calls + 1);
+    sending->offset = bytes;
+}
+
+/*
+ * Where a staged message begins. Where ranks share processors they share caches too: short messages
+ * go round in the first bytes of the area, so that the areas of all stay there.
+ */
+static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *sending)
+{
+    size_t total = sending->stream->bytes, area = out->cursor.ring;
+
+    sending->fragment = sb_staged_fragment(team, sending, area);
+    /* Its reader knows where one begins that could not be read where it was. */
+    if (!team->oversubscribed || 2 * total > area || sending->announced)
+        return;
+    out->cursor.window = sb_min(sb_max(2 * total, WINDOW_LEAST), area);
+    sb_cursor_fit(&out->cursor, total);
+    out->cursor.window = area;
+}
+
+/* Tells the reader of the next `bytes`: of the first by the plan. */
+static void announce(const sb_mesh_t *mesh, sb_outlet_t *out, sb_sending_t *sending, size_t bytes)
+{
+    if (sending->announced) {
+        sb_flow_commit(&out->staged, out->cursor.position + bytes);
+        return;
+    }
+    const sb_vector_plan_t plan = {.position = out->cursor.position,
+                                   .bytes = sending->stream->bytes,
+                                   .fragment = (uint32_t)sending->fragment,
+                                   .manner = sending->manner,
+                                   .started = mesh->manners->started};
+    sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
+    sending->announced = true;
+}
+
+static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_outlet_t *out = sb_outlet(mesh, sending->peer);
+    size_t total = sending->stream->bytes;
+
+    if (sending->fragment == 0)
+        begin_staged(team, out, sending);
+    while (sending->offset < limit) {
+        size_t bytes =
+            sb_cursor_piece(&out->cursor, sb_min(sending->fragment, total - sending->offset));
+        uint64_t end = out->cursor.position + bytes;
+        sb_status_t status = wait ? sb_flow_reserve(&out->staged, end, &team->waiter) : SB_OK;
+        if (status != SB_OK || !(wait || sb_flow_try_reserve(&out->staged, end)))
+            return status;
+        /* A rank that cannot read its own data serves the others all the same. */
+        if (sending->data == SB_OK)
+            sending->data = sb_stream_read(sending->stream, sending->offset,
+                                           out->area + sb_cursor_place(&out->cursor), bytes);
+        announce(mesh, out, sending, bytes);
+        sending->offset += bytes;
+        sb_cursor_pass(&out->cursor, bytes);
+    }
+    /* Messages begin on a line. */
+    if (sending->offset == total)
+        sb_cursor_align(&out->cursor);
+    return SB_OK;
+}
+
+sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    bool is_free;
+
+    limit = sb_min(limit, sending->stream->bytes);
+    if (sending->offset >= limit)
+        return SB_OK;
+    if (sending->route == SB_ROUTE_OPEN) {
+        sb_status_t status = slot_free(team, sending->peer, wait, &is_free);
+        if (status != SB_OK || !is_free)
+            return status;
+        sending->route = choose_route(mesh, sending);
+    }
+    if (sending->route == SB_ROUTE_PUSHED && !sb_push_invited(team, sending)) {
+        sending->prefer = SB_PREFER_BY_SIZE;
+        sending->route = choose_route(mesh, sending);
+    }
+    if (sending->route == SB_ROUTE_SLOT)
+        send_short(mesh, sending);
+    else if (sending->route == SB_ROUTE_EXPOSED)
+        sb_offer(team, sending);
+    else if (sending->route == SB_ROUTE_STAGED)
+        return send_staged(team, sending, limit, wait);
+    return SB_OK;
+}
+
+/* Copies what of the bytes this rank has room for. */
+static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
+{
+    const sb_stream_t *stream = receiving->stream;
+    size_t room = stream->bytes, offset = receiving->offset;
+
+    if (receiving->data != SB_OK || offset >= room)
+        return;
+    bytes = sb_min(bytes, room - offset);
+    receiving->data = receiving->around && bytes > SB_SLOT_PAYLOAD
+                          ? sb_stream_write_around(stream, offset, from, bytes)
+                          : sb_stream_write(stream, offset, from, bytes);
+}
+
+/* A plan comes from another process: what would lead this one astray is refused. */
+static bool is_sound(const sb_vector_plan_t *plan)
+{
+    return plan->position < BEYOND && plan->bytes < BEYOND && plan->fragment > 0;
+}
+
+static void follow_manner(sb_team_t *team, sb_receiving_t *receiving, const sb_vector_plan_t *plan)
+{
+    if (plan->manner == SB_MANNER_AROUND)
+        receiving->around = true;
+    if (plan->manner == SB_MANNER_ANY)
+        return;
+    sb_manner_started(team, plan->started);
+    if (receiving->peer == 0)
+        sb_manner_follow(team, receiving->bytes, (sb_manner_t)plan->manner);
+}
+
+static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
+{
+    size_t room = sb_inlet(sb_mesh(team), receiving)->room;
+    sb_vector_plan_t plan;
+
+    sb_copy(&plan, slot->payload, sizeof plan);
+    if (!is_sound(&plan))
+        return sb_out_of_step(team);
+    receiving->bytes = (size_t)plan.bytes;
+    receiving->fragment = plan.fragment;
+    receiving->exposed = plan.exposed;
+    receiving->cursor = sb_cursor(room, plan.position);
+    follow_manner(team, receiving, &plan);
+    receiving->first =
+        sb_cursor_piece(&receiving->cursor, sb_min(receiving->fragment, receiving->bytes));
+    return SB_OK;
+}
+
+/* All of the message that there is room for is where it belongs. */
+static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
+{
+    sb_vector_plan_t plan;
+
+    sb_copy(&plan, slot->payload, sizeof plan);
+    receiving->bytes = receiving->offset = (size_t)plan.bytes;
+}
+
+sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_mesh_peer_t *peer = &mesh->peer[receiving->peer];
+    sb_slot_t *slot = sb_slot_now(mesh, sb_inlet(mesh, receiving)->slot);
+    uint32_t note = sb_flag_note(&slot->flag);
+
+    sb_heard(mesh, receiving->peer);
+    if (SB_UNLIKELY(peer->invited == mesh->calls + 1)) {
+        peer->invited = 0;
+        mesh->invitations--;
+    }
+    receiving->opened = true;
+    if (note == SB_NOTE_PLAN)
+        return open_plan(team, receiving, slot);
+    if (note == SB_NOTE_PUSHED) {
+        open_pushed(receiving, slot);
+        return SB_OK;
+    }
+    if (note > SB_SLOT_PAYLOAD)
+        return sb_out_of_step(team);
+    receiving->bytes = note;
+    take(receiving, (const char *)slot->payload, note);
+    receiving->offset = note;
+    return SB_OK;
+}
+
+bool sb_announced(const sb_team_t *team, const sb_receiving_t *receiving)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_slot_t *slot = sb_slot_now(mesh, sb_inlet(mesh, receiving)->slot);
+    uint32_t looks = sb_looks(team, receiving->stream->bytes);
+
+    return sb_flag_hope(&slot->flag, mesh->calls + 1, looks) > mesh->calls;
+}
+
+/* Looks, or waits, for the announcement. */
+static sb_status_t look_at_message(sb_team_t *team, sb_receiving_t *receiving, bool wait)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_flag_t *flag = &sb_slot_now(mesh, sb_inlet(mesh, receiving)->slot)->flag;
+    sb_status_t status = SB_OK;
+
+    if (!receiving->announced && wait)
+        status = sb_flag_wait(flag, mesh->calls + 1, &team->waiter);
+    if (status == SB_OK && (receiving->announced || wait || sb_flag_read(flag) > mesh->calls))
+        status = sb_open_message(team, receiving);
+    return status;
+}
+
+static sb_status_t receive_staged(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
+                                  bool wait)
+{
+    sb_inlet_t *in = sb_inlet(sb_mesh(team), receiving);
+
+    while (receiving->offset < limit) {
+        size_t before = receiving->offset, left = limit - before;
+        size_t most = before < receiving->first ? receiving->first - before : receiving->fragment;
+        size_t bytes = sb_cursor_piece(&receiving->cursor, sb_min(most, left));
+        uint64_t end = receiving->cursor.position + bytes;
+        if (before >= receiving->first) {
+            sb_status_t status = wait ? sb_flow_peek(&in->staged, end, &team->waiter) : SB_OK;
+            if (status != SB_OK || !(wait || sb_flow_try_peek(&in->staged, end)))
+                return status;
+        }
+        take(receiving, in->area + sb_cursor_place(&receiving->cursor), bytes);
+        receiving->offset += bytes;
+        sb_cursor_pass(&receiving->cursor, bytes);
+        sb_flow_consume(&in->staged, end);
+    }
+    return SB_OK;
+}
+
+sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait)
+{
+    sb_status_t status = SB_OK;
+
+    if (receiving->stream->bytes == 0)
+        return SB_OK;
+    if (!receiving->opened)
+        status = look_at_message(team, receiving, wait);
+    if (status != SB_OK || !receiving->opened || receiving->offset == receiving->bytes)
+        return status;
+    limit = sb_min(limit, receiving->bytes);
+    if (receiving->exposed.address == 0)
+        return receive_staged(team, receiving, limit, wait);
+    sb_receive_exposed(team, receiving, limit);
+    return SB_OK;
+}
+
+sb_status_t sb_exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving_t *receiving)
+{
+    size_t step = sb_mesh(team)->step;
+    sb_status_t status = SB_OK;
+
+    for (size_t limit = step; status == SB_OK; limit += step) {
+        status = sb_send(team, sending, limit, true);
+        if (status == SB_OK)
+            status = sb_receive(team, receiving, limit, true);
+        if (sb_sent(sending) && sb_received(receiving))
+            break;
+    }
+    return status;
+}

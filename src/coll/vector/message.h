@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_VECTOR_MESSAGE_H
+#define SB_COLL_VECTOR_MESSAGE_H
+
+/* What the files of the mesh know of its messages; algorithms use mesh.h. */
+
+#include "coll/vector/mesh.h"
+
+/* A slot's note: bytes of a short message, or that there is a plan. */
+#define SB_NOTE_PLAN 0x80000000u
+#define SB_NOTE_PUSHED 0x80000001u
+
+/* The note of a reader's `consumed`, when it is done with what was exposed. */
+#define SB_NOTE_READ 0u
+#define SB_NOTE_REFUSED 1u
+
+/* What the slot of a long message holds. */
+typedef struct sb_vector_plan {
+    uint64_t position;
+    uint64_t bytes;
+    sb_exposure_t exposed;
+    uint64_t started; /* when its sender began, if there is a manner */
+    uint32_t fragment;
+    uint32_t manner; /* sb_manner_t of the call */
+} sb_vector_plan_t;
+
+_Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
+
+/* How far a reader has come with one writer's flows: it alone writes the flags. */
+typedef struct sb_mesh_reader {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t one;
+    sb_flag_t all;
+    sb_counter_t claims; /* see sb_claim: the writer adds too */
+} sb_mesh_reader_t;
+
+/* The reader's word beside what it has consumed of the writer's flow to it, or to all. */
+static inline sb_mesh_reader_t *sb_reader(const sb_mesh_t *mesh, uint32_t reader, uint32_t writer)
+{
+    return (sb_mesh_reader_t *)(void *)((char *)mesh->peer[reader].base + mesh->readers) + writer;
+}
+
+static inline sb_outlet_t *sb_outlet(sb_mesh_t *mesh, uint32_t to)
+{
+    return to == SB_TO_ALL ? &mesh->all : &mesh->peer[to].out;
+}
+
+static inline sb_inlet_t *sb_inlet(sb_mesh_t *mesh, const sb_receiving_t *receiving)
+{
+    sb_mesh_peer_t *peer = &mesh->peer[receiving->peer];
+
+    return receiving->of_all ? &peer->all : &peer->one;
+}
+
+/* The slot of the present call, of those from `first` on. */
+static inline sb_slot_t *sb_slot_now(const sb_mesh_t *mesh, sb_slot_t *first)
+{
+    return &first[mesh->calls & (mesh->slots - 1)];
+}
+
+static inline void sb_put_plan(const sb_mesh_t *mesh, const sb_outlet_t *out, uint32_t note,
+                               const sb_vector_plan_t *plan)
+{
+    sb_slot_t *slot = sb_slot_now(mesh, out->slot);
+
+    sb_copy(slot->payload, plan, sizeof *plan);
+    sb_flag_set_note(&slot->flag, note);
+    sb_flag_publish(&slot->flag, mesh->calls + 1);
+}
+
+/* A message from the peer in this call: it is done with the calls before. */
+static inline void sb_heard(sb_mesh_t *mesh, uint32_t from)
+{
+    sb_flow_credit(&mesh->peer[from].out.slots, mesh->calls);
+}
+
+/* Looks at a flag of which there is hope: at least so often, and the more the longer the message.
+ */
+uint32_t sb_looks(const sb_team_t *team, size_t bytes);
+
+/* Bytes of a fragment of a staged message. */
+size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, size_t area);
+
+/* Reads the announcement, and takes a short message. */
+sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving);
+
+/* The message lies where the plan says; it counts as sent. */
+void sb_offer(sb_team_t *team, sb_sending_t *sending);
+
+/*
+ * Puts the message where its reader has asked for it. False if it was not asked for, or cannot be
+ * put there.
+ */
+bool sb_push_invited(sb_team_t *team, sb_sending_t *sending);
+
+/* Receives what was exposed, up to `limit`, or refuses it: then it counts as received. */
+void sb_receive_exposed(sb_team_t *team, sb_receiving_t *receiving, size_t limit);
+
+/* At the end of a call: passes on what was exposed, or takes back the invitations that are open. */
+sb_status_t sb_settle_exposed(sb_team_t *team);
+void sb_withdraw(sb_team_t *team);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Lines of a mesh that are asked for before they are used: to be read, or to be written. */
+#include "coll/vector/message.h"
+
+/* A piece of more bytes keeps the core busy by itself. */
+#define FETCHED ((size_t)256)
+#define FETCHED_MOST ((size_t)1 << 10)
+
+/* Of so many bytes in all the first have not left the cache when they are wanted. */
+#define FETCHED_TOGETHER ((size_t)16 << 10)
+
+/* So much is taken from other cores for the next call: what a core does in less than the time of a
+ * few line transfers. */
+#define OWNED ((size_t)1536)
+
+/* Lines behind the announcement of the next message, if it is like this one and not exposed. */
+static size_t own_next(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
+{
+    const sb_outlet_t *out = sb_outlet(mesh, sending->peer);
+    size_t bytes = sending->stream->bytes;
+
+    if (sending->route == SB_ROUTE_SLOT && bytes > SB_SLOT_IN_LINE) {
+        sb_slot_t *slot = &out->slot[(mesh->calls + 1) & (mesh->slots - 1)];
+        bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
+        sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
+        return bytes;
+    }
+    if (sending->route != SB_ROUTE_STAGED)
+        return 0;
+    sb_cursor_t next = out->cursor;
+    bytes = sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, bytes)), most);
+    sb_own_ahead(out->area + sb_cursor_place(&next), bytes);
+    return bytes;
+}
+
+void sb_prefetch_slots(sb_team_t *team, const sb_sending_t *sending, uint32_t count)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    bool again = mesh->dealt == mesh->calls && !team->oversubscribed;
+    uint32_t turn = mesh->slots / 2;
+    size_t most = OWNED;
+
+    mesh->dealt = mesh->calls + 1;
+    for (uint32_t i = 0; i < count && again; i++) {
+        if ((mesh->calls + i) % turn == 0)
+            sb_flow_look_credit(&sb_outlet(mesh, sending[i].peer)->slots, mesh->calls);
+    }
+    for (uint32_t i = 0; i < count && again && most > 0; i++)
+        most -= own_next(mesh, &sending[i], most);
+}
+
+/*
+ * The longest piece that is fetched together with those of other messages. What all read at the
+ * same time they would keep from each other.
+ */
+static size_t fetched_most(const sb_team_t *team, const sb_receiving_t *receiving)
+{
+    size_t share = sb_min(FETCHED_TOGETHER / team->size, FETCHED_MOST);
+
+    return receiving->of_all ? FETCHED : sb_max(share, FETCHED);
+}
+
+/* What lies behind the line of the announcement. */
+static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving,
+                          const sb_slot_t *slot)
+{
+    uint32_t note = sb_flag_note(&slot->flag);
+
+    if (note <= SB_SLOT_PAYLOAD)
+        sb_fetch_ahead(slot->payload, note);
+    if (note != SB_NOTE_PLAN || receiving->exposed.address != 0)
+        return;
+    const char *area = sb_inlet(sb_mesh(team), receiving)->area;
+    if (receiving->first <= fetched_most(team, receiving))
+        sb_fetch_ahead(area + sb_cursor_place(&receiving->cursor), receiving->first);
+}
+
+/* Notes the announcements that have come. Whether there is more than these. */
+static bool look_at_announcements(sb_mesh_t *mesh, sb_receiving_t *receiving, uint32_t count)
+{
+    bool behind = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const sb_flag_t *flag = &sb_slot_now(mesh, sb_inlet(mesh, &receiving[i])->slot)->flag;
+        if (receiving[i].opened || receiving[i].announced || sb_flag_read(flag) <= mesh->calls)
+            continue;
+        receiving[i].announced = true;
+        behind = behind || sb_flag_note(flag) > SB_SLOT_IN_LINE;
+    }
+    return behind;
+}
+
+/* Nothing that is done to one message keeps another from coming: so first all flags. */
+sb_status_t sb_prefetch_messages(sb_team_t *team, sb_receiving_t *receiving, uint32_t count)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_status_t status = SB_OK;
+
+    if (!look_at_announcements(mesh, receiving, count))
+        return SB_OK;
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        const sb_slot_t *slot = sb_slot_now(mesh, sb_inlet(mesh, &receiving[i])->slot);
+        if (receiving[i].announced && !receiving[i].opened &&
+            sb_flag_note(&slot->flag) == SB_NOTE_PLAN)
+            status = sb_open_message(team, &receiving[i]);
+    }
+    for (uint32_t i = 0; i < count && status == SB_OK; i++) {
+        if (receiving[i].announced && receiving[i].offset == 0)
+            fetch_payload(team, &receiving[i],
+                          sb_slot_now(mesh, sb_inlet(mesh, &receiving[i])->slot));
+    }
+    return status;
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team/expose.h"
+
+/* Here they are functions. */
+#undef sb_expose_read
+#undef sb_expose_write
+
+/* What a member tells of itself. */
+typedef struct card {
+    uint64_t process;
+    uint64_t block;
+    uint64_t address; /* of a number, */
+    uint64_t number;  /* and which it is */
+} card_t;
+
+_Static_assert(sizeof(card_t) <= SB_EXCHANGE_BYTES, "a card fits an exchange");
+
+/* A pid may belong to a stranger in another namespace: only the right number counts. */
+static bool reads(const card_t *card)
+{
+    uint64_t seen = 0;
+
+    return sb_pull(card->process, &seen, card->address, sizeof seen) && seen == card->number;
+}
+
+static bool reads_all(const sb_team_t *team, const card_t *cards)
+{
+    bool all = true;
+
+    for (uint32_t i = 0; i < team->size && all; i++)
+        all = i == team->rank || reads(&cards[i]);
+    return all;
+}
+
+/* Whether every member reads all: then all know it. */
+static sb_status_t prove(sb_expose_t *expose, sb_team_t *team, const card_t *cards)
+{
+    uint32_t word = reads_all(team, cards), words[team->size];
+    sb_status_t status = sb_team_exchange(team, &word, words, sizeof word);
+
+    expose->kernel = status == SB_OK;
+    for (uint32_t i = 0; i < team->size && expose->kernel; i++)
+        expose->kernel = words[i] != 0;
+    return status;
+}
+
+sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
+                           sb_exposer_t *of, bool kernel)
+{
+    uint64_t number = (sb_now_ns() + 1) * 0x9e3779b97f4a7c15u + team->rank;
+    card_t mine = {sb_process_self(), (uintptr_t)segment->bases[team->rank], (uintptr_t)&number,
+                   number};
+    card_t cards[team->size];
+    sb_status_t status = sb_team_exchange(team, &mine, cards, sizeof mine);
+
+    *expose = (sb_expose_t){.self = team->rank, .bytes = segment->bytes, .of = of};
+    for (uint32_t i = 0; status == SB_OK && i < team->size; i++)
+        of[i] = (sb_exposer_t){cards[i].process, cards[i].block, segment->bases[i], false, false};
+    return status == SB_OK && kernel ? prove(expose, team, cards) : status;
+}
+
+static bool is_within(uint64_t block, size_t room, uint64_t address, size_t bytes)
+{
+    uint64_t offset = address - block;
+
+    return offset <= room && bytes <= room - offset;
+}
+
+bool sb_expose_serves(const sb_expose_t *expose, uint32_t reader, const void *base, size_t bytes)
+{
+    bool blind = reader == SB_EXPOSE_TO_ALL ? expose->blind > 0 : expose->of[reader].blind;
+
+    return (expose->kernel && !blind) ||
+           is_within(expose->of[expose->self].there, expose->bytes, (uintptr_t)base, bytes);
+}
+
+void sb_expose_refused(sb_expose_t *expose, uint32_t reader)
+{
+    expose->blind += !expose->of[reader].blind;
+    expose->of[reader].blind = true;
+}
+
+const char *sb_expose_map(sb_expose_t *expose, uint32_t owner, sb_exposure_t from, size_t bytes)
+{
+    const sb_exposer_t *of = &expose->of[owner];
+
+    if (!is_within(of->there, expose->bytes, from.address, bytes))
+        return NULL;
+    expose->mapped++;
+    return of->here + (from.address - of->there);
+}
+
+/* Keeps in mind what came of a kernel copy. */
+static bool learn(sb_expose_t *expose, uint32_t owner, bool done)
+{
+    expose->copied += done;
+    expose->failed += !done;
+    expose->of[owner].closed = !done;
+    return done;
+}
+
+bool sb_expose_read(sb_expose_t *expose, uint32_t owner, void *to, sb_exposure_t from, size_t bytes)
+{
+    const sb_exposer_t *of = &expose->of[owner];
+
+    return expose->kernel && !of->closed &&
+           learn(expose, owner, sb_pull(of->process, to, from.address, bytes));
+}
+
+bool sb_expose_write(sb_expose_t *expose, uint32_t owner, sb_exposure_t to, const void *from,
+                     size_t bytes)
+{
+    const sb_exposer_t *of = &expose->of[owner];
+
+    return expose->kernel && !of->closed &&
+           learn(expose, owner, sb_push(of->process, to.address, from, bytes));
+}
