@@ -8,23 +8,33 @@ CTEST_ARGS ?=
 RUFF := .venv/bin/ruff
 C_FILES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 
-.PHONY: help setup build test demo peers install docs format lint clean distclean
+CONFIGURE = mkdir -p $(BUILD) && \
+	{ cmake --preset $(PRESET) >$(BUILD)/configure.log || { cat $(BUILD)/configure.log; exit 1; }; }
+
+.PHONY: help setup test-setup build test demo peers install docs format lint clean distclean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: ## install what is needed: packages, Python environments
+setup: ## install what the build needs: packages, a Python environment
 	@scripts/setup.sh
 
+test-setup: ## also what the tests need: other MPIs, programs, an emulator
+	@scripts/setup.sh --tests
+
 build: setup ## build into build/release (PRESET=debug, coverage for others); ./sobor then runs
-	@mkdir -p $(BUILD)
-	@cmake --preset $(PRESET) >$(BUILD)/configure.log || { cat $(BUILD)/configure.log; exit 1; }
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target sobor_parts
+
+test: test-setup ## build and run all tests (CTEST_ARGS="-L python" for some)
+	@$(CONFIGURE)
 	@cmake --build $(BUILD)
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$(nproc)" $(CTEST_ARGS)
 
-test: build ## build and run all tests (CTEST_ARGS="-L python" for some)
-	@ctest --test-dir $(BUILD) --output-on-failure -j "$$(nproc)" $(CTEST_ARGS)
-
-demo: build ## build, look at this machine, and time Open MPI against Sobor
+demo: ## build what it needs, look at this machine, and time Open MPI against Sobor
+	@scripts/setup.sh --demo
+	@$(CONFIGURE)
+	@cmake --build $(BUILD) --target sobor_demo
 	@scripts/demo.sh
 
 peers: ## install the other MPIs of the tests again
@@ -36,12 +46,12 @@ install: build ## install below PREFIX (/usr/local)
 docs: build ## write the reference pages from the tables in the code
 	@.venv/bin/python -I scripts/write_reference.py
 
-format: setup ## format C with clang-format and Python with ruff
+format: test-setup ## format C with clang-format and Python with ruff
 	@clang-format -i $(C_FILES)
 	@$(RUFF) check --quiet --fix-only --select I python scripts tests
 	@$(RUFF) format --quiet python scripts tests
 
-lint: setup ## check the format of C and the style of Python
+lint: test-setup ## check the format of C and the style of Python
 	@clang-format --dry-run -Werror $(C_FILES)
 	@$(RUFF) check --quiet python scripts tests
 	@$(RUFF) format --quiet --check python scripts tests

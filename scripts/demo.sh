@@ -10,7 +10,7 @@ command -v "$LAUNCHER" >/dev/null || LAUNCHER=mpirun
 echo "== What the doctor says: ./sobor doctor --short"
 ./sobor doctor --short
 echo
-echo "== Barrier and broadcast, $LAUNCHER alone against $LAUNCHER with Sobor (about a minute)"
+echo "== Barrier and broadcast, $LAUNCHER alone against $LAUNCHER with Sobor (some 20 seconds)"
 ./sobor bench barrier,bcast --ranks 2,4 --sizes 8,1K,64K,1M --seconds 0.3 --launcher "$LAUNCHER"
 cat <<END
 

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Prepares a machine for "make": system packages, the environment of the sobor command (.venv) and the
-# other MPIs that the tests use (.peers). Does nothing, fast, when all is there.
+# Prepares a machine for "make": system packages and the environment of the sobor command (.venv).
+# Does nothing, fast, when all is there.
 #
-#   --retry-peers   try again what could not be installed below .peers, or fetched
+#   --demo          what "make demo" needs, and no more
+#   --tests         also what the tests need: other packages and MPIs (.peers), a kernel to emulate
+#   --retry-peers   the same, and try again what could not be installed below .peers, or fetched
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# Without these nothing can be built.
+# Without these nothing can be built or shown.
 NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev
     openmpi-bin libopenmpi-dev python3 python3-venv)
 # Without these some back ends and tests are left out.
@@ -58,9 +60,9 @@ may_install() {
 }
 
 install_packages() {
-    local needed wanted
+    local needed wanted=()
     mapfile -t needed < <(missing_of "${NEEDED[@]}")
-    mapfile -t wanted < <(missing_of "${WANTED[@]}" && missing_tools)
+    [ "$WHAT" != tests ] || mapfile -t wanted < <(missing_of "${WANTED[@]}" && missing_tools)
     [ $((${#needed[@]} + ${#wanted[@]})) -gt 0 ] || return 0
     if ! may_install; then
         [ ${#wanted[@]} -eq 0 ] || warn "some tests will be left out; for them: sudo apt-get install ${wanted[*]}"
@@ -85,28 +87,33 @@ check_commands() {
     pkg-config --exists hwloc jansson || die "missing libraries with headers: hwloc, jansson"
 }
 
-# make_environment FOLDER REQUIREMENTS: a virtual environment with these packages. Its stamp holds what
-# was asked for, so that a change is noticed.
+# make_environment FOLDER STAMP REQUIREMENTS: a virtual environment with these packages, beside those of
+# other stamps. A stamp holds what was asked for, so that a change is noticed.
 make_environment() {
-    local folder=$1 requirements=$2
-    local stamp=$folder/.complete
-    local wanted="$PYTHON $("$PYTHON" -V) $requirements"
-    if [ -x "$folder/bin/python" ] && [ "$(cat "$stamp" 2>/dev/null)" = "$wanted" ]; then
-        return 0
-    fi
+    local folder=$1 stamp=$1/$2 requirements=$3 python wanted
+    python="$PYTHON $("$PYTHON" -V)"
+    wanted="$python $requirements"
+    [ ! -x "$folder/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "preparing $folder"
-    rm -rf "$folder"
-    "$PYTHON" -m venv "$folder" || return 1
+    if [ ! -x "$folder/bin/python" ] || [ "$(cat "$folder/.python" 2>/dev/null)" != "$python" ]; then
+        rm -rf "$folder"
+        "$PYTHON" -m venv "$folder" && echo "$python" >"$folder/.python" || return 1
+    fi
     # shellcheck disable=SC2086 # the requirements are words
     "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
         $requirements || return 1
     echo "$wanted" >"$stamp"
 }
 
+# Pictures and the tests' packages come when they are needed.
 make_command_environment() {
-    local requirements
-    requirements=$("$PYTHON" scripts/list_requirements.py dev | tr '\n' ' ')
-    make_environment .venv "$requirements" || die "could not install with pip: $requirements"
+    local options=() requirements
+    case $WHAT in
+    demo) options=(--without matplotlib) ;;
+    tests) options=(dev) ;;
+    esac
+    requirements=$("$PYTHON" scripts/list_requirements.py "${options[@]}" | tr '\n' ' ')
+    make_environment .venv ".$WHAT" "$requirements" || die "could not install with pip: $requirements"
 }
 
 make_peer() {
@@ -115,7 +122,7 @@ make_peer() {
     [ "$RETRY" = no ] || rm -f "$failed"
     if [ -e "$failed" ]; then
         say "without .peers/$name, as before (make peers tries again); its tests are skipped"
-    elif ! make_environment ".peers/$name" "${PEERS[$name]}"; then
+    elif ! make_environment ".peers/$name" .complete "${PEERS[$name]}"; then
         rm -rf ".peers/${name:?}"
         touch "$failed"
         warn "could not install ${PEERS[$name]}; tests that need .peers/$name are skipped"
@@ -136,11 +143,14 @@ fetch_kernel() {
     fi
 }
 
+WHAT=build
 RETRY=no
 case "${1:-}" in
 "") ;;
---retry-peers) RETRY=yes ;;
-*) die "unknown option $1; the only one is --retry-peers" ;;
+--demo) WHAT=demo ;;
+--tests) WHAT=tests ;;
+--retry-peers) WHAT=tests RETRY=yes ;;
+*) die "expected --demo, --tests or --retry-peers, found $1" ;;
 esac
 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
@@ -150,6 +160,7 @@ else
 fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
 make_command_environment
+[ "$WHAT" = tests ] || exit 0
 mkdir -p .peers
 for name in "${!PEERS[@]}"; do
     make_peer "$name"
