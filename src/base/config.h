@@ -52,7 +52,7 @@ enum { SB_TREE_AUTO, SB_TREE_FLAT, SB_TREE_CHAIN, SB_TREE_KARY, SB_TREE_KNOMIAL 
 enum { SB_CMA_AUTO, SB_CMA_ON, SB_CMA_OFF };
 enum { SB_REPRODUCIBLE_AUTO, SB_REPRODUCIBLE_STRICT };
 enum { SB_HUGE_PAGES_AUTO, SB_HUGE_PAGES_OFF };
-enum { SB_DEVICE_AUTO, SB_DEVICE_NEVER, SB_DEVICE_ALWAYS };
+enum { SB_DEVICE_AUTO, SB_DEVICE_NEVER, SB_DEVICE_ALWAYS, SB_DEVICE_CHECK };
 
 /*
  * The variables of this process, read from the environment once. A value that cannot be read or is

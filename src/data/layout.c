@@ -9,17 +9,6 @@
 /* Up to so many runs are kept as a list: a loop of fewer steps costs more than it saves. */
 #define LIST_RUNS 16
 
-static void free_sorted(sb_sorted_t *sorted)
-{
-    free(sorted->runs);
-    free(sorted->starts);
-    free(sorted);
-}
-
-/* Lists of at least so many runs, of so many bytes on average, are sorted. */
-#define SORTED_RUNS 128
-#define SORTED_AVERAGE 256
-
 sb_layout_t *sb_layout_hold(sb_layout_t *layout)
 {
     /* Relaxed: whoever holds it may pass it on. */
@@ -34,8 +23,7 @@ void sb_layout_release(sb_layout_t *layout)
         return;
     for (size_t i = 0; !sb_layout_is_list(layout) && i < layout->n; i++)
         sb_layout_release(layout->parts[i].inner);
-    if (layout->sorted != NULL)
-        free_sorted(layout->sorted);
+    sb_sorted_free(layout->sorted);
     free(layout->offsets);
     free(layout);
 }
@@ -160,68 +148,6 @@ static bool is_progression(const sb_builder_t *builder, ptrdiff_t *stride)
     return true;
 }
 
-/* Which of the lengths this one is; learns it if it is new. SB_SORTED_LENGTHS: there are too many.
- */
-static size_t length_index(sb_sorted_t *sorted, size_t length)
-{
-    size_t i = 0;
-
-    while (i < sorted->lengths && sorted->length[i] != length)
-        i++;
-    if (i == sorted->lengths && i < SB_SORTED_LENGTHS)
-        sorted->length[sorted->lengths++] = length;
-    return i;
-}
-
-/* Counts the runs of each length; false if there are too many lengths. */
-static bool count_lengths(const sb_layout_t *list, sb_sorted_t *sorted, size_t *counts)
-{
-    for (size_t i = 0; i < list->n; i++) {
-        size_t index = length_index(sorted, sb_run_length(list, i));
-        if (index == SB_SORTED_LENGTHS)
-            return false;
-        counts[index]++;
-    }
-    return true;
-}
-
-/* Puts each run behind those of its length. `next`: where the next run of each length goes. */
-static void sort_runs(const sb_layout_t *list, sb_sorted_t *sorted, size_t *next)
-{
-    uint32_t *starts = sorted->starts;
-
-    for (size_t i = 0; i <= list->n; i++) {
-        for (size_t k = 0; (i % SB_SORTED_ROW == 0 || i == list->n) && k < sorted->lengths; k++)
-            *starts++ = (uint32_t)next[k];
-        if (i < list->n)
-            sorted->runs[next[length_index(sorted, sb_run_length(list, i))]++] = list->runs[i];
-    }
-}
-
-/* Sorts a long list of short runs of few lengths. Without it the list is only slower. */
-static void add_sorted(sb_layout_t *list)
-{
-    size_t counts[SB_SORTED_LENGTHS] = {0}, next[SB_SORTED_LENGTHS] = {0};
-    size_t rows = list->n / SB_SORTED_ROW + 2;
-    sb_sorted_t *sorted = calloc(1, sizeof *sorted);
-
-    if (sorted == NULL)
-        return;
-    if (count_lengths(list, sorted, counts)) {
-        sorted->runs = calloc(list->n, sizeof *sorted->runs);
-        sorted->starts = calloc(rows * sorted->lengths, sizeof *sorted->starts);
-    }
-    if (sorted->runs == NULL || sorted->starts == NULL) {
-        free_sorted(sorted);
-        return;
-    }
-    for (size_t k = 1; k < sorted->lengths; k++)
-        next[k] = next[k - 1] + counts[k - 1];
-    sort_runs(list, sorted, next);
-    list->sorted = sorted;
-    list->memory += list->n * sizeof *sorted->runs + rows * sorted->lengths * sizeof(uint32_t);
-}
-
 static sb_layout_t *make_list(const sb_builder_t *builder, size_t length)
 {
     size_t n = builder->run_count;
@@ -249,9 +175,7 @@ static sb_layout_t *make_list(const sb_builder_t *builder, size_t length)
     if (length > 0)
         return list;
     list->runs[n].position = (uint32_t)list->bytes;
-    if (n >= SORTED_RUNS && list->bytes / n <= SORTED_AVERAGE &&
-        3 * list->memory <= SB_LAYOUT_BYTES_MOST)
-        add_sorted(list);
+    sb_sorted_add(list);
     return list;
 }
 

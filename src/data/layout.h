@@ -59,6 +59,10 @@ typedef struct sb_sorted {
     uint32_t *starts; /* [row * lengths + i]: the row's first run of length i; one more row */
 } sb_sorted_t;
 
+/* Sorts a long list of short runs of few lengths. Without it the list is only slower. */
+void sb_sorted_add(sb_layout_t *list);
+void sb_sorted_free(sb_sorted_t *sorted); /* NULL is fine */
+
 struct sb_layout {
     _Atomic uint32_t holders;
     uint32_t depth; /* levels of groups: 0 for a list */

@@ -59,63 +59,11 @@ bool sb_alias_is_error(sb_collective_t collective)
 
     if (answer != UNKNOWN)
         return answer == ERROR;
-    MPI_Comm self = sb_private_self();
+    MPI_Comm self = sb_private_self_take();
     if (self == sb_host.comm_null)
         return false;
     answer = try_on_self(collective, self) == MPI_SUCCESS ? NO_ERROR : ERROR;
+    sb_private_self_give();
     atomic_store_explicit(&known[collective], answer, memory_order_relaxed);
     return answer == ERROR;
-}
-
-/* All parts of both sides: hosts compare where they begin, and what is given for them. */
-static bool all_alias(const sb_side_t *send, const sb_side_t *receive)
-{
-    if (send->buffer != receive->buffer)
-        return false;
-    if (send->kind == SB_PARTS_TYPED)
-        return send->types == receive->types && send->counts.at == receive->counts.at;
-    if (send->type != receive->type)
-        return false;
-    return send->kind == SB_PARTS_EQUAL ? send->count == receive->count && send->count > 0
-                                        : send->counts.at == receive->counts.at;
-}
-
-/* Where this rank's part would begin if the type had no gaps: hosts reckon with its size alone. */
-static bool find_own(const sb_parts_call_t *call, const sb_side_t *all, int rank, size_t *offset)
-{
-    sb_type_t type;
-
-    if (all->kind == SB_PARTS_EQUAL) {
-        *offset = (size_t)rank * call->known;
-        return true;
-    }
-    if (sb_number(&all->counts, rank) == 0 || !sb_type_describe(all->type, &type))
-        return false;
-    *offset = (size_t)sb_number(&all->places, rank) * type.size;
-    return true;
-}
-
-/* The one part of a side, and the part of this rank among all of the other. */
-static bool own_alias(const sb_parts_call_t *call, const sb_side_t *one, const sb_side_t *all,
-                      int rank)
-{
-    size_t offset;
-
-    if (one->type != all->type || one->count <= 0 ||
-        (all->kind == SB_PARTS_EQUAL && one->count != all->count))
-        return false;
-    return find_own(call, all, rank, &offset) &&
-           (uintptr_t)one->buffer == (uintptr_t)all->buffer + offset;
-}
-
-bool sb_parts_alias(const sb_parts_call_t *call, int rank)
-{
-    const sb_side_t *send = &call->send, *receive = &call->receive;
-
-    if (send->parts == 0 || receive->parts == 0)
-        return false;
-    if (send->parts == receive->parts)
-        return all_alias(send, receive);
-    return send->parts < receive->parts ? own_alias(call, send, receive, rank)
-                                        : own_alias(call, receive, send, rank);
 }

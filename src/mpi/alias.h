@@ -2,7 +2,9 @@
 #ifndef SB_MPI_ALIAS_H
 #define SB_MPI_ALIAS_H
 
-#include "mpi/parts.h"
+#include "base/collectives.h"
+
+#include <stdbool.h>
 
 /*
  * Calls whose send buffer is their receive buffer, which MPI forbids. Some hosts look for that and
@@ -14,11 +16,5 @@
 /* Whether the host raises an error if both buffers of this collective begin at one address. Found
  * out once for each collective. */
 bool sb_alias_is_error(sb_collective_t collective);
-
-/*
- * Whether what the call sends and receives at this rank are in one place, as the host looks for it:
- * the same type, the same count, the same address. The rules must have judged the call.
- */
-bool sb_parts_alias(const sb_parts_call_t *call, int rank);
 
 #endif

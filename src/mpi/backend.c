@@ -2,11 +2,7 @@
 #include "mpi/backend.h"
 
 #include "base/log.h"
-#include "machine/machine.h"
-#include "mpi/datatype.h"
-#include "mpi/host.h"
-#include "mpi/report.h"
-#include "select/select.h"
+#include "mpi/serve.h"
 #include "select/tuning.h"
 
 #include <string.h>
@@ -46,11 +42,11 @@ void *sb_backend_function(const char *name)
 
 const char *sb_backend_last_algorithm(void)
 {
-    return sb_last_algorithm();
+    return atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
 }
 
 /* Programs that use sessions alone never call MPI_Finalize. */
 __attribute__((destructor)) static void report_at_exit(void)
 {
-    sb_report_print();
+    sb_comm_report();
 }

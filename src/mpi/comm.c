@@ -1,72 +1,71 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/comm.h"
 
-#include "mpi/datatype.h"
-#include "mpi/parts.h"
+#include "mpi/operator.h"
 #include "mpi/progress.h"
-#include "mpi/reduction.h"
-#include "mpi/report.h"
-#include "mpi/setup.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define CACHED_COMMS 1024 /* a power of two */
-
-/* By handle; a record is found here or by its attribute. */
-static _Atomic(sb_comm_t *) cache[CACHED_COMMS];
+_Atomic(sb_comm_t *) sb_comm_cache[SB_COMMS_CACHED];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static sb_comm_t *records; /* all, free ones too: a record is never given back */
+static sb_comm_t *records;      /* all, free ones too: a record is never given back */
+static sb_comm_t *free_records; /* of these, those in no communicator's use */
+static uint64_t generations;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-const char *sb_why_host_name(sb_why_host_t why)
-{
-    static const char *const names[SB_WHY_COUNT] = {
-        [SB_WHY_NONE] = "-",
-        [SB_WHY_INTERCOMMUNICATOR] = "intercommunicator",
-        [SB_WHY_SIZE_1] = "size-1",
-        [SB_WHY_FOREIGN_RANKS] = "foreign-ranks",
-        [SB_WHY_DISABLED] = "disabled",
-        [SB_WHY_SPANS_NODES] = "spans-nodes",
-        [SB_WHY_NO_SHARED_MEMORY] = "no-shared-memory",
-        [SB_WHY_DEVICE_MEMORY] = "device-memory",
-        [SB_WHY_SETUP_FAILED] = "setup-failed",
-        [SB_WHY_ALGORITHM] = "algorithm-host",
-        [SB_WHY_NO_RING] = "no-ring",
-        [SB_WHY_ARGUMENTS] = "arguments",
-        [SB_WHY_OPERATOR] = "operator",
-    };
-
-    return names[why];
-}
-
-static _Atomic(sb_comm_t *) *cache_entry(MPI_Comm comm)
-{
-    uint64_t bits = (uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u;
-
-    return &cache[(bits >> 32) % CACHED_COMMS];
-}
-
-sb_comm_t *sb_comm_known(MPI_Comm comm)
-{
-    /* Acquire: pairs with the store in remember(). */
-    sb_comm_t *found = atomic_load_explicit(cache_entry(comm), memory_order_acquire);
-
-    /* Relaxed: if the handles agree the record is this thread's own communicator, made or found by
-     * it before, or by a thread that it has synchronised with since. */
-    if (SB_LIKELY(found != NULL && atomic_load_explicit(&found->handle, memory_order_relaxed) ==
-                                       SB_HANDLE_BITS(comm)))
-        return found;
-    return NULL;
-}
+/* The attribute: a record, and which of its uses is meant. */
+typedef struct sb_use {
+    sb_comm_t *record;
+    uint64_t generation;
+} use_t;
 
 static void remember(sb_comm_t *comm)
 {
-    /* Release: pairs with the load in sb_comm_known(). */
-    atomic_store_explicit(cache_entry(comm->comm), comm, memory_order_release);
+    /* Release: pairs with the load in sb_enter(). */
+    atomic_store_explicit(sb_comm_entry(comm->comm), comm, memory_order_release);
+}
+
+static void give_back(sb_comm_t *comm)
+{
+    pthread_mutex_lock(&lock);
+    comm->next_free = free_records;
+    free_records = comm;
+    pthread_mutex_unlock(&lock);
+}
+
+/* Takes the record from the communicator, if this use of it is not over yet. */
+static bool take_away(sb_comm_t *comm, uint64_t generation)
+{
+    sb_comm_t *expected = comm;
+
+    pthread_mutex_lock(&lock);
+    bool live = comm->generation == generation;
+    if (live) {
+        comm->generation = 0;
+        /* Relaxed: who compares the handle has a communicator of its own. */
+        atomic_store_explicit(&comm->handle, 0, memory_order_relaxed);
+        atomic_compare_exchange_strong_explicit(sb_comm_entry(comm->comm), &expected, NULL,
+                                                memory_order_relaxed, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&lock);
+    return live;
+}
+
+static void end(sb_comm_t *comm, uint64_t generation)
+{
+    if (!take_away(comm, generation))
+        return;
+    sb_report_end(&comm->usage);
+    if (comm->team != NULL) {
+        sb_team_destroy(comm->team);
+        sb_plan_end(&comm->plan);
+    }
+    sb_scratch_free(comm->scratch);
+    give_back(comm);
 }
 
 static int copy_nothing(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
@@ -80,12 +79,15 @@ static int copy_nothing(MPI_Comm comm, int key, void *extra, void *in, void *out
     return MPI_SUCCESS;
 }
 
-static int delete_attribute(MPI_Comm comm, int key, void *record, void *extra)
+static int delete_attribute(MPI_Comm comm, int key, void *attribute, void *extra)
 {
+    use_t *use = attribute;
+
     (void)comm;
     (void)key;
     (void)extra;
-    sb_comm_end(record);
+    end(use->record, use->generation);
+    free(use);
     return MPI_SUCCESS;
 }
 
@@ -98,94 +100,114 @@ static void start(void)
     sb_progress_start();
 }
 
-/* A record that is in no communicator's use, zeroed. */
-static sb_comm_t *take_record(void)
+/* A record for this communicator, zeroed but for that. NULL: no memory. */
+static sb_comm_t *take_record(MPI_Comm handle)
 {
     pthread_mutex_lock(&lock);
-    sb_comm_t *record = records;
-    /* Acquire: pairs with the store in sb_comm_end(). */
-    while (record != NULL && atomic_load_explicit(&record->handle, memory_order_acquire) != 0)
-        record = record->next;
-    if (record == NULL) {
-        record = calloc(1, sizeof *record);
-        if (record != NULL) {
-            record->next = records;
-            records = record;
-        }
+    sb_comm_t *record = free_records, *next = records;
+    if (record != NULL) {
+        free_records = record->next_free;
+        next = record->next;
     } else {
-        sb_comm_t *next = record->next;
+        record = malloc(sizeof *record);
+        records = record == NULL ? records : record;
+    }
+    if (record != NULL) {
         memset(record, 0, sizeof *record);
         record->next = next;
+        record->comm = handle;
+        record->generation = ++generations;
+        /* Relaxed: see sb_comm_is(); others read it only to compare. */
+        atomic_store_explicit(&record->handle, SB_HANDLE_BITS(handle), memory_order_relaxed);
     }
-    if (record != NULL) /* taken: any number but 0 and a handle */
-        atomic_store_explicit(&record->handle, UINTPTR_MAX, memory_order_relaxed);
     pthread_mutex_unlock(&lock);
     return record;
 }
 
-static sb_comm_t *make(MPI_Comm handle)
+/* Fills the record with what this rank knows by itself. */
+static void survey(sb_comm_t *comm)
 {
-    sb_comm_t *comm = take_record();
+    int inter = 0;
 
-    if (comm == NULL)
-        return NULL;
-    comm->comm = handle;
-    sb_comm_setup(comm);
-    /* Relaxed: see sb_comm_known(); others read it only to compare. */
-    atomic_store_explicit(&comm->handle, SB_HANDLE_BITS(handle), memory_order_relaxed);
-    sb_host.Comm_set_attr(handle, keyval, comm);
-    remember(comm);
-    return comm;
+    sb_host.Comm_test_inter(comm->comm, &inter);
+    sb_host.Comm_rank(comm->comm, &comm->rank);
+    sb_host.Comm_size(comm->comm, &comm->size);
+    if (inter)
+        comm->why = SB_WHY_INTERCOMMUNICATOR;
+    else if (comm->size == 1)
+        comm->why = SB_WHY_SIZE_1;
+    comm->open = comm->why == SB_WHY_NONE ? ~0u : 0;
+    comm->usage.comm = comm->comm;
+    comm->usage.rank = comm->rank;
+    comm->usage.size = comm->size;
+    sb_report_begin(&comm->usage);
 }
 
-bool sb_comm_start(void)
+/*
+ * A rank without memory for a record would go its own way, and the others would wait for it in the
+ * set-up: it raises an error instead.
+ */
+static sb_comm_t *make(MPI_Comm handle)
 {
-    pthread_once(&once, start);
-    return keyval != MPI_KEYVAL_INVALID;
+    use_t *use = malloc(sizeof *use);
+    sb_comm_t *comm = use == NULL ? NULL : take_record(handle);
+
+    if (comm == NULL) {
+        free(use);
+        sb_host.Comm_call_errhandler(handle, MPI_ERR_NO_MEM);
+        return NULL;
+    }
+    *use = (use_t){comm, comm->generation};
+    survey(comm);
+    sb_host.Comm_set_attr(handle, keyval, use);
+    remember(comm);
+    return comm;
 }
 
 sb_comm_t *sb_comm_get(MPI_Comm handle)
 {
-    sb_comm_t *comm = sb_comm_known(handle);
-    int found = 0;
+    use_t *use = NULL;
+    int inter, found = 0;
 
-    if (SB_LIKELY(comm != NULL))
-        return comm;
-    if (handle == sb_host.comm_null || !sb_comm_start())
+    if (handle == sb_host.comm_null)
         return NULL;
-    if (sb_host.Comm_get_attr(handle, keyval, &comm, &found) != MPI_SUCCESS)
+    pthread_once(&once, start);
+    /* A handle that is none raises the host's error here. */
+    if (keyval == MPI_KEYVAL_INVALID || sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS ||
+        sb_host.Comm_get_attr(handle, keyval, &use, &found) != MPI_SUCCESS)
         return NULL;
     if (!found)
         return make(handle);
-    remember(comm);
-    return comm;
+    remember(use->record);
+    return use->record;
 }
 
-void sb_comm_end(sb_comm_t *comm)
+int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
 {
-    sb_comm_t *expected = comm;
+    sb_comm_t *comm = NULL;
+    uint64_t generation = 0;
 
-    /* Relaxed: only this thread may use the communicator that ends. */
-    atomic_compare_exchange_strong_explicit(cache_entry(comm->comm), &expected, NULL,
-                                            memory_order_relaxed, memory_order_relaxed);
-    sb_report_end(comm);
-    if (comm->team != NULL)
-        sb_team_destroy(comm->team);
-    sb_parts_room_free(comm->room);
-    sb_reduction_room_free(comm->reduction_room);
-    comm->team = NULL;
-    comm->room = NULL;
-    comm->reduction_room = NULL;
-    /* Release: pairs with the load in take_record(). */
-    atomic_store_explicit(&comm->handle, 0, memory_order_release);
+    if (handle != NULL) /* Acquire: pairs with the store in remember(). */
+        comm = atomic_load_explicit(sb_comm_entry(*handle), memory_order_acquire);
+    if (comm != NULL && sb_comm_is(comm, *handle)) {
+        generation = comm->generation;
+        sb_report_name(&comm->usage);
+    }
+    int error = host_free(handle);
+    /* Hosts are known that leave out the attribute's deletion for some communicators. */
+    if (error == MPI_SUCCESS && generation != 0)
+        end(comm, generation);
+    return error;
 }
 
-void sb_comm_visit(void (*visit)(sb_comm_t *comm))
+void sb_comm_report(void)
 {
+    if (!sb_report_ended())
+        return;
     pthread_mutex_lock(&lock);
     for (sb_comm_t *comm = records; comm != NULL; comm = comm->next) {
-        if (atomic_load_explicit(&comm->handle, memory_order_acquire) != 0)
-            visit(comm);
+        if (comm->generation != 0)
+            sb_report_live(&comm->usage);
     }
     pthread_mutex_unlock(&lock);
 }

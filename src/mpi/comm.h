@@ -2,87 +2,74 @@
 #ifndef SB_MPI_COMM_H
 #define SB_MPI_COMM_H
 
-#include "mpi/host.h"
+#include "mpi/datatype.h"
+#include "mpi/report.h"
+#include "mpi/scratch.h"
 #include "select/select.h"
 
 #include <stdatomic.h>
 
 /*
  * What Sobor knows of a communicator: its team, or why it has none, the choice of algorithms, and
- * what was done. Made at the first call that could be served, kept as an attribute, deleted by the
- * host with the communicator. A table by handle makes finding it one look.
+ * what was done. Made at the first call by this rank alone; the team follows (setup.h). A table by
+ * handle makes finding it one look.
+ *
+ * A record is used again for other communicators. A host may forget a communicator long after
+ * MPI_Comm_free, when what was under way on it is complete, and its record has another by then. So
+ * each use of a record has a number of its own, its generation, which the communicator's attribute
+ * names.
  */
-
-/* Why calls on a communicator go to the host MPI. */
-typedef enum sb_why_host {
-    SB_WHY_NONE,
-    SB_WHY_INTERCOMMUNICATOR,
-    SB_WHY_SIZE_1,
-    SB_WHY_FOREIGN_RANKS, /* of another MPI_COMM_WORLD: they may be without Sobor */
-    SB_WHY_DISABLED,
-    SB_WHY_SPANS_NODES,
-    SB_WHY_NO_SHARED_MEMORY,
-    SB_WHY_DEVICE_MEMORY,
-    SB_WHY_SETUP_FAILED,
-    SB_WHY_ALGORITHM, /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */
-    SB_WHY_NO_RING,
-    SB_WHY_ARGUMENTS, /* for the host to judge */
-    SB_WHY_OPERATOR,  /* on this type it is the host's */
-    SB_WHY_COUNT,
-} sb_why_host_t;
-
-const char *sb_why_host_name(sb_why_host_t why);
-
-#define SB_ALGORITHMS_MOST 160
-
-typedef struct sb_parts_room sb_parts_room_t;         /* parts.h */
-typedef struct sb_reduction_room sb_reduction_room_t; /* reduction.h */
-
 typedef struct sb_comm {
     _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
+    uint32_t open;            /* bit c: calls of collective c may be served */
+    sb_why_host_t why;        /* of those that may not */
     MPI_Comm comm;
-    sb_team_t *team; /* NULL: every call goes to the host */
-    sb_why_host_t why;
     int rank;
     int size;
-    sb_plan_table_t plan;
-    sb_parts_room_t *room;               /* with a team: never NULL */
-    sb_reduction_room_t *reduction_room; /* likewise */
-
-    uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
-    uint64_t by_algorithm[SB_ALGORITHMS_MOST];
-    uint64_t bytes;
-    uint64_t host_calls;
-    uint64_t time_ns;
-    uint32_t reasons;                   /* bit w: a call went to the host because of w */
-    char name[MPI_MAX_OBJECT_NAME + 1]; /* kept when the communicator is freed; else empty */
-
+    sb_team_t *team;       /* NULL: not made yet, or refused */
+    sb_scratch_t *scratch; /* with a team: never NULL */
+    MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
+    const sb_type_t *type_is;
+    sb_usage_t usage;
+    sb_plan_table_t plan; /* with a team */
+    uint64_t generation;
+    struct sb_comm *next_free;
     struct sb_comm *next; /* in the list of all records */
 } sb_comm_t;
 
-/*
- * The record of a communicator that was used before, or NULL. Safe against other threads: records
- * are never freed, and the caller's own communicator cannot be freed meanwhile.
- */
-sb_comm_t *sb_comm_known(MPI_Comm comm);
+/* By hash of the handle; a record is found here or by its attribute. */
+#define SB_COMMS_CACHED 1024 /* a power of two */
 
-/* Prepares what records need; once. False: no records can be made. */
-bool sb_comm_start(void);
+extern _Atomic(sb_comm_t *) sb_comm_cache[SB_COMMS_CACHED];
 
-/* The record, made if there is none. Collective over the communicator if it is made. NULL: let the
- * host judge the handle. */
-sb_comm_t *sb_comm_get(MPI_Comm comm);
-
-/* The communicator ends. Called by the attribute's deletion, and after MPI_Comm_free. */
-void sb_comm_end(sb_comm_t *comm);
-
-/* Calls `visit` for every communicator that is in use. */
-void sb_comm_visit(void (*visit)(sb_comm_t *comm));
-
-static inline void sb_comm_count_host(sb_comm_t *comm, sb_why_host_t why)
+static inline _Atomic(sb_comm_t *) *sb_comm_entry(MPI_Comm comm)
 {
-    comm->host_calls++;
-    comm->reasons |= 1u << why;
+    return &sb_comm_cache[((uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u >> 32) %
+                          SB_COMMS_CACHED];
 }
+
+/* Whether this is the record of that communicator. */
+static inline bool sb_comm_is(const sb_comm_t *record, MPI_Comm comm)
+{
+    /* Relaxed: if the handles agree the record is this thread's own communicator, made or found by
+     * it before, or by a thread that it has synchronised with since. */
+    return record != NULL &&
+           atomic_load_explicit(&record->handle, memory_order_relaxed) == SB_HANDLE_BITS(comm);
+}
+
+/*
+ * The record of a communicator that the table does not have, made if there is none; asks nobody
+ * else. NULL: let the host judge the handle.
+ */
+sb_comm_t *sb_comm_get(MPI_Comm handle);
+
+/*
+ * Frees a communicator by the host's function, and its record. A host that forgets a communicator
+ * by itself (one that was disconnected, or MPI_COMM_SELF at the end) ends the record in turn.
+ */
+int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *));
+
+/* Prints the report, once. */
+void sb_comm_report(void);
 
 #endif

@@ -1,164 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/*
- * Types are taken apart with MPI_Type_get_envelope and MPI_Type_get_contents. Hosts with large
- * counts are asked by the functions for those: they know types of both kinds, while the others
- * reject the large kind. The two kinds give the same numbers in nearly the same order, so they are
- * read from one array.
- */
 #include "mpi/contents.h"
 
-#include "mpi/predefined.h"
+#include "mpi/source.h"
 
 #include <stdlib.h>
 
 /* A type of types of types ... deeper than this is left to the host. */
 #define NESTING_MOST 200
-
-/* What a type was built from. */
-typedef struct source {
-    int combiner;
-    bool large; /* by a constructor with large counts */
-    size_t numbers;
-    size_t types;
-    MPI_Count *number; /* integers, then addresses or large counts */
-    MPI_Datatype *type;
-} source_t;
-
-static bool allocate(source_t *source)
-{
-    source->number = calloc(sb_max(source->numbers, 1), sizeof *source->number);
-    source->type = calloc(sb_max(source->types, 1), sizeof(MPI_Datatype));
-    return source->number != NULL && source->type != NULL;
-}
-
-#if SB_LARGE_COUNTS
-static bool read_large(MPI_Datatype type, source_t *source)
-{
-    MPI_Count integers, addresses, counts, types;
-
-    if (sb_host.Type_get_envelope_c(type, &integers, &addresses, &counts, &types,
-                                    &source->combiner) != MPI_SUCCESS)
-        return false;
-    source->large = counts > 0;
-    source->numbers = (size_t)(integers + addresses + counts);
-    source->types = (size_t)types;
-    if (types == 0)
-        return true;
-    int *integer = calloc((size_t)integers + 1, sizeof *integer);
-    MPI_Aint *address = calloc((size_t)addresses + 1, sizeof *address);
-    bool done = allocate(source) && integer != NULL && address != NULL &&
-                sb_host.Type_get_contents_c(type, integers, addresses, counts, types, integer,
-                                            address, source->number + integers + addresses,
-                                            source->type) == MPI_SUCCESS;
-    for (MPI_Count i = 0; done && i < integers; i++)
-        source->number[i] = integer[i];
-    for (MPI_Count i = 0; done && i < addresses; i++)
-        source->number[integers + i] = address[i];
-    free(integer);
-    free(address);
-    return done;
-}
-#endif
-
-static bool read_small(MPI_Datatype type, source_t *source)
-{
-    int integers, addresses, types;
-
-    if (sb_host.Type_get_envelope(type, &integers, &addresses, &types, &source->combiner) !=
-        MPI_SUCCESS)
-        return false;
-    source->numbers = (size_t)integers + (size_t)addresses;
-    source->types = (size_t)types;
-    if (types == 0)
-        return true;
-    int *integer = calloc((size_t)integers + 1, sizeof *integer);
-    MPI_Aint *address = calloc((size_t)addresses + 1, sizeof *address);
-    bool done = allocate(source) && integer != NULL && address != NULL &&
-                sb_host.Type_get_contents(type, integers, addresses, types, integer, address,
-                                          source->type) == MPI_SUCCESS;
-    for (int i = 0; done && i < integers; i++)
-        source->number[i] = integer[i];
-    for (int i = 0; done && i < addresses; i++)
-        source->number[integers + i] = address[i];
-    free(integer);
-    free(address);
-    return done;
-}
-
-/* Reads how the type was built. Named types, which may not be asked for more, have no types. */
-static bool read_source(MPI_Datatype type, source_t *source)
-{
-    *source = (source_t){0};
-#if SB_LARGE_COUNTS
-    if (sb_host.Type_get_envelope_c != NULL && sb_host.Type_get_contents_c != NULL)
-        return read_large(type, source);
-#endif
-    return read_small(type, source);
-}
-
-static bool get_combiner(MPI_Datatype type, int *combiner)
-{
-#if SB_LARGE_COUNTS
-    MPI_Count large[4];
-
-    if (sb_host.Type_get_envelope_c != NULL)
-        return sb_host.Type_get_envelope_c(type, &large[0], &large[1], &large[2], &large[3],
-                                           combiner) == MPI_SUCCESS;
-#endif
-    int small[3];
-
-    return sb_host.Type_get_envelope(type, &small[0], &small[1], &small[2], combiner) ==
-           MPI_SUCCESS;
-}
-
-static bool is_permanent(int combiner)
-{
-    return combiner == MPI_COMBINER_NAMED || combiner == MPI_COMBINER_F90_REAL ||
-           combiner == MPI_COMBINER_F90_COMPLEX || combiner == MPI_COMBINER_F90_INTEGER;
-}
-
-bool sb_contents_are_permanent(MPI_Datatype type)
-{
-    int combiner;
-
-    return get_combiner(type, &combiner) && is_permanent(combiner);
-}
-
-/* A combiner that this file knows to have been made by a constructor. */
-static bool is_constructed(int combiner)
-{
-    switch (combiner) {
-    case MPI_COMBINER_DUP:
-    case MPI_COMBINER_CONTIGUOUS:
-    case MPI_COMBINER_VECTOR:
-    case MPI_COMBINER_HVECTOR:
-    case MPI_COMBINER_INDEXED:
-    case MPI_COMBINER_HINDEXED:
-    case MPI_COMBINER_INDEXED_BLOCK:
-    case MPI_COMBINER_HINDEXED_BLOCK:
-    case MPI_COMBINER_STRUCT:
-    case MPI_COMBINER_SUBARRAY:
-    case MPI_COMBINER_DARRAY:
-    case MPI_COMBINER_RESIZED:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* Reading contents hands out derived types as new handles; others must not be freed. */
-static void release_source(source_t *source, bool read)
-{
-    int combiner;
-
-    for (size_t i = 0; read && i < source->types; i++) {
-        if (sb_predefined_find(source->type[i]) == NULL &&
-            get_combiner(source->type[i], &combiner) && is_constructed(combiner))
-            sb_host.Type_free(&source->type[i]);
-    }
-    free(source->number);
-    free(source->type);
-}
 
 /* A type inside another. */
 typedef struct inner {
@@ -216,7 +64,7 @@ static sb_layout_t *blocks_of(const inner_t *inner, size_t count, const MPI_Coun
     return sb_builder_end(&builder);
 }
 
-static sb_layout_t *describe_blocks(const source_t *source, const inner_t *inner, ptrdiff_t unit)
+static sb_layout_t *describe_blocks(const sb_source_t *source, const inner_t *inner, ptrdiff_t unit)
 {
     const MPI_Count *number = source->number;
     size_t count = (size_t)number[0];
@@ -226,7 +74,7 @@ static sb_layout_t *describe_blocks(const source_t *source, const inner_t *inner
     return blocks_of(inner, count, number + 1, false, number + 1 + count, unit);
 }
 
-static sb_layout_t *describe_equal_blocks(const source_t *source, const inner_t *inner,
+static sb_layout_t *describe_equal_blocks(const sb_source_t *source, const inner_t *inner,
                                           ptrdiff_t unit)
 {
     const MPI_Count *number = source->number;
@@ -237,7 +85,7 @@ static sb_layout_t *describe_equal_blocks(const source_t *source, const inner_t 
     return blocks_of(inner, count, number + 1, true, number + 2, unit);
 }
 
-static sb_layout_t *describe_struct(const source_t *source, unsigned nesting)
+static sb_layout_t *describe_struct(const sb_source_t *source, unsigned nesting)
 {
     const MPI_Count *number = source->number;
     size_t count = source->types;
@@ -310,7 +158,7 @@ static sb_layout_t *wrap_axes(const inner_t *inner, const axis_t *axes, size_t c
     return layout;
 }
 
-static sb_layout_t *describe_subarray(const source_t *source, const inner_t *inner)
+static sb_layout_t *describe_subarray(const sb_source_t *source, const inner_t *inner)
 {
     size_t count = (size_t)source->number[0];
     axis_t *axes = source->numbers == 2 + 3 * count ? calloc(count + 1, sizeof *axes) : NULL;
@@ -352,7 +200,7 @@ static axis_t distribute(MPI_Count size, MPI_Count how, MPI_Count argument, MPI_
     return axis;
 }
 
-static sb_layout_t *describe_darray(const source_t *source, const inner_t *inner)
+static sb_layout_t *describe_darray(const sb_source_t *source, const inner_t *inner)
 {
     const MPI_Count *number = source->number;
     MPI_Count processes = number[0], rank = number[1];
@@ -377,7 +225,7 @@ static sb_layout_t *describe_darray(const source_t *source, const inner_t *inner
 }
 
 /* A type with one inner type. */
-static sb_layout_t *describe_single(const source_t *source, const inner_t *inner)
+static sb_layout_t *describe_single(const sb_source_t *source, const inner_t *inner)
 {
     const MPI_Count *number = source->number;
 
@@ -408,14 +256,14 @@ static sb_layout_t *describe_single(const source_t *source, const inner_t *inner
     }
 }
 
-static sb_layout_t *describe_source(const source_t *source, unsigned nesting)
+static sb_layout_t *describe_source(const sb_source_t *source, unsigned nesting)
 {
     inner_t inner = {0};
     sb_layout_t *layout = NULL;
 
     if (source->combiner == MPI_COMBINER_STRUCT)
         return describe_struct(source, nesting);
-    if (source->types == 1 && is_constructed(source->combiner) &&
+    if (source->types == 1 && sb_combiner_is_known(source->combiner) &&
         open_inner(&inner, source->type[0], nesting))
         layout = describe_single(source, &inner);
     sb_layout_release(inner.layout);
@@ -425,17 +273,17 @@ static sb_layout_t *describe_source(const source_t *source, unsigned nesting)
 static sb_layout_t *describe(MPI_Datatype type, unsigned nesting)
 {
     const sb_type_t *known = sb_predefined_find(type);
-    source_t source;
+    sb_source_t source;
 
-    if (known == NULL && sb_contents_are_permanent(type))
+    if (known == NULL && sb_type_is_permanent(type))
         known = sb_predefined_add(type);
     if (known != NULL)
         return known->layout == NULL ? NULL : sb_layout_hold(known->layout);
     if (nesting > NESTING_MOST)
         return NULL;
-    bool read = read_source(type, &source);
+    bool read = sb_source_read(type, &source);
     sb_layout_t *layout = read ? describe_source(&source, nesting) : NULL;
-    release_source(&source, read);
+    sb_source_release(&source, read);
     return layout;
 }
 

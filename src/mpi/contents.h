@@ -2,7 +2,7 @@
 #ifndef SB_MPI_CONTENTS_H
 #define SB_MPI_CONTENTS_H
 
-#include "mpi/datatype.h"
+#include "mpi/predefined.h"
 
 /*
  * How a derived type was built, as the host tells it, made into a layout. NULL: the type cannot be
@@ -10,8 +10,5 @@
  * its size and extent does not fit. Not to be called by two threads at once.
  */
 sb_layout_t *sb_contents_layout(MPI_Datatype type);
-
-/* Whether the type lives as long as the process and must not be freed. */
-bool sb_contents_are_permanent(MPI_Datatype type);
 
 #endif

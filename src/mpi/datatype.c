@@ -2,8 +2,8 @@
 #include "mpi/datatype.h"
 
 #include "mpi/contents.h"
-#include "mpi/predefined.h"
 #include "mpi/self.h"
+#include "mpi/source.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -72,10 +72,14 @@ void sb_types_start(void)
  * would not ask the type. */
 static bool is_usable(MPI_Datatype type)
 {
-    MPI_Comm self = sb_private_self();
+    MPI_Comm self = sb_private_self_take();
     char nothing[1];
 
-    return self == sb_host.comm_null || sb_host.Bcast(nothing, 1, type, 0, self) == MPI_SUCCESS;
+    if (self == sb_host.comm_null)
+        return true;
+    int error = sb_host.Bcast(nothing, 1, type, 0, self);
+    sb_private_self_give();
+    return error == MPI_SUCCESS;
 }
 
 static bool find_kept(MPI_Datatype type, sb_type_t *description)
@@ -131,8 +135,8 @@ static bool describe_new(MPI_Datatype type, sb_type_t *description)
     pthread_mutex_lock(&lock);
     bool done = find_kept(type, description);
     if (!done && is_usable(type))
-        done = sb_contents_are_permanent(type) ? describe_permanent(type, description)
-                                               : describe_derived(type, description);
+        done = sb_type_is_permanent(type) ? describe_permanent(type, description)
+                                          : describe_derived(type, description);
     pthread_mutex_unlock(&lock);
     return done;
 }

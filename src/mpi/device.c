@@ -5,21 +5,63 @@
 #include "mpi/host.h"
 
 #include <dlfcn.h>
+#include <link.h>
 
-/* A function of each vendor's runtime that every program which uses it has loaded. */
+bool sb_device_watched;
+
+/* The runtimes of the vendors: a function that every program which uses one has loaded, and one
+ * that says whose memory an address is. */
+static const struct {
+    const char *mark;
+    const char *library;
+    const char *attribute; /* NULL: there is none that needs no more than the address */
+} runtimes[] = {
+    {"cuInit", "libcuda.so.1", "cuPointerGetAttribute"},
+    {"hipInit", "libamdhip64.so", "hipPointerGetAttribute"},
+    {"zeInit", "libze_loader.so.1", NULL},
+};
+
+typedef int attribute_t(void *data, int attribute, uintptr_t address);
+
+/* Whose memory an address is: an attribute of CUDA, which HIP has by the same number. Memory of the
+ * processor is 1 for CUDA, and 0 or 1 for HIP. */
+#define MEMORY_TYPE 2
+#define HOST_MEMORY 1
+
+/* Objects that the process had loaded when it was looked through; private to no thread, but every
+ * thread that sees another number looks again. */
+static _Atomic unsigned long long looked_at;
+static _Atomic(attribute_t *) ask;
+static atomic_bool present;
+
+static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
+{
+    (void)size;
+    *(unsigned long long *)adds = info->dlpi_adds;
+    return 1;
+}
+
+/* Looks for a runtime if objects were loaded since the last time. */
 static bool runtime_is_loaded(void)
 {
-    static const char *const marks[] = {"cuInit", "hipInit", "zeInit"};
-    static const char *const libraries[] = {"libcuda.so.1", "libamdhip64.so", "libze_loader.so.1"};
+    unsigned long long adds = 0;
 
-    for (size_t i = 0; i < SB_COUNT_OF(marks); i++) {
-        void *handle = dlopen(libraries[i], RTLD_LAZY | RTLD_NOLOAD);
+    dl_iterate_phdr(read_adds, &adds);
+    if (atomic_load(&present) || adds == atomic_load(&looked_at))
+        return atomic_load(&present);
+    for (size_t i = 0; i < SB_COUNT_OF(runtimes); i++) {
+        void *handle = dlopen(runtimes[i].library, RTLD_LAZY | RTLD_NOLOAD);
+        void *scope = handle != NULL ? handle : RTLD_DEFAULT;
+        if (dlsym(scope, runtimes[i].mark) != NULL) {
+            if (runtimes[i].attribute != NULL)
+                atomic_store(&ask, (attribute_t *)(uintptr_t)dlsym(scope, runtimes[i].attribute));
+            atomic_store(&present, true);
+        }
         if (handle != NULL)
             dlclose(handle);
-        if (handle != NULL || dlsym(RTLD_DEFAULT, marks[i]) != NULL)
-            return true;
     }
-    return false;
+    atomic_store(&looked_at, adds);
+    return atomic_load(&present);
 }
 
 #if defined(SB_ABI_OMPI40)
@@ -28,11 +70,16 @@ static bool host_supports_devices(void)
     return sb_host.device_support != NULL && sb_host.device_support() != 0;
 }
 #else
-/* These hosts answer for each kind of device, and whether they were built for it is not all: asking
- * for the runtime is what tells. */
+/* These hosts answer for each kind of device: CUDA, Level Zero, HIP. */
 static bool host_supports_devices(void)
 {
-    return true;
+    int supported = sb_host.device_kind_support == NULL;
+
+    for (int kind = 0; !supported && kind < 3; kind++) {
+        if (sb_host.device_kind_support(kind, &supported) != MPI_SUCCESS)
+            supported = 0;
+    }
+    return supported != 0;
 }
 #endif
 
@@ -43,7 +90,23 @@ uint32_t sb_device_objection(void)
         return 0;
     case SB_DEVICE_ALWAYS:
         return 1;
+    case SB_DEVICE_CHECK:
+        sb_device_watched = true;
+        break;
     default:
-        return host_supports_devices() && runtime_is_loaded();
+        sb_device_watched = host_supports_devices();
+        break;
     }
+    return sb_device_watched && runtime_is_loaded();
+}
+
+bool sb_device_may_hold(const void *address)
+{
+    unsigned kind = 0;
+
+    if (!runtime_is_loaded())
+        return false;
+    attribute_t *asked = atomic_load(&ask);
+    return asked == NULL ||
+           (asked(&kind, MEMORY_TYPE, (uintptr_t)address) == 0 && kind > HOST_MEMORY);
 }

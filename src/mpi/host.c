@@ -4,7 +4,6 @@
 #include "base/log.h"
 
 #include <dlfcn.h>
-#include <stdatomic.h>
 #include <string.h>
 
 sb_host_t sb_host;
@@ -37,6 +36,9 @@ static bool take_functions(void)
     bool complete = true;
 
 #define SB_HOST(name) complete = take(&sb_host.name, "PMPI_" #name) && complete;
+#define SB_HOST_COLLECTIVE(name, lower)                                                            \
+    SB_HOST(name)                                                                                  \
+    take(&sb_host.name##_c, "PMPI_" #name "_c");
 #if SB_LARGE_COUNTS
 #define SB_HOST_LARGE(name) take(&sb_host.name, "PMPI_" #name);
 #else
@@ -44,6 +46,7 @@ static bool take_functions(void)
 #endif
 #include "mpi/host.def"
 #undef SB_HOST
+#undef SB_HOST_COLLECTIVE
 #undef SB_HOST_LARGE
     return complete;
 }
@@ -51,29 +54,11 @@ static bool take_functions(void)
 /* What only some hosts have. */
 static void take_extras(void)
 {
-    take(&sb_host.bcast_c, "PMPI_Bcast_c");
-    take(&sb_host.scatter_c, "PMPI_Scatter_c");
-    take(&sb_host.scatterv_c, "PMPI_Scatterv_c");
-    take(&sb_host.gather_c, "PMPI_Gather_c");
-    take(&sb_host.gatherv_c, "PMPI_Gatherv_c");
-    take(&sb_host.allgather_c, "PMPI_Allgather_c");
-    take(&sb_host.allgatherv_c, "PMPI_Allgatherv_c");
-    take(&sb_host.alltoall_c, "PMPI_Alltoall_c");
-    take(&sb_host.alltoallv_c, "PMPI_Alltoallv_c");
-    take(&sb_host.alltoallw_c, "PMPI_Alltoallw_c");
-    take(&sb_host.reduce_c, "PMPI_Reduce_c");
-    take(&sb_host.allreduce_c, "PMPI_Allreduce_c");
-    take(&sb_host.reduce_scatter_c, "PMPI_Reduce_scatter_c");
-    take(&sb_host.reduce_scatter_block_c, "PMPI_Reduce_scatter_block_c");
-    take(&sb_host.scan_c, "PMPI_Scan_c");
-    take(&sb_host.exscan_c, "PMPI_Exscan_c");
     take(&sb_host.is_revoked, "PMPIX_Comm_is_revoked");
-    if (!take(&sb_host.device_support, "MPIX_Query_cuda_support"))
-        sb_host.device_support = NULL;
-    if (!take(&sb_host.opal_progress, "opal_progress"))
-        sb_host.opal_progress = NULL;
-    if (!take(&sb_host.opal_set_yield, "opal_progress_set_yield_when_idle"))
-        sb_host.opal_set_yield = NULL;
+    take(&sb_host.device_support, "MPIX_Query_cuda_support");
+    take(&sb_host.device_kind_support, "MPIX_GPU_query_support");
+    take(&sb_host.opal_progress, "opal_progress");
+    take(&sb_host.opal_set_yield, "opal_progress_set_yield_when_idle");
 }
 
 bool sb_host_open(void *libmpi)
@@ -93,13 +78,7 @@ bool sb_host_open(void *libmpi)
     return true;
 }
 
-/*
- * Verdicts by call site, so that asking costs one look. An entry is the return address, shifted up
- * by one, with the verdict in its lowest bit; two threads that fill one entry write whole words.
- */
-#define CALL_SITES 1024 /* a power of two */
-
-static _Atomic uint64_t verdicts[CALL_SITES];
+_Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];
 
 /* Plug-ins of Open MPI are mca_*.so; the other hosts have everything in their library. */
 static bool is_host_object(const char *path)
@@ -130,16 +109,11 @@ static bool judge(const void *return_address)
            is_host_object(caller.dli_fname) && !is_binding(caller.dli_sname);
 }
 
-bool sb_host_calls(const void *return_address)
+bool sb_host_judge(uint64_t site)
 {
-    uint64_t site = (uint64_t)(uintptr_t)return_address;
-    _Atomic uint64_t *entry = &verdicts[(site * 0x9e3779b97f4a7c15u >> 32) % CALL_SITES];
-    /* Relaxed: an entry is complete in itself. */
-    uint64_t cached = atomic_load_explicit(entry, memory_order_relaxed);
+    bool host = judge((const void *)(uintptr_t)site);
 
-    if (SB_UNLIKELY(cached >> 1 != site)) {
-        cached = site << 1 | judge(return_address);
-        atomic_store_explicit(entry, cached, memory_order_relaxed);
-    }
-    return cached & 1;
+    /* Relaxed: an entry is complete in itself. */
+    atomic_store_explicit(sb_host_verdict(site), site << 1 | host, memory_order_relaxed);
+    return host;
 }

@@ -5,6 +5,7 @@
 #include "base/compiler.h"
 #include "mpi/abi.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* Functions with counts of MPI_Count, also where the header knows none. */
@@ -40,6 +41,9 @@ typedef sb_allreduce_c_t sb_exscan_c_t;
  */
 typedef struct sb_host {
 #define SB_HOST(name) __typeof__(&PMPI_##name) name;
+#define SB_HOST_COLLECTIVE(name, lower)                                                            \
+    __typeof__(&PMPI_##name) name;                                                                 \
+    sb_##lower##_c_t *name##_c; /* NULL: the host has none */
 #if SB_LARGE_COUNTS
 #define SB_HOST_LARGE(name) __typeof__(&PMPI_##name) name; /* NULL: the host has none */
 #else
@@ -47,28 +51,13 @@ typedef struct sb_host {
 #endif
 #include "mpi/host.def"
 #undef SB_HOST
+#undef SB_HOST_COLLECTIVE
 #undef SB_HOST_LARGE
-    /* NULL if the host has no functions for large counts. */
-    sb_bcast_c_t *bcast_c;
-    sb_scatter_c_t *scatter_c;
-    sb_scatterv_c_t *scatterv_c;
-    sb_gather_c_t *gather_c;
-    sb_gatherv_c_t *gatherv_c;
-    sb_allgather_c_t *allgather_c;
-    sb_allgatherv_c_t *allgatherv_c;
-    sb_alltoall_c_t *alltoall_c;
-    sb_alltoallv_c_t *alltoallv_c;
-    sb_alltoallw_c_t *alltoallw_c;
-    sb_reduce_c_t *reduce_c;
-    sb_allreduce_c_t *allreduce_c;
-    sb_reduce_scatter_c_t *reduce_scatter_c;
-    sb_reduce_scatter_block_c_t *reduce_scatter_block_c;
-    sb_scan_c_t *scan_c;
-    sb_exscan_c_t *exscan_c;
     int (*is_revoked)(MPI_Comm, int *); /* NULL: no fault tolerance */
     void (*opal_progress)(void);        /* NULL: not Open MPI, or not exported */
     bool (*opal_set_yield)(bool);       /* NULL likewise; returns the value before */
     int (*device_support)(void);        /* NULL: the host knows no device memory */
+    int (*device_kind_support)(int kind, int *supported); /* NULL: it does not say */
     MPI_Comm comm_null;
     MPI_Comm comm_self;
     MPI_Comm comm_world;
@@ -85,10 +74,20 @@ extern sb_host_t sb_host;
 bool sb_host_open(void *libmpi);
 
 /*
- * Whether a call comes from the host MPI itself (its library or one of its plug-ins) and not from
- * the user's program or a language binding. Such calls are none of ours.
+ * Verdicts by call site, so that asking costs one look. An entry is the return address, shifted up
+ * by one, with the verdict in its lowest bit; two threads that fill one entry write whole words.
  */
-bool sb_host_calls(const void *return_address);
+#define SB_CALL_SITES 1024 /* a power of two */
+
+extern _Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];
+
+/* Fills the entry of a call site. */
+bool sb_host_judge(uint64_t site);
+
+static inline _Atomic uint64_t *sb_host_verdict(uint64_t site)
+{
+    return &sb_host_verdicts[(site * 0x9e3779b97f4a7c15u >> 32) % SB_CALL_SITES];
+}
 
 /* Return address of the function that uses it: who called. */
 #define SB_CALLER() __builtin_return_address(0)

@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/large.h"
 
-#include "mpi/datatype.h"
-
 #include <limits.h>
 #include <stdlib.h>
 
-/* A count and its type for a function whose counts are int. */
+/* A side for a function whose counts are int. */
 typedef struct small {
     int count;
     MPI_Datatype type;
     bool made; /* the type is one of ours */
-} small_t;
-
-/* Counts and displacements for such a function. */
-typedef struct smalls {
     int *counts;
     int *places;
-} smalls_t;
+} small_t;
 
 /*
  * More than an int counts become one element of a type that holds them all, which has the same
  * signature. What is insignificant is left as it is.
  */
-static int shrink(bool counts, MPI_Count count, MPI_Datatype type, small_t *small)
+static int shrink(bool significant, int64_t count, MPI_Datatype type, small_t *small)
 {
-    *small = (small_t){count < 0 ? -1 : 0, type, false};
-    if (!counts)
+    *small = (small_t){.count = count < 0 ? -1 : 0, .type = type};
+    if (!significant)
         return MPI_SUCCESS;
     if (count <= INT_MAX) {
         small->count = count < 0 ? -1 : (int)count;
@@ -38,247 +32,201 @@ static int shrink(bool counts, MPI_Count count, MPI_Datatype type, small_t *smal
     return error;
 }
 
-static void release(small_t *small)
+/* Numbers that do not fit cannot be told to such a host: an error, as in language bindings that
+ * stand in for the missing functions. */
+static int narrow(const sb_numbers_t *numbers, int n, bool counts, int **small)
 {
-    if (small->made)
-        sb_host.Type_free(&small->type);
-}
-
-/*
- * Arrays of large counts cannot be told to such a host where a number does not fit: that is an
- * error, as it is in language bindings that stand in for the missing functions.
- */
-static int narrow(int n, const MPI_Count *counts, const MPI_Aint *places, smalls_t *smalls)
-{
-    *smalls = (smalls_t){NULL, NULL};
-    if (n == 0 || counts == NULL || places == NULL)
-        return MPI_SUCCESS;
-    smalls->counts = malloc((size_t)n * sizeof *smalls->counts);
-    smalls->places = malloc((size_t)n * sizeof *smalls->places);
-    if (smalls->counts == NULL || smalls->places == NULL)
+    *small = malloc((size_t)n * sizeof **small);
+    if (*small == NULL)
         return MPI_ERR_NO_MEM;
     for (int i = 0; i < n; i++) {
-        if (counts[i] > INT_MAX || places[i] > INT_MAX || places[i] < INT_MIN)
+        int64_t number = sb_number(numbers, i);
+        if (number > INT_MAX || (!counts && number < INT_MIN))
             return MPI_ERR_COUNT;
-        smalls->counts[i] = counts[i] < 0 ? -1 : (int)counts[i];
-        smalls->places[i] = (int)places[i];
+        (*small)[i] = counts && number < 0 ? -1 : (int)number;
     }
     return MPI_SUCCESS;
 }
 
-static void discard(smalls_t *smalls)
+static int shrink_side(const sb_side_t *side, bool significant, int members, small_t *small)
 {
-    free(smalls->counts);
-    free(smalls->places);
+    int error = MPI_SUCCESS;
+
+    if (side->kind == SB_BLOCKS_EQUAL)
+        return shrink(significant, side->count, side->type, small);
+    *small = (small_t){.type = side->type};
+    if (!significant || members == 0 || side->counts.at == NULL || side->places.at == NULL)
+        return MPI_SUCCESS;
+    error = narrow(&side->counts, members, true, &small->counts);
+    return error != MPI_SUCCESS ? error : narrow(&side->places, members, false, &small->places);
 }
 
-/* The first error, raised on the user's error handler. */
-static int judge(MPI_Comm comm, int out_error, int in_error)
+static void release(small_t *small)
 {
-    int error = out_error != MPI_SUCCESS ? out_error : in_error;
+    if (small->made)
+        sb_host.Type_free(&small->type);
+    free(small->counts);
+    free(small->places);
+}
 
+/* Raises the error on the user's error handler. */
+static int raise(MPI_Comm comm, int error)
+{
     if (error != MPI_SUCCESS && comm != sb_host.comm_null)
         sb_host.Comm_call_errhandler(comm, error);
     return error;
 }
 
 /* The ranks that a collective's arrays speak of, and whether this rank is its root. */
-static int members(MPI_Comm comm)
+static int look_at(MPI_Comm comm, int root, bool *is_root)
 {
-    int inter = 0, size = 0;
+    int inter = 0, size = 0, rank = -1;
 
+    *is_root = false;
     if (comm == sb_host.comm_null || sb_host.Comm_test_inter(comm, &inter) != MPI_SUCCESS)
         return 0;
-    if (inter)
+    if (inter) {
         sb_host.Comm_remote_size(comm, &size);
-    else
+        *is_root = root == MPI_ROOT;
+    } else {
         sb_host.Comm_size(comm, &size);
+        sb_host.Comm_rank(comm, &rank);
+        *is_root = root == rank;
+    }
     return size;
 }
 
-static bool is_root(MPI_Comm comm, int root)
+static int call_vector(const sb_vector_call_t *call, const small_t *out, const small_t *in,
+                       MPI_Comm comm)
 {
-    int inter = 0, rank = -1;
+    const sb_side_t *send = &call->send, *receive = &call->receive;
+    const void *from = send->buffer;
+    void *to = receive->buffer;
+    int root = call->root;
 
-    if (comm == sb_host.comm_null || sb_host.Comm_test_inter(comm, &inter) != MPI_SUCCESS)
-        return false;
-    if (inter)
-        return root == MPI_ROOT;
-    sb_host.Comm_rank(comm, &rank);
-    return rank == root;
+    switch (call->rules->collective) {
+    case SB_SCATTER:
+        return sb_host.Scatter(from, out->count, out->type, to, in->count, in->type, root, comm);
+    case SB_SCATTERV:
+        return sb_host.Scatterv(from, out->counts, out->places, out->type, to, in->count, in->type,
+                                root, comm);
+    case SB_GATHER:
+        return sb_host.Gather(from, out->count, out->type, to, in->count, in->type, root, comm);
+    case SB_GATHERV:
+        return sb_host.Gatherv(from, out->count, out->type, to, in->counts, in->places, in->type,
+                               root, comm);
+    case SB_ALLGATHER:
+        return sb_host.Allgather(from, out->count, out->type, to, in->count, in->type, comm);
+    case SB_ALLGATHERV:
+        return sb_host.Allgatherv(from, out->count, out->type, to, in->counts, in->places, in->type,
+                                  comm);
+    case SB_ALLTOALL:
+        return sb_host.Alltoall(from, out->count, out->type, to, in->count, in->type, comm);
+    case SB_ALLTOALLV:
+        return sb_host.Alltoallv(from, out->counts, out->places, out->type, to, in->counts,
+                                 in->places, in->type, comm);
+    default:
+        return sb_host.Alltoallw(from, out->counts, out->places, send->types, to, in->counts,
+                                 in->places, receive->types, comm);
+    }
 }
 
-int sb_host_scatter_c(const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in,
-                      MPI_Count in_count, MPI_Datatype in_type, int root, MPI_Comm comm)
+int sb_large_vector(const sb_vector_call_t *call, MPI_Comm comm)
 {
-    if (sb_host.scatter_c != NULL)
-        return sb_host.scatter_c(out, out_count, out_type, in, in_count, in_type, root, comm);
-    small_t out_small;
-    small_t in_small;
-    int out_error = shrink(is_root(comm, root), out_count, out_type, &out_small);
-    int in_error = shrink(in != MPI_IN_PLACE, in_count, in_type, &in_small);
-    int error = judge(comm, out_error, in_error);
+    sb_collective_t collective = call->rules->collective;
+    bool scatter = collective == SB_SCATTER || collective == SB_SCATTERV;
+    bool gather = collective == SB_GATHER || collective == SB_GATHERV, is_root;
+    int members = look_at(comm, call->root, &is_root);
+    small_t out, in;
+    int out_error = shrink_side(&call->send, scatter ? is_root : call->send.buffer != MPI_IN_PLACE,
+                                members, &out);
+    int in_error = shrink_side(
+        &call->receive, gather ? is_root : call->receive.buffer != MPI_IN_PLACE, members, &in);
+    int error = raise(comm, out_error != MPI_SUCCESS ? out_error : in_error);
+
     if (error == MPI_SUCCESS)
-        error = sb_host.Scatter(out, out_small.count, out_small.type, in, in_small.count,
-                                in_small.type, root, comm);
-    release(&out_small);
-    release(&in_small);
+        error = call_vector(call, &out, &in, comm);
+    release(&out);
+    release(&in);
     return error;
 }
 
-int sb_host_scatterv_c(const void *out, const MPI_Count out_counts[], const MPI_Aint out_places[],
-                       MPI_Datatype out_type, void *in, MPI_Count in_count, MPI_Datatype in_type,
-                       int root, MPI_Comm comm)
+int sb_large_bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm)
 {
-    if (sb_host.scatterv_c != NULL)
-        return sb_host.scatterv_c(out, out_counts, out_places, out_type, in, in_count, in_type,
-                                  root, comm);
-    smalls_t out_small;
-    small_t in_small;
-    int out_error =
-        narrow(is_root(comm, root) ? members(comm) : 0, out_counts, out_places, &out_small);
-    int in_error = shrink(in != MPI_IN_PLACE, in_count, in_type, &in_small);
-    int error = judge(comm, out_error, in_error);
+    small_t small;
+    int error = shrink(true, count, type, &small);
+
     if (error == MPI_SUCCESS)
-        error = sb_host.Scatterv(out, out_small.counts, out_small.places, out_type, in,
-                                 in_small.count, in_small.type, root, comm);
-    discard(&out_small);
-    release(&in_small);
+        error = sb_host.Bcast(buffer, small.count, small.type, root, comm);
+    release(&small);
     return error;
 }
 
-int sb_host_gather_c(const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in,
-                     MPI_Count in_count, MPI_Datatype in_type, int root, MPI_Comm comm)
+/* ---- reductions: no type can stand for many elements, as operations are defined on elements ----
+ */
+
+static int call_reduction(const sb_reduce_call_t *call, const void *out, void *in, int count,
+                          MPI_Comm comm)
 {
-    if (sb_host.gather_c != NULL)
-        return sb_host.gather_c(out, out_count, out_type, in, in_count, in_type, root, comm);
-    small_t out_small;
-    small_t in_small;
-    int out_error = shrink(out != MPI_IN_PLACE, out_count, out_type, &out_small);
-    int in_error = shrink(is_root(comm, root), in_count, in_type, &in_small);
-    int error = judge(comm, out_error, in_error);
-    if (error == MPI_SUCCESS)
-        error = sb_host.Gather(out, out_small.count, out_small.type, in, in_small.count,
-                               in_small.type, root, comm);
-    release(&out_small);
-    release(&in_small);
+    switch (call->rules->collective) {
+    case SB_REDUCE:
+        return sb_host.Reduce(out, in, count, call->type, call->op, call->root, comm);
+    case SB_ALLREDUCE:
+        return sb_host.Allreduce(out, in, count, call->type, call->op, comm);
+    case SB_SCAN:
+        return sb_host.Scan(out, in, count, call->type, call->op, comm);
+    case SB_EXSCAN:
+        return sb_host.Exscan(out, in, count, call->type, call->op, comm);
+    default:
+        return sb_host.Reduce_scatter_block(out, in, count, call->type, call->op, comm);
+    }
+}
+
+static void *moved(const void *address, MPI_Aint bytes)
+{
+    if (address == MPI_IN_PLACE || address == NULL)
+        return (void *)(uintptr_t)address;
+    return (void *)((uintptr_t)address + (uintptr_t)bytes);
+}
+
+/* What is combined element by element is done in several calls. */
+static int call_pieces(const sb_reduce_call_t *call, MPI_Comm comm)
+{
+    const int64_t most = 1 << 30;
+    MPI_Aint lower, extent = 0;
+    int error = sb_host.Type_get_extent(call->type, &lower, &extent);
+
+    for (int64_t at = 0; at < call->count && error == MPI_SUCCESS; at += most) {
+        int some = (int)(call->count - at < most ? call->count - at : most);
+        error = call_reduction(call, moved(call->out, (MPI_Aint)at * extent),
+                               moved(call->in, (MPI_Aint)at * extent), some, comm);
+    }
     return error;
 }
 
-int sb_host_gatherv_c(const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in,
-                      const MPI_Count in_counts[], const MPI_Aint in_places[], MPI_Datatype in_type,
-                      int root, MPI_Comm comm)
+/* Of an inter-communicator too the array speaks of the own group. */
+static int reduce_scatter(const sb_reduce_call_t *call, MPI_Comm comm)
 {
-    if (sb_host.gatherv_c != NULL)
-        return sb_host.gatherv_c(out, out_count, out_type, in, in_counts, in_places, in_type, root,
-                                 comm);
-    small_t out_small;
-    smalls_t in_small;
-    int out_error = shrink(out != MPI_IN_PLACE, out_count, out_type, &out_small);
-    int in_error = narrow(is_root(comm, root) ? members(comm) : 0, in_counts, in_places, &in_small);
-    int error = judge(comm, out_error, in_error);
+    int size = 0, *small = NULL, error;
+
+    if (call->counts.at == NULL || comm == sb_host.comm_null ||
+        sb_host.Comm_size(comm, &size) != MPI_SUCCESS)
+        return sb_host.Reduce_scatter(call->out, call->in, NULL, call->type, call->op, comm);
+    error = raise(comm, narrow(&call->counts, size, true, &small));
     if (error == MPI_SUCCESS)
-        error = sb_host.Gatherv(out, out_small.count, out_small.type, in, in_small.counts,
-                                in_small.places, in_type, root, comm);
-    release(&out_small);
-    discard(&in_small);
+        error = sb_host.Reduce_scatter(call->out, call->in, small, call->type, call->op, comm);
+    free(small);
     return error;
 }
 
-int sb_host_allgather_c(const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in,
-                        MPI_Count in_count, MPI_Datatype in_type, MPI_Comm comm)
+int sb_large_reduction(const sb_reduce_call_t *call, MPI_Comm comm)
 {
-    if (sb_host.allgather_c != NULL)
-        return sb_host.allgather_c(out, out_count, out_type, in, in_count, in_type, comm);
-    small_t out_small;
-    small_t in_small;
-    int out_error = shrink(out != MPI_IN_PLACE, out_count, out_type, &out_small);
-    int in_error = shrink(in != MPI_IN_PLACE, in_count, in_type, &in_small);
-    int error = judge(comm, out_error, in_error);
-    if (error == MPI_SUCCESS)
-        error = sb_host.Allgather(out, out_small.count, out_small.type, in, in_small.count,
-                                  in_small.type, comm);
-    release(&out_small);
-    release(&in_small);
-    return error;
-}
-
-int sb_host_allgatherv_c(const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in,
-                         const MPI_Count in_counts[], const MPI_Aint in_places[],
-                         MPI_Datatype in_type, MPI_Comm comm)
-{
-    if (sb_host.allgatherv_c != NULL)
-        return sb_host.allgatherv_c(out, out_count, out_type, in, in_counts, in_places, in_type,
-                                    comm);
-    small_t out_small;
-    smalls_t in_small;
-    int out_error = shrink(out != MPI_IN_PLACE, out_count, out_type, &out_small);
-    int in_error = narrow(in != MPI_IN_PLACE ? members(comm) : 0, in_counts, in_places, &in_small);
-    int error = judge(comm, out_error, in_error);
-    if (error == MPI_SUCCESS)
-        error = sb_host.Allgatherv(out, out_small.count, out_small.type, in, in_small.counts,
-                                   in_small.places, in_type, comm);
-    release(&out_small);
-    discard(&in_small);
-    return error;
-}
-
-int sb_host_alltoall_c(const void *out, MPI_Count out_count, MPI_Datatype out_type, void *in,
-                       MPI_Count in_count, MPI_Datatype in_type, MPI_Comm comm)
-{
-    if (sb_host.alltoall_c != NULL)
-        return sb_host.alltoall_c(out, out_count, out_type, in, in_count, in_type, comm);
-    small_t out_small;
-    small_t in_small;
-    int out_error = shrink(out != MPI_IN_PLACE, out_count, out_type, &out_small);
-    int in_error = shrink(in != MPI_IN_PLACE, in_count, in_type, &in_small);
-    int error = judge(comm, out_error, in_error);
-    if (error == MPI_SUCCESS)
-        error = sb_host.Alltoall(out, out_small.count, out_small.type, in, in_small.count,
-                                 in_small.type, comm);
-    release(&out_small);
-    release(&in_small);
-    return error;
-}
-
-int sb_host_alltoallv_c(const void *out, const MPI_Count out_counts[], const MPI_Aint out_places[],
-                        MPI_Datatype out_type, void *in, const MPI_Count in_counts[],
-                        const MPI_Aint in_places[], MPI_Datatype in_type, MPI_Comm comm)
-{
-    if (sb_host.alltoallv_c != NULL)
-        return sb_host.alltoallv_c(out, out_counts, out_places, out_type, in, in_counts, in_places,
-                                   in_type, comm);
-    smalls_t out_small;
-    smalls_t in_small;
-    int out_error =
-        narrow(out != MPI_IN_PLACE ? members(comm) : 0, out_counts, out_places, &out_small);
-    int in_error = narrow(in != MPI_IN_PLACE ? members(comm) : 0, in_counts, in_places, &in_small);
-    int error = judge(comm, out_error, in_error);
-    if (error == MPI_SUCCESS)
-        error = sb_host.Alltoallv(out, out_small.counts, out_small.places, out_type, in,
-                                  in_small.counts, in_small.places, in_type, comm);
-    discard(&out_small);
-    discard(&in_small);
-    return error;
-}
-
-int sb_host_alltoallw_c(const void *out, const MPI_Count out_counts[], const MPI_Aint out_places[],
-                        const MPI_Datatype out_types[], void *in, const MPI_Count in_counts[],
-                        const MPI_Aint in_places[], const MPI_Datatype in_types[], MPI_Comm comm)
-{
-    if (sb_host.alltoallw_c != NULL)
-        return sb_host.alltoallw_c(out, out_counts, out_places, out_types, in, in_counts, in_places,
-                                   in_types, comm);
-    smalls_t out_small;
-    smalls_t in_small;
-    int out_error =
-        narrow(out != MPI_IN_PLACE ? members(comm) : 0, out_counts, out_places, &out_small);
-    int in_error = narrow(in != MPI_IN_PLACE ? members(comm) : 0, in_counts, in_places, &in_small);
-    int error = judge(comm, out_error, in_error);
-    if (error == MPI_SUCCESS)
-        error = sb_host.Alltoallw(out, out_small.counts, out_small.places, out_types, in,
-                                  in_small.counts, in_small.places, in_types, comm);
-    discard(&out_small);
-    discard(&in_small);
-    return error;
+    if (call->rules->collective == SB_REDUCE_SCATTER)
+        return reduce_scatter(call, comm);
+    if (call->count <= INT_MAX)
+        return call_reduction(call, call->out, call->in, call->count < 0 ? -1 : (int)call->count,
+                              comm);
+    if (call->rules->collective == SB_REDUCE_SCATTER_BLOCK)
+        return raise(comm, MPI_ERR_COUNT);
+    return call_pieces(call, comm);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/operator.h"
 
-#include "coll/coll.h"
-#include "mpi/packer.h"
+#include "mpi/scratch.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -55,12 +54,8 @@ static size_t operation_of(MPI_Op op)
 
 /* Elements are combined some at a time, in memory of our own: the function may expect any
  * alignment that the type can have, and has to leave its left operand alone. */
-#define BLOCK_BYTES 4096
-#define ALIGNMENT 64
-
-typedef struct block {
-    _Alignas(ALIGNMENT) char bytes[BLOCK_BYTES + ALIGNMENT];
-} block_t;
+#define BLOCK_BYTES SB_FOLD_BYTES
+#define ALIGNMENT SB_FOLD_ALIGNMENT
 
 static sb_status_t apply(sb_combination_t *user, const void *left, void *right, size_t count)
 {
@@ -74,14 +69,14 @@ static sb_status_t apply(sb_combination_t *user, const void *left, void *right, 
 
 /* Elements without gaps: `right` = left op right, and becomes the left operand of the next. */
 static sb_status_t fold_plain_block(sb_combination_t *user, char *to, const void *const from[],
-                                    uint32_t n, size_t at, size_t bytes, block_t *blocks)
+                                    uint32_t n, size_t at, size_t bytes)
 {
-    char *left = blocks[0].bytes;
+    char *left = user->blocks[0];
     sb_status_t status = SB_OK;
 
     sb_copy(left, (const char *)from[0] + at, bytes);
     for (uint32_t k = 1; k < n && status == SB_OK; k++) {
-        char *right = blocks[k % 2].bytes;
+        char *right = user->blocks[k % 2];
         sb_copy(right, (const char *)from[k] + at, bytes);
         status = apply(user, left, right, bytes / user->user.element);
         left = right;
@@ -95,10 +90,9 @@ static sb_status_t fold_plain(const sb_operator_t *self, void *to, const void *c
 {
     size_t most = BLOCK_BYTES / self->element * self->element;
     sb_status_t status = SB_OK;
-    block_t blocks[2];
 
     for (size_t at = 0; at < bytes && status == SB_OK; at += most)
-        status = fold_plain_block(self->context, to, from, n, at, sb_min(most, bytes - at), blocks);
+        status = fold_plain_block(self->context, to, from, n, at, sb_min(most, bytes - at));
     return status;
 }
 
@@ -163,15 +157,14 @@ static sb_status_t fold_packed(const sb_operator_t *self, void *to, const void *
 {
     sb_combination_t *user = self->context;
     size_t step = (size_t)llabs((long long)user->description->extent), span = (size_t)user->span;
-    block_t blocks[2];
 
     if (user->error != MPI_SUCCESS)
         return SB_ERR_DATA;
     if (span <= BLOCK_BYTES) {
         size_t most = step == 0 ? 1 : 1 + (BLOCK_BYTES - span) / step;
-        memset(blocks, 0, sizeof blocks);
-        return fold_in(user, to, from, n, bytes, (char *const[]){blocks[0].bytes, blocks[1].bytes},
-                       most);
+        memset(user->blocks[0], 0, BLOCK_BYTES + ALIGNMENT);
+        memset(user->blocks[1], 0, BLOCK_BYTES + ALIGNMENT);
+        return fold_in(user, to, from, n, bytes, user->blocks, most);
     }
     char *large = calloc(2, span + ALIGNMENT);
     if (large == NULL) {

@@ -20,7 +20,8 @@ typedef struct sb_combination {
     MPI_Datatype type;
     const sb_type_t *description;
     MPI_Comm comm;
-    int error; /* the host's, if calling the user's operation failed */
+    char *const *blocks; /* two of SB_FOLD_BYTES and more, to call the user's operation on */
+    int error;           /* the host's, if calling the user's operation failed */
     /* Where the packed form is not what the user's function takes: elements, and how they lie. */
     MPI_Aint lower;
     MPI_Aint span;

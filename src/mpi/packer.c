@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/packer.h"
 
+#include "mpi/device.h"
 #include "mpi/self.h"
 
 #include <limits.h>
@@ -18,12 +19,14 @@ static char *element(const sb_packer_t *packer, size_t index)
 /* An element of more than 2^31 bytes is beyond MPI_Pack: it is sent to this rank itself. */
 static int send_to_self(void *from, MPI_Datatype from_type, void *to, MPI_Datatype to_type)
 {
-    MPI_Comm self = sb_private_self();
+    MPI_Comm self = sb_private_self_take();
 
     if (self == sb_host.comm_null)
         return MPI_ERR_TYPE;
-    return sb_host.Sendrecv(from, 1, from_type, 0, 1, to, 1, to_type, 0, 1, self,
-                            MPI_STATUS_IGNORE);
+    int error =
+        sb_host.Sendrecv(from, 1, from_type, 0, 1, to, 1, to_type, 0, 1, self, MPI_STATUS_IGNORE);
+    sb_private_self_give();
+    return error;
 }
 
 static int convert_huge(sb_packer_t *packer, char *user, char *stage, bool pack)
@@ -214,9 +217,12 @@ static void open_host(sb_packer_t *packer, MPI_Datatype type, MPI_Comm comm)
 void sb_packer_open(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size_t count,
                     MPI_Datatype type, const sb_type_t *description, MPI_Comm comm)
 {
+    /* What is not the processor's to read the host packs. */
+    sb_layout_t *layout = sb_device_holds(buffer) ? NULL : description->layout;
+
     *packer = (sb_packer_t){
-        .view = {buffer, count, description->extent, description->layout},
-        .layout = description->layout,
+        .view = {buffer, count, description->extent, layout},
+        .layout = layout,
         .size = description->size,
         .error = MPI_SUCCESS,
     };

@@ -2,158 +2,125 @@
 #include "mpi/reduction.h"
 
 #include "mpi/alias.h"
-#include "mpi/packer.h"
+#include "mpi/device.h"
 #include "mpi/serve.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What is not plain memory is packed and combined so many bytes at a time: on the stack, as memory
- * that this rank alone could not get would leave it unable to take part. */
-#define STAGE_BYTES ((size_t)16 << 10)
+/* A call whose arguments were judged. */
+typedef struct judged {
+    const sb_reduce_call_t *call;
+    const sb_type_t *type;
+    sb_type_t room; /* of a type that is not predefined */
+    size_t bytes;   /* packed, of a contribution */
+    sb_combination_t combination;
+} judged_t;
 
-struct sb_reduction_room {
-    size_t *parts; /* packed bytes of each rank's part */
-    size_t *some;  /* of these, what is in the stage */
-};
-
-sb_reduction_room_t *sb_reduction_room_new(int size)
+/* Adds up what is contributed. False: the host has to judge. */
+static bool measure(sb_comm_t *comm, judged_t *judged)
 {
-    sb_reduction_room_t *room = malloc(sizeof *room);
-    size_t *parts = calloc(2 * (size_t)size, sizeof *parts);
+    const sb_reduce_call_t *call = judged->call;
 
-    if (room == NULL || parts == NULL) {
-        free(room);
-        free(parts);
-        return NULL;
-    }
-    *room = (sb_reduction_room_t){.parts = parts, .some = parts + size};
-    return room;
-}
-
-void sb_reduction_room_free(sb_reduction_room_t *room)
-{
-    if (room == NULL)
-        return;
-    free(room->parts);
-    free(room);
-}
-
-bool sb_reduction_sides(sb_reduction_call_t *call, bool allowed, bool receives)
-{
-    bool in_place = call->out == MPI_IN_PLACE;
-
-    call->send = in_place ? call->in : (void *)(uintptr_t)call->out;
-    call->receive = call->in;
-    if (!receives)
-        call->received = 0;
-    return (!in_place || allowed) && ((!receives && !in_place) || call->in != MPI_IN_PLACE);
-}
-
-/* Adds up what is contributed; fills what follows from the type. False: the host has to judge. */
-static bool measure(sb_reduction_call_t *call)
-{
-    const sb_type_t *type = &call->description;
-
-    if (call->elements < 0 || !sb_type_describe(call->type, &call->description) ||
-        __builtin_mul_overflow((size_t)call->elements, type->size, &call->bytes) ||
-        call->bytes > SB_BYTES_MOST)
+    judged->type = sb_type_of(comm, call->type, &judged->room);
+    if (judged->type == NULL ||
+        !sb_packed_bytes(call->elements, judged->type->size, &judged->bytes))
         return false;
     /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
-    return call->bytes == 0 || !type->contiguous ||
+    return judged->bytes == 0 || !judged->type->contiguous ||
            (call->send != NULL && (call->received == 0 || call->receive != NULL));
 }
 
 /* Whether the host raises an error because the buffers are one. */
-static bool is_refused(const sb_reduction_call_t *call)
+static bool is_refused(const sb_reduce_call_t *call)
 {
     int64_t elements = call->rules->rooted ? call->received : call->elements;
 
     return call->out == call->in && elements > 0 && sb_alias_is_error(call->rules->collective);
 }
 
-static bool judge(sb_reduction_call_t *call, int rank, int size)
+static bool judge(sb_comm_t *comm, sb_reduce_call_t *call, judged_t *judged)
 {
-    if (call->rules->rooted && (call->root < 0 || call->root >= size))
+    judged->call = call;
+    if (call->rules->rooted && (call->root < 0 || call->root >= comm->size))
         return false;
-    return call->rules->judge(call, rank, size) && !is_refused(call) && measure(call) &&
-           sb_combination_find(&call->combination, call->op, call->type, &call->description,
-                               call->handle);
+    return call->rules->judge(call, comm) && !is_refused(call) && measure(comm, judged) &&
+           sb_combination_find(&judged->combination, call->op, call->type, judged->type,
+                               comm->comm);
 }
 
-/* For sb_find_comm. */
-static bool is_right(void *call, int rank, int size)
+/* What all ranks tell an algorithm alike. */
+static sb_reduction_t common(const judged_t *judged, size_t bytes)
 {
-    return judge(call, rank, size);
-}
-
-/* The algorithm; NULL: the host, and the call is counted. */
-static const sb_algorithm_t *choose(sb_comm_t *comm, sb_reduction_call_t *call)
-{
-    if (SB_UNLIKELY(!judge(call, comm->rank, comm->size))) {
-        sb_pass(comm, SB_WHY_ARGUMENTS);
-        return NULL;
-    }
-    if (SB_UNLIKELY(call->combination.operation == NULL)) {
-        sb_pass(comm, SB_WHY_OPERATOR);
-        return NULL;
-    }
-    const sb_algorithm_t *algorithm =
-        sb_planned_reduction(&comm->plan, call->rules->collective, call->bytes,
-                             call->combination.operation->commutative)
-            ->algorithm;
-    if (SB_UNLIKELY(algorithm == NULL))
-        sb_pass(comm, SB_WHY_ALGORITHM);
-    return algorithm;
+    return (sb_reduction_t){.root = judged->call->rules->rooted ? (uint32_t)judged->call->root : 0,
+                            .operation = judged->combination.operation,
+                            .bytes = bytes};
 }
 
 /* ---- plain memory ---- */
 
 /* NULL where all parts are equal. */
-static const size_t *lay_out_parts(const sb_reduction_call_t *call, const sb_comm_t *comm)
+static const size_t *lay_out_parts(const sb_comm_t *comm, const judged_t *judged)
 {
-    size_t *parts = comm->reduction_room->parts;
+    size_t *parts = comm->scratch->parts;
 
-    if (call->counts.at == NULL)
+    if (judged->call->counts.at == NULL)
         return NULL;
     for (int i = 0; i < comm->size; i++)
-        parts[i] = (size_t)sb_number(&call->counts, i) * call->description.size;
+        parts[i] = (size_t)sb_number(&judged->call->counts, i) * judged->type->size;
     return parts;
 }
 
 static sb_status_t run_plain(sb_comm_t *comm, const sb_algorithm_t *algorithm,
-                             const sb_reduction_call_t *call)
+                             const judged_t *judged, const char *send, char *receive)
 {
-    sb_reduction_t reduction = {
-        .root = call->rules->rooted ? (uint32_t)call->root : 0,
-        .operation = call->combination.operation,
-        .bytes = call->bytes,
-        .parts = lay_out_parts(call, comm),
-        .send = call->send,
-        .receive = call->received > 0 ? call->receive : NULL,
-    };
+    sb_reduction_t reduction = common(judged, judged->bytes);
 
+    reduction.parts = lay_out_parts(comm, judged);
+    reduction.send = send;
+    reduction.receive = judged->call->received > 0 ? receive : NULL;
     return algorithm->reduction(comm->team, &reduction);
 }
 
-/* ---- packed, some bytes at a time ---- */
+/* ---- packed ---- */
 
-/* A reduction whose elements are packed into `out` and unpacked from `in`. */
+/* A reduction whose elements are packed from `send` and unpacked to `receive`. */
 typedef struct packed {
     sb_packer_t packers[2];
     sb_stream_t send;
     sb_stream_t receive;
     size_t received; /* bytes of the result that have come */
     sb_status_t status;
-    _Alignas(64) char out[STAGE_BYTES];
-    _Alignas(64) char in[STAGE_BYTES];
 } packed_t;
+
+static void open_packed(packed_t *packed, const sb_comm_t *comm, const judged_t *judged)
+{
+    const sb_reduce_call_t *call = judged->call;
+
+    packed->received = 0;
+    packed->status = SB_OK;
+    sb_packer_open(&packed->packers[0], &packed->send, call->send, (size_t)call->elements,
+                   call->type, judged->type, comm->comm);
+    if (call->received > 0)
+        sb_packer_open(&packed->packers[1], &packed->receive, call->receive, (size_t)call->received,
+                       call->type, judged->type, comm->comm);
+}
+
+static int close_packed(packed_t *packed, const judged_t *judged)
+{
+    int sent = sb_packer_close(&packed->packers[0]);
+    int received = judged->call->received > 0 ? sb_packer_close(&packed->packers[1]) : MPI_SUCCESS;
+
+    return sent != MPI_SUCCESS ? sent : received;
+}
+
+/* ---- packed, some bytes at a time: memory for more this rank alone could lack ---- */
 
 /* What bytes [from, to) of all contributions have in common with each rank's part. */
 static void cut_parts(const sb_comm_t *comm, size_t from, size_t to)
 {
-    const size_t *parts = comm->reduction_room->parts;
-    size_t *some = comm->reduction_room->some;
+    const size_t *parts = comm->scratch->parts;
+    size_t *some = comm->scratch->some;
 
     for (size_t i = 0, at = 0; i < (size_t)comm->size; at += parts[i++]) {
         size_t low = sb_max(at, from), high = sb_min(at + parts[i], to);
@@ -161,137 +128,148 @@ static void cut_parts(const sb_comm_t *comm, size_t from, size_t to)
     }
 }
 
-static bool is_cut(const sb_reduction_call_t *call)
+static void prepare_parts(const sb_comm_t *comm, const judged_t *judged)
 {
-    return call->rules->collective == SB_REDUCE_SCATTER ||
-           call->rules->collective == SB_REDUCE_SCATTER_BLOCK;
-}
-
-static void prepare_parts(const sb_reduction_call_t *call, const sb_comm_t *comm)
-{
-    if (lay_out_parts(call, comm) != NULL)
+    if (lay_out_parts(comm, judged) != NULL)
         return;
     for (int i = 0; i < comm->size; i++)
-        comm->reduction_room->parts[i] = call->bytes / (size_t)comm->size;
+        comm->scratch->parts[i] = judged->bytes / (size_t)comm->size;
 }
 
 /* One stage. A rank that cannot pack goes on without its data, so that the others are served. */
 static sb_status_t run_stage(sb_comm_t *comm, const sb_algorithm_t *algorithm,
-                             const sb_reduction_call_t *call, packed_t *packed, size_t at,
-                             size_t bytes)
+                             const judged_t *judged, packed_t *packed, size_t at, size_t bytes)
 {
-    size_t gained = call->received > 0 ? bytes : 0;
-    sb_reduction_t reduction = {.root = call->rules->rooted ? (uint32_t)call->root : 0,
-                                .operation = call->combination.operation,
-                                .bytes = bytes,
-                                .send = packed->out};
+    sb_scratch_t *scratch = comm->scratch;
+    size_t gained = judged->call->received > 0 ? bytes : 0;
+    sb_reduction_t reduction = common(judged, bytes);
 
-    if (is_cut(call)) {
+    if (judged->call->rules->dealt) {
         cut_parts(comm, at, at + bytes);
-        reduction.parts = comm->reduction_room->some;
+        reduction.parts = scratch->some;
         gained = reduction.parts[comm->rank];
     }
-    reduction.receive = gained > 0 ? packed->in : NULL;
+    reduction.send = scratch->out;
+    reduction.receive = gained > 0 ? scratch->in : NULL;
     if (packed->status == SB_OK)
-        packed->status = sb_stream_read(&packed->send, at, packed->out, bytes);
+        packed->status = sb_stream_read(&packed->send, at, scratch->out, bytes);
     if (packed->status != SB_OK)
-        memset(packed->out, 0, bytes);
+        memset(scratch->out, 0, bytes);
     sb_status_t status = algorithm->reduction(comm->team, &reduction);
     if (packed->status == SB_OK && status == SB_OK && gained > 0)
-        packed->status = sb_stream_write(&packed->receive, packed->received, packed->in, gained);
+        packed->status = sb_stream_write(&packed->receive, packed->received, scratch->in, gained);
     packed->received += gained;
     return status;
 }
 
-static void open_packed(packed_t *packed, const sb_reduction_call_t *call)
-{
-    packed->received = 0;
-    packed->status = SB_OK;
-    sb_packer_open(&packed->packers[0], &packed->send, call->send, (size_t)call->elements,
-                   call->type, &call->description, call->handle);
-    if (call->received > 0)
-        sb_packer_open(&packed->packers[1], &packed->receive, call->receive, (size_t)call->received,
-                       call->type, &call->description, call->handle);
-}
-
-static int close_packed(packed_t *packed, const sb_reduction_call_t *call)
-{
-    int sent = sb_packer_close(&packed->packers[0]);
-    int received = call->received > 0 ? sb_packer_close(&packed->packers[1]) : MPI_SUCCESS;
-
-    return sent != MPI_SUCCESS ? sent : received;
-}
-
 /* Whole elements that fit the stage, in bytes: alike on all ranks. */
-static size_t stage_bytes(const sb_reduction_call_t *call)
+static size_t stage_bytes(const judged_t *judged)
 {
-    return STAGE_BYTES / call->description.size * call->description.size;
+    return SB_STAGE_BYTES / judged->type->size * judged->type->size;
 }
+
+/* Each stage is a reduction of its own, by the algorithm for the whole. */
+static sb_status_t run_stages(sb_comm_t *comm, const sb_algorithm_t *algorithm,
+                              const judged_t *judged, int *error)
+{
+    size_t most = stage_bytes(judged);
+    sb_status_t first = SB_OK;
+    packed_t packed;
+
+    open_packed(&packed, comm, judged);
+    if (judged->call->rules->dealt)
+        prepare_parts(comm, judged);
+    /* A rank without its data goes on; one that waited in vain does not. */
+    for (size_t at = 0; at < judged->bytes && (first == SB_OK || first == SB_ERR_DATA);
+         at += most) {
+        size_t bytes = sb_min(most, judged->bytes - at);
+        sb_status_t status = run_stage(comm, algorithm, judged, &packed, at, bytes);
+        first = sb_first(first, status);
+    }
+    *error = close_packed(&packed, judged);
+    return sb_first(first, packed.status);
+}
+
+/* ---- device memory: the host copies it to memory of ours and back ---- */
+
+static bool is_on_device(const sb_reduce_call_t *call)
+{
+    return sb_device_holds(call->send) || (call->received > 0 && sb_device_holds(call->receive));
+}
+
+static sb_status_t run_copied(sb_comm_t *comm, const sb_algorithm_t *algorithm,
+                              const judged_t *judged, int *error)
+{
+    size_t received = (size_t)judged->call->received * judged->type->size;
+    char *copy = malloc(judged->bytes + received);
+    packed_t packed;
+
+    if (copy == NULL)
+        return comm->team->failure = SB_ERR_MEMORY;
+    open_packed(&packed, comm, judged);
+    packed.status = sb_stream_read(&packed.send, 0, copy, judged->bytes);
+    sb_status_t status = run_plain(comm, algorithm, judged, copy, copy + judged->bytes);
+    if (status == SB_OK && received > 0 && packed.status == SB_OK)
+        packed.status = sb_stream_write(&packed.receive, 0, copy + judged->bytes, received);
+    *error = close_packed(&packed, judged);
+    free(copy);
+    return sb_first(status, packed.status);
+}
+
+/* ---- any ---- */
 
 /*
  * Whether this rank may leave out packing. Of a predefined type all ranks know alike how it lies in
  * memory. Of the type that a user's operation is called with they do not: each has its own, and
  * they go through the same stages.
  */
-static bool is_plain(const sb_reduction_call_t *call)
+static bool is_plain(const judged_t *judged)
 {
-    bool users = call->combination.operation == &call->combination.user;
+    bool users = judged->combination.operation == &judged->combination.user;
 
-    return call->description.contiguous && (!users || call->bytes <= stage_bytes(call));
+    return judged->type->contiguous && (!users || judged->bytes <= stage_bytes(judged));
 }
 
-/* Each stage is a reduction of its own, by the algorithm for the whole. */
-static sb_status_t run_packed(sb_comm_t *comm, const sb_algorithm_t *algorithm,
-                              const sb_reduction_call_t *call, int *error)
+static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm, judged_t *judged,
+                       int *error)
 {
-    size_t most = stage_bytes(call);
-    sb_status_t first = SB_OK;
-    packed_t packed;
+    const sb_reduce_call_t *call = judged->call;
+    sb_status_t status;
 
-    open_packed(&packed, call);
-    if (is_cut(call))
-        prepare_parts(call, comm);
-    /* A rank without its data goes on; one that waited in vain does not. */
-    for (size_t at = 0; at < call->bytes && (first == SB_OK || first == SB_ERR_DATA); at += most) {
-        size_t bytes = sb_min(most, call->bytes - at);
-        sb_status_t status = run_stage(comm, algorithm, call, &packed, at, bytes);
-        first = first == SB_OK ? status : first;
-    }
-    *error = close_packed(&packed, call);
-    return first != SB_OK ? first : packed.status;
-}
-
-/* ---- either ---- */
-
-/* Serves the call; SB_ERR_UNSUPPORTED: by agreement of all ranks the host has to. */
-static sb_status_t serve(sb_comm_t *comm, const sb_algorithm_t *algorithm,
-                         const sb_reduction_call_t *call, int *error)
-{
-    sb_status_t status = comm->team->failure;
-
-    if (SB_LIKELY(status == SB_OK && call->bytes > 0))
-        status = sb_algorithm_prepare(algorithm, comm->team, call->bytes);
-    if (SB_UNLIKELY(status != SB_OK || call->bytes == 0))
-        return status;
-    status = is_plain(call) ? run_plain(comm, algorithm, call)
-                            : run_packed(comm, algorithm, call, error);
-    if (SB_UNLIKELY(*error == MPI_SUCCESS))
-        *error = call->combination.error;
+    judged->combination.blocks = comm->scratch->fold;
+    if (SB_UNLIKELY(!is_plain(judged)))
+        status = run_stages(comm, algorithm, judged, error);
+    else if (SB_UNLIKELY(is_on_device(call)))
+        status = run_copied(comm, algorithm, judged, error);
+    else
+        status = run_plain(comm, algorithm, judged, call->send, call->receive);
+    if (SB_LIKELY(*error == MPI_SUCCESS))
+        *error = judged->combination.error;
     return SB_UNLIKELY(status == SB_OK && *error != MPI_SUCCESS) ? SB_ERR_DATA : status;
 }
 
-bool sb_reduction_serve(sb_reduction_call_t *call, int *result)
+bool sb_reduction_serve(sb_comm_t *comm, sb_reduce_call_t *call, int *result)
 {
-    sb_comm_t *comm = sb_find_comm(call->handle, is_right, call);
+    sb_collective_t collective = call->rules->collective;
     int error = MPI_SUCCESS;
+    judged_t judged;
 
-    if (SB_UNLIKELY(comm == NULL))
+    if (SB_UNLIKELY(!judge(comm, call, &judged)))
+        return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
+    const sb_operator_t *operation = judged.combination.operation;
+    if (SB_UNLIKELY(operation == NULL))
+        return sb_pass(comm, SB_WHY_OPERATOR) != NULL;
+    if (SB_UNLIKELY(!sb_has_team(comm)))
         return false;
-    const sb_algorithm_t *algorithm = choose(comm, call);
-    if (SB_UNLIKELY(algorithm == NULL))
+    sb_planned_t *planned = sb_choose_for(comm, collective, judged.bytes, !operation->commutative);
+    if (SB_UNLIKELY(planned == NULL))
         return false;
-    uint64_t began = sb_clock_if_wanted();
-    sb_status_t status = serve(comm, algorithm, call, &error);
-    return sb_finish_call(comm, algorithm, call->bytes, began, (sb_outcome_t){status, error},
-                          result);
+    uint64_t began = sb_clock_if_wanted(comm);
+    sb_status_t status = comm->team->failure;
+    if (SB_LIKELY(judged.bytes > 0))
+        status = sb_make_ready(comm, planned, judged.bytes);
+    if (SB_LIKELY(status == SB_OK && judged.bytes > 0))
+        status = run(comm, planned->algorithm, &judged, &error);
+    return sb_finish(comm, planned->algorithm, judged.bytes, began, (sb_outcome_t){status, error},
+                     result);
 }

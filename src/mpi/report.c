@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "coll/barrier/barrier.h"
+#include "select/select.h"
 #include "team/hierarchy.h"
 
 #include <inttypes.h>
@@ -12,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Lines kept of communicators that ended; more are summed up. */
 #define LINES_MOST 256
@@ -32,10 +34,35 @@ static struct {
     uint64_t comms, calls[SB_COLLECTIVES], bytes, host_calls;
 } more;
 static bool printed;
+static pid_t reporter; /* the process whose calls were counted: not a child that forks off */
+
+static const char *const why_names[SB_WHY_COUNT] = {
+    [SB_WHY_NONE] = "-",
+    [SB_WHY_INTERCOMMUNICATOR] = "intercommunicator",
+    [SB_WHY_SIZE_1] = "size-1",
+    [SB_WHY_FOREIGN_RANKS] = "foreign-ranks",
+    [SB_WHY_DISABLED] = "disabled",
+    [SB_WHY_SPANS_NODES] = "spans-nodes",
+    [SB_WHY_NO_SHARED_MEMORY] = "no-shared-memory",
+    [SB_WHY_DEVICE_MEMORY] = "device-memory",
+    [SB_WHY_SETUP_FAILED] = "setup-failed",
+    [SB_WHY_ALGORITHM] = "algorithm-host",
+    [SB_WHY_NO_RING] = "no-ring",
+    [SB_WHY_ARGUMENTS] = "arguments",
+    [SB_WHY_OPERATOR] = "operator",
+};
 
 bool sb_report_wanted(void)
 {
     return sb_config()->verbose.number > 0;
+}
+
+void sb_report_begin(sb_usage_t *usage)
+{
+    reporter = getpid();
+    /* NULL: no memory; then the report says nothing of algorithms. */
+    if (sb_report_wanted())
+        usage->by_algorithm = calloc(sb_algorithm_count(), sizeof *usage->by_algorithm);
 }
 
 static void append(text_t *text, const char *format, ...) SB_PRINTF(2, 3);
@@ -52,18 +79,16 @@ static void append(text_t *text, const char *format, ...)
         text->length = sb_min(text->length + (size_t)length, LINE_BYTES - 1);
 }
 
-static void append_name(text_t *text, const sb_comm_t *comm)
+/* NULL: no memory; "-": it has none. */
+static char *ask_name(MPI_Comm comm)
 {
     char name[MPI_MAX_OBJECT_NAME + 1] = "";
     int length = 0;
 
-    if (comm->name[0] != '\0')
-        snprintf(name, sizeof name, "%s", comm->name);
-    else
-        sb_host.Comm_get_name(comm->comm, name, &length);
+    sb_host.Comm_get_name(comm, name, &length);
     for (char *at = name; *at != '\0'; at++)
         *at = *at == ' ' ? '_' : *at;
-    append(text, "%s", name[0] == '\0' ? "-" : name);
+    return strdup(name[0] == '\0' ? "-" : name);
 }
 
 /* Barrier and broadcast always, the others where there were any. */
@@ -75,49 +100,48 @@ static void append_calls(text_t *text, const uint64_t *calls)
     }
 }
 
-static void append_algorithms(text_t *text, const sb_comm_t *comm)
+static void append_algorithms(text_t *text, const sb_usage_t *usage)
 {
     const char *separator = "";
 
-    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+    for (size_t i = 0; usage->by_algorithm != NULL && i < sb_algorithm_count(); i++) {
         const sb_algorithm_t *algorithm = sb_algorithm_at(i);
-        if (comm->by_algorithm[i] == 0)
+        if (usage->by_algorithm[i] == 0)
             continue;
         append(text, "%s%s:%s=%" PRIu64, separator, sb_collective_name(algorithm->collective),
-               algorithm->name, comm->by_algorithm[i]);
+               algorithm->name, usage->by_algorithm[i]);
         separator = ",";
     }
     if (separator[0] == '\0')
         append(text, "-");
 }
 
-static void append_reasons(text_t *text, const sb_comm_t *comm)
+static void append_reasons(text_t *text, const sb_usage_t *usage)
 {
     const char *separator = "";
 
     for (int why = 0; why < SB_WHY_COUNT; why++) {
-        if (!(comm->reasons & (1u << why)))
+        if (!(usage->reasons & (1u << why)))
             continue;
-        append(text, "%s%s", separator, sb_why_host_name((sb_why_host_t)why));
+        append(text, "%s%s", separator, why_names[why]);
         separator = ",";
     }
     if (separator[0] == '\0')
         append(text, "-");
 }
 
-static void describe(text_t *text, const sb_comm_t *comm)
+static void describe(text_t *text, const sb_usage_t *usage, const char *name)
 {
     text->length = 0;
-    append(text, "comm name=");
-    append_name(text, comm);
-    append(text, " size=%d where=%s", comm->size, comm->team != NULL ? "shm" : "host");
-    append_calls(text, comm->calls);
-    append(text, " bytes=%" PRIu64, comm->bytes);
-    append(text, " host=%" PRIu64 " time_us=%.1f algorithms=", comm->host_calls,
-           (double)comm->time_ns / 1000);
-    append_algorithms(text, comm);
+    append(text, "comm name=%s size=%d where=%s", name == NULL ? "-" : name, usage->size,
+           usage->served ? "shm" : "host");
+    append_calls(text, usage->calls);
+    append(text, " bytes=%" PRIu64, usage->bytes);
+    append(text, " host=%" PRIu64 " time_us=%.1f algorithms=", usage->host_calls,
+           (double)usage->time_ns / 1000);
+    append_algorithms(text, usage);
     append(text, " reason=");
-    append_reasons(text, comm);
+    append_reasons(text, usage);
 }
 
 static void append_members(text_t *text, const sb_stage_t *stage)
@@ -162,13 +186,11 @@ static void append_groups(text_t *text, sb_team_t *team, const sb_algorithm_t *b
     sb_groups_free(&groups);
 }
 
-void sb_report_team(sb_comm_t *comm)
+void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
 {
-    sb_team_t *team = comm->team;
-    const sb_algorithm_t *barrier = sb_planned(&comm->plan, SB_BARRIER, 0)->algorithm;
     text_t text = {.length = 0};
 
-    if (sb_config()->verbose.number < 2 || comm->rank != 0)
+    if (sb_config()->verbose.number < 2 || team->rank != 0)
         return;
     append_groups(&text, team, barrier);
     if (team->rules != NULL)
@@ -178,61 +200,62 @@ void sb_report_team(sb_comm_t *comm)
            barrier == NULL ? "host" : barrier->name, text.bytes, sb_lane_bytes(team->size));
 }
 
-void sb_report_name(sb_comm_t *comm)
+void sb_report_name(sb_usage_t *usage)
 {
-    char name[MPI_MAX_OBJECT_NAME + 1] = "";
-    int length = 0;
-
-    if (!sb_report_wanted() || comm->rank != 0)
-        return;
-    sb_host.Comm_get_name(comm->comm, name, &length);
-    snprintf(comm->name, sizeof comm->name, "%s", name[0] == '\0' ? "-" : name);
+    if (sb_report_wanted() && usage->rank == 0 && usage->name == NULL)
+        usage->name = ask_name(usage->comm);
 }
 
 /* Communicators that were looked at but never used say nothing. */
-static bool is_silent(const sb_comm_t *comm)
+static bool is_silent(const sb_usage_t *usage)
 {
-    uint64_t calls = comm->host_calls;
+    uint64_t calls = usage->host_calls;
 
     for (uint32_t c = 0; c < SB_COLLECTIVES; c++)
-        calls += comm->calls[c];
+        calls += usage->calls[c];
     return calls == 0;
 }
 
-static void sum_up(const sb_comm_t *comm)
+static void sum_up(const sb_usage_t *usage)
 {
     more.comms++;
     for (int c = 0; c < SB_COLLECTIVES; c++)
-        more.calls[c] += comm->calls[c];
-    more.bytes += comm->bytes;
-    more.host_calls += comm->host_calls;
+        more.calls[c] += usage->calls[c];
+    more.bytes += usage->bytes;
+    more.host_calls += usage->host_calls;
 }
 
-void sb_report_end(sb_comm_t *comm)
+static void keep_line(const sb_usage_t *usage)
 {
     text_t text;
 
-    if (!sb_report_wanted() || comm->rank != 0 || is_silent(comm))
-        return;
-    if (comm->name[0] == '\0')
-        snprintf(comm->name, sizeof comm->name, "-");
-    describe(&text, comm);
+    describe(&text, usage, usage->name);
     pthread_mutex_lock(&lock);
     char *line = line_count < LINES_MOST ? strdup(text.bytes) : NULL;
     if (line != NULL)
         lines[line_count++] = line;
     else
-        sum_up(comm);
+        sum_up(usage);
     pthread_mutex_unlock(&lock);
 }
 
-static void print_live(sb_comm_t *comm)
+void sb_report_end(sb_usage_t *usage)
+{
+    if (sb_report_wanted() && usage->rank == 0 && !is_silent(usage))
+        keep_line(usage);
+    free(usage->by_algorithm);
+    free(usage->name);
+}
+
+void sb_report_live(const sb_usage_t *usage)
 {
     text_t text;
 
-    if (comm->rank != 0 || is_silent(comm))
+    if (usage->rank != 0 || is_silent(usage))
         return;
-    describe(&text, comm);
+    char *name = ask_name(usage->comm);
+    describe(&text, usage, name);
+    free(name);
     sb_log("%s", text.bytes);
 }
 
@@ -246,10 +269,10 @@ static void print_more(void)
            more.bytes, more.host_calls);
 }
 
-void sb_report_print(void)
+bool sb_report_ended(void)
 {
-    if (!sb_report_wanted() || printed)
-        return;
+    if (!sb_report_wanted() || printed || reporter != getpid())
+        return false;
     printed = true;
     for (size_t i = 0; i < line_count; i++) {
         sb_log("%s", lines[i]);
@@ -258,5 +281,5 @@ void sb_report_print(void)
     line_count = 0;
     if (more.comms > 0)
         print_more();
-    sb_comm_visit(print_live);
+    return true;
 }

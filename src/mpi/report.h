@@ -2,26 +2,68 @@
 #ifndef SB_MPI_REPORT_H
 #define SB_MPI_REPORT_H
 
-#include "mpi/comm.h"
+#include "coll/coll.h"
+#include "mpi/host.h"
 
 /*
  * What SOBOR_VERBOSE reports: one line for each communicator, from its rank 0, in the order in
  * which they ended, at MPI_Finalize (or, without it, at the end of the process).
  */
 
+/* Why calls on a communicator go to the host MPI. */
+typedef enum sb_why_host {
+    SB_WHY_NONE,
+    SB_WHY_INTERCOMMUNICATOR,
+    SB_WHY_SIZE_1,
+    SB_WHY_FOREIGN_RANKS, /* of another MPI_COMM_WORLD: they may be without Sobor */
+    SB_WHY_DISABLED,
+    SB_WHY_SPANS_NODES,
+    SB_WHY_NO_SHARED_MEMORY,
+    SB_WHY_DEVICE_MEMORY,
+    SB_WHY_SETUP_FAILED,
+    SB_WHY_ALGORITHM, /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */
+    SB_WHY_NO_RING,
+    SB_WHY_ARGUMENTS, /* for the host to judge */
+    SB_WHY_OPERATOR,  /* on this type it is the host's */
+    SB_WHY_COUNT,
+} sb_why_host_t;
+
+/* What was done on a communicator. */
+typedef struct sb_usage {
+    uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
+    uint64_t bytes;
+    uint64_t host_calls;
+    uint32_t reasons; /* bit w: a call went to the host because of w */
+    int rank;
+    int size;
+    bool served; /* it has a team */
+    uint64_t time_ns;
+    uint64_t *by_algorithm; /* counted where calls are timed; else NULL */
+    MPI_Comm comm;          /* asked for its name at the end */
+    char *name;             /* kept when the communicator is freed; else NULL */
+} sb_usage_t;
+
 /* Whether calls are timed for the report. */
 bool sb_report_wanted(void);
 
-/* A team was made: one line at SOBOR_VERBOSE=2. */
-void sb_report_team(sb_comm_t *comm);
+/* A communicator comes into use; a zeroed record. */
+void sb_report_begin(sb_usage_t *usage);
+
+/* A team was made, which meets by this barrier: one line at SOBOR_VERBOSE=2. */
+void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier);
 
 /* The communicator is about to be freed: its name can still be asked for. */
-void sb_report_name(sb_comm_t *comm);
+void sb_report_name(sb_usage_t *usage);
 
 /* The communicator has ended: keeps its line. */
-void sb_report_end(sb_comm_t *comm);
+void sb_report_end(sb_usage_t *usage);
 
-/* Prints all lines; communicators still in use included. Once. */
-void sb_report_print(void);
+/*
+ * Prints the lines of those that have ended. Returns false if there is nothing to print: no report
+ * is wanted, it was printed already, or this process is a child of the one that was to print it.
+ * After it, sb_report_live prints the line of one that is still in use.
+ */
+bool sb_report_ended(void);
+void sb_report_live(const sb_usage_t *usage);
 
 #endif

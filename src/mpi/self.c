@@ -4,6 +4,7 @@
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Comm self;
 static enum { NOT_MADE, MADE, GONE } state;
 
@@ -27,6 +28,20 @@ MPI_Comm sb_private_self(void)
     MPI_Comm result = state == MADE ? self : sb_host.comm_null;
     pthread_mutex_unlock(&lock);
     return result;
+}
+
+MPI_Comm sb_private_self_take(void)
+{
+    MPI_Comm comm = sb_private_self();
+
+    if (comm != sb_host.comm_null)
+        pthread_mutex_lock(&in_use);
+    return comm;
+}
+
+void sb_private_self_give(void)
+{
+    pthread_mutex_unlock(&in_use);
 }
 
 void sb_private_self_free(void)

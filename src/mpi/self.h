@@ -10,6 +10,14 @@
  */
 MPI_Comm sb_private_self(void);
 
+/*
+ * The same for messages and collective calls, which several threads must not make on one
+ * communicator at a time: nobody else has it until it is given back. Not the null communicator, it
+ * has to be given back.
+ */
+MPI_Comm sb_private_self_take(void);
+void sb_private_self_give(void);
+
 /* Whether MPI_COMM_WORLD and MPI_COMM_SELF may be used now. */
 bool sb_world_is_open(void);
 

@@ -2,64 +2,56 @@
 #include "mpi/serve.h"
 
 #include "base/log.h"
-#include "mpi/backend.h"
+#include "mpi/setup.h"
 
-#include <stdatomic.h>
-
-static const char *_Atomic last_algorithm;
-
-const char *sb_last_algorithm(void)
-{
-    return atomic_load_explicit(&last_algorithm, memory_order_relaxed);
-}
+const char *_Atomic sb_last_algorithm_name;
+const char sb_host_name[] = "host";
 
 static void note_algorithm(const char *name)
 {
-    atomic_store_explicit(&last_algorithm, name, memory_order_relaxed);
+    atomic_store_explicit(&sb_last_algorithm_name, name, memory_order_relaxed);
 }
 
-void sb_pass(sb_comm_t *comm, sb_why_host_t why)
+void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
 {
-    if (comm != NULL)
-        sb_comm_count_host(comm, why);
-    note_algorithm("host");
-}
-
-bool sb_pass_at_once(MPI_Comm handle)
-{
-    sb_comm_t *comm = sb_comm_known(handle);
-
-    if (comm == NULL || comm->team != NULL)
-        return false;
-    sb_pass(comm, comm->why);
-    return true;
-}
-
-/* Asks nobody but the host, and it nothing that is collective. */
-static sb_comm_t *first_use(MPI_Comm handle, bool (*is_right)(void *call, int rank, int size),
-                            void *call)
-{
-    int inter = 0, size = 0, rank = 0;
-
-    if (handle == sb_host.comm_null || !sb_comm_start() ||
-        sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS ||
-        sb_host.Comm_size(handle, &size) != MPI_SUCCESS ||
-        sb_host.Comm_rank(handle, &rank) != MPI_SUCCESS)
-        return NULL;
-    return !inter && !is_right(call, rank, size) ? NULL : sb_comm_get(handle);
-}
-
-sb_comm_t *sb_find_comm(MPI_Comm handle, bool (*is_right)(void *call, int rank, int size),
-                        void *call)
-{
-    sb_comm_t *comm = sb_comm_known(handle);
-
-    if (SB_UNLIKELY(comm == NULL))
-        comm = first_use(handle, is_right, call);
-    if (SB_LIKELY(comm != NULL && comm->team != NULL))
-        return comm;
-    sb_pass(comm, comm == NULL ? SB_WHY_ARGUMENTS : comm->why);
+    if (comm != NULL) {
+        comm->usage.host_calls++;
+        comm->usage.reasons |= 1u << why;
+    }
+    note_algorithm(sb_host_name);
     return NULL;
+}
+
+const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
+{
+    const sb_type_t *known = sb_predefined_find(type);
+
+    if (known != NULL) {
+        comm->type = type;
+        comm->type_is = known;
+        return known;
+    }
+    return sb_type_describe(type, room) ? room : NULL;
+}
+
+bool sb_first_use(sb_comm_t *comm)
+{
+    sb_comm_setup(comm);
+    if (comm->team != NULL)
+        return true;
+    sb_pass(comm, comm->why);
+    return false;
+}
+
+sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
+{
+    if (comm->team->failure != SB_OK)
+        return comm->team->failure;
+    /* What the largest message of the class needs: so the class is ready or is not. */
+    size_t most = planned->one_class ? sb_class_bytes(sb_size_class(bytes)) : bytes;
+    sb_status_t status = sb_algorithm_prepare(planned->algorithm, comm->team, most);
+    planned->ready = status == SB_OK && planned->one_class;
+    return status;
 }
 
 static size_t algorithm_index(const sb_algorithm_t *algorithm)
@@ -69,17 +61,6 @@ static size_t algorithm_index(const sb_algorithm_t *algorithm)
     while (sb_algorithm_at(i) != algorithm)
         i++;
     return i;
-}
-
-void sb_count(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes, uint64_t began)
-{
-    comm->calls[algorithm->collective]++;
-    comm->bytes += bytes;
-    note_algorithm(algorithm->name);
-    if (SB_UNLIKELY(began != 0)) {
-        comm->time_ns += sb_now_ns() - began;
-        comm->by_algorithm[algorithm_index(algorithm)]++;
-    }
 }
 
 static int error_class(sb_status_t status)
@@ -116,7 +97,9 @@ static bool is_fatal(MPI_Comm comm)
     return fatal;
 }
 
-int sb_raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status, int code)
+/* Raises the error on the user's error handler, which may not return. `code`: the host's own, or
+ * MPI_SUCCESS where it has none. Returns what the call returns. */
+static int raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status, int code)
 {
     if (code == MPI_SUCCESS)
         code = error_class(status);
@@ -127,4 +110,20 @@ int sb_raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status, in
                comm->size, sb_status_string(status));
     sb_host.Comm_call_errhandler(comm->comm, code);
     return code;
+}
+
+bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes,
+                         uint64_t began, sb_outcome_t outcome, int *result)
+{
+    if (outcome.status == SB_ERR_UNSUPPORTED) {
+        sb_pass(comm, SB_WHY_NO_RING);
+        return false;
+    }
+    if (outcome.status != SB_OK) {
+        *result = raise(comm, algorithm->collective, outcome.status, outcome.error);
+        return true;
+    }
+    comm->usage.time_ns += sb_now_ns() - began;
+    comm->usage.by_algorithm[algorithm_index(algorithm)]++;
+    return sb_finish(comm, algorithm, bytes, 0, outcome, result);
 }

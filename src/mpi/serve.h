@@ -4,67 +4,130 @@
 
 #include "machine/machine.h"
 #include "mpi/comm.h"
-#include "mpi/report.h"
-
-/* What the functions that stand in for MPI's have in common: counting, and raising errors. */
-
-/* No machine has more; sums of sizes and headers cannot overflow. */
-#define SB_BYTES_MOST ((size_t)1 << 60)
-
-/* Counts a call that the host is about to serve. */
-void sb_pass(sb_comm_t *comm, sb_why_host_t why);
-
-/* Whether every call on this communicator is the host's; counts this one then. Asked first, so that
- * such a call costs next to nothing. */
-bool sb_pass_at_once(MPI_Comm handle);
 
 /*
- * The communicator, if calls can be served on it; else NULL, and the call is counted as the host's.
- * The record of a communicator is made at its first use. Making it is collective, so wrong
- * arguments come first: the host tells a rank that is wrong alone without asking the others.
- * `is_right(call, rank, size)`: whether Sobor may judge them.
+ * What the functions that stand in for MPI's have in common, in the order in which a call goes
+ * through it:
+ *
+ *   sb_enter      the record, unless the call is the host's at the first look
+ *   ...           the arguments, by the function itself: wrong ones go to the host, which raises
+ *                 its own error; a call that is wrong on one rank only is erroneous anyway
+ *   sb_has_team   the team; collective when it is made
+ *   sb_choose_for the algorithm, or that the host is the better choice
+ *   sb_make_ready what the algorithm needs; collective when it is made
+ *   sb_finish     counting, or raising the error
  */
-sb_comm_t *sb_find_comm(MPI_Comm handle, bool (*is_right)(void *call, int rank, int size),
-                        void *call);
 
-/* Counts a call that was served; `began`: when, or 0 if calls are not timed. */
-void sb_count(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes, uint64_t began);
+/* Of this process's last call: "host" where that served it, NULL before the first. */
+extern const char *_Atomic sb_last_algorithm_name;
+extern const char sb_host_name[];
 
-/* The time if calls are timed, else 0. */
-static inline uint64_t sb_clock_if_wanted(void)
+/* Counts a call that the host is about to serve, and returns NULL. `comm`: may be NULL. */
+void *sb_pass(sb_comm_t *comm, sb_why_host_t why);
+
+/* The same where a call is let by at the first look. */
+static inline void sb_pass_by(sb_comm_t *comm)
 {
-    return SB_UNLIKELY(sb_report_wanted()) ? sb_now_ns() : 0;
+    comm->usage.host_calls++;
+    comm->usage.reasons |= 1u << comm->why;
+    atomic_store_explicit(&sb_last_algorithm_name, sb_host_name, memory_order_relaxed);
 }
 
 /*
- * Raises the error on the user's error handler, which may not return. `code`: the host's own, or
- * MPI_SUCCESS where it has none. Returns what the call returns.
+ * The record, if the call may be served; else the call is the host's, and counted unless it comes
+ * from the host MPI itself (its library or one of its plug-ins, and not from the user's program or
+ * a language binding). `caller`: the stand-in's SB_CALLER().
  */
-int sb_raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status, int code);
+static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collective_t collective)
+{
+    uint64_t site = (uint64_t)(uintptr_t)caller;
+    /* Relaxed: an entry is complete in itself. */
+    uint64_t verdict = atomic_load_explicit(sb_host_verdict(site), memory_order_relaxed);
 
-/* What came of a call: SB_ERR_UNSUPPORTED: by agreement of all ranks the host has to serve it. */
+    if (SB_UNLIKELY(verdict != site << 1) && (verdict == (site << 1 | 1) || sb_host_judge(site)))
+        return NULL;
+    /* Acquire: pairs with the store in remember(). */
+    sb_comm_t *comm = atomic_load_explicit(sb_comm_entry(handle), memory_order_acquire);
+    if (SB_UNLIKELY(!sb_comm_is(comm, handle)))
+        comm = sb_comm_get(handle);
+    if (SB_UNLIKELY(comm == NULL))
+        return NULL;
+    if (SB_LIKELY((comm->open >> collective & 1) != 0))
+        return comm;
+    sb_pass_by(comm);
+    return NULL;
+}
+
+/* A predefined type's description is found at one look if the last call's type was the same. */
+const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room);
+
+/* The type, described where it lasts or in `room`. NULL: the host should judge it. */
+static inline const sb_type_t *sb_type_of(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
+{
+    if (SB_LIKELY(comm->type == type && comm->type_is != NULL))
+        return comm->type_is;
+    return sb_other_type(comm, type, room);
+}
+
+/* Sets up the team, if it is time to. Collective. False: the call is the host's, and counted. */
+bool sb_first_use(sb_comm_t *comm);
+
+/* Whether there is a team. The arguments must have been judged: wrong ones may be wrong on one rank
+ * alone, which must be told without asking the others. */
+static inline bool sb_has_team(sb_comm_t *comm)
+{
+    return SB_LIKELY(comm->team != NULL) || sb_first_use(comm);
+}
+
+/* The choice for a call of so many bytes; NULL: the host, and the call is counted. */
+static inline sb_planned_t *sb_choose_for(sb_comm_t *comm, sb_collective_t collective, size_t bytes,
+                                          bool ordered)
+{
+    sb_planned_t *planned = sb_planned(&comm->plan, collective, bytes, ordered);
+
+    return SB_LIKELY(planned->algorithm != NULL) ? planned : sb_pass(comm, SB_WHY_ALGORITHM);
+}
+
+/* Prepares the team for the algorithm. SB_ERR_UNSUPPORTED: by agreement of all ranks the host has
+ * to serve the call. */
+sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes);
+
+static inline sb_status_t sb_make_ready(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
+{
+    if (SB_LIKELY(planned->ready && comm->team->failure == SB_OK))
+        return SB_OK;
+    return sb_prepare_for(comm, planned, bytes);
+}
+
+/* What came of a call. `error`: the host's own, or MPI_SUCCESS. */
 typedef struct sb_outcome {
     sb_status_t status;
-    int error; /* the host's own, or MPI_SUCCESS */
+    int error;
 } sb_outcome_t;
+
+/* The time if calls are timed, else 0. */
+static inline uint64_t sb_clock_if_wanted(const sb_comm_t *comm)
+{
+    return SB_UNLIKELY(comm->usage.by_algorithm != NULL) ? sb_now_ns() : 0;
+}
+
+/* As sb_finish, of a call that failed, is the host's after all, or is timed. */
+bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes,
+                         uint64_t began, sb_outcome_t outcome, int *result);
 
 /*
  * Counts the call, or raises its error, and sets what it returns. Returns false if it is the host's
- * after all.
+ * after all. `began`: when, or 0 if calls are not timed.
  */
-static inline bool sb_finish_call(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes,
-                                  uint64_t began, sb_outcome_t outcome, int *result)
+static inline bool sb_finish(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes,
+                             uint64_t began, sb_outcome_t outcome, int *result)
 {
+    if (SB_UNLIKELY(outcome.status != SB_OK || began != 0))
+        return sb_finish_otherwise(comm, algorithm, bytes, began, outcome, result);
+    comm->usage.calls[algorithm->collective]++;
+    comm->usage.bytes += bytes;
+    atomic_store_explicit(&sb_last_algorithm_name, algorithm->name, memory_order_relaxed);
     *result = MPI_SUCCESS;
-    if (SB_LIKELY(outcome.status == SB_OK)) {
-        sb_count(comm, algorithm, bytes, began);
-        return true;
-    }
-    if (outcome.status == SB_ERR_UNSUPPORTED) {
-        sb_pass(comm, SB_WHY_NO_RING);
-        return false;
-    }
-    *result = sb_raise(comm, algorithm->collective, outcome.status, outcome.error);
     return true;
 }
 

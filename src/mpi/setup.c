@@ -3,12 +3,11 @@
 
 #include "base/log.h"
 #include "mpi/device.h"
-#include "mpi/parts.h"
 #include "mpi/progress.h"
-#include "mpi/reduction.h"
-#include "mpi/report.h"
 #include "mpi/self.h"
 #include "select/tuning.h"
+
+#include <string.h>
 
 static sb_status_t exchange(void *context, const void *mine, void *all, size_t bytes)
 {
@@ -71,27 +70,39 @@ static void complain(sb_comm_t *comm, const sb_reason_t *reason)
 static void tell_refused(sb_comm_t *comm)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    const sb_choice_t *choice = sb_planned(&comm->plan, SB_BARRIER, 0);
+    sb_choice_t choice = sb_plan_choose(&comm->plan, SB_BARRIER, 0, false);
 
-    if (choice->refused == NULL || comm->rank != 0)
+    if (choice.refused == NULL || comm->rank != 0)
         return;
     if (!atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
         sb_log_once("%s: %s cannot serve a communicator of %d ranks (%s); using %s",
                     (comm->plan.ruled & (1u << SB_BARRIER)) != 0 ? "SOBOR_TUNING"
                                                                  : "SOBOR_BARRIER_ALGORITHM",
-                    choice->refused->name, comm->size, choice->reason, choice->algorithm->name);
+                    choice.refused->name, comm->size, choice.reason, choice.algorithm->name);
 }
 
 /* This process may be the only one to object: that is agreed with the rest of the set-up. */
 static uint32_t objection(const sb_comm_t *comm)
 {
-    return comm->room == NULL || comm->reduction_room == NULL ? 1 : sb_device_objection();
+    return comm->scratch == NULL ? 1 : sb_device_objection();
+}
+
+/* The collectives of which some calls may be served: all others go by at once. */
+static uint32_t offered(const sb_comm_t *comm)
+{
+    const sb_settings_t *settings = &comm->team->settings;
+    uint32_t offered = settings->collectives;
+
+    for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++) {
+        if (strcmp(settings->algorithm[c], "host") == 0 && (comm->plan.ruled >> c & 1) == 0)
+            offered &= ~(1u << c);
+    }
+    return offered;
 }
 
 static void make_team(sb_comm_t *comm)
 {
-    comm->room = sb_parts_room_new(comm->size);
-    comm->reduction_room = sb_reduction_room_new(comm->size);
+    comm->scratch = sb_scratch_new(comm->size);
     sb_front_t front = {.context = comm,
                         .allgather = exchange,
                         .progress = progress,
@@ -118,7 +129,10 @@ static void make_team(sb_comm_t *comm)
     sb_shape_t shape = sb_team_shape(comm->team);
     sb_plan_start(&comm->plan, &shape, &comm->team->settings);
     tell_refused(comm);
-    sb_report_team(comm);
+    sb_report_team(comm->team, sb_planned(&comm->plan, SB_BARRIER, 0, false)->algorithm);
+    comm->usage.served = true;
+    comm->open = offered(comm);
+    comm->why = SB_WHY_ALGORITHM;
 }
 
 static bool translate_all(MPI_Group group, MPI_Group world, int size)
@@ -155,17 +169,10 @@ static bool are_of_one_world(MPI_Comm comm, int size)
 
 void sb_comm_setup(sb_comm_t *comm)
 {
-    int inter = 0;
-
-    sb_host.Comm_rank(comm->comm, &comm->rank);
-    sb_host.Comm_size(comm->comm, &comm->size);
-    sb_host.Comm_test_inter(comm->comm, &inter);
-    if (inter)
-        comm->why = SB_WHY_INTERCOMMUNICATOR;
-    else if (comm->size == 1)
-        comm->why = SB_WHY_SIZE_1;
-    else if (!are_of_one_world(comm->comm, comm->size))
-        comm->why = SB_WHY_FOREIGN_RANKS;
-    else
+    if (are_of_one_world(comm->comm, comm->size))
         make_team(comm);
+    else
+        comm->why = SB_WHY_FOREIGN_RANKS;
+    if (comm->team == NULL)
+        comm->open = 0;
 }

@@ -5,8 +5,9 @@
 #include "mpi/comm.h"
 
 /*
- * Looks at the communicator of a record, and makes its team or says why there is none (`team`,
- * `why`). Collective over the communicator.
+ * For a record without a team, at a call that could be served: makes the team, or says why there is
+ * none (`team`, `why`), and which collectives are open from now on. Collective over the
+ * communicator.
  */
 void sb_comm_setup(sb_comm_t *comm);
 

@@ -9,6 +9,7 @@
 #include "coll/vector/vector.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const sb_algorithm_t *const algorithms[] = {
@@ -271,36 +272,69 @@ void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_set
         if ((rules->rule[i].sets & (1u << SB_TUNE_ALGORITHM)) != 0)
             table->ruled |= 1u << rules->rule[i].collective;
     }
+    if (table->ruled != 0)
+        table->by_rule = calloc(2 * (size_t)rules->count, sizeof *table->by_rule);
 }
 
-void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class)
+void sb_plan_end(sb_plan_table_t *table)
 {
-    size_t bytes = sb_class_bytes(size_class);
-
-    table->of[collective][size_class] =
-        choose(collective, &table->shape, table->settings, bytes, false, NULL);
-    if (collective >= SB_REDUCE)
-        table->ordered[collective - SB_REDUCE][size_class] =
-            choose(collective, &table->shape, table->settings, bytes, true, NULL);
+    for (size_t i = 0; i < SB_PLAN_ROWS; i++)
+        free(table->row[i]);
+    free(table->by_rule);
 }
 
-const sb_choice_t *sb_plan_by_rule(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
-                                   bool ordered)
+/* The rule that names an algorithm for just these bytes, or the host; NULL: none. */
+static const sb_rule_t *rule_for(const sb_plan_table_t *table, sb_collective_t collective,
+                                 size_t bytes)
 {
-    const sb_rules_t *rules = table->settings->rules;
-    const sb_rule_t *rule = sb_rule_find(rules, collective, SB_TUNE_ALGORITHM, bytes);
+    const sb_rule_t *rule = NULL;
 
-    if (rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO)
-        return NULL;
-    sb_ruled_choice_t *made = &table->by_rule[ordered][rule - rules->rule];
-    uint32_t size_class = sb_size_class(bytes);
-    if (made->choice.reason == NULL ||
-        (made->choice.refused != NULL && made->size_class != size_class)) {
-        made->choice = choose(collective, &table->shape, table->settings,
-                              sb_class_bytes(size_class), ordered, rule);
-        made->size_class = size_class;
-    }
-    return &made->choice;
+    if ((table->ruled & (1u << collective)) != 0)
+        rule = sb_rule_find(table->settings->rules, collective, SB_TUNE_ALGORITHM, bytes);
+    return rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO ? NULL : rule;
+}
+
+sb_choice_t sb_plan_choose(const sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                           bool ordered)
+{
+    return choose(collective, &table->shape, table->settings, sb_class_bytes(sb_size_class(bytes)),
+                  ordered, rule_for(table, collective, bytes));
+}
+
+/* Where the choice is kept, which was made there for this or another class, or not yet. */
+static sb_planned_t *place_of(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                              bool ordered, const sb_rule_t *rule)
+{
+    sb_planned_t **row =
+        &table->row[ordered ? SB_COLLECTIVES + (collective - SB_REDUCE) : (size_t)collective];
+
+    if (rule != NULL)
+        return table->by_rule == NULL
+                   ? &table->spare
+                   : &table->by_rule[2 * (rule - table->settings->rules->rule) + ordered];
+    if (*row == NULL)
+        *row = calloc(SB_SIZE_CLASSES, sizeof **row);
+    return *row == NULL ? &table->spare : &(*row)[sb_size_class(bytes)];
+}
+
+sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                           bool ordered)
+{
+    const sb_rule_t *rule = rule_for(table, collective, bytes);
+    sb_planned_t *planned = place_of(table, collective, bytes, ordered, rule);
+    uint8_t size_class = (uint8_t)sb_size_class(bytes);
+
+    if (planned->made && (planned->size_class == 0 || planned->size_class == size_class))
+        return planned;
+    sb_choice_t choice = sb_plan_choose(table, collective, bytes, ordered);
+    *planned = (sb_planned_t){
+        .algorithm = choice.algorithm,
+        .made = planned != &table->spare,
+        .one_class = rule == NULL && planned != &table->spare,
+        /* What stands in for a refused algorithm depends on the size. */
+        .size_class = rule != NULL && choice.refused != NULL ? size_class : 0,
+    };
+    return planned;
 }
 
 sb_status_t sb_shape_place(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,

@@ -53,75 +53,58 @@ typedef struct sb_choice {
 /* The reason of a choice that a rule of the tuning file made. */
 extern const char sb_reason_rule[];
 
-/* What a rule decides, made for one class of sizes; another matters only to what is refused. */
-typedef struct sb_ruled_choice {
-    sb_choice_t choice; /* reason NULL: not made yet */
-    uint32_t size_class;
-} sb_ruled_choice_t;
+/* A choice that was made, and whether the team has what the algorithm needs: see sb_planned. */
+typedef struct sb_planned {
+    const sb_algorithm_t *algorithm; /* NULL: the host MPI */
+    bool made;
+    bool one_class; /* for one class of sizes; a rule's may be for many */
+    bool ready;     /* set by who uses it: nothing is left to prepare for any size of the class */
+    uint8_t size_class; /* of a rule's choice that is for one class only; else 0 */
+} sb_planned_t;
+
+#define SB_PLAN_ROWS (SB_COLLECTIVES + SB_REDUCTIONS)
 
 /*
  * By collective and class of the bytes that all members know alike: of the message (bcast), of one
- * rank's part (scatter, gather, allgather, alltoall), of its contribution (reductions); 0 where
+ * rank's block (scatter, gather, allgather, alltoall), of its contribution (reductions); 0 where
  * they do not know any.
  */
 typedef struct sb_plan_table {
     sb_shape_t shape;
     const sb_settings_t *settings;
-    /* reason NULL: not made yet */
-    sb_choice_t of[SB_COLLECTIVES][SB_SIZE_CLASSES];
-    sb_choice_t ordered[SB_REDUCTIONS][SB_SIZE_CLASSES]; /* reductions that keep rank order */
     uint32_t ruled; /* bit c: rules choose algorithms of collective c */
-    sb_ruled_choice_t by_rule[2][SB_RULES_MOST]; /* [1]: in rank order */
+    /* By size class; first by collective, then reductions that keep rank order. NULL: none made. */
+    sb_planned_t *row[SB_PLAN_ROWS];
+    sb_planned_t *by_rule; /* 2 for each rule, the second in rank order; NULL: none */
+    sb_planned_t spare;    /* where there is no memory for more */
 } sb_plan_table_t;
 
 /* A table for a team of this shape, with no choice made yet. It keeps the pointer. */
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings);
+void sb_plan_end(sb_plan_table_t *table);
 
 /*
- * Makes one choice of the table, and for a reduction the ordered one beside it: the largest size of
- * a class stands for all of it. Rules for some sizes are left aside.
+ * The choice for a call, with its reason: by a rule for just these bytes, else for all of their
+ * class, as for its largest size. `ordered`: of a reduction whose operator is not commutative.
  */
-void sb_plan_fill(sb_plan_table_t *table, sb_collective_t collective, uint32_t size_class);
+sb_choice_t sb_plan_choose(const sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                           bool ordered);
 
-/* The choice by the rule for just these bytes; NULL: there is none, or it says auto. */
-const sb_choice_t *sb_plan_by_rule(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
-                                   bool ordered);
+/* Makes a choice of the table. */
+sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
+                           bool ordered);
 
-/* The choice for a call. One call on a communicator at a time, as MPI has it. */
-static inline const sb_choice_t *sb_planned(sb_plan_table_t *table, sb_collective_t collective,
-                                            size_t bytes)
+/* The choice for a call, looked up. One call on a communicator at a time, as MPI has it. */
+static inline sb_planned_t *sb_planned(sb_plan_table_t *table, sb_collective_t collective,
+                                       size_t bytes, bool ordered)
 {
     uint32_t size_class = sb_size_class(bytes);
-    sb_choice_t *choice = &table->of[collective][size_class];
+    sb_planned_t *row =
+        table->row[ordered ? (int)(SB_COLLECTIVES + collective - SB_REDUCE) : (int)collective];
 
-    if (SB_UNLIKELY((table->ruled & (1u << collective)) != 0)) {
-        const sb_choice_t *ruled = sb_plan_by_rule(table, collective, bytes, false);
-        if (ruled != NULL)
-            return ruled;
-    }
-    if (SB_UNLIKELY(choice->reason == NULL))
-        sb_plan_fill(table, collective, size_class);
-    return choice;
-}
-
-/* The same for a reduction by an operator that is, or is not, commutative. */
-static inline const sb_choice_t *sb_planned_reduction(sb_plan_table_t *table,
-                                                      sb_collective_t collective, size_t bytes,
-                                                      bool commutative)
-{
-    uint32_t size_class = sb_size_class(bytes);
-    sb_choice_t *choice = &table->ordered[collective - SB_REDUCE][size_class];
-
-    if (commutative)
-        return sb_planned(table, collective, bytes);
-    if (SB_UNLIKELY((table->ruled & (1u << collective)) != 0)) {
-        const sb_choice_t *ruled = sb_plan_by_rule(table, collective, bytes, true);
-        if (ruled != NULL)
-            return ruled;
-    }
-    if (SB_UNLIKELY(choice->reason == NULL))
-        sb_plan_fill(table, collective, size_class);
-    return choice;
+    if (SB_LIKELY(row != NULL && row[size_class].made && (table->ruled >> collective & 1) == 0))
+        return &row[size_class];
+    return sb_plan_make(table, collective, bytes, ordered);
 }
 
 /*

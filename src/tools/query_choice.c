@@ -34,7 +34,9 @@ static sb_choice_t choose(const sb_query_t *query, const sb_shape_t *shape,
     if (query->ranks == 1)
         return (sb_choice_t){NULL, "a communicator of one rank has nothing to share", NULL};
     sb_plan_start(&plan, shape, settings);
-    return *sb_planned(&plan, query->collective, query->bytes);
+    sb_choice_t choice = sb_plan_choose(&plan, query->collective, query->bytes, false);
+    sb_plan_end(&plan);
+    return choice;
 }
 
 /* The size for which the plan compares costs: the largest of its class. */

@@ -15,8 +15,9 @@ SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources.
 ENGINE = [
     *sorted((SOURCES / "data").glob("*.c")),
-    *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "host", "packer")),
-    *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
+    *(SOURCES / "base" / f"{n}.c" for n in ("collectives", "config", "log")),
+    *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
+    *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self", "source")),
 ]
 INSIDE = {"flatten": [PROGRAMS / "typemap.c", *ENGINE], "pack_speed": ENGINE}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]

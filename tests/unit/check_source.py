@@ -6,6 +6,7 @@ usage: check_source.py REPOSITORY
 - Includes point downward: a layer includes itself and the layers below it.
 - Waiting has one place: no sched_yield, sleep, pause or futex outside src/machine.
 - The preloaded object includes nothing but the base layer's tables.
+- The files of the front end (a .c with its .h) include each other in no circle.
 - Every source file names its licence; every algorithm opens with a paragraph.
 """
 
@@ -87,6 +88,26 @@ def check_algorithm(relative: Path, text: str) -> list[str]:
     ]
 
 
+def find_circle(files: list[Path], source: Path) -> list[str]:
+    """A circle among the files of the front end, where a .c and its .h are one."""
+    includes: dict[str, set[str]] = {}
+    for path in files:
+        if path.relative_to(source).parts[0] == "mpi":
+            names = {
+                Path(name).stem
+                for name in INCLUDE.findall(path.read_text(encoding="utf-8"))
+                if name.startswith("mpi/")
+            }
+            includes.setdefault(path.stem, set()).update(names - {path.stem})
+    while includes:
+        lowest = [name for name, names in includes.items() if not names & includes.keys()]
+        if not lowest:
+            return [f"mpi: files include each other in a circle: {', '.join(sorted(includes))}"]
+        for name in lowest:
+            del includes[name]
+    return []
+
+
 def main() -> int:
     source = Path(sys.argv[1]) / "src"
     files = [
@@ -98,6 +119,7 @@ def main() -> int:
         print(f"no source files under {source}")
         return 1
     problems = [problem for path in files for problem in check_file(path, source)]
+    problems += find_circle(files, source)
     print("\n".join(problems) if problems else f"{len(files)} files checked")
     return 1 if problems else 0
 

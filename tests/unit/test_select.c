@@ -299,9 +299,10 @@ static void plans_know_the_operator(void **state)
     (void)state;
     strcpy(ring.algorithm[SB_ALLREDUCE], "p2p-ring");
     sb_plan_start(&table, &many, &ring);
-    assert_true(sb_planned_reduction(&table, SB_ALLREDUCE, 8, true)->algorithm->reorders);
-    assert_false(sb_planned_reduction(&table, SB_ALLREDUCE, 8, false)->algorithm->reorders);
-    assert_false(sb_planned_reduction(&table, SB_ALLREDUCE, 900, false)->algorithm->reorders);
+    assert_true(sb_planned(&table, SB_ALLREDUCE, 8, false)->algorithm->reorders);
+    assert_false(sb_planned(&table, SB_ALLREDUCE, 8, true)->algorithm->reorders);
+    assert_false(sb_planned(&table, SB_ALLREDUCE, 900, true)->algorithm->reorders);
+    sb_plan_end(&table);
 }
 
 static const char *name_of(const char *name)

@@ -293,7 +293,7 @@ static const sb_shape_t eight = {.ranks = 8,
 
 static const char *planned(sb_plan_table_t *plan, size_t bytes)
 {
-    const sb_algorithm_t *algorithm = sb_planned(plan, SB_BCAST, bytes)->algorithm;
+    const sb_algorithm_t *algorithm = sb_planned(plan, SB_BCAST, bytes, false)->algorithm;
 
     return algorithm == NULL ? "host" : algorithm->name;
 }
@@ -322,8 +322,10 @@ static void plans_keep_to_the_limits(void **state)
         if (strcmp(planned(&plan, bytes), expected) != 0)
             fail_msg("%zu bytes: %s, not %s", bytes, planned(&plan, bytes), expected);
     }
-    assert_ptr_equal(sb_planned(&plan, SB_BCAST, 65536)->reason, sb_reason_rule);
-    assert_string_equal(sb_planned(&plan, SB_BARRIER, 0)->reason, "least expected time");
+    assert_ptr_equal(sb_plan_choose(&plan, SB_BCAST, 65536, false).reason, sb_reason_rule);
+    assert_string_equal(sb_plan_choose(&plan, SB_BARRIER, 0, false).reason, "least expected time");
+    sb_plan_end(&plan);
+    sb_plan_end(&plain);
 }
 
 /* What the operator's order or missing groups forbid is refused, whoever asks for it. */
@@ -338,16 +340,20 @@ static void refused_rules_leave_the_choice_free(void **state)
     (void)state;
     sb_plan_start(&plan, &eight, &with);
     for (size_t bytes = 8; bytes < 1 << 24; bytes *= 2) {
-        const sb_choice_t *choice = sb_planned_reduction(&plan, SB_ALLREDUCE, bytes, false);
+        sb_choice_t choice = sb_plan_choose(&plan, SB_ALLREDUCE, bytes, true);
         size_t planned_bytes = sb_class_bytes(sb_size_class(bytes));
         sb_choice_t free_choice =
             sb_choose_ordered(SB_ALLREDUCE, &eight, &without, planned_bytes, true);
-        assert_string_equal(choice->refused->name, "p2p-ring");
-        assert_ptr_equal(choice->algorithm, free_choice.algorithm);
-        choice = sb_planned_reduction(&plan, SB_ALLREDUCE, bytes, true);
-        assert_string_equal(choice->algorithm->name, "p2p-ring");
+        assert_string_equal(choice.refused->name, "p2p-ring");
+        assert_ptr_equal(choice.algorithm, free_choice.algorithm);
+        assert_ptr_equal(sb_planned(&plan, SB_ALLREDUCE, bytes, true)->algorithm,
+                         free_choice.algorithm);
+        assert_string_equal(sb_planned(&plan, SB_ALLREDUCE, bytes, false)->algorithm->name,
+                            "p2p-ring");
     }
-    assert_string_equal(sb_planned(&plan, SB_BARRIER, 0)->refused->name, "hierarchical-numa");
+    assert_string_equal(sb_plan_choose(&plan, SB_BARRIER, 0, false).refused->name,
+                        "hierarchical-numa");
+    sb_plan_end(&plan);
 }
 
 /* What is said for one run counts more than a file. The environment is read once: last. */

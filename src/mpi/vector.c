@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/vector.h"
+
+#include "mpi/alias.h"
+#include "mpi/device.h"
+#include "mpi/serve.h"
+
+#include <stdlib.h>
+
+/* Where a part begins, in bytes from the buffer's address on. */
+static uintptr_t place_of(const sb_side_t *side, const sb_type_t *type, int i)
+{
+    uintptr_t extent = (uintptr_t)type->extent;
+
+    switch (side->kind) {
+    case SB_BLOCKS_EQUAL:
+        return (uintptr_t)i * (uintptr_t)side->count * extent;
+    case SB_BLOCKS_VARYING:
+        return (uintptr_t)sb_number(&side->places, i) * extent;
+    default:
+        return (uintptr_t)sb_number(&side->places, i);
+    }
+}
+
+/* A part of nothing has some address: none would mean that its stream has functions. */
+static void set_plain(sb_stream_t *stream, void *address, size_t bytes)
+{
+    static char nothing;
+
+    stream->base = bytes > 0 ? address : &nothing;
+    stream->bytes = bytes;
+}
+
+/* Opens the stream of one block. */
+static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int64_t count,
+                       MPI_Datatype type, const sb_type_t *is)
+{
+    size_t bytes = (size_t)count * is->size;
+
+    if (bytes == 0 || (is->contiguous && !sb_device_holds(address)))
+        set_plain(stream, address, bytes);
+    else
+        sb_packer_open(&comm->scratch->packers[comm->scratch->open++], stream, address,
+                       (size_t)count, type, is, comm->comm);
+}
+
+/*
+ * Opens the blocks of a side as `streams`, unless that is NULL, and adds up their bytes. False: the
+ * host has to judge the arguments.
+ */
+static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams, size_t *total)
+{
+    MPI_Datatype type = side->kind == SB_BLOCKS_TYPED ? sb_host.datatype_null : side->type;
+    const sb_type_t *is = NULL;
+    sb_type_t room;
+
+    *total = 0;
+    for (int i = 0; i < side->blocks; i++) {
+        int64_t count = side->kind == SB_BLOCKS_EQUAL ? side->count : sb_number(&side->counts, i);
+        size_t bytes;
+
+        if (side->kind == SB_BLOCKS_TYPED && side->types[i] != type) {
+            type = side->types[i];
+            is = NULL;
+        }
+        is = is == NULL ? sb_type_of(comm, type, &room) : is;
+        if (is == NULL || !sb_packed_bytes(count, is->size, &bytes))
+            return false;
+        void *address = (void *)((uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0));
+        *total += bytes;
+        /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
+        if (*total > SB_BYTES_MOST || (bytes > 0 && address == NULL && is->contiguous))
+            return false;
+        if (streams != NULL)
+            open_block(comm, &streams[i], address, count, type, is);
+    }
+    return true;
+}
+
+/* What can be said of a side at one look. */
+static bool is_sound(const sb_side_t *side)
+{
+    if (side->blocks == 0)
+        return true;
+    if (side->buffer == MPI_IN_PLACE)
+        return false;
+    if (side->kind == SB_BLOCKS_EQUAL)
+        return true;
+    return side->counts.at != NULL && side->places.at != NULL &&
+           (side->kind != SB_BLOCKS_TYPED || side->types != NULL);
+}
+
+/* Whether root and buffers can be right; fills what the rules set. Reads no array. */
+static bool judge(sb_vector_call_t *call, const sb_comm_t *comm)
+{
+    if (call->rules->rooted && (call->root < 0 || call->root >= comm->size))
+        return false;
+    return call->rules->judge(call, comm) && is_sound(&call->send) && is_sound(&call->receive);
+}
+
+/* ---- buffers that are one ---- */
+
+/* All parts of both sides: hosts compare where they begin, and what is given for them. */
+static bool all_alias(const sb_side_t *send, const sb_side_t *receive)
+{
+    if (send->buffer != receive->buffer)
+        return false;
+    if (send->kind == SB_BLOCKS_TYPED)
+        return send->types == receive->types && send->counts.at == receive->counts.at;
+    if (send->type != receive->type)
+        return false;
+    return send->kind == SB_BLOCKS_EQUAL ? send->count == receive->count && send->count > 0
+                                         : send->counts.at == receive->counts.at;
+}
+
+/* Where this rank's part would begin if the type had no gaps: hosts reckon with its size alone. */
+static bool find_own(const sb_vector_call_t *call, const sb_side_t *all, int rank, size_t *offset)
+{
+    sb_type_t type;
+
+    if (all->kind == SB_BLOCKS_EQUAL) {
+        *offset = (size_t)rank * call->known;
+        return true;
+    }
+    if (sb_number(&all->counts, rank) == 0 || !sb_type_describe(all->type, &type))
+        return false;
+    *offset = (size_t)sb_number(&all->places, rank) * type.size;
+    return true;
+}
+
+/* The one part of a side, and the part of this rank among all of the other. */
+static bool own_alias(const sb_vector_call_t *call, const sb_side_t *one, const sb_side_t *all,
+                      int rank)
+{
+    size_t offset;
+
+    if (one->type != all->type || one->count <= 0 ||
+        (all->kind == SB_BLOCKS_EQUAL && one->count != all->count))
+        return false;
+    return find_own(call, all, rank, &offset) &&
+           (uintptr_t)one->buffer == (uintptr_t)all->buffer + offset;
+}
+
+static bool is_aliased(const sb_vector_call_t *call, int rank)
+{
+    const sb_side_t *send = &call->send, *receive = &call->receive;
+
+    if (send->blocks == 0 || receive->blocks == 0)
+        return false;
+    if (send->blocks == receive->blocks)
+        return all_alias(send, receive);
+    return send->blocks < receive->blocks ? own_alias(call, send, receive, rank)
+                                          : own_alias(call, receive, send, rank);
+}
+
+/* Whether the host raises an error because the buffers are one. */
+static bool is_refused(const sb_vector_call_t *call, int rank)
+{
+    return is_aliased(call, rank) && sb_alias_is_error(call->rules->collective);
+}
+
+/* Whether they may be one: as few looks as there can be, because every call pays for them. */
+static inline bool may_alias(const sb_vector_call_t *call, const sb_scratch_t *scratch, int rank)
+{
+    int sent = call->send.blocks, received = call->receive.blocks;
+
+    if (sent == received)
+        return call->send.buffer == call->receive.buffer;
+    return sent > 0 && received > 0 &&
+           scratch->send[sent > 1 ? rank : 0].base ==
+               scratch->receive[received > 1 ? rank : 0].base;
+}
+
+/* ---- the call ---- */
+
+/* All that can be wrong at this rank, before it asks the others for the first time. */
+static bool is_right(sb_comm_t *comm, const sb_vector_call_t *call)
+{
+    size_t bytes;
+
+    return !is_refused(call, comm->rank) && lay_out(comm, &call->send, NULL, &bytes) &&
+           lay_out(comm, &call->receive, NULL, &bytes);
+}
+
+static sb_status_t read_nothing(void *context, size_t offset, void *to, size_t bytes)
+{
+    (void)context;
+    (void)offset;
+    (void)to;
+    (void)bytes;
+    return SB_ERR_DATA;
+}
+
+/*
+ * An all-to-all in place sends what lies where it receives: it goes to a place of its own first. If
+ * there is no memory for that the rank still takes part, so that the others are served.
+ */
+static sb_status_t stage(sb_scratch_t *scratch, int parts)
+{
+    sb_status_t status = SB_OK;
+    size_t at = 0;
+
+    scratch->copy = malloc(scratch->received);
+    for (int i = 0; i < parts; i++) {
+        size_t bytes = scratch->receive[i].bytes;
+        if (scratch->copy == NULL) {
+            scratch->send[i] = (sb_stream_t){.bytes = bytes, .read = read_nothing};
+            continue;
+        }
+        set_plain(&scratch->send[i], scratch->copy + at, bytes);
+        if (status == SB_OK && bytes > 0)
+            status = sb_stream_read(&scratch->receive[i], 0, scratch->copy + at, bytes);
+        at += bytes;
+    }
+    return status;
+}
+
+static int close_all(sb_scratch_t *scratch)
+{
+    int error = MPI_SUCCESS;
+
+    while (scratch->open > 0) {
+        int one = sb_packer_close(&scratch->packers[--scratch->open]);
+        error = error == MPI_SUCCESS ? one : error;
+    }
+    free(scratch->copy);
+    scratch->copy = NULL;
+    return error;
+}
+
+/* False: the host has to judge the arguments. */
+static bool open_all(sb_comm_t *comm, const sb_vector_call_t *call)
+{
+    sb_scratch_t *scratch = comm->scratch;
+
+    if (lay_out(comm, &call->send, scratch->send, &scratch->sent) &&
+        lay_out(comm, &call->receive, scratch->receive, &scratch->received) &&
+        (SB_LIKELY(!may_alias(call, scratch, comm->rank)) || !is_refused(call, comm->rank)))
+        return true;
+    close_all(scratch);
+    return false;
+}
+
+static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
+                       const sb_vector_call_t *call)
+{
+    sb_scratch_t *scratch = comm->scratch;
+    sb_status_t staged = SB_OK;
+    sb_parts_t parts = {
+        .root = call->rules->rooted ? (uint32_t)call->root : 0,
+        .in_place = call->in_place,
+        .send = call->send.blocks > 0 ? scratch->send : NULL,
+        .receive = call->receive.blocks > 0 ? scratch->receive : NULL,
+    };
+
+    if (call->in_place && parts.receive == NULL) {
+        parts.receive = &scratch->send[comm->rank];
+    } else if (call->in_place && call->rules->collective < SB_ALLTOALL) {
+        parts.send = &scratch->receive[comm->rank];
+    } else if (call->in_place) {
+        staged = stage(scratch, call->receive.blocks);
+        parts.send = scratch->send;
+    }
+    sb_status_t status = algorithm->parts(comm->team, &parts);
+    return status == SB_OK ? staged : status;
+}
+
+/* The choice, with the call's blocks open; NULL: the host, and the call is counted. */
+static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
+{
+    bool open = false;
+
+    if (call->rules->counted) {
+        open = open_all(comm, call);
+        if (SB_UNLIKELY(!open))
+            return sb_pass(comm, SB_WHY_ARGUMENTS);
+        call->known = comm->scratch->received / (size_t)comm->size;
+    }
+    sb_planned_t *planned = sb_choose_for(comm, call->rules->collective, call->known, false);
+    if (SB_UNLIKELY(planned == NULL)) {
+        if (open)
+            close_all(comm->scratch);
+        return NULL;
+    }
+    if (SB_UNLIKELY(!open && !open_all(comm, call)))
+        return sb_pass(comm, SB_WHY_ARGUMENTS);
+    return planned;
+}
+
+bool sb_vector_serve(sb_comm_t *comm, sb_vector_call_t *call, int *result)
+{
+    if (SB_UNLIKELY(!judge(call, comm) || (comm->team == NULL && !is_right(comm, call))))
+        return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
+    if (SB_UNLIKELY(!sb_has_team(comm)))
+        return false;
+    sb_planned_t *planned = choose(comm, call);
+    if (SB_UNLIKELY(planned == NULL))
+        return false;
+    uint64_t began = sb_clock_if_wanted(comm);
+    bool nothing = call->rules->regular && call->known == 0;
+    sb_status_t status =
+        SB_UNLIKELY(nothing) ? comm->team->failure : sb_make_ready(comm, planned, call->known);
+    if (SB_LIKELY(status == SB_OK && !nothing))
+        status = run(comm, planned->algorithm, call);
+    int error = close_all(comm->scratch);
+    if (SB_UNLIKELY(status == SB_OK && error != MPI_SUCCESS))
+        status = SB_ERR_DATA;
+    return sb_finish(comm, planned->algorithm, sb_max(comm->scratch->sent, comm->scratch->received),
+                     began, (sb_outcome_t){status, error}, result);
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What goes on beside the calls: hosts that forget late, small stacks, children, late runtimes."""
+
+from __future__ import annotations
+
+import subprocess
+
+import building
+import pytest
+from mpis import WORK
+
+from conftest import usable_mpi
+
+KEYS = ["o41", "m40", "m50"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("case", ["freed-early", "freed-early-threads"])
+def test_freed_early(tester, key, case):
+    """MPICH forgets a communicator when the messages on it are through: its record has another."""
+    result = tester.run(usable_mpi(key), 2, ["life", case], sobor={"SOBOR_VERBOSE": "1"})
+    tester.expect_pass(result, served=True)
+    # One line for each of the communicators: no record was ended for another.
+    assert result.stderr.count("comm name=") == 40, result.tail()
+    assert "where=host" not in result.stderr, result.tail()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_small_stack(tester, key):
+    """Packed reductions, a user's operation and fragments on the stack of a user-level thread."""
+    result = tester.run(usable_mpi(key), 2, ["life", "small-stack"], sobor={})
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_child_exits(tester, key):
+    """The report is printed once, by the process that the calls were of."""
+    result = tester.run(usable_mpi(key), 2, ["life", "child-exits"], sobor={"SOBOR_VERBOSE": "1"})
+    tester.expect_pass(result, served=True)
+    assert result.stderr.count("comm name=") == 1, result.tail()
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_late_device(tester, key):
+    """A device runtime that is loaded after the set-up is asked about every buffer."""
+    runtime = WORK / "libcuda.so.1"
+    runtime.parent.mkdir(parents=True, exist_ok=True)
+    source = building.PROGRAMS / "runtime.c"
+    build = ["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", str(source), "-o", str(runtime)]
+    subprocess.run(build, check=True)
+    words = ["life", "late-device", str(runtime)]
+    result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_DEVICE": "check"})
+    tester.expect_pass(result, served=True)
