@@ -55,7 +55,10 @@ def algorithms_page(algorithms: list[dict[str, Any]]) -> str:
         for algorithm in algorithms:
             if algorithm["collective"] == collective:
                 former = "".join(f" Formerly `{name}`." for name in algorithm["former"])
-                cells = (f"`{algorithm['name']}`", algorithm["doc"] + former, algorithm["source"])
+                doc = algorithm["doc"] + former
+                if algorithm["baseline"]:
+                    doc += " A baseline, in the simulator only."
+                cells = (f"`{algorithm['name']}`", doc, algorithm["source"])
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

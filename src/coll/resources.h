@@ -4,15 +4,18 @@
 
 #include "team/team.h"
 
-/* The slots of what algorithms keep for a team, see team/resource.h. */
+/*
+ * The slots of what algorithms keep for a team, see team/resource.h. The last is for what is not in
+ * the library.
+ */
 typedef enum sb_resource_slot {
     SB_RESOURCE_RINGS,     /* coll/bcast/message.h */
     SB_RESOURCE_PIPELINE,  /* coll/bcast/pipeline.h */
     SB_RESOURCE_MESH,      /* coll/vector/mesh.h */
     SB_RESOURCE_QUEUES,    /* coll/vector/queues.h */
-    SB_RESOURCE_PAIRS,     /* coll/vector/pairs.h */
     SB_RESOURCE_RELAYS,    /* coll/vector/relays.h */
     SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */
+    SB_RESOURCE_OTHER,
     SB_RESOURCES,
 } sb_resource_slot_t;
 

@@ -25,21 +25,6 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_barrier_mcs,
     &sb_barrier_tournament,
     &sb_barrier_tournament_tree,
-    &sb_barrier_hierarchical[14],
-    &sb_barrier_hierarchical[0],
-    &sb_barrier_hierarchical[1],
-    &sb_barrier_hierarchical[2],
-    &sb_barrier_hierarchical[3],
-    &sb_barrier_hierarchical[4],
-    &sb_barrier_hierarchical[5],
-    &sb_barrier_hierarchical[6],
-    &sb_barrier_hierarchical[7],
-    &sb_barrier_hierarchical[8],
-    &sb_barrier_hierarchical[9],
-    &sb_barrier_hierarchical[10],
-    &sb_barrier_hierarchical[11],
-    &sb_barrier_hierarchical[12],
-    &sb_barrier_hierarchical[13],
     &sb_bcast_slots,
     &sb_bcast_ring,
     &sb_bcast_tree,
@@ -62,17 +47,6 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_alltoall_direct,
     &sb_alltoallv_direct,
     &sb_alltoallw_direct,
-    &sb_scatter_p2p_linear,
-    &sb_scatterv_p2p_linear,
-    &sb_gather_p2p_linear,
-    &sb_gatherv_p2p_linear,
-    &sb_allgather_p2p_ring,
-    &sb_allgatherv_p2p_ring,
-    &sb_allgather_p2p_recursive_doubling,
-    &sb_allgatherv_p2p_recursive_doubling,
-    &sb_alltoall_p2p_pairwise,
-    &sb_alltoallv_p2p_pairwise,
-    &sb_alltoallw_p2p_pairwise,
     &sb_reduce_slots,
     &sb_reduce_blocks,
     &sb_reduce_rings,
@@ -98,23 +72,32 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_exscan_blocks,
     &sb_exscan_rings,
     &sb_exscan_slices,
-    &sb_allreduce_p2p_ring,
-    &sb_allreduce_p2p_recursive_doubling,
-    &sb_reduce_p2p_binomial,
-    &sb_reduce_scatter_p2p_pairwise,
-    &sb_reduce_scatter_block_p2p_pairwise,
-    &sb_scan_p2p_recursive_doubling,
-    &sb_exscan_p2p_recursive_doubling,
 };
+
+/* What the program has beside them. Written before anything is looked up. */
+static const sb_algorithm_t *const *others;
+static size_t other_count;
+
+void sb_algorithms_add(const sb_algorithm_t *const *added, size_t count)
+{
+    others = added;
+    other_count = count;
+}
 
 size_t sb_algorithm_count(void)
 {
-    return SB_COUNT_OF(algorithms);
+    return SB_COUNT_OF(algorithms) + SB_LEVELS_ALL + other_count;
 }
 
+/* The hierarchical barrier comes once for each set of levels. */
 const sb_algorithm_t *sb_algorithm_at(size_t index)
 {
-    return algorithms[index];
+    size_t beyond = index - SB_COUNT_OF(algorithms);
+
+    if (index < SB_COUNT_OF(algorithms))
+        return algorithms[index];
+    return beyond < SB_LEVELS_ALL ? &sb_barrier_hierarchical[beyond]
+                                  : others[beyond - SB_LEVELS_ALL];
 }
 
 /* A set of levels may be named in any order. */
@@ -137,9 +120,10 @@ bool sb_algorithm_named(const sb_algorithm_t *algorithm, const char *name)
 
 const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name)
 {
-    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
-        if (algorithms[i]->collective == collective && sb_algorithm_named(algorithms[i], name))
-            return algorithms[i];
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        if (algorithm->collective == collective && sb_algorithm_named(algorithm, name))
+            return algorithm;
     }
     return collective == SB_BARRIER ? find_by_levels(name) : NULL;
 }
@@ -169,13 +153,14 @@ static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape,
     const sb_algorithm_t *best = NULL;
     double best_cost = 0;
 
-    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
-        if (algorithms[i]->collective != collective || algorithms[i]->on_request ||
-            needs_groups(algorithms[i], shape) || breaks_order(algorithms[i], order))
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        if (algorithm->collective != collective || algorithm->on_request ||
+            needs_groups(algorithm, shape) || breaks_order(algorithm, order))
             continue;
-        double cost = algorithms[i]->cost(shape, bytes);
+        double cost = algorithm->cost(shape, bytes);
         if (best == NULL || cost < best_cost) {
-            best = algorithms[i];
+            best = algorithm;
             best_cost = cost;
         }
     }
@@ -199,8 +184,9 @@ static wish_t wish_of(sb_collective_t collective, const sb_settings_t *settings,
 
     if (rule != NULL) {
         uint64_t word = rule->value[SB_TUNE_ALGORITHM], place = word - SB_RULE_FIRST;
-        bool named = word >= SB_RULE_FIRST && place < SB_COUNT_OF(algorithms);
-        return (wish_t){named ? algorithms[place] : NULL, word == SB_RULE_HOST, sb_reason_rule};
+        bool named = word >= SB_RULE_FIRST && place < sb_algorithm_count();
+        return (wish_t){named ? sb_algorithm_at(place) : NULL, word == SB_RULE_HOST,
+                        sb_reason_rule};
     }
     if (strcmp(name, "host") == 0)
         return (wish_t){NULL, true, "the host MPI was asked for"};
@@ -384,10 +370,11 @@ sb_shape_t sb_team_shape(const sb_team_t *team)
 void sb_algorithm_names(sb_collective_t collective, char *names, size_t room)
 {
     snprintf(names, room, "auto, host");
-    for (size_t i = 0; i < SB_COUNT_OF(algorithms); i++) {
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
         size_t length = strlen(names);
-        if (algorithms[i]->collective == collective && !algorithms[i]->unlisted)
-            snprintf(names + length, room - length, ", %s", algorithms[i]->name);
+        if (algorithm->collective == collective && !algorithm->unlisted)
+            snprintf(names + length, room - length, ", %s", algorithm->name);
     }
 }
 

@@ -17,6 +17,12 @@ const sb_algorithm_t *sb_algorithm_at(size_t index);
 /* Whether it goes by that name, or went by it: files and variables live longer than names. */
 bool sb_algorithm_named(const sb_algorithm_t *algorithm, const char *name);
 
+/*
+ * Algorithms that this program knows beside those of the library, behind them in the order; never
+ * chosen but by name. To be called once, before any other function of this header.
+ */
+void sb_algorithms_add(const sb_algorithm_t *const *added, size_t count);
+
 /* The algorithm of that name, today's or a former one, or NULL. */
 const sb_algorithm_t *sb_algorithm_find(sb_collective_t collective, const char *name);
 

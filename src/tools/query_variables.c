@@ -2,6 +2,7 @@
 #include "tools/query.h"
 
 #include "base/config.h"
+#include "baseline/baseline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,15 +146,16 @@ json_t *sb_query_variables(const sb_query_t *query)
     return list;
 }
 
-static json_t *describe_algorithm(const sb_algorithm_t *algorithm)
+static json_t *describe_algorithm(const sb_algorithm_t *algorithm, bool baseline)
 {
     json_t *former = json_array();
 
     if (algorithm->former != NULL)
         add_words(former, algorithm->former);
-    return json_pack("{s:s, s:s, s:s, s:s, s:o}", "collective",
+    return json_pack("{s:s, s:s, s:s, s:s, s:o, s:b}", "collective",
                      sb_collective_name(algorithm->collective), "name", algorithm->name, "doc",
-                     algorithm->doc, "source", algorithm->source, "former", former);
+                     algorithm->doc, "source", algorithm->source, "former", former, "baseline",
+                     baseline);
 }
 
 json_t *sb_query_algorithms(const sb_query_t *query)
@@ -161,9 +163,11 @@ json_t *sb_query_algorithms(const sb_query_t *query)
     json_t *list = json_array();
 
     (void)query;
+    size_t served = sb_algorithm_count();
+    sb_baselines_add();
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
         if (!sb_algorithm_at(i)->unlisted)
-            json_array_append_new(list, describe_algorithm(sb_algorithm_at(i)));
+            json_array_append_new(list, describe_algorithm(sb_algorithm_at(i), i >= served));
     }
     return list;
 }

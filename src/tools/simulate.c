@@ -2,6 +2,7 @@
 #include "tools/simulate.h"
 
 #include "base/config.h"
+#include "baseline/baseline.h"
 #include "select/tuning.h"
 #include "topology/sim/simulated.h"
 
@@ -472,6 +473,7 @@ int main(int argc, char **argv)
                              .arrival = {.text = "none"}};
     sb_simulated_t machine;
 
+    sb_baselines_add();
     if (argc < 2)
         sb_simulate_fail("expected a collective operation; see sobor-simulate --help");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {

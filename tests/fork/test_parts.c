@@ -7,6 +7,7 @@
  */
 #include "job.h"
 
+#include "baseline/baseline.h"
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 #include "select/select.h"
@@ -464,6 +465,7 @@ int main(int argc, char **argv)
     const char *only = argc > 2 ? argv[2] : NULL;
     int failures = 0;
 
+    sb_baselines_add();
     setvbuf(stdout, NULL, _IOLBF, 0);
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {

@@ -42,7 +42,8 @@ def force_each(tester, query, program, function, key, ranks, cases):
     Gives name, result, and how many calls each algorithm of the collective served.
     """
     collective = function.lower()
-    for name in [a["name"] for a in query("algorithms") if a["collective"] == collective]:
+    served = [a for a in query("algorithms") if not a["baseline"]]
+    for name in [a["name"] for a in served if a["collective"] == collective]:
         setting = {f"SOBOR_{collective.upper()}_ALGORITHM": name}
         words = [program, "--only", function]
         result = run_cases(tester, words, key, ranks, cases, setting)

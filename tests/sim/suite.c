@@ -9,6 +9,7 @@
  * move parts or reduce. With --expect a violation must be found whose report contains TEXT, and its
  * replay must find the same.
  */
+#include "baseline/baseline.h"
 #include "tools/simulate_explore.h"
 
 #include "coll/barrier/barrier.h"
@@ -591,6 +592,7 @@ int main(int argc, char **argv)
 {
     settings_t settings = {.schedules = 10000, .seed = 1, .parts = 1};
 
+    sb_baselines_add();
     for (int i = 1; i < argc; i += 2) {
         if (i + 1 < argc && read_option(&settings, argv[i], argv[i + 1]))
             continue;

@@ -29,7 +29,8 @@ LAYERS = [
     "mpi",
 ]
 # Beside the layers: what each may include besides itself.
-APART = {"stub": {"base"}, "tools": set(LAYERS) - {"mpi"}}
+CORE = set(LAYERS) - {"mpi"}
+APART = {"stub": {"base"}, "baseline": CORE, "tools": CORE | {"baseline"}}
 WAITING = re.compile(
     r"\b(sched_yield|usleep|nanosleep|clock_nanosleep|pause_processor|_mm_pause|"
     r"__builtin_ia32_pause|SYS_futex|FUTEX_WAIT)\b"
@@ -70,14 +71,14 @@ def check_file(path: Path, source: Path) -> list[str]:
         problems.append(f"{relative}: no licence line")
     if layer != "machine":
         problems += [f"{relative}: waits by itself ({word})" for word in WAITING.findall(text)]
-    if layer == "coll" and len(relative.parts) == 3 and path.suffix == ".c":
+    if layer in ("coll", "baseline") and path.suffix == ".c":
         problems += check_algorithm(relative, text)
     return problems
 
 
 def check_algorithm(relative: Path, text: str) -> list[str]:
     """An algorithm's file says what it does, what it costs and where it is from."""
-    if "const sb_algorithm_t" not in text:
+    if not re.search(r"^const sb_algorithm_t", text, re.MULTILINE):
         return []
     opening = text[text.index("*/") + 2 :].lstrip()
     paragraph = opening[: opening.index("*/")] if opening.startswith("/*") else ""

@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include "base/config.h"
+#include "baseline/baseline.h"
 #include "coll/barrier/barrier.h"
 #include "select/select.h"
 
@@ -358,5 +359,6 @@ int main(void)
         cmocka_unit_test(unknown_names_become_auto),
     };
 
+    sb_baselines_add();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "base/config.h"
+#include "baseline/baseline.h"
 #include "select/select.h"
 #include "select/tuning.h"
 
@@ -394,5 +395,6 @@ int main(void)
         cmocka_unit_test(variables_overrule_rules),
     };
 
+    sb_baselines_add();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -93,7 +93,8 @@ def _algorithms(algorithms: list[dict[str, Any]], out: Console) -> None:
     columns = ("collective", "algorithm", "what it does", "source")
     grid = console.table(out, *columns, wrap=("what it does", "source"))
     for algorithm in algorithms:
-        row = (algorithm[key] for key in ("collective", "name", "doc", "source"))
+        doc = algorithm["doc"] + (" In the simulator only." if algorithm["baseline"] else "")
+        row = (algorithm["collective"], algorithm["name"], doc, algorithm["source"])
         grid.add_row(*(Text(str(cell)) for cell in row))
     out.print(console.indented(grid))
 

@@ -28,17 +28,6 @@ extern const sb_algorithm_t sb_allgatherv_queued;
 extern const sb_algorithm_t sb_alltoall_direct;
 extern const sb_algorithm_t sb_alltoallv_direct;
 extern const sb_algorithm_t sb_alltoallw_direct;
-extern const sb_algorithm_t sb_scatter_p2p_linear;
-extern const sb_algorithm_t sb_scatterv_p2p_linear;
-extern const sb_algorithm_t sb_gather_p2p_linear;
-extern const sb_algorithm_t sb_gatherv_p2p_linear;
-extern const sb_algorithm_t sb_allgather_p2p_ring;
-extern const sb_algorithm_t sb_allgatherv_p2p_ring;
-extern const sb_algorithm_t sb_allgather_p2p_recursive_doubling;
-extern const sb_algorithm_t sb_allgatherv_p2p_recursive_doubling;
-extern const sb_algorithm_t sb_alltoall_p2p_pairwise;
-extern const sb_algorithm_t sb_alltoallv_p2p_pairwise;
-extern const sb_algorithm_t sb_alltoallw_p2p_pairwise;
 
 /* This rank's own part, from one stream to the other. */
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);

@@ -77,6 +77,7 @@ ANSWERS = {
             "doc": f"The {n} {c}.",
             "source": f"src/coll/{c}/{n}.c",
             "former": ["loop"] if (c, n) == ("bcast", "ring") else [],
+            "baseline": n == "p2p",
         }
         for c, n in ALGORITHMS
     ],

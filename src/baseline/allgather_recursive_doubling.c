@@ -10,8 +10,8 @@
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange; a rank beyond P only
  * sends or only receives, and its partner the other way round.
  */
+#include "baseline/pairs.h"
 #include "coll/vector/mesh.h"
-#include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 
 /* The parts of ranks [first, first + count), and of those P above them, as one message. */

@@ -8,8 +8,8 @@
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange, and each has done with
  * the partners before.
  */
+#include "baseline/pairs.h"
 #include "coll/vector/mesh.h"
-#include "coll/vector/pairs.h"
 #include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

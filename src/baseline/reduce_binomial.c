@@ -8,8 +8,8 @@
  * order is that of ranks, with brackets, whatever the root. Source: the binomial tree of MPI
  * libraries (Thakur, Rabenseifner, Gropp, 2005).
  */
+#include "baseline/pairs.h"
 #include "coll/reduction/reduction.h"
-#include "coll/vector/pairs.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/vector/pairs.h"
+#include "baseline/pairs.h"
 
 #define PAGE 4096
 #define RING_MOST ((size_t)32 << 10)
@@ -64,14 +64,14 @@ static sb_status_t make(sb_team_t *team)
         .least = sb_round_up(others * (sizeof(ends_t) + RING_LEAST), PAGE),
         .willing = true,
     };
-    sb_status_t status = sb_resource_make(team, SB_RESOURCE_PAIRS, &size);
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_OTHER, &size);
 
     if (status == SB_OK)
         adopt(team);
     return status;
 }
 
-static const sb_resource_kind_t kind = {SB_RESOURCE_PAIRS, make};
+static const sb_resource_kind_t kind = {SB_RESOURCE_OTHER, make};
 
 sb_status_t sb_pairs_prepare(sb_team_t *team)
 {

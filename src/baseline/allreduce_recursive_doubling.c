@@ -11,8 +11,8 @@
  *
  * No deadlock: two ranks that exchange do so in steps, see sb_pair_exchange.
  */
+#include "baseline/pairs.h"
 #include "coll/reduction/reduction.h"
-#include "coll/vector/pairs.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_VECTOR_PAIRS_H
-#define SB_COLL_VECTOR_PAIRS_H
+#ifndef SB_BASELINE_PAIRS_H
+#define SB_BASELINE_PAIRS_H
 
 #include "coll/coll.h"
 #include "coll/resources.h"
@@ -50,7 +50,7 @@ typedef struct sb_pair_in {
 
 static inline sb_pairs_t *sb_pairs(const sb_team_t *team)
 {
-    return (sb_pairs_t *)(void *)team->resource[SB_RESOURCE_PAIRS];
+    return (sb_pairs_t *)(void *)team->resource[SB_RESOURCE_OTHER];
 }
 
 /*
