@@ -69,8 +69,8 @@ static int send_checked(sb_team_t *team, uint32_t root, size_t bytes)
 /* The sizes around fragment, set and ring, and a message of several rings. */
 static size_t thresholds(const sb_pipeline_t *pipeline, size_t *sizes)
 {
-    size_t fragment = pipeline->fragment, set = fragment * pipeline->per_set;
-    size_t edges[] = {fragment, set, set * pipeline->sets};
+    size_t fragment = pipeline->fragment, set = fragment * pipeline->ring.per_set;
+    size_t edges[] = {fragment, set, set * pipeline->ring.count};
     size_t count = 0;
 
     sizes[count++] = 1;
@@ -78,7 +78,7 @@ static size_t thresholds(const sb_pipeline_t *pipeline, size_t *sizes)
         for (int more = -1; more <= 1; more++)
             sizes[count++] = sb_max(edges[i] + (size_t)more, 1);
     }
-    sizes[count++] = 3 * set * pipeline->sets + fragment + 1;
+    sizes[count++] = 3 * set * pipeline->ring.count + fragment + 1;
     return count;
 }
 
@@ -167,7 +167,8 @@ static int run_short_of_memory(rank_context_t *context, void *argument)
     sb_status_t status = sb_pipeline_prepare(team);
     if (kib < 24)
         return status != SB_ERR_UNSUPPORTED || sb_pipeline_prepare(team) != SB_ERR_UNSUPPORTED;
-    uint32_t slots = status == SB_OK ? sb_pipeline(team)->per_set * sb_pipeline(team)->sets : 0;
+    uint32_t slots =
+        status == SB_OK ? sb_pipeline(team)->ring.per_set * sb_pipeline(team)->ring.count : 0;
     if (slots >= 2 && slots < 64)
         return send_checked(team, 2, 1000000);
     fprintf(stderr, "rank %u: %zu KiB: %u buffers\n", context->rank, kib, slots);
@@ -300,7 +301,8 @@ static int run_tuned(rank_context_t *context, void *argument)
         return 1;
     const sb_pipeline_t *pipeline = sb_pipeline(team);
     int failures = team->rules->count != 3 || team->ring_bytes != 64 << 10;
-    failures += pipeline->fragment != 1000 || pipeline->sets != 4 || pipeline->per_set != 2;
+    failures +=
+        pipeline->fragment != 1000 || pipeline->ring.count != 4 || pipeline->ring.per_set != 2;
     failures += sb_pipeline_fragment(team, 5000) != 500 || sb_team_fragment(team, 5001) != 3000;
     failures +=
         sb_pipeline_fragment(team, 5001) != 1000 || sb_pipeline_fragment(team, 9999) != 1000;

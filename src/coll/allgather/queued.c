@@ -33,7 +33,7 @@ static bool put(sb_team_t *team, uint32_t index, const sb_stream_t *part, size_t
         if (reader == team->rank)
             continue;
         sb_flag_set_note(ctrl, (uint32_t)bytes | (more ? SB_QUEUE_MORE : 0));
-        sb_flag_publish(ctrl, queues->turns + 1);
+        sb_flag_publish(ctrl, queues->ring.uses + 1);
     }
     return more;
 }
@@ -46,7 +46,7 @@ static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_
 {
     uint64_t *came = &sb_queues(team)->own[rank];
     sb_flag_t *ctrl = sb_queue_ctrl_for(team, rank, index, team->rank);
-    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->turns + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->ring.uses + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -95,7 +95,8 @@ static bool all_ended(const sb_team_t *team)
 /* Rank 0 does the accounting of sets for all. */
 static sb_status_t enter_set(sb_team_t *team)
 {
-    return team->rank == 0 ? sb_queue_claim(team) : sb_queue_enter(team);
+    return team->rank == 0 ? sb_setring_claim(team, &sb_queues(team)->ring)
+                           : sb_setring_enter(team, &sb_queues(team)->ring);
 }
 
 static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts)
@@ -108,11 +109,11 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
     queues->own[team->rank] = own->bytes == 0 ? ENDED : 0;
     do {
         sb_status_t status = enter_set(team);
-        for (uint32_t i = 0; i < queues->per_set && status == SB_OK; i++)
-            status = pass(team, sb_queue_index(queues, i), own, parts, &data);
+        for (uint32_t i = 0; i < queues->ring.per_set && status == SB_OK; i++)
+            status = pass(team, sb_setring_buffer(&queues->ring, i), own, parts, &data);
         if (status != SB_OK)
             return status;
-        sb_queue_leave(team);
+        sb_setring_leave(&queues->ring);
     } while (!all_ended(team));
     return data;
 }

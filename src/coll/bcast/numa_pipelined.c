@@ -11,13 +11,10 @@
  * Kurnosov, Tokmasheva, 2020.
  *
  * What differs from the paper, and why it is the same algorithm:
- *   - Control words and openings are not reset but hold the number of the set's use, which only
- *     grows; the size stands beside it. A control word has one writer at a time, the parent in the
- *     tree of that use's root: the next writer has the next root's news, which that root gave after
- *     all readers had left the set, this one included.
- *   - The number of readers still in a set is counted up, by atomic addition to one counter at rank
- *     0 as in the paper, so that its contention is the paper's; the last to leave publishes a flag,
- *     because flags are what is waited for.
+ *   - Control words are not reset but hold the number of the set's use, which only grows; the size
+ *     stands beside it. A control word has one writer at a time, the parent in the tree of that
+ *     use's root: the next writer has the next root's news, which that root gave after all readers
+ *     had left the set, this one included. Sets: see team/setring.h.
  *   - A message's first set is opened in a slot of the root's lane, where all messages are
  *     announced: a rank that chose another way, because it expects another size, can be told.
  *   - The end of the message travels with the last size, so readers need not know the length.
@@ -26,21 +23,16 @@
 #include "coll/bcast/message.h"
 #include "coll/bcast/pipeline.h"
 
-/* Root: opens the set of the next use; `first`: of the message. */
-static sb_status_t open_set(sb_team_t *team, bool first)
+/* Root: claims the next set; the first of a message by announcing it. */
+static sb_status_t claim_set(sb_team_t *team, bool first)
 {
-    uint64_t use = sb_pipeline(team)->uses;
-    sb_pipeline_set_t *set = sb_pipeline_set(team, use);
-    sb_status_t status =
-        sb_flag_wait(&set->emptied.flag, use / sb_pipeline(team)->sets, &team->waiter);
+    const sb_setring_t *ring = &sb_pipeline(team)->ring;
 
-    if (status != SB_OK)
-        return status;
-    if (!first) {
-        sb_flag_publish(&set->opened.flag, use + 1);
-        return SB_OK;
-    }
-    status = sb_slot_wait_free(team, team->slot_uses);
+    if (!first)
+        return sb_setring_claim(team, ring);
+    sb_status_t status = sb_setring_wait_empty(team, ring);
+    if (status == SB_OK)
+        status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
         return status;
     sb_slot_t *slot = sb_slot(team, team->rank, team->slot_uses);
@@ -49,29 +41,16 @@ static sb_status_t open_set(sb_team_t *team, bool first)
     return SB_OK;
 }
 
-/* Reader: waits until the set of the next use is open. */
+/* Reader: waits until the next set is claimed. */
 static sb_status_t enter_set(sb_team_t *team, uint32_t root, bool first)
 {
-    uint64_t use = sb_pipeline(team)->uses;
-
     if (!first)
-        return sb_flag_wait(&sb_pipeline_set(team, use)->opened.flag, use + 1, &team->waiter);
+        return sb_setring_enter(team, &sb_pipeline(team)->ring);
     sb_slot_t *slot = sb_slot(team, root, team->slot_uses);
     sb_status_t status = sb_flag_wait(&slot->flag, team->slot_uses + 1, &team->waiter);
     if (status == SB_OK && sb_flag_note(&slot->flag) != SB_NOTE_PIPELINE)
         return sb_out_of_step(team);
     return status;
-}
-
-/* Reader: is done with the set of this use. */
-static void leave_set(sb_team_t *team)
-{
-    uint64_t use = sb_pipeline(team)->uses;
-    uint64_t round = use / sb_pipeline(team)->sets + 1;
-    sb_pipeline_set_t *set = sb_pipeline_set(team, use);
-
-    if (sb_counter_add(&set->left.counter, 1) + 1 == round * (team->size - 1))
-        sb_flag_publish(&set->emptied.flag, round);
 }
 
 /* Writes the news of a buffer into the children's control words. */
@@ -82,7 +61,7 @@ static void notify(sb_team_t *team, uint32_t children, uint32_t index, uint32_t 
     for (uint32_t i = 0; i < children; i++) {
         sb_flag_t *control = sb_pipeline_control(team, pipeline->children[i], index);
         sb_flag_set_note(control, note);
-        sb_flag_publish(control, pipeline->uses + 1);
+        sb_flag_publish(control, pipeline->ring.uses + 1);
     }
 }
 
@@ -94,12 +73,12 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
     sb_status_t data = SB_OK;
     bool last = false;
 
-    for (size_t offset = 0; !last; pipeline->uses++) {
-        sb_status_t status = open_set(team, offset == 0);
+    for (size_t offset = 0; !last; pipeline->ring.uses++) {
+        sb_status_t status = claim_set(team, offset == 0);
         if (status != SB_OK)
             return status;
-        for (uint32_t i = 0; i < pipeline->per_set && !last; i++) {
-            uint32_t index = sb_pipeline_index(pipeline, pipeline->uses, i);
+        for (uint32_t i = 0; i < pipeline->ring.per_set && !last; i++) {
+            uint32_t index = sb_setring_buffer(&pipeline->ring, i);
             size_t bytes = sb_min(fragment, stream->bytes - offset);
             /* A rank that cannot read its own data serves the others all the same. */
             if (data == SB_OK)
@@ -127,7 +106,7 @@ static sb_status_t receive_fragment(sb_team_t *team, uint32_t root, uint32_t ind
                                     progress_t *progress)
 {
     sb_flag_t *control = sb_pipeline_control(team, team->rank, index);
-    sb_status_t status = sb_flag_wait(control, sb_pipeline(team)->uses + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(control, sb_pipeline(team)->ring.uses + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -151,14 +130,13 @@ static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *st
 
     for (bool first = true; !progress.last; first = false) {
         sb_status_t status = enter_set(team, root, first);
-        for (uint32_t i = 0; status == SB_OK && i < pipeline->per_set && !progress.last; i++) {
-            uint32_t index = sb_pipeline_index(pipeline, pipeline->uses, i);
+        for (uint32_t i = 0; status == SB_OK && i < pipeline->ring.per_set && !progress.last; i++) {
+            uint32_t index = sb_setring_buffer(&pipeline->ring, i);
             status = receive_fragment(team, root, index, place.count, stream, &progress);
         }
         if (status != SB_OK)
             return status;
-        leave_set(team);
-        pipeline->uses++;
+        sb_setring_leave(&pipeline->ring);
     }
     sb_slot_finish(team, 1);
     return progress.data == SB_OK && progress.offset != stream->bytes ? SB_ERR_TRUNCATE

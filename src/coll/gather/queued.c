@@ -30,7 +30,7 @@ static sb_status_t put(sb_team_t *team, uint32_t index, const sb_stream_t *part,
     if (bytes > 0)
         data = sb_stream_read(part, offset, sb_queue_slot(team, team->rank, index), bytes);
     sb_flag_set_note(ctrl, (uint32_t)bytes | (more ? SB_QUEUE_MORE : 0));
-    sb_flag_publish(ctrl, queues->turns + 1);
+    sb_flag_publish(ctrl, queues->ring.uses + 1);
     return data;
 }
 
@@ -44,15 +44,16 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *part)
         return status;
     size_t wanted = (size_t)queues->own[team->rank];
     for (uint64_t turns = sb_queue_turns(team); turns > 0; turns--) {
-        status = sb_queue_enter(team);
+        status = sb_setring_enter(team, &queues->ring);
         if (status != SB_OK)
             return status;
-        for (uint32_t i = 0; i < queues->per_set && offset < wanted; i++) {
-            sb_status_t put_status = put(team, sb_queue_index(queues, i), part, offset, wanted);
+        for (uint32_t i = 0; i < queues->ring.per_set && offset < wanted; i++) {
+            sb_status_t put_status =
+                put(team, sb_setring_buffer(&queues->ring, i), part, offset, wanted);
             data = sb_first(data, put_status);
             offset += queues->fragment;
         }
-        sb_queue_leave(team);
+        sb_setring_leave(&queues->ring);
     }
     return data;
 }
@@ -62,7 +63,7 @@ static sb_status_t drain(sb_team_t *team, uint32_t rank, uint32_t index, const s
                          uint64_t *came, sb_status_t *data)
 {
     sb_flag_t *ctrl = sb_queue_ctrl(team, rank, index);
-    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->turns + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->ring.uses + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
@@ -80,7 +81,7 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *parts)
 {
     sb_queues_t *queues = sb_queues(team);
     uint64_t *came = queues->own;
-    sb_status_t data = SB_OK, status = sb_queue_claim(team);
+    sb_status_t data = SB_OK, status = sb_setring_claim(team, &queues->ring);
     size_t offset = 0;
 
     if (status != SB_OK)
@@ -90,17 +91,17 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *parts)
     for (uint32_t rank = 0; rank < team->size; rank++)
         came[rank] = 0;
     for (; turns > 0 && status == SB_OK; turns--) {
-        status = offset == 0 ? SB_OK : sb_queue_claim(team);
+        status = offset == 0 ? SB_OK : sb_setring_claim(team, &queues->ring);
         if (status != SB_OK)
             return status;
-        for (uint32_t i = 0; i < queues->per_set; i++, offset += queues->fragment) {
+        for (uint32_t i = 0; i < queues->ring.per_set; i++, offset += queues->fragment) {
             for (uint32_t rank = 0; rank < team->size && status == SB_OK; rank++) {
                 if (rank != team->rank && offset < parts[rank].bytes)
-                    status = drain(team, rank, sb_queue_index(queues, i), &parts[rank], &came[rank],
-                                   &data);
+                    status = drain(team, rank, sb_setring_buffer(&queues->ring, i), &parts[rank],
+                                   &came[rank], &data);
             }
         }
-        sb_queue_leave(team);
+        sb_setring_leave(&queues->ring);
     }
     for (uint32_t rank = 0; rank < team->size; rank++) {
         if (rank != team->rank && came[rank] != parts[rank].bytes)

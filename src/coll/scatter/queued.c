@@ -26,31 +26,31 @@ static sb_status_t deal(sb_team_t *team, uint32_t rank, uint32_t index, const sb
     sb_status_t data = sb_stream_read(part, offset, sb_queue_slot(team, rank, index), bytes);
 
     sb_flag_set_note(ctrl, (uint32_t)bytes);
-    sb_flag_publish(ctrl, queues->turns + 1);
+    sb_flag_publish(ctrl, queues->ring.uses + 1);
     return data;
 }
 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *parts)
 {
     sb_queues_t *queues = sb_queues(team);
-    sb_status_t data = SB_OK, status = sb_queue_claim(team);
+    sb_status_t data = SB_OK, status = sb_setring_claim(team, &queues->ring);
     size_t offset = 0;
 
     if (status != SB_OK)
         return status;
     sb_queue_publish_counts(team, parts);
     for (uint64_t turns = sb_queue_turns(team); turns > 0; turns--) {
-        status = offset == 0 ? SB_OK : sb_queue_claim(team);
+        status = offset == 0 ? SB_OK : sb_setring_claim(team, &queues->ring);
         if (status != SB_OK)
             return status;
-        for (uint32_t i = 0; i < queues->per_set; i++, offset += queues->fragment) {
+        for (uint32_t i = 0; i < queues->ring.per_set; i++, offset += queues->fragment) {
             for (uint32_t rank = 0; rank < team->size; rank++) {
                 if (rank != team->rank && offset < parts[rank].bytes)
-                    data = sb_first(
-                        data, deal(team, rank, sb_queue_index(queues, i), &parts[rank], offset));
+                    data = sb_first(data, deal(team, rank, sb_setring_buffer(&queues->ring, i),
+                                               &parts[rank], offset));
             }
         }
-        sb_queue_leave(team);
+        sb_setring_leave(&queues->ring);
     }
     return data;
 }
@@ -65,13 +65,13 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
         return status;
     size_t bytes = (size_t)queues->own[team->rank];
     for (uint64_t turns = sb_queue_turns(team); turns > 0; turns--) {
-        status = sb_queue_enter(team);
+        status = sb_setring_enter(team, &queues->ring);
         if (status != SB_OK)
             return status;
-        for (uint32_t i = 0; i < queues->per_set && offset < bytes; i++) {
-            uint32_t index = sb_queue_index(queues, i);
+        for (uint32_t i = 0; i < queues->ring.per_set && offset < bytes; i++) {
+            uint32_t index = sb_setring_buffer(&queues->ring, i);
             sb_flag_t *ctrl = sb_queue_ctrl(team, team->rank, index);
-            status = sb_flag_wait(ctrl, queues->turns + 1, &team->waiter);
+            status = sb_flag_wait(ctrl, queues->ring.uses + 1, &team->waiter);
             if (status != SB_OK)
                 return status;
             size_t came = sb_flag_note(ctrl);
@@ -79,7 +79,7 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
                 data, sb_queue_take(part, offset, sb_queue_slot(team, team->rank, index), came));
             offset += came;
         }
-        sb_queue_leave(team);
+        sb_setring_leave(&queues->ring);
     }
     return data == SB_OK && bytes != part->bytes ? SB_ERR_TRUNCATE : data;
 }

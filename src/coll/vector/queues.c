@@ -10,19 +10,19 @@ static uint64_t form_of(sb_queues_t *queues, const sb_settings_t *settings)
 {
     uint64_t slots = sb_max(sb_min(settings->queue_slots, SLOTS_MOST), 1);
 
-    queues->sets = (uint32_t)sb_min(sb_max(settings->queue_sets, 1), slots);
-    queues->per_set = (uint32_t)(slots / queues->sets);
+    queues->ring.count = (uint32_t)sb_min(sb_max(settings->queue_sets, 1), slots);
+    queues->ring.per_set = (uint32_t)(slots / queues->ring.count);
     queues->fragment = (uint32_t)sb_max(sb_min(settings->queue_fragment, FRAGMENT_MOST), 1);
     queues->stride = (uint32_t)sb_round_up(queues->fragment, SB_LINE);
-    return (uint64_t)queues->per_set * queues->sets;
+    return (uint64_t)queues->ring.per_set * queues->ring.count;
 }
 
 /* Where the parts of a block are. Returns its bytes. */
 static size_t lay_out(sb_queues_t *queues, uint64_t slots, uint32_t ranks)
 {
-    size_t each = (size_t)queues->sets * ranks;
+    size_t each = (size_t)queues->ring.count * ranks;
 
-    queues->ready = queues->sets * sizeof(sb_queue_set_t);
+    queues->ready = queues->ring.count * sizeof(sb_set_t);
     queues->counts = queues->ready + each * sizeof(sb_wide_flag_t);
     queues->ctrl = queues->counts + sb_round_up(each * sizeof(uint64_t), SB_FLAG_STRIDE);
     queues->ctrlall = queues->ctrl + slots * sizeof(sb_wide_flag_t);
@@ -45,6 +45,8 @@ static sb_status_t make(sb_team_t *team)
     if (status != SB_OK)
         return status;
     form.resource = *team->resource[SB_RESOURCE_QUEUES];
+    form.ring.sets = (sb_set_t *)(void *)form.resource.segment.bases[0];
+    form.ring.leavers = team->size;
     *sb_queues(team) = form;
     return SB_OK;
 }
@@ -56,18 +58,11 @@ sb_status_t sb_queues_prepare(sb_team_t *team)
     return sb_resource_need(team, &kind);
 }
 
-static sb_queue_set_t *set_of(const sb_team_t *team)
-{
-    const sb_queues_t *queues = sb_queues(team);
-
-    return (sb_queue_set_t *)(void *)sb_queue_block(team, 0) + queues->turns % queues->sets;
-}
-
 static sb_flag_t *ready_of(const sb_team_t *team, uint32_t rank)
 {
     const sb_queues_t *queues = sb_queues(team);
     char *ready = sb_queue_block(team, 0) + queues->ready;
-    size_t number = (size_t)(queues->turns % queues->sets) * team->size + rank;
+    size_t number = (size_t)(queues->ring.uses % queues->ring.count) * team->size + rank;
 
     return &((sb_wide_flag_t *)(void *)ready)[number].flag;
 }
@@ -75,26 +70,9 @@ static sb_flag_t *ready_of(const sb_team_t *team, uint32_t rank)
 static char *counts_of(const sb_team_t *team)
 {
     const sb_queues_t *queues = sb_queues(team);
-    size_t first = (size_t)(queues->turns % queues->sets) * team->size;
+    size_t first = (size_t)(queues->ring.uses % queues->ring.count) * team->size;
 
     return sb_queue_block(team, 0) + queues->counts + first * sizeof(uint64_t);
-}
-
-sb_status_t sb_queue_claim(sb_team_t *team)
-{
-    const sb_queues_t *queues = sb_queues(team);
-    sb_queue_set_t *set = set_of(team);
-    sb_status_t status =
-        sb_flag_wait(&set->emptied.flag, queues->turns / queues->sets, &team->waiter);
-
-    if (status == SB_OK)
-        sb_flag_publish(&set->op.flag, queues->turns + 1);
-    return status;
-}
-
-sb_status_t sb_queue_enter(sb_team_t *team)
-{
-    return sb_flag_wait(&set_of(team)->op.flag, sb_queues(team)->turns + 1, &team->waiter);
 }
 
 void sb_queue_publish_counts(sb_team_t *team, const sb_stream_t *parts)
@@ -106,7 +84,7 @@ void sb_queue_publish_counts(sb_team_t *team, const sb_stream_t *parts)
     sb_copy(counts_of(team), own, team->size * sizeof *own);
     for (uint32_t i = 0; i < team->size; i++) {
         if (i != team->rank)
-            sb_flag_publish(ready_of(team, i), sb_queues(team)->turns + 1);
+            sb_flag_publish(ready_of(team, i), sb_queues(team)->ring.uses + 1);
     }
 }
 
@@ -114,7 +92,7 @@ sb_status_t sb_queue_read_counts(sb_team_t *team)
 {
     uint64_t *own = sb_queues(team)->own;
     sb_flag_t *ready = ready_of(team, team->rank);
-    sb_status_t status = sb_flag_wait(ready, sb_queues(team)->turns + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(ready, sb_queues(team)->ring.uses + 1, &team->waiter);
 
     if (status == SB_OK)
         sb_copy(own, counts_of(team), team->size * sizeof *own);
@@ -124,20 +102,9 @@ sb_status_t sb_queue_read_counts(sb_team_t *team)
 uint64_t sb_queue_turns(const sb_team_t *team)
 {
     const sb_queues_t *queues = sb_queues(team);
-    uint64_t turn = (uint64_t)queues->fragment * queues->per_set, most = 0;
+    uint64_t turn = (uint64_t)queues->fragment * queues->ring.per_set, most = 0;
 
     for (uint32_t i = 0; i < team->size; i++)
         most = queues->own[i] > most ? queues->own[i] : most;
     return most == 0 ? 1 : (most + turn - 1) / turn;
-}
-
-void sb_queue_leave(sb_team_t *team)
-{
-    sb_queues_t *queues = sb_queues(team);
-    sb_queue_set_t *set = set_of(team);
-    uint64_t round = queues->turns / queues->sets + 1;
-
-    queues->turns++;
-    if (sb_counter_add(&set->left.counter, 1) + 1 == round * team->size)
-        sb_flag_publish(&set->emptied.flag, round);
 }

@@ -4,34 +4,26 @@
 
 #include "coll/coll.h"
 #include "coll/resources.h"
+#include "team/setring.h"
 
 /*
  * The memory of the published Scatterv, Gatherv and Allgatherv. Each rank owns one block, on its
  * own NUMA node:
  *
- *     sets[w]            the turn that a set was claimed for, how many have left it; of rank 0
+ *     sets[w]            those of rank 0 are used
  *     ready[w p]         the root has written the counts, for each rank; those of rank 0 are used
  *     counts[w p]        bytes of each rank's part, by the root; those of rank 0 are used
  *     ctrl[s]            bytes ready in each slot, of rooted operations
  *     ctrlall[s p]       the same for each reader, of operations from all to all
  *     q[s]               the queue, slots of f bytes
  *
- * Slots are divided into w sets of s / w. Turns of sets are counted alike by all members: turn u is
- * of set u mod w, for the (u div w)th time.
+ * Slots are divided into w sets of s / w, see team/setring.h.
  *
- * What differs from the paper, and why it is the same algorithm: nothing is reset. Control words,
- * `op` and `ready` hold the number of the turn, which only grows, with the bytes beside it; each
- * has one writer at a time, and the next one has seen the set emptied by all. The number of members
- * still in a set is counted up, by atomic addition to one counter as in the paper; who comes last
- * publishes a flag, because flags are what is waited for. Counts are bytes, so a type size is not
- * needed.
+ * What differs from the paper, and why it is the same algorithm: nothing is reset. Control words
+ * and `ready` hold the number of the turn, which only grows, with the bytes beside it; each has one
+ * writer at a time, and the next one has seen the set emptied by all. Counts are bytes, so a type
+ * size is not needed.
  */
-
-typedef struct sb_queue_set {
-    sb_wide_flag_t op;      /* claimed for this turn + 1, by the root of the turn */
-    sb_wide_counter_t left; /* any rank: one more is done with the set */
-    sb_wide_flag_t emptied; /* how often all have left, by the last to leave */
-} sb_queue_set_t;
 
 /* A control word's note: bytes in the slot, and whether more of the part follows. */
 #define SB_QUEUE_MORE 0x80000000u
@@ -40,8 +32,7 @@ typedef struct sb_queue_set {
 /* Private to the rank, equal on all but for `counts`. */
 typedef struct sb_queues {
     sb_resource_t resource;
-    uint32_t sets;     /* w */
-    uint32_t per_set;  /* s / w */
+    sb_setring_t ring; /* of w sets; its uses are the turns */
     uint32_t fragment; /* f */
     uint32_t stride;   /* f in whole lines */
     size_t ready;      /* where the parts of the block are */
@@ -49,7 +40,6 @@ typedef struct sb_queues {
     size_t ctrl;       /*   */
     size_t ctrlall;    /*   */
     size_t slots;      /*   */
-    uint64_t turns;    /* of sets, so far */
     uint64_t own[];    /* counts of the present call; or how far each part has come */
 } sb_queues_t;
 
@@ -64,12 +54,6 @@ static inline sb_queues_t *sb_queues(const sb_team_t *team)
  */
 sb_status_t sb_queues_prepare(sb_team_t *team);
 
-/* Root: waits until all have left the set of the present turn, and claims it. */
-sb_status_t sb_queue_claim(sb_team_t *team);
-
-/* Others: wait until the set of the present turn is claimed. */
-sb_status_t sb_queue_enter(sb_team_t *team);
-
 /* Root: the bytes of all parts, to all, with the first set of a call. */
 void sb_queue_publish_counts(sb_team_t *team, const sb_stream_t *parts);
 
@@ -79,18 +63,9 @@ sb_status_t sb_queue_read_counts(sb_team_t *team);
 /* Turns that a call takes, by the largest of the counts: at least the one that tells them. */
 uint64_t sb_queue_turns(const sb_team_t *team);
 
-/* Everybody: is done with the set of the present turn; the next turn is the present one. */
-void sb_queue_leave(sb_team_t *team);
-
 static inline char *sb_queue_block(const sb_team_t *team, uint32_t rank)
 {
     return sb_queues(team)->resource.segment.bases[rank];
-}
-
-/* Number of the slot that is the present set's `i`th. */
-static inline uint32_t sb_queue_index(const sb_queues_t *queues, uint32_t i)
-{
-    return (uint32_t)(queues->turns % queues->sets) * queues->per_set + i;
 }
 
 static inline sb_flag_t *sb_queue_ctrl(const sb_team_t *team, uint32_t rank, uint32_t index)
