@@ -136,7 +136,7 @@ static int create_buffers(struct bench_point *point, const struct kind *kind)
     bool cold = strcmp(point->variant, "cold") == 0;
     size_t bytes = 0;
     if (bench_maximum(point->job, kind->create(point, &bytes)) == 0.0 &&
-        bench_buffers_create(&point->buffers, point->job, bytes, cold, point->options->range) == 0)
+        bench_buffers_create(&point->buffers, point->job, bytes, cold, point->options) == 0)
         return 0;
     kind->destroy(point);
     return -1;

@@ -4,22 +4,24 @@
 #define SOBOR_BENCH_BUFFERS_H
 
 #include "job.h"
+#include "options.h"
 
 #include <stdint.h>
 
 struct bench_buffers {
     unsigned char *pool;
     size_t mapped;
+    size_t offset; /* of the first slot, behind a page */
     size_t bytes;
     size_t stride;
     size_t slots;
     size_t ahead; /* how many calls before its use a slot is written */
 };
 
-/* Collective. range 0 means four times the last cache, at least 256 MiB, over all ranks, and at
+/* Collective. A range of 0 means four times the last cache, at least 256 MiB, over all ranks, and at
  * most a quarter of the free memory. Returns 0, or -1 on every rank when memory is short. */
 int bench_buffers_create(struct bench_buffers *buffers, const struct bench_job *job, size_t bytes,
-                         bool cold, uint64_t range);
+                         bool cold, const struct bench_options *options);
 
 void bench_buffers_destroy(struct bench_buffers *buffers);
 

@@ -131,6 +131,12 @@ static int set_range(struct bench_options *options, const char *value)
     return parse_bytes(value, &options->range);
 }
 
+static int set_buffers(struct bench_options *options, const char *value)
+{
+    options->page_aligned = strcmp(value, "aligned") == 0;
+    return options->page_aligned || strcmp(value, "malloc") == 0 ? 0 : -1;
+}
+
 static int set_root(struct bench_options *options, const char *value)
 {
     double root = BENCH_ROOT_ROTATES;
@@ -196,6 +202,7 @@ static const struct option {
     {"--seconds", "a time from 0.001 to 3600 for each side of a point", set_seconds},
     {"--calls", "a largest number of timed calls from 5 to 10000000", set_calls},
     {"--range", "a size for the rotation of cold buffers, such as 256M", set_range},
+    {"--buffers", "malloc or aligned", set_buffers},
     {"--root", "a rank, or rotate", set_root},
     {"--counts", "one of equal,linear,heavy,random,half-zero", set_counts},
     {"--seed", "a number", set_seed},
@@ -260,6 +267,9 @@ const char *bench_options_usage(void)
            "  --seconds S         time for each side of a point (default 0.5)\n"
            "  --calls N           most timed calls for each side of a point (default 20000)\n"
            "  --range BYTES       range of the cold buffers, all ranks together\n"
+           "  --buffers WHERE     malloc: 16 bytes behind a page, as large blocks of malloc are "
+           "(default);\n"
+           "                      aligned: on a page\n"
            "  --root RANK|rotate  the root (default 0); rotate: another in each call\n"
            "  --seed N            seed of the data patterns (default 1)\n"
            "  --sync own|common   before each timed call: the side's own barrier (default), or "

@@ -365,6 +365,14 @@ def bench_command(
             "on average.",
         ),
     ] = "equal",
+    buffers: Annotated[
+        str,
+        typer.Option(
+            metavar="malloc|aligned",
+            help="Where buffers begin: 16 bytes behind a page, as large blocks of malloc do, or on "
+            "a page.",
+        ),
+    ] = "malloc",
     peers: Annotated[
         list[str] | None,
         typer.Option(
@@ -493,6 +501,7 @@ def bench_command(
         host_only=host_only,
         sync=sync,
         counts=counts,
+        buffers=buffers,
         libmpi=libmpi,
         timeout=timeout,
     )

@@ -87,6 +87,7 @@ def test_algorithms(request_of):
     [
         ({"collectives": "bcast,gather"}, 'found "gather"'),
         ({"sync": "none"}, '--sync: expected own or common, found "none"'),
+        ({"buffers": "huge"}, '--buffers: expected malloc or aligned, found "huge"'),
         ({"variants": "warm"}, '--variants: expected words out of hot, cold, chain, found "warm"'),
         ({"sizes": "8,x"}, "--sizes: expected a size"),
         ({"ranks": "two"}, "--ranks: expected numbers"),
@@ -123,6 +124,12 @@ def test_openmpi_command(request_of, fake_native, openmpi):
         f"{fake_native.bench} --abi ompi40 --libmpi {library} --collectives barrier,bcast" in words
     )
     assert "--sizes 8 --variants hot,cold --seconds 0.2 --seed 1 --sync own" in words
+
+
+def test_buffers_are_as_malloc_gives_them_unless_asked(request_of, fake_native, openmpi):
+    assert "--buffers malloc" in " ".join(command_of(request_of(), fake_native, 2).argv)
+    aligned = command_of(request_of(buffers="aligned"), fake_native, 2).argv
+    assert "--buffers aligned" in " ".join(aligned)
 
 
 def test_oversubscribed_ranks_are_not_bound(request_of, fake_native, openmpi, mpich):

@@ -70,6 +70,7 @@ def plan_job(job: Job, request: Request, native: Native, cores: int) -> Launch:
         *("--seed", str(request.seed)),
         *("--sync", request.sync),
         *("--counts", request.counts),
+        *("--buffers", request.buffers),
         *("--root", job.root),
     ]
     needed = target.environment(job.ranks > cores)

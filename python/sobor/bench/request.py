@@ -12,6 +12,8 @@ from sobor.sizes import parse_counts, parse_sizes
 VARIANTS = ("hot", "cold", "chain")
 # Whose barrier comes before each timed call.
 SYNCS = ("own", "common")
+# Where buffers begin: behind the C library's note as large blocks of malloc, or on a page.
+BUFFERS = ("malloc", "aligned")
 # How the parts of a call differ, where they may.
 COUNTS = ("equal", "linear", "heavy", "random", "half-zero")
 # Collectives without a message: one point, whatever the sizes and variants.
@@ -36,6 +38,7 @@ class Request:
     host_only: bool
     sync: str = "own"
     counts: str = "equal"
+    buffers: str = "malloc"
     libmpi: str | None = None
     timeout: float | None = None
     algorithms: dict[str, list[str]] = field(default_factory=dict)
@@ -82,6 +85,13 @@ def parse_sync(text: str) -> str:
     """Own or common."""
     if text not in SYNCS:
         raise SoborError(f'--sync: expected {" or ".join(SYNCS)}, found "{text}"')
+    return text
+
+
+def parse_buffers(text: str) -> str:
+    """Malloc or aligned."""
+    if text not in BUFFERS:
+        raise SoborError(f'--buffers: expected {" or ".join(BUFFERS)}, found "{text}"')
     return text
 
 
@@ -144,6 +154,7 @@ def make_request(
     host_only: bool,
     sync: str,
     counts: str = "equal",
+    buffers: str = "malloc",
     libmpi: str | None,
     timeout: float | None,
 ) -> Request:
@@ -162,6 +173,7 @@ def make_request(
         host_only=host_only,
         sync=parse_sync(sync),
         counts=parse_counts_pattern(counts),
+        buffers=parse_buffers(buffers),
         libmpi=libmpi,
         timeout=timeout,
         algorithms=parse_algorithms(algorithms, names, native),

@@ -12,11 +12,11 @@
 #include <emmintrin.h>
 #endif
 
-/* Bytes that are loaded before the first of them is stored. */
-#define ROUND ((size_t)256)
+/* So many are held in registers at once. */
+#define VECTORS_MOST 8
 
 #define VECTOR_BYTES 16
-#define COPY_ROUND round_baseline
+#define COPY_VECTORS vectors_baseline
 #define COPY_LOOP copy_baseline
 #define COPY_TARGET
 #include "machine/real/copy_loop.h"
@@ -24,13 +24,13 @@
 #if defined(__x86_64__)
 
 #define VECTOR_BYTES 32
-#define COPY_ROUND round_avx
+#define COPY_VECTORS vectors_avx
 #define COPY_LOOP copy_avx
 #define COPY_TARGET __attribute__((target("avx")))
 #include "machine/real/copy_loop.h"
 
 #define VECTOR_BYTES 64
-#define COPY_ROUND round_avx512
+#define COPY_VECTORS vectors_avx512
 #define COPY_LOOP copy_avx512
 #define COPY_TARGET __attribute__((target("avx512f")))
 #include "machine/real/copy_loop.h"

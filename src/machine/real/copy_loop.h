@@ -1,37 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One copy of long data, for copy.c, which defines VECTOR_BYTES, COPY_ROUND, COPY_LOOP (names) and
- * COPY_TARGET (an attribute). Included once for each set of instructions.
+ * One copy of long data, for copy.c, which defines VECTOR_BYTES, COPY_VECTORS and COPY_LOOP (names)
+ * and COPY_TARGET (an attribute). Included once for each set of instructions.
  */
 
-COPY_TARGET static inline void COPY_ROUND(char *to, const char *from)
+/* Loads all before it stores any. */
+COPY_TARGET static inline __attribute__((always_inline)) void
+COPY_VECTORS(char *to, const char *from, size_t bytes)
 {
     typedef long long vector_t __attribute__((vector_size(VECTOR_BYTES), aligned(1), may_alias));
-    enum { VECTORS = ROUND / VECTOR_BYTES };
     const vector_t *source = (const vector_t *)(const void *)from;
     vector_t *target = (vector_t *)(void *)to;
-    vector_t held[VECTORS];
+    vector_t held[VECTORS_MOST];
 
-#pragma GCC unroll 16
-    for (size_t i = 0; i < VECTORS; i++)
+#pragma GCC unroll 8
+    for (size_t i = 0; i < bytes / VECTOR_BYTES; i++)
         held[i] = source[i];
-#pragma GCC unroll 16
-    for (size_t i = 0; i < VECTORS; i++)
+#pragma GCC unroll 8
+    for (size_t i = 0; i < bytes / VECTOR_BYTES; i++)
         target[i] = held[i];
 }
 
-/* The rounds between the first and the last store whole lines; those two overlap with them. */
+/*
+ * Whole lines of the target, and what is left before and behind in two lines that overlap with
+ * them. Those are loaded first and stored last: a load waits for stores just before it that have
+ * the same place in the page, which they have where both sides do.
+ */
 COPY_TARGET static void COPY_LOOP(void *restrict to, const void *restrict from, size_t bytes)
 {
-    size_t last = bytes - ROUND;
+    size_t round = sb_min(4 * SB_LINE, VECTORS_MOST * VECTOR_BYTES);
+    size_t at = SB_LINE - (uintptr_t)to % SB_LINE;
+    char ends[2][SB_LINE];
 
-    COPY_ROUND(to, from);
-    for (size_t at = ROUND - (uintptr_t)to % SB_LINE; at < last; at += ROUND)
-        COPY_ROUND((char *)to + at, (const char *)from + at);
-    COPY_ROUND((char *)to + last, (const char *)from + last);
+    COPY_VECTORS(ends[0], from, SB_LINE);
+    COPY_VECTORS(ends[1], (const char *)from + bytes - SB_LINE, SB_LINE);
+    for (; at + round <= bytes; at += round)
+        COPY_VECTORS((char *)to + at, (const char *)from + at, round);
+    for (; at + SB_LINE <= bytes; at += SB_LINE)
+        COPY_VECTORS((char *)to + at, (const char *)from + at, SB_LINE);
+    COPY_VECTORS(to, ends[0], SB_LINE);
+    COPY_VECTORS((char *)to + bytes - SB_LINE, ends[1], SB_LINE);
 }
 
 #undef VECTOR_BYTES
-#undef COPY_ROUND
+#undef COPY_VECTORS
 #undef COPY_LOOP
 #undef COPY_TARGET

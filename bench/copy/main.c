@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * usage: sobor-bench-copy [STEP]
+ *
+ * The copy of this library beside the C library's and beside a plain loop, over offsets within the
+ * page: the source at a few, the destination at every multiple of STEP bytes (16). Some processors
+ * copy several times slower at some of them. A figure is the time of the fastest of the three at
+ * the same offsets, divided by that of ours: 1.00 where ours is the fastest. The last columns are
+ * the slowest offset of each way relative to its own median: how much offsets matter to it.
+ */
+#include "machine/machine.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+enum { PAGE = 4096, LEAST = 256, MOST = 4 << 20, ROUNDS = 7, TRIPS = 20000 };
+enum { OURS, LIBRARY, PLAIN, STREAMING, WAYS };
+
+typedef void copy_t(void *restrict to, const void *restrict from, size_t bytes);
+
+static const char *const names[WAYS] = {"ours", "library", "plain", "streaming"};
+static const size_t source_offsets[] = {0, 16, 64, 2048};
+
+static void copy_ours(void *restrict to, const void *restrict from, size_t bytes)
+{
+    sb_copy(to, from, bytes);
+}
+
+static void copy_library(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+static void copy_plain(void *restrict to, const void *restrict from, size_t bytes)
+{
+    typedef long long vector_t __attribute__((vector_size(16), aligned(1), may_alias));
+    char *target = to;
+    const char *source = from;
+
+    for (size_t i = 0; i < bytes; i += sizeof(vector_t)) {
+        *(vector_t *)(void *)(target + i) = *(const vector_t *)(const void *)(source + i);
+        __asm__ volatile("" ::: "memory"); /* not to be made a call of the library's copy */
+    }
+}
+
+static copy_t *const ways[WAYS] = {copy_ours, copy_library, copy_plain, sb_copy_streaming};
+
+/* What is known of one size. */
+typedef struct summary {
+    double *ns[WAYS]; /* by pair of offsets */
+    size_t pairs;
+} summary_t;
+
+/* After one call that is not timed, which brings both sides into the caches. */
+static double time_once(copy_t *copy, char *to, const char *from, size_t bytes)
+{
+    size_t calls = sb_max(1, (size_t)65536 / bytes);
+
+    copy(to, from, bytes);
+    uint64_t start = sb_now_ns();
+
+    for (size_t i = 0; i < calls; i++)
+        copy(to, from, bytes);
+    return (double)(sb_now_ns() - start) / (double)calls;
+}
+
+/* The best of several rounds; ways take turns, so that whatever else the machine does meets all. */
+static void time_ways(summary_t *summary, int first, int end, char *to, const char *from,
+                      size_t bytes)
+{
+    for (int way = first; way < end; way++)
+        summary->ns[way][summary->pairs] = 1e18;
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int way = first; way < end; way++) {
+            double ns = time_once(ways[way], to, from, bytes);
+            if (ns < summary->ns[way][summary->pairs])
+                summary->ns[way][summary->pairs] = ns;
+        }
+    }
+}
+
+/* Streaming by itself: it takes the target out of the caches, for whoever comes next. */
+static void time_pair(summary_t *summary, char *to, const char *from, size_t bytes)
+{
+    time_ways(summary, OURS, STREAMING, to, from, bytes);
+    time_ways(summary, STREAMING, WAYS, to, from, bytes);
+    summary->pairs++;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of one way: the median time over the slowest. Sorts. */
+static double evenness(double *ns, size_t count)
+{
+    qsort(ns, count, sizeof *ns, by_value);
+    return ns[count / 2] / ns[count - 1];
+}
+
+static double against_best(const summary_t *summary, size_t pair)
+{
+    double best = summary->ns[OURS][pair];
+
+    for (int way = LIBRARY; way <= PLAIN; way++)
+        best = summary->ns[way][pair] < best ? summary->ns[way][pair] : best;
+    return best / summary->ns[OURS][pair];
+}
+
+static double report(summary_t *summary, size_t bytes, size_t step)
+{
+    size_t per_source = (PAGE + step - 1) / step, worst = 0;
+    double sum = 0;
+
+    for (size_t pair = 0; pair < summary->pairs; pair++) {
+        sum += against_best(summary, pair);
+        if (against_best(summary, pair) < against_best(summary, worst))
+            worst = pair;
+    }
+    double least = against_best(summary, worst);
+    printf("%9zu %6.2f %6.2f   %4zu -> %4zu ", bytes, sum / (double)summary->pairs, least,
+           source_offsets[worst / per_source], worst % per_source * step);
+    for (int way = 0; way < WAYS; way++) {
+        double even = evenness(summary->ns[way], summary->pairs);
+        double median = summary->ns[way][summary->pairs / 2];
+        printf("  %8.2f %4.2f", (double)bytes / median, even);
+    }
+    printf("\n");
+    fflush(stdout);
+    return least;
+}
+
+static double measure(summary_t *summary, char *to, const char *from, size_t bytes, size_t step)
+{
+    summary->pairs = 0;
+    for (size_t i = 0; i < SB_COUNT_OF(source_offsets); i++) {
+        for (size_t offset = 0; offset < PAGE; offset += step)
+            time_pair(summary, to + offset, from + source_offsets[i], bytes);
+    }
+    return report(summary, bytes, step);
+}
+
+static _Alignas(2 * SB_LINE) sb_word64_t ball;
+
+static void *answer(void *nothing)
+{
+    for (uint64_t i = 1; i < 2 * TRIPS; i += 2) {
+        while (sb_load64(&ball, SB_ACQUIRE) != i) {
+        }
+        sb_store64(&ball, i + 1, SB_RELEASE);
+    }
+    return nothing;
+}
+
+/* Nanoseconds of a line to another thread and back; machines change between near and far. */
+static double round_trip(void)
+{
+    pthread_t other;
+
+    sb_store64(&ball, 0, SB_RELAXED);
+    if (pthread_create(&other, NULL, answer, NULL) != 0)
+        return 0;
+    uint64_t start = sb_now_ns();
+    for (uint64_t i = 0; i < 2 * TRIPS; i += 2) {
+        sb_store64(&ball, i + 1, SB_RELEASE);
+        while (sb_load64(&ball, SB_ACQUIRE) != i + 2) {
+        }
+    }
+    double ns = (double)(sb_now_ns() - start) / TRIPS;
+    pthread_join(other, NULL);
+    return ns;
+}
+
+static char *map(void)
+{
+    char *memory =
+        mmap(NULL, MOST + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED) {
+        perror("sobor-bench-copy");
+        exit(1);
+    }
+    memset(memory, 1, MOST + 2 * PAGE);
+    return memory;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned long step = argc > 1 ? strtoul(argv[1], NULL, 10) : 16;
+    char *from = map(), *to = map();
+    double least = 1;
+    summary_t summary = {0};
+
+    if (argc > 2 || step < 1 || step > PAGE) {
+        fprintf(stderr, "usage: sobor-bench-copy [STEP]\n");
+        return 2;
+    }
+    sb_machine_start();
+    for (int way = 0; way < WAYS; way++)
+        summary.ns[way] = calloc(SB_COUNT_OF(source_offsets) * PAGE / step + PAGE, sizeof(double));
+    printf("line round trip %.0f ns\n", round_trip());
+    printf("%9s %6s %6s   %-12s", "bytes", "mean", "worst", "offsets");
+    for (int way = 0; way < WAYS; way++)
+        printf("  %8s even", names[way]);
+    printf("   (GB/s, slowest offset)\n");
+    for (size_t bytes = LEAST; bytes <= MOST; bytes *= 2) {
+        double worst = measure(&summary, to, from, bytes, step);
+        least = worst < least ? worst : least;
+    }
+    printf("worst point %.2f, line round trip %.0f ns\n", least, round_trip());
+    return 0;
+}
