@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Parts that are read where they lie: when the system ceases to allow it, when they lie in shared
+ * memory, when a reader leaves while it is written to, and when a peer's plan is made up.
+ */
+#include "job.h"
+
+#include "coll/vector/message.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define RANKS 3
+
+static unsigned char pattern(size_t i, uint32_t from, uint32_t to, unsigned call)
+{
+    return (unsigned char)(i * 31 + (i >> 8) + from * 7 + to * 101 + call * 13 + 1);
+}
+
+static void fill(char *at, size_t bytes, uint32_t from, uint32_t to, unsigned call)
+{
+    for (size_t i = 0; i < bytes; i++)
+        at[i] = (char)pattern(i, from, to, call);
+}
+
+static int differs(const char *at, size_t bytes, uint32_t from, uint32_t to, unsigned call)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if ((unsigned char)at[i] != pattern(i, from, to, call)) {
+            fprintf(stderr, "call %u: byte %zu from rank %u to %u is wrong\n", call, i, from, to);
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* One call of all to all of `bytes` a part, the parts at `sent`. */
+static int exchange(sb_team_t *team, unsigned call, size_t bytes, char *sent)
+{
+    char *received = malloc(team->size * bytes);
+    sb_stream_t from[RANKS], to[RANKS];
+    int failed;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        fill(sent + i * bytes, bytes, team->rank, i, call);
+        from[i] = (sb_stream_t){.base = sent + i * bytes, .bytes = bytes};
+        to[i] = (sb_stream_t){.base = received + i * bytes, .bytes = bytes};
+    }
+    sb_parts_t parts = {.send = from, .receive = to};
+    failed = sb_alltoall_direct.parts(team, &parts) != SB_OK;
+    for (uint32_t i = 0; i < team->size; i++)
+        failed += differs(received + i * bytes, bytes, i, team->rank, call);
+    free(received);
+    return failed;
+}
+
+/* One call in which all get the parts of all, or the root does. */
+static int collect(sb_team_t *team, const sb_algorithm_t *algorithm, unsigned call, size_t bytes)
+{
+    bool rooted = algorithm->collective == SB_GATHER;
+    uint32_t root = call % team->size;
+    char *memory = malloc((team->size + 1) * bytes);
+    sb_stream_t from = {.base = memory, .bytes = bytes}, to[RANKS];
+    bool receives = !rooted || team->rank == root;
+    int failed;
+
+    fill(memory, bytes, team->rank, 0, call);
+    for (uint32_t i = 0; i < team->size; i++)
+        to[i] = (sb_stream_t){.base = memory + (i + 1) * bytes, .bytes = bytes};
+    sb_parts_t parts = {.root = root, .send = &from, .receive = receives ? to : NULL};
+    failed = algorithm->parts(team, &parts) != SB_OK;
+    for (uint32_t i = 0; i < team->size && receives; i++)
+        failed += differs(to[i].base, bytes, i, 0, call);
+    free(memory);
+    return failed;
+}
+
+static int deal(sb_team_t *team, unsigned call, size_t bytes)
+{
+    uint32_t root = call % team->size;
+    char *memory = malloc((team->size + 1) * bytes);
+    sb_stream_t to = {.base = memory, .bytes = bytes}, from[RANKS];
+    int failed;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        from[i] = (sb_stream_t){.base = memory + (i + 1) * bytes, .bytes = bytes};
+        fill(from[i].base, bytes, root, i, call);
+    }
+    sb_parts_t parts = {.root = root, .send = team->rank == root ? from : NULL, .receive = &to};
+    failed = sb_scatter_direct.parts(team, &parts) != SB_OK;
+    failed += differs(memory, bytes, root, team->rank, call);
+    free(memory);
+    return failed;
+}
+
+static int call_each(sb_team_t *team, unsigned call, size_t bytes)
+{
+    char *sent = malloc(team->size * bytes);
+    int failed = collect(team, &sb_gather_direct, call, bytes) +
+                 collect(team, &sb_allgather_direct, call, bytes) + deal(team, call, bytes) +
+                 exchange(team, call, bytes, sent);
+
+    free(sent);
+    return failed;
+}
+
+static sb_team_t *team_with_mesh(rank_context_t *context)
+{
+    sb_team_t *team = job_team(context);
+
+    return team != NULL && sb_mesh_prepare(team) == SB_OK ? team : NULL;
+}
+
+static void leave(const rank_context_t *context, sb_team_t *team)
+{
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+}
+
+/* From now on this process may reach into nobody's memory. */
+static bool give_up_rights(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog filter = {.len = SB_COUNT_OF(rules), .filter = rules};
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
+/* Some ranks lose the right to read others: all data is right, and soon nobody tries any more. */
+static int run_refused(rank_context_t *context, void *argument)
+{
+    uint32_t losers = *(const uint32_t *)argument;
+    sb_team_t *team = team_with_mesh(context);
+    int failures = team == NULL || !sb_mesh(team)->expose.kernel;
+
+    for (unsigned call = 0; call < 12 && failures == 0; call++) {
+        if (call == 4 && context->rank < losers)
+            failures += !give_up_rights();
+        failures += call_each(team, call, call % 3 == 0 ? 70000 : 400000);
+    }
+    const sb_expose_t *expose = &sb_mesh(team)->expose;
+    bool lost = context->rank < losers;
+    failures += expose->failed != (lost ? context->size - 1 : 0);
+    failures += expose->blind != losers - lost;
+    leave(context, team);
+    return failures;
+}
+
+/* What lies in the own block is read by loads, though nothing else may be read. */
+static int run_mapped(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = team_with_mesh(context);
+    const size_t bytes = 20000;
+    int failures = team == NULL;
+
+    (void)argument;
+    if (failures == 0) {
+        sb_mesh_t *mesh = sb_mesh(team);
+        failures += mesh->expose.kernel || mesh->all.staged.room < RANKS * bytes;
+        for (unsigned call = 0; call < 5 && failures == 0; call++)
+            failures += exchange(team, call, bytes, mesh->all.area);
+        failures += mesh->expose.mapped != 5u * (context->size - 1) || mesh->expose.copied != 0;
+    }
+    leave(context, team);
+    return failures;
+}
+
+#define LARGE ((size_t)64 << 20)
+
+/* The root leaves a call that failed, while a sender writes into its memory: it does no longer. */
+static int run_left(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = team_with_mesh(context);
+    char *memory = calloc(1, LARGE);
+    sb_stream_t stream = {.base = memory, .bytes = LARGE};
+    int failures = team == NULL || memory == NULL;
+
+    (void)argument;
+    memset(memory, context->rank == 0 ? 0 : 7, LARGE);
+    job_synchronise(context);
+    if (context->rank == 0) {
+        sb_invite(team, 1, &stream);
+        while (((volatile char *)memory)[0] == 0)
+            usleep(10);
+        failures += sb_mesh_finish(team, SB_ERR_PEER_DEAD) != SB_ERR_PEER_DEAD;
+        memset(memory, 3, LARGE);
+    } else if (context->rank == 1) {
+        sb_sending_t sending = {.stream = &stream, .prefer = SB_PREFER_PUSHED};
+        usleep(100000);
+        failures += sb_send(team, &sending, SIZE_MAX, true) != SB_OK;
+        failures += sending.route != SB_ROUTE_PUSHED;
+    }
+    job_synchronise(context);
+    for (size_t i = 0; i < LARGE && context->rank == 0 && failures == 0; i++)
+        failures += memory[i] != 3;
+    free(memory);
+    leave(context, team);
+    return failures;
+}
+
+/* Who is invited by one that has gone already does not write at all. */
+static int run_withdrawn(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = team_with_mesh(context);
+    char memory[2000] = {0};
+    sb_stream_t stream = {.base = memory, .bytes = sizeof memory};
+    int failures = team == NULL;
+
+    (void)argument;
+    if (context->rank == 0) {
+        sb_invite(team, 1, &stream);
+        sb_mesh_finish(team, SB_ERR_PEER_DEAD);
+    }
+    job_synchronise(context);
+    if (context->rank == 1) {
+        sb_sending_t sending = {.stream = &stream, .prefer = SB_PREFER_PUSHED};
+        memset(memory, 7, sizeof memory);
+        failures += sb_send(team, &sending, SIZE_MAX, false) != SB_OK;
+        failures += sending.route == SB_ROUTE_PUSHED;
+    }
+    job_synchronise(context);
+    failures += context->rank == 0 && memory[0] != 0;
+    leave(context, team);
+    return failures;
+}
+
+/* A plan that a peer may have made up. */
+typedef struct forged {
+    const char *what;
+    uint32_t note;
+    sb_vector_plan_t plan;
+} forged_t;
+
+static const forged_t forgeries[] = {
+    {"fragments of nothing", SB_NOTE_PLAN, {.bytes = 1000}},
+    {"a length beyond all memory", SB_NOTE_PLAN, {.bytes = UINT64_MAX - 5, .fragment = 64}},
+    {"a place beyond all areas", SB_NOTE_PLAN, {UINT64_MAX - 63, 1000, {0}, 0, 64, 0}},
+    {"a short message beyond its slot", 100000, {.bytes = 1000}},
+};
+
+static int run_forged(rank_context_t *context, void *argument)
+{
+    const forged_t *forged = argument;
+    sb_team_t *team = team_with_mesh(context);
+    char memory[1000];
+    sb_stream_t stream = {.base = memory, .bytes = sizeof memory};
+    int failures = team == NULL;
+
+    memset(memory, 0x5a, sizeof memory);
+    if (context->rank == 1)
+        sb_put_plan(sb_mesh(team), &sb_mesh(team)->peer[0].out, forged->note, &forged->plan);
+    if (context->rank == 0) {
+        sb_receiving_t receiving = {.stream = &stream, .peer = 1};
+        failures += sb_receive(team, &receiving, SIZE_MAX, true) != SB_ERR_TRUNCATE;
+        failures += team->failure != SB_ERR_TRUNCATE;
+        for (size_t i = 0; i < sizeof memory; i++)
+            failures += memory[i] != 0x5a;
+    }
+    leave(context, team);
+    return failures;
+}
+
+static int run(const char *what, const char *cma, int (*body)(rank_context_t *, void *),
+               void *argument)
+{
+    setenv("SOBOR_CMA", cma, 1);
+    int failures = job_run(RANKS, 60, body, argument);
+
+    printf("%-50s %s\n", what, failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
+int main(void)
+{
+    uint32_t losers[] = {1, 2, 3};
+    int failures = 0;
+
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    failures += run("one rank may not read any more", "on", run_refused, &losers[0]);
+    failures += run("two may not", "on", run_refused, &losers[1]);
+    failures += run("none may", "on", run_refused, &losers[2]);
+    failures += run("parts in shared memory", "off", run_mapped, NULL);
+    failures += run("a reader leaves while it is written to", "on", run_left, NULL);
+    failures += run("an invitation that was withdrawn", "on", run_withdrawn, NULL);
+    for (size_t i = 0; i < SB_COUNT_OF(forgeries); i++)
+        failures += run(forgeries[i].what, "off", run_forged, (void *)(uintptr_t)&forgeries[i]);
+    return failures == 0 ? 0 : 1;
+}
