@@ -10,6 +10,8 @@ import pytest
 import random_cases
 from random_cases import force_each, run_cases, served_calls
 
+from conftest import usable_mpi
+
 MOVING = (
     *("Scatter", "Scatterv", "Gather", "Gatherv", "Allgather", "Allgatherv"),
     *("Alltoall", "Alltoallv", "Alltoallw"),
@@ -69,3 +71,11 @@ def test_algorithms(tester, query, long_run, key, ranks, function):
     cases = 1000 if long_run else 60
     for name, result, ran in force_each(tester, query, "parts", function, key, ranks, cases):
         assert set(ran) == {name} - {"host"}, f"{name} forced, {ran} ran\n{result.tail()}"
+
+
+@pytest.mark.parametrize("cma", ["auto", "on"])
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 2), ("o41", 3), ("m40", 2)])
+def test_rights_given_up(tester, key, ranks, cma):
+    """A rank whose memory can be read no longer still gets and gives all its parts."""
+    result = tester.run(usable_mpi(key), ranks, ["rights"], sobor={"SOBOR_CMA": cma}, timeout=60)
+    tester.expect_pass(result, served=True)
