@@ -14,6 +14,8 @@ const char *sb_status_string(sb_status_t status)
         return "a peer process ended";
     case SB_ERR_TRUNCATE:
         return "ranks disagree on the number of bytes";
+    case SB_ERR_SHORT:
+        return "the root sent fewer bytes than this rank expects";
     case SB_ERR_BOOTSTRAP:
         return "the exchange over the host MPI failed";
     case SB_ERR_UNSUPPORTED:

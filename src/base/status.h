@@ -8,7 +8,8 @@ typedef enum sb_status {
     SB_ERR_MEMORY,      /* no shared or private memory left within the bound */
     SB_ERR_SYSTEM,      /* a system call failed; the detail was logged where it happened */
     SB_ERR_PEER_DEAD,   /* a member of the team ended while we waited for it */
-    SB_ERR_TRUNCATE,    /* the root sent another number of bytes than this rank expects */
+    SB_ERR_TRUNCATE,    /* there was more than this rank expects, or ranks are out of step */
+    SB_ERR_SHORT,       /* there was less than this rank expects; it has what there was */
     SB_ERR_BOOTSTRAP,   /* the front end's exchange failed */
     SB_ERR_UNSUPPORTED, /* agreed by all members: this team cannot do it */
     SB_ERR_REVOKED,     /* the front end says that the communicator was revoked */

@@ -142,8 +142,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     {                                                                                              \
         .name = "p2p-recursive-doubling", .collective = of,                                        \
         .doc = "Two ranks exchange all parts that they have, in log2 p rounds. For comparison.",   \
-        .source = "the recursive doubling of MPI libraries", .ring_above = SIZE_MAX,               \
-        .on_request = true, .prepare = sb_pairs_prepare, .cost = cost, .parts = run,               \
+        .source = "the recursive doubling of MPI libraries", .on_request = true,                   \
+        .prepare = sb_pairs_prepare, .cost = cost, .parts = run,                                   \
     }
 
 const sb_algorithm_t sb_allgather_p2p_recursive_doubling = DOUBLING(SB_ALLGATHER);

@@ -38,8 +38,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "p2p-ring", .collective = of,                                                      \
         .doc = "Parts travel from each rank to its right neighbour, in p - 1 rounds. For "         \
                "comparison.",                                                                      \
-        .source = "the ring allgather of MPI libraries", .ring_above = SIZE_MAX,                   \
-        .on_request = true, .prepare = sb_pairs_prepare, .cost = cost, .parts = run,               \
+        .source = "the ring allgather of MPI libraries", .on_request = true,                       \
+        .prepare = sb_pairs_prepare, .cost = cost, .parts = run,                                   \
     }
 
 const sb_algorithm_t sb_allgather_p2p_ring = RING(SB_ALLGATHER);

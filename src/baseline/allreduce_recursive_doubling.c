@@ -102,7 +102,6 @@ const sb_algorithm_t sb_allreduce_p2p_recursive_doubling = {
     .collective = SB_ALLREDUCE,
     .doc = "Two ranks exchange what they have and combine it, in log2 p rounds. For comparison.",
     .source = "the recursive doubling of MPI libraries (Thakur et al. 2005)",
-    .ring_above = SIZE_MAX,
     .on_request = true,
     .prepare = sb_pairs_prepare,
     .cost = cost,

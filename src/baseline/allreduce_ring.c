@@ -92,7 +92,6 @@ const sb_algorithm_t sb_allreduce_p2p_ring = {
     .doc = "Slices travel from each rank to its right neighbour and are combined on the way, then "
            "travel once more. For comparison.",
     .source = "the ring allreduce of MPI libraries (Patarasuk, Yuan 2009)",
-    .ring_above = SIZE_MAX,
     .on_request = true,
     .prepare = sb_pairs_prepare,
     .cost = cost,

@@ -37,8 +37,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     {                                                                                              \
         .name = "p2p-pairwise", .collective = of,                                                  \
         .doc = "Every rank exchanges with one partner after the other. For comparison.",           \
-        .source = "the pairwise exchange of MPI libraries", .ring_above = SIZE_MAX,                \
-        .on_request = true, .prepare = sb_pairs_prepare, .cost = cost, .parts = run,               \
+        .source = "the pairwise exchange of MPI libraries", .on_request = true,                    \
+        .prepare = sb_pairs_prepare, .cost = cost, .parts = run,                                   \
     }
 
 const sb_algorithm_t sb_alltoall_p2p_pairwise = PAIRWISE(SB_ALLTOALL);

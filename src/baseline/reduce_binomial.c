@@ -95,7 +95,6 @@ const sb_algorithm_t sb_reduce_p2p_binomial = {
     .doc = "Groups of two, four, eight ranks combine what they have, in log2 p rounds. For "
            "comparison.",
     .source = "the binomial tree of MPI libraries (Thakur et al. 2005)",
-    .ring_above = SIZE_MAX,
     .on_request = true,
     .prepare = sb_pairs_prepare,
     .cost = cost,

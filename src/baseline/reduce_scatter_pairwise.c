@@ -76,8 +76,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Every rank sends each other its part and combines what comes for itself. For "     \
                "comparison.",                                                                      \
         .source = "the pairwise exchange of MPI libraries (Thakur et al. 2005)",                   \
-        .ring_above = SIZE_MAX, .on_request = true, .prepare = sb_pairs_prepare, .cost = cost,     \
-        .reduction = run, .reorders = true,                                                        \
+        .on_request = true, .prepare = sb_pairs_prepare, .cost = cost, .reduction = run,           \
+        .reorders = true,                                                                          \
     }
 
 const sb_algorithm_t sb_reduce_scatter_p2p_pairwise = PAIRWISE(SB_REDUCE_SCATTER);

@@ -98,8 +98,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Two ranks exchange the combination of their groups, in log2 p rounds. For "        \
                "comparison.",                                                                      \
         .source = "the recursive doubling of MPI libraries (Thakur et al. 2005)",                  \
-        .ring_above = SIZE_MAX, .on_request = true, .prepare = sb_pairs_prepare, .cost = cost,     \
-        .reduction = function, .brackets = true,                                                   \
+        .on_request = true, .prepare = sb_pairs_prepare, .cost = cost, .reduction = function,      \
+        .brackets = true,                                                                          \
     }
 
 const sb_algorithm_t sb_scan_p2p_recursive_doubling = DOUBLING(SB_SCAN, scan);

@@ -37,8 +37,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     {                                                                                              \
         .name = "p2p-linear", .collective = of,                                                    \
         .doc = "The root sends each rank its part, one message after the other. For comparison.",  \
-        .source = "the linear scatter of MPI libraries", .ring_above = SIZE_MAX,                   \
-        .on_request = true, .prepare = sb_pairs_prepare, .cost = cost, .parts = run,               \
+        .source = "the linear scatter of MPI libraries", .on_request = true,                       \
+        .prepare = sb_pairs_prepare, .cost = cost, .parts = run,                                   \
     }
 
 const sb_algorithm_t sb_scatter_p2p_linear = LINEAR(SB_SCATTER);

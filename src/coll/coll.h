@@ -113,11 +113,10 @@ typedef struct sb_algorithm {
     sb_collective_t collective;
     const char *doc;
     const char *source; /* where it is from */
-    size_t ring_above;  /* messages of more bytes need the team's rings */
     unsigned levels;    /* not 0: works on groups of ranks by these levels, of SB_LEVEL_BIT */
     bool on_request;    /* never chosen but by name */
     bool unlisted;      /* a variant that the documentation of another stands for */
-    /* Collective: gets the team what the algorithm needs beside that; NULL: nothing. */
+    /* Collective: gets the team what the algorithm needs beside its lanes; NULL: nothing. */
     sb_status_t (*prepare)(sb_team_t *team);
     size_t prepare_above; /* messages of more bytes need that; 0: all */
     /* Expected time in nanoseconds: from the shape and the bytes alone, so that all choose alike.
@@ -132,9 +131,6 @@ typedef struct sb_algorithm {
     const char *former; /* older names, of it or of one that it stands for now, with commas */
 } sb_algorithm_t;
 
-/* Makes the rings of broadcasts, see coll/bcast/message.h. Collective, as all that prepares. */
-sb_status_t sb_rings_prepare(sb_team_t *team);
-
 /*
  * Gets the team what the algorithm needs for a message of `bytes`. Collective; all get the same
  * outcome: SB_OK, or SB_ERR_UNSUPPORTED: the algorithm cannot serve this team, then and for good.
@@ -142,13 +138,10 @@ sb_status_t sb_rings_prepare(sb_team_t *team);
 static inline sb_status_t sb_algorithm_prepare(const sb_algorithm_t *algorithm, sb_team_t *team,
                                                size_t bytes)
 {
-    sb_status_t status = bytes > algorithm->ring_above ? sb_rings_prepare(team) : SB_OK;
+    bool needless = algorithm->prepare == NULL ||
+                    (algorithm->prepare_above > 0 && bytes <= algorithm->prepare_above);
 
-    if (algorithm->prepare_above > 0 && bytes <= algorithm->prepare_above)
-        return status;
-    if (status == SB_OK && algorithm->prepare != NULL)
-        status = algorithm->prepare(team);
-    return status;
+    return needless ? SB_OK : algorithm->prepare(team);
 }
 
 /* The first of two outcomes that is not SB_OK. */

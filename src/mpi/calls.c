@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions that stand in for MPI's barrier, broadcast, and the ends of communicators and MPI.
  */
+#include "coll/bcast/bcast.h"
 #include "mpi/backend.h"
 #include "mpi/device.h"
 #include "mpi/large.h"
@@ -61,7 +62,7 @@ static sb_status_t run_packed(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 
     sb_packer_open(&packer, &stream, bcast->buffer, (size_t)bcast->count, bcast->type, bcast->is,
                    comm->comm);
-    sb_status_t status = algorithm->bcast(comm->team, (uint32_t)bcast->root, &stream);
+    sb_status_t status = sb_bcast(algorithm, comm->team, (uint32_t)bcast->root, &stream);
     *error = sb_packer_close(&packer);
     return status;
 }
@@ -73,7 +74,7 @@ static sb_status_t run_bcast(sb_comm_t *comm, const sb_algorithm_t *algorithm, c
 
     if (SB_UNLIKELY(!bcast->is->contiguous || sb_device_holds(bcast->buffer)))
         return run_packed(comm, algorithm, bcast, error);
-    return algorithm->bcast(comm->team, (uint32_t)bcast->root, &stream);
+    return sb_bcast(algorithm, comm->team, (uint32_t)bcast->root, &stream);
 }
 
 /* Returns false if the call is the host's; else the call's result is in *result. */
@@ -89,11 +90,12 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);
-    sb_status_t status = SB_OK;
-    if (SB_LIKELY(bcast->bytes > 0))
-        status = sb_make_ready(comm, planned, bcast->bytes);
+    /* What the algorithm needs is made when the root's announcement says so. */
+    sb_status_t status = comm->team->failure;
     if (SB_LIKELY(bcast->bytes > 0 && status == SB_OK))
         status = run_bcast(comm, planned->algorithm, bcast, &error);
+    if (SB_SHORT_IS_SUCCESS && SB_UNLIKELY(status == SB_ERR_SHORT))
+        status = SB_OK;
     return sb_finish(comm, planned->algorithm, bcast->bytes, began, (sb_outcome_t){status, error},
                      result);
 }

@@ -68,6 +68,8 @@ static int error_class(sb_status_t status)
     switch (status) {
     case SB_ERR_TRUNCATE:
         return MPI_ERR_TRUNCATE;
+    case SB_ERR_SHORT:
+        return MPI_ERR_OTHER;
     case SB_ERR_PEER_DEAD:
 #if defined(MPIX_ERR_PROC_FAILED)
         return MPIX_ERR_PROC_FAILED;
@@ -105,7 +107,8 @@ static int raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status
         code = error_class(status);
     /* A program with a handler of its own is told of its own errors by that alone, as by the host.
      */
-    if (status != SB_ERR_TRUNCATE || is_fatal(comm->comm))
+    bool own = status == SB_ERR_TRUNCATE || status == SB_ERR_SHORT;
+    if (!own || is_fatal(comm->comm))
         sb_log("%s on rank %d of %d: %s", sb_collective_function(collective), comm->rank,
                comm->size, sb_status_string(status));
     sb_host.Comm_call_errhandler(comm->comm, code);

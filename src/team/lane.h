@@ -61,10 +61,6 @@ typedef struct sb_lane {
     sb_wide_flag_t woken;      /* the same, written by whoever releases this rank, which does
                                   not leave the barrier before: so writers never meet */
     sb_wide_flag_t done;       /* slot uses of the team this rank is done with */
-    sb_wide_flag_t published;  /* ring bytes of the team known to be filled */
-    sb_wide_flag_t consumed;   /* ring bytes of the team this rank is done with */
-    sb_wide_flag_t relayed;    /* ring bytes of the team whose part this rank has brought near */
-    sb_wide_flag_t timed;      /* slot use and time of the last timed message received */
     sb_wide_counter_t entered; /* any rank: arrivals at the central counter */
     sb_wide_counter_t closed;  /* any rank: members that have left the team */
     sb_meeting_t meeting;      /* any rank: the central barrier's, or a combining tree's node */

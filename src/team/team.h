@@ -5,7 +5,6 @@
 #include "base/collectives.h"
 #include "segment/arena.h"
 #include "team/lane.h"
-#include "team/pace.h"
 #include "team/resource.h"
 #include "team/rules.h"
 #include "topology/groups.h"
@@ -83,33 +82,18 @@ typedef struct sb_team {
     uint32_t size;
     sb_lane_t *self;   /* lanes[rank] */
     sb_lane_t **lanes; /* of all ranks, where they are mapped here */
-    char **rings;      /* of all ranks, once they are ready */
     sb_waiter_t waiter;
     sb_waiter_t waiter_near; /* where all that are waited for may be running now */
 
     /* Numbers that every member counts alike. */
-    uint64_t barriers;      /* barriers entered */
-    uint64_t slot_uses;     /* slots used by messages of the team so far */
-    uint64_t ring_position; /* ring bytes used by messages of the team so far */
+    uint64_t barriers;  /* barriers entered */
+    uint64_t slot_uses; /* slots used by messages of the team so far */
     uint64_t exchanges;
 
     /* What this rank knows of the others' progress; less than or equal to the truth. */
-    uint64_t slots_free_below; /* every member is done with the uses below */
-    uint64_t ring_free_below;
+    uint64_t slots_free_below;            /* every member is done with the uses below */
     uint64_t blocks_mark[SB_BLOCK_MARKS]; /* 1 + uses in which ranks met over blocks; 0: none */
 
-    /* How this rank writes into its ring, and the message that will tell it more. */
-    sb_pace_t pace[2]; /* in buffers other than for the last messages, and in the same ones */
-    sb_pace_seen_t seen;
-    struct {
-        uint64_t use;
-        size_t bytes;
-        sb_step_t step;
-        bool again; /* the message's pace */
-        bool open;  /* its readers' times were not looked at yet */
-    } timed;
-
-    size_t ring_bytes;
     sb_settings_t settings;
     sb_rules_t *rules; /* of rank 0's tuning file; NULL: it has none */
     bool oversubscribed;
@@ -189,7 +173,6 @@ static inline const sb_waiter_t *sb_team_waiter(const sb_team_t *team, uint32_t 
 static inline void sb_team_all_arrived(sb_team_t *team)
 {
     team->slots_free_below = team->slot_uses;
-    team->ring_free_below = team->ring_position;
 }
 
 /* Teams whose blocks wait for members to leave, in this process. For reports and tests. */

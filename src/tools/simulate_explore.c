@@ -2,6 +2,7 @@
 #include "tools/simulate_explore.h"
 
 #include "base/config.h"
+#include "coll/bcast/rings.h"
 #include "coll/resources.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
@@ -83,14 +84,17 @@ static void set_flags(sb_team_t *team, uint64_t start)
 
     for (size_t i = 0; i < SB_COUNT_OF(flags); i++)
         sb_flag_publish(flags[i], start);
-    sb_flag_publish(&lane->published.flag, team->ring_position);
-    sb_flag_publish(&lane->consumed.flag, team->ring_position);
     for (uint32_t i = 0; i < SB_CHILDREN; i++)
         sb_flag_publish(&lane->children.flag[i], start);
     for (uint32_t round = 0; round < sb_rounds(team->size); round++)
         sb_flag_publish(&lane->signal[round].flag, start);
     for (uint64_t use = start - SB_SLOTS; use < start; use++)
         sb_flag_publish(&lane->slot[use % SB_SLOTS].flag, use + 1);
+    if (sb_rings(team) == NULL)
+        return;
+    sb_ring_head_t *head = sb_ring_head(sb_rings(team), team->rank);
+    sb_flag_publish(&head->published.flag, sb_rings(team)->cursor.position);
+    sb_flag_publish(&head->consumed.flag, sb_rings(team)->cursor.position);
 }
 
 /* As if so many calls had been made before. All members set the same. */
@@ -98,8 +102,9 @@ static void set_numbers(sb_team_t *team, uint64_t start)
 {
     team->barriers = start;
     team->slot_uses = start;
-    team->ring_position = start & ~(uint64_t)(SB_LINE - 1);
     sb_team_all_arrived(team);
+    if (sb_rings(team) != NULL)
+        sb_rings_set(team, sb_rings(team)->cursor.ring, start & ~(uint64_t)(SB_LINE - 1));
     if (start > UINT32_MAX / 2)
         set_flags(team, start);
 }
@@ -123,11 +128,12 @@ static void prepare_call(trial_t *trial, sb_team_t *team, uint32_t call)
 
     if (sb_algorithm_prepare(algorithm, team, bytes) != SB_OK)
         sb_sim_stop("rank %" PRIu32 " gets no memory for %s", team->rank, algorithm->name);
-    if (team->resource[SB_RESOURCE_RINGS] == NULL)
+    const sb_rings_t *rings = sb_rings(team);
+    if (rings == NULL)
         return;
-    if (wish->ring_bytes != 0)
-        team->ring_bytes = sb_min(team->ring_bytes, (size_t)wish->ring_bytes);
-    trial->memory[team->rank].ring = team->rings[team->rank];
+    if (wish->ring_bytes != 0 && wish->ring_bytes < rings->cursor.ring)
+        sb_rings_set(team, (size_t)wish->ring_bytes, rings->cursor.position);
+    trial->memory[team->rank].ring = rings->resource.segment.bases[team->rank];
 }
 
 /* Nobody leaves a barrier before everybody has come. */
@@ -343,8 +349,6 @@ static const field_t fields[] = {
     FIELD(arrived, 0),
     FIELD(released, 0),
     FIELD(done, 0),
-    FIELD(published, 0),
-    FIELD(consumed, 0),
     FIELD(entered, 0),
     FIELD(closed, 0),
     FIELD(box, sizeof(sb_box_t)),
@@ -371,6 +375,17 @@ static void describe_lane(uint32_t rank, size_t offset, char *text, size_t size)
     }
 }
 
+static void describe_ring(uint32_t rank, size_t offset, char *text, size_t size)
+{
+    static const char *const flags[] = {"published", "consumed", "relayed", "timed"};
+    size_t flag = offset / sizeof(sb_wide_flag_t);
+
+    if (flag < SB_COUNT_OF(flags))
+        snprintf(text, size, "%s of rank %" PRIu32, flags[flag], rank);
+    else
+        snprintf(text, size, "ring of rank %" PRIu32 " at byte %zu", rank, offset - SB_RING_AT);
+}
+
 /* Which flag of which rank a place is, or which part of a ring. */
 static void describe(void *context, uint32_t block, uint64_t place, char *text, size_t size)
 {
@@ -382,7 +397,7 @@ static void describe(void *context, uint32_t block, uint64_t place, char *text, 
         if (address == memory->lane)
             describe_lane(rank, (size_t)place, text, size);
         else if (address == memory->ring)
-            snprintf(text, size, "ring of rank %" PRIu32 " at byte %" PRIu64, rank, place);
+            describe_ring(rank, (size_t)place, text, size);
     }
 }
 

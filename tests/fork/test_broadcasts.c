@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * All broadcasts over forked processes: every root, 1 to 17 ranks, sizes around each threshold, in
- * groups of every form, and ranks that expect another size.
+ * groups of every form, and ranks that expect another size, whatever they chose for it.
  */
 #include "../unit/testing.h"
 
 #include "job.h"
 
+#include "coll/bcast/bcast.h"
+#include "coll/bcast/rings.h"
 #include "select/select.h"
 
 #include <stdio.h>
@@ -119,39 +121,135 @@ static void every_root_and_threshold(void **state)
     }
 }
 
-/* A rank that expects another size is told, serves the others all the same, and stays in step. */
+/* The algorithms that ranks choose for the sizes that they expect. */
+typedef struct pairing {
+    const sb_algorithm_t *root;
+    const sb_algorithm_t *other;
+    bool prepared; /* all have all that both need; else the root's announcement has them make it */
+} pairing_t;
+
+static const size_t expected_sizes[] = {1, 200, 240, 241, 3000, 70000};
+
+/* One rank expects another size; then all agree again. */
+static int disagree(sb_team_t *team, const pairing_t *pairing, size_t sent, size_t expected)
+{
+    static unsigned char data[70002];
+    bool wrong = team->rank == team->size - 1;
+    size_t bytes = wrong ? expected : sent, least = sb_min(sent, expected);
+    const sb_algorithm_t *algorithm = wrong ? pairing->other : pairing->root;
+    sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
+    sb_status_t outcome = !wrong || sent == expected ? SB_OK
+                          : sent > expected          ? SB_ERR_TRUNCATE
+                                                     : SB_ERR_SHORT;
+
+    memset(data, team->rank == 0 ? 7 : 0, sizeof data);
+    int failures = sb_bcast(algorithm, team, 0, &stream) != outcome;
+    failures += data[0] != 7 || data[least - 1] != 7 || (wrong && data[least] != 0);
+    if (failures > 0)
+        fprintf(stderr, "rank %u: %s sends %zu, %s expects %zu\n", team->rank, pairing->root->name,
+                sent, pairing->other->name, expected);
+    return failures;
+}
+
+/* In all pairs of sizes; a team without any memory for each where nothing is prepared. */
 static int run_disagreement(rank_context_t *context, void *argument)
 {
-    static const size_t sent[] = {600, 5000, 40000};
-    static unsigned char data[41000];
-    const variant_t *variant = argument;
-    sb_team_t *team = make_team(context, variant);
-    int failures = team == NULL || sb_algorithm_prepare(variant->algorithm, team, 1000) != SB_OK;
+    const pairing_t *pairing = argument;
+    size_t count = SB_COUNT_OF(expected_sizes);
+    sb_team_t *team = NULL;
+    int failures = 0;
 
-    for (size_t i = 0; failures == 0 && i < SB_COUNT_OF(sent); i++) {
-        for (int more = -1; more <= 1; more++) {
-            bool wrong = context->rank == 4 && more != 0;
-            size_t bytes = sent[i] + (wrong ? (size_t)(more * 300) : 0);
-            sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
-            memset(data, context->rank == 0 ? 7 : 0, sizeof data);
-            sb_status_t status = variant->algorithm->bcast(team, 0, &stream);
-            failures += status != (wrong ? SB_ERR_TRUNCATE : SB_OK);
-            failures += data[sb_min(bytes, sent[i]) - 1] != 7;
-            failures += context->rank != 0 && data[sb_min(bytes, sent[i])] != 0;
+    for (size_t i = 0; failures == 0 && i < count * count; i++) {
+        if (team != NULL && !pairing->prepared) {
+            sb_team_destroy(team);
+            team = NULL;
         }
+        team = team != NULL ? team : make_team(context, &(variant_t){NULL, "3"});
+        if (team == NULL)
+            return 1;
+        if (pairing->prepared)
+            failures += sb_algorithm_prepare(pairing->root, team, SIZE_MAX) != SB_OK ||
+                        sb_algorithm_prepare(pairing->other, team, SIZE_MAX) != SB_OK;
+        failures += disagree(team, pairing, expected_sizes[i / count], expected_sizes[i % count]);
+        failures += failures > 0 || send_checked(team, pairing->root, 1, 5000) != 0;
     }
-    return failures + (failures == 0 && send_checked(team, variant->algorithm, 1, 5000) != 0);
+    return failures;
 }
 
 static void disagreement_is_told(void **state)
 {
-    static const char *const names[] = {"ring", "tree", "numa-relay"};
+    (void)state;
+    for (size_t a = 0; a < sb_algorithm_count(); a++) {
+        for (size_t b = 0; b < sb_algorithm_count(); b++) {
+            pairing_t pairing = {sb_algorithm_at(a), sb_algorithm_at(b), true};
+            if (pairing.root->collective != SB_BCAST || pairing.other->collective != SB_BCAST)
+                continue;
+            for (uint32_t ranks = 2; ranks <= 6; ranks += 4) {
+                assert_int_equal(job_run(ranks, 60, run_disagreement, &pairing), 0);
+                pairing.prepared = false;
+                assert_int_equal(job_run(ranks, 60, run_disagreement, &pairing), 0);
+                pairing.prepared = true;
+            }
+        }
+    }
+}
+
+/* Where there is no memory for what the root chose, all go to the host. */
+static int run_refusal(rank_context_t *context, void *argument)
+{
+    const sb_algorithm_t *algorithms[] = {argument, &sb_bcast_slots};
+    char data[5000] = {0};
+    sb_stream_t stream = {.base = data, .bytes = context->rank == 1 ? 8 : sizeof data};
+
+    if (context->rank == 2)
+        setenv("SOBOR_MEMORY", "16KiB", 1);
+    sb_team_t *team = job_team(context);
+    for (int i = 0; team != NULL && i < 20; i++) {
+        if (sb_bcast(algorithms[context->rank == 1], team, 0, &stream) != SB_ERR_UNSUPPORTED)
+            return 1;
+    }
+    return team == NULL || send_checked(team, &sb_bcast_slots, 2, 500) != 0;
+}
+
+static void what_cannot_be_had_is_for_the_host(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, run_refusal, (void *)(uintptr_t)&sb_bcast_ring), 0);
+    assert_int_equal(job_run(3, 20, run_refusal, (void *)(uintptr_t)&sb_bcast_numa_pipelined), 0);
+}
+
+/* A plan that makes no sense is not followed out of the ring. */
+static int run_bad_plan(rank_context_t *context, void *argument)
+{
+    const sb_plan_t *wrong = argument;
+    char data[5000] = {0};
+    sb_stream_t stream = {.base = data, .bytes = sizeof data};
+    sb_team_t *team = job_team(context);
+
+    if (team == NULL || sb_rings_prepare(team) != SB_OK)
+        return 1;
+    if (context->rank == 1)
+        return sb_bcast(&sb_bcast_ring, team, 0, &stream) != SB_ERR_TRUNCATE ||
+               team->failure != SB_ERR_TRUNCATE;
+    sb_slot_show(team, wrong->route == UINT16_MAX ? SB_NOTE_KIND : SB_NOTE_RING, wrong,
+                 sizeof *wrong);
+    return 0;
+}
+
+static void a_plan_is_checked(void **state)
+{
+    static const sb_plan_t plans[] = {
+        {.bytes = 5000, .fragment = 1024, .window = (uint64_t)1 << 40},
+        {.bytes = 5000, .fragment = 1024, .window = 0},
+        {.bytes = 5000, .fragment = 0, .window = 4096},
+        {.bytes = 5000, .fragment = 1024, .window = 4096, .position = (uint64_t)1 << 40},
+        {.bytes = 5000, .fragment = 1024, .window = 4096, .route = SB_ROUTES},
+        {.route = UINT16_MAX},
+    };
 
     (void)state;
-    for (size_t i = 0; i < SB_COUNT_OF(names); i++) {
-        variant_t variant = {sb_algorithm_find(SB_BCAST, names[i]), "3"};
-        assert_int_equal(job_run(6, 20, run_disagreement, &variant), 0);
-    }
+    for (size_t i = 0; i < SB_COUNT_OF(plans); i++)
+        assert_int_equal(job_run(2, 20, run_bad_plan, (void *)(uintptr_t)&plans[i]), 0);
 }
 
 int main(void)
@@ -159,6 +257,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_root_and_threshold),
         cmocka_unit_test(disagreement_is_told),
+        cmocka_unit_test(what_cannot_be_had_is_for_the_host),
+        cmocka_unit_test(a_plan_is_checked),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

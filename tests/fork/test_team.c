@@ -4,6 +4,7 @@
 
 #include "job.h"
 
+#include "coll/bcast/rings.h"
 #include "select/select.h"
 
 #include <signal.h>
@@ -135,7 +136,7 @@ static int disagree(rank_context_t *context, void *argument)
             size_t bytes = sent[i] + (wrong ? (size_t)(more * 40) : 0);
             memset(data, context->rank == 0 ? 7 : 0, sizeof data);
             sb_status_t status = send_bytes(team, algorithm, 0, data, bytes);
-            failures += status != (wrong ? SB_ERR_TRUNCATE : SB_OK);
+            failures += status != (!wrong ? SB_OK : more < 0 ? SB_ERR_TRUNCATE : SB_ERR_SHORT);
             failures += data[sb_min(bytes, sent[i]) - 1] != 7;
             failures += context->rank == 1 && data[bytes] != 0;
         }

@@ -162,6 +162,15 @@ def test_truncation(tester, key, ranks):
     assert "disagree" not in result.stderr, result.tail()
 
 
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 2), ("o41", 5), ("m40", 2), ("a50", 2)])
+def test_unequal_broadcasts(tester, key, ranks):
+    """Ranks that expect other sizes than the root's get what the host would give, or better."""
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, ranks, ["unequal", "exact"], sobor={}), served=True)
+    if ranks == 2 and key in ("o41", "m40"):
+        tester.expect_pass(tester.run(mpi, ranks, ["unequal"]))
+
+
 @pytest.mark.parametrize("cma", ["auto", "off"])
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_in_place(tester, key, cma):
@@ -228,6 +237,7 @@ FORCED = {
         Program(("communicators",), open_mpi=(5,)),
         Program(("datatypes",), open_mpi=(3,)),
         Program(("early",), open_mpi=(4,)),
+        Program(("unequal", "exact"), open_mpi=(2, 5)),
     ],
 }
 

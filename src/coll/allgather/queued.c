@@ -141,8 +141,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "queued", .collective = of,                                                        \
         .doc = "Every rank writes its part into its own queue and reads those of the others, in "  \
                "sets of slots that all leave. The published algorithm.",                           \
-        .source = "Kurnosov, Tokmasheva, shared queues", .ring_above = SIZE_MAX,                   \
-        .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
+        .source = "Kurnosov, Tokmasheva, shared queues", .prepare = sb_queues_prepare,             \
+        .cost = cost, .parts = run,                                                                \
     }
 
 const sb_algorithm_t sb_allgather_queued = QUEUED(SB_ALLGATHER);

@@ -29,7 +29,6 @@ const sb_algorithm_t sb_allreduce_blocks = {
     .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with partial "
            "results; the last eight read each other's, and results go down again.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_blocks_prepare,
     .prepare_above = SB_SLOT_PAYLOAD,
     .cost = cost,

@@ -27,7 +27,6 @@ const sb_algorithm_t sb_allreduce_rings = {
     .doc = "Every rank puts its vector into its ring, in windows; each combines those of all in "
            "rank order as they come. For few ranks, and where they share processors.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,

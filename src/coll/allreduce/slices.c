@@ -30,7 +30,6 @@ const sb_algorithm_t sb_allreduce_slices = {
     .doc = "Windows go through shared memory; each rank combines a slice of them in rank order, "
            "NUMA nodes one after the other; copying in, combining and copying out overlap.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,

@@ -25,7 +25,6 @@ const sb_algorithm_t sb_allreduce_slots = {
     .doc = "Every rank publishes its vector beside its flag, in pieces of 240 bytes; each combines "
            "all in rank order.",
     .source = "all flags; immediate data of XHC (Katevenis et al. 2022)",
-    .ring_above = SIZE_MAX,
     .cost = cost,
     .reduction = run,
 };

@@ -58,7 +58,6 @@ const sb_algorithm_t sb_allreduce_whole = {
     .doc = "Windows go through shared memory; when all have copied one in, each rank combines all "
            "of it in rank order. For few ranks, and where they share processors.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,

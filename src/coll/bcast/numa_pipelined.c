@@ -23,8 +23,8 @@
 #include "coll/bcast/message.h"
 #include "coll/bcast/pipeline.h"
 
-/* Root: claims the next set; the first of a message by announcing it. */
-static sb_status_t claim_set(sb_team_t *team, bool first)
+/* Root: claims the next set; the first of a message by announcing it, with its bytes. */
+static sb_status_t claim_set(sb_team_t *team, bool first, uint64_t bytes)
 {
     const sb_setring_t *ring = &sb_pipeline(team)->ring;
 
@@ -35,22 +35,8 @@ static sb_status_t claim_set(sb_team_t *team, bool first)
         status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
         return status;
-    sb_slot_t *slot = sb_slot(team, team->rank, team->slot_uses);
-    sb_flag_set_note(&slot->flag, SB_NOTE_PIPELINE);
-    sb_flag_publish(&slot->flag, team->slot_uses + 1);
+    sb_slot_show(team, SB_NOTE_PIPELINE, &bytes, sizeof bytes);
     return SB_OK;
-}
-
-/* Reader: waits until the next set is claimed. */
-static sb_status_t enter_set(sb_team_t *team, uint32_t root, bool first)
-{
-    if (!first)
-        return sb_setring_enter(team, &sb_pipeline(team)->ring);
-    sb_slot_t *slot = sb_slot(team, root, team->slot_uses);
-    sb_status_t status = sb_flag_wait(&slot->flag, team->slot_uses + 1, &team->waiter);
-    if (status == SB_OK && sb_flag_note(&slot->flag) != SB_NOTE_PIPELINE)
-        return sb_out_of_step(team);
-    return status;
 }
 
 /* Writes the news of a buffer into the children's control words. */
@@ -74,7 +60,7 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
     bool last = false;
 
     for (size_t offset = 0; !last; pipeline->ring.uses++) {
-        sb_status_t status = claim_set(team, offset == 0);
+        sb_status_t status = claim_set(team, offset == 0, stream->bytes);
         if (status != SB_OK)
             return status;
         for (uint32_t i = 0; i < pipeline->ring.per_set && !last; i++) {
@@ -101,53 +87,60 @@ typedef struct progress {
 } progress_t;
 
 /* Waits for the buffer's news, passes it on and copies what there is room for. */
-static sb_status_t receive_fragment(sb_team_t *team, uint32_t root, uint32_t index,
-                                    uint32_t children, const sb_stream_t *stream,
-                                    progress_t *progress)
+static sb_status_t receive_fragment(sb_team_t *team, const sb_news_t *news, uint32_t index,
+                                    uint32_t children, progress_t *progress)
 {
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
     sb_flag_t *control = sb_pipeline_control(team, team->rank, index);
-    sb_status_t status = sb_flag_wait(control, sb_pipeline(team)->ring.uses + 1, &team->waiter);
+    sb_status_t status = sb_flag_wait(control, pipeline->ring.uses + 1, &team->waiter);
 
     if (status != SB_OK)
         return status;
     uint32_t note = sb_flag_note(control);
-    notify(team, children, index, note);
     size_t bytes = note & SB_PIPELINE_BYTES;
-    size_t room = stream->bytes > progress->offset ? stream->bytes - progress->offset : 0;
-    if (progress->data == SB_OK && room > 0)
-        progress->data = sb_stream_write(
-            stream, progress->offset, sb_pipeline_buffer(team, root, index), sb_min(bytes, room));
+    if (bytes > pipeline->stride)
+        return sb_out_of_step(team);
+    notify(team, children, index, note);
+    if (progress->data == SB_OK)
+        progress->data = sb_take(news->stream, progress->offset,
+                                 sb_pipeline_buffer(team, news->root, index), bytes);
     progress->offset += bytes;
     progress->last = (note & SB_PIPELINE_LAST) != 0;
     return SB_OK;
 }
 
-static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+/* The message's first set is open; each of the others will be when its flag says so. */
+sb_status_t sb_pipeline_receive(sb_team_t *team, const sb_news_t *news)
 {
     sb_pipeline_t *pipeline = sb_pipeline(team);
-    sb_pipeline_place_t place = sb_pipeline_place(team, root, stream->bytes);
     progress_t progress = {0};
+    sb_status_t status = SB_OK;
+    uint64_t sent;
 
+    if (pipeline == NULL)
+        return sb_out_of_step(team);
+    sb_copy(&sent, news->payload, sizeof sent);
+    sb_pipeline_place_t place = sb_pipeline_place(team, news->root, sent);
     for (bool first = true; !progress.last; first = false) {
-        sb_status_t status = enter_set(team, root, first);
+        if (!first)
+            status = sb_setring_enter(team, &pipeline->ring);
         for (uint32_t i = 0; status == SB_OK && i < pipeline->ring.per_set && !progress.last; i++) {
             uint32_t index = sb_setring_buffer(&pipeline->ring, i);
-            status = receive_fragment(team, root, index, place.count, stream, &progress);
+            status = receive_fragment(team, news, index, place.count, &progress);
         }
         if (status != SB_OK)
             return status;
         sb_setring_leave(&pipeline->ring);
     }
     sb_slot_finish(team, 1);
-    return progress.data == SB_OK && progress.offset != stream->bytes ? SB_ERR_TRUNCATE
-                                                                      : progress.data;
+    return sb_received_all(progress.data, progress.offset, news->stream);
 }
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
     if (team->size == 1) /* nobody would ever empty a set */
         return SB_OK;
-    return team->rank == root ? send(team, stream) : receive(team, root, stream);
+    return team->rank == root ? send(team, stream) : sb_bcast_receive(team, root, NULL, stream);
 }
 
 /*
@@ -179,7 +172,6 @@ const sb_algorithm_t sb_bcast_numa_pipelined = {
     .doc = "Pipelined through the root's ring in sets of buffers; notifications go down a tree by "
            "SOBOR_BCAST_TREE. The published algorithm.",
     .source = "Kurnosov, Tokmasheva 2020",
-    .ring_above = SIZE_MAX,
     .prepare = sb_pipeline_prepare,
     .cost = cost,
     .bcast = run,

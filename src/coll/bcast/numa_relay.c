@@ -18,8 +18,7 @@
  * has had the root's news.
  */
 #include "coll/bcast/bcast.h"
-#include "coll/bcast/message.h"
-#include "team/tree.h"
+#include "coll/bcast/rings.h"
 
 /* A fragment is divided: it has to be larger than where each rank reads all of it. */
 #define FRAGMENTS_WANTED 4
@@ -33,81 +32,63 @@ static size_t fragment_of(size_t bytes)
     return sb_max(FRAGMENT_LEAST, sb_min(FRAGMENT_MOST, bytes / FRAGMENTS_WANTED));
 }
 
-/* This rank's group, and its place there. */
-typedef struct near {
-    const sb_group_t *group;
-    uint32_t self;
-} near_t;
-
-/* The group that shares what comes from `root`; false: this rank reads the root's ring. */
-static bool find_near(sb_team_t *team, uint32_t root, near_t *near)
+/* None where the root is of this rank's group: all of it read the root's ring. */
+void sb_find_sharers(sb_team_t *team, sb_arriving_t *arriving)
 {
     const sb_hierarchy_t *hierarchy = sb_team_parts(team);
 
     if (hierarchy == NULL || hierarchy->count == 0 || hierarchy->lowest > 0)
-        return false;
-    near->group = &hierarchy->group[0];
-    for (uint32_t i = 0; i < near->group->size; i++) {
-        if (near->group->members[i] == root)
-            return false;
-        if (near->group->members[i] == team->rank)
-            near->self = i;
+        return;
+    const sb_group_t *group = &hierarchy->group[0];
+    arriving->group = group;
+    for (uint32_t i = 0; i < group->size; i++) {
+        if (group->members[i] == arriving->news->root)
+            arriving->group = NULL;
+        if (group->members[i] == team->rank)
+            arriving->self = i;
     }
-    return true;
 }
 
-/* Brings this rank's part of the fragment near, then takes all parts, its own first. */
-static sb_status_t take_shared(sb_team_t *team, const sb_receipt_t *receipt,
-                               const sb_arrived_t *fragment, sb_status_t *data)
+/* Brings this rank's part of the fragment near, for its group. */
+static void bring_part(const sb_team_t *team, const sb_arriving_t *arriving, size_t start,
+                       size_t bytes)
 {
-    const near_t *near = receipt->context;
-    uint32_t size = near->group->size;
-    size_t part = sb_max(sb_round_up((fragment->bytes + size - 1) / size, SB_LINE), PART_LEAST);
-    uint64_t end = fragment->position + fragment->bytes;
-    size_t mine = near->self * part;
+    sb_copy(sb_arriving_at(arriving, team->rank, start),
+            sb_arriving_at(arriving, arriving->news->root, start), bytes);
+    sb_flag_publish(&sb_ring_head(arriving->rings, team->rank)->relayed.flag,
+                    arriving->cursor.position + arriving->bytes);
+}
 
-    if (mine < fragment->bytes) {
-        uint64_t at = fragment->position + mine;
-        sb_copy(sb_ring_at(team, team->rank, at), sb_ring_at(team, receipt->root, at),
-                sb_min(part, fragment->bytes - mine));
-        sb_flag_publish(&team->self->relayed.flag, end);
-    }
+/* Brings this rank's part, then takes all parts from the group, its own first. */
+sb_status_t sb_take_shared(sb_team_t *team, sb_arriving_t *arriving)
+{
+    uint32_t size = arriving->group->size;
+    size_t each = sb_round_up((arriving->bytes + size - 1) / size, SB_LINE);
+    size_t part = sb_max(each, PART_LEAST), own = arriving->self * part;
+    uint64_t end = arriving->cursor.position + arriving->bytes;
+
+    if (own < arriving->bytes)
+        bring_part(team, arriving, own, sb_min(part, arriving->bytes - own));
     for (uint32_t i = 0; i < size; i++) {
-        uint32_t index = (near->self + i) % size;
-        uint32_t member = near->group->members[index];
+        uint32_t index = (arriving->self + i) % size, member = arriving->group->members[index];
         size_t start = index * part;
-        if (start >= fragment->bytes)
+        if (start >= arriving->bytes)
             continue;
-        sb_status_t status =
-            i == 0 ? SB_OK : sb_flag_wait(&team->lanes[member]->relayed.flag, end, &team->waiter);
+        sb_flag_t *relayed = &sb_ring_head(arriving->rings, member)->relayed.flag;
+        sb_status_t status = i == 0 ? SB_OK : sb_flag_wait(relayed, end, &team->waiter);
         if (status != SB_OK)
             return status;
-        if (*data == SB_OK)
-            *data = sb_take(receipt->stream, fragment->offset + start,
-                            sb_ring_at(team, member, fragment->position + start),
-                            sb_min(part, fragment->bytes - start));
+        sb_take_part(arriving, start, sb_arriving_at(arriving, member, start),
+                     sb_min(part, arriving->bytes - start));
     }
     return SB_OK;
 }
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    sb_tree_t tree =
-        sb_tree(team->rank, root, team->size, sb_team_arity(team, SB_BCAST, stream->bytes));
-    near_t near = {0};
-
-    if (team->rank == root)
-        return sb_ring_send(team, stream, fragment_of(stream->bytes));
-    bool shares = find_near(team, root, &near);
-    const sb_receipt_t receipt = {
-        .root = root,
-        .from = tree.parent,
-        .relay = tree.children > 0,
-        .stream = stream,
-        .take = shares ? take_shared : sb_take_from_root,
-        .context = &near,
-    };
-    return sb_ring_receive(team, &receipt);
+    if (team->rank != root)
+        return sb_rings_follow(team, root, false, stream);
+    return sb_rings_send(team, stream, fragment_of(stream->bytes), SB_ROUTE_SHARED);
 }
 
 /* The second copy, and the flags of the group. */
@@ -140,7 +121,7 @@ const sb_algorithm_t sb_bcast_numa_relay = {
     .doc = "Pipelined through the root's ring; ranks that share a cache or NUMA node each bring a "
            "part near for the others. The news goes down a tree, arity by SOBOR_TREE_ARITY.",
     .source = "ours, after XHC (Katevenis et al. 2022) and van de Geijn's scatter and allgather",
-    .ring_above = 0,
+    .prepare = sb_rings_prepare,
     .cost = cost,
     .bcast = run,
 };

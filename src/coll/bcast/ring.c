@@ -8,14 +8,13 @@
  * position replaces the control word of each buffer, and credits replace the counter of readers.
  */
 #include "coll/bcast/bcast.h"
-#include "coll/bcast/message.h"
+#include "coll/bcast/rings.h"
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    if (team->rank == root)
-        return sb_ring_send(team, stream, sb_fragment_usual(stream->bytes));
-    const sb_receipt_t receipt = {root, root, false, stream, sb_take_from_root, NULL};
-    return sb_ring_receive(team, &receipt);
+    if (team->rank != root)
+        return sb_bcast_receive(team, root, NULL, stream);
+    return sb_rings_send(team, stream, sb_fragment_usual(stream->bytes), SB_ROUTE_ROOT);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -29,7 +28,7 @@ const sb_algorithm_t sb_bcast_ring = {
     .collective = SB_BCAST,
     .doc = "Pipelined through the root's ring buffer; all ranks look at the root's flag.",
     .source = "Kurnosov, Tokmasheva 2020, flat notification",
-    .ring_above = 0,
+    .prepare = sb_rings_prepare,
     .cost = cost,
     .bcast = run,
 };

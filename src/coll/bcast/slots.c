@@ -17,7 +17,7 @@ static uint64_t pieces(size_t bytes)
 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
-    uint64_t first = team->slot_uses, count = pieces(stream->bytes);
+    uint64_t first = team->slot_uses, count = sb_max(pieces(stream->bytes), 1);
     sb_status_t data = SB_OK;
 
     for (uint64_t i = 0; i < count; i++) {
@@ -37,46 +37,40 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 }
 
 /* Copies piece i and says so in time for the root, which may be waiting for the slot. */
-static sb_status_t take(sb_team_t *team, const sb_slot_t *slot, uint64_t i, size_t sent,
-                        const sb_stream_t *stream)
+static sb_status_t take(sb_team_t *team, const sb_news_t *news, const unsigned char *payload,
+                        uint64_t i, size_t sent)
 {
     size_t offset = (size_t)i * SB_SLOT_PAYLOAD;
-    size_t room = stream->bytes > offset ? stream->bytes - offset : 0;
-    size_t bytes = sb_min(sb_min(SB_SLOT_PAYLOAD, sent - offset), room);
-    sb_status_t status = bytes > 0 ? sb_stream_write(stream, offset, slot->payload, bytes) : SB_OK;
+    sb_status_t status =
+        sb_take(news->stream, offset, payload, sb_min(SB_SLOT_PAYLOAD, sent - offset));
 
     sb_flag_publish(&team->self->done.flag, team->slot_uses + i + 1);
     return status;
 }
 
-static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+sb_status_t sb_slots_receive(sb_team_t *team, const sb_news_t *news)
 {
-    uint64_t first = team->slot_uses, count = 1;
-    size_t sent = 0;
-    sb_status_t data = SB_OK;
+    /* Of what is too long for a note the length is taken to be the expected one. */
+    size_t sent = news->note == SB_NOTE_BYTES ? news->stream->bytes : news->note;
+    uint64_t first = team->slot_uses, count = sb_max(pieces(sent), 1);
+    sb_status_t data = take(team, news, news->payload, 0, sent);
 
-    for (uint64_t i = 0; i < count; i++) {
-        sb_slot_t *slot = sb_slot(team, root, first + i);
+    for (uint64_t i = 1; i < count; i++) {
+        sb_slot_t *slot = sb_slot(team, news->root, first + i);
         sb_status_t status = sb_flag_wait(&slot->flag, first + i + 1, &team->waiter);
         if (status != SB_OK)
             return status;
-        uint32_t note = sb_flag_note(&slot->flag);
-        if (note & SB_NOTE_RING)
+        if (sb_flag_note(&slot->flag) != news->note)
             return sb_out_of_step(team);
-        if (i == 0) {
-            sent = note == SB_NOTE_BYTES ? stream->bytes : note;
-            count = pieces(sent);
-        }
-        sb_status_t taken = take(team, slot, i, sent, stream);
-        data = data == SB_OK ? taken : data;
+        data = sb_first(data, take(team, news, slot->payload, i, sent));
     }
     team->slot_uses += count;
-    return data == SB_OK && sent != stream->bytes ? SB_ERR_TRUNCATE : data;
+    return sb_received_all(data, sent, news->stream);
 }
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    return team->rank == root ? send(team, stream) : receive(team, root, stream);
+    return team->rank == root ? send(team, stream) : sb_bcast_receive(team, root, NULL, stream);
 }
 
 /* A piece more is a few lines more, which all ranks read before the root may go round. */
@@ -101,7 +95,6 @@ const sb_algorithm_t sb_bcast_slots = {
     .doc =
         "The message travels beside the root's flag, in pieces of 240 bytes, to all ranks at once.",
     .source = "immediate data of XHC (Katevenis et al. 2022), with credits",
-    .ring_above = SIZE_MAX,
     .cost = cost,
     .bcast = run,
 };

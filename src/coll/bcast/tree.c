@@ -7,19 +7,8 @@
  * readers. Memory: one ring a rank. Preconditions: the team's rings, for messages longer than a
  * slot. Source: Kurnosov, Tokmasheva 2020.
  */
-#include "team/tree.h"
 #include "coll/bcast/bcast.h"
-#include "coll/bcast/message.h"
-
-/* Fills this rank's slot for the ranks below. */
-static void show(sb_team_t *team, uint32_t note, const void *payload, size_t bytes)
-{
-    sb_slot_t *slot = sb_slot(team, team->rank, team->slot_uses);
-
-    sb_flag_set_note(&slot->flag, note);
-    sb_copy(slot->payload, payload, bytes);
-    sb_flag_publish(&slot->flag, team->slot_uses + 1);
-}
+#include "coll/bcast/rings.h"
 
 static sb_status_t send_short(sb_team_t *team, const sb_stream_t *stream)
 {
@@ -29,7 +18,7 @@ static sb_status_t send_short(sb_team_t *team, const sb_stream_t *stream)
     if (status != SB_OK)
         return status;
     sb_status_t data = sb_stream_read(stream, 0, packed, stream->bytes);
-    show(team, (uint32_t)stream->bytes, packed, stream->bytes);
+    sb_slot_show(team, SB_NOTE_SHOWN | (uint32_t)stream->bytes, packed, stream->bytes);
     sb_slot_finish(team, 1);
     return data;
 }
@@ -38,36 +27,28 @@ static sb_status_t send_short(sb_team_t *team, const sb_stream_t *stream)
  * This rank's slot is free: before it used the slot the root waited for all ranks to be done with
  * what any slot of this number held before.
  */
-static sb_status_t receive_short(sb_team_t *team, const sb_tree_t *tree, const sb_stream_t *stream)
+sb_status_t sb_shown_receive(sb_team_t *team, const sb_news_t *news)
 {
-    sb_slot_t *slot = sb_slot(team, tree->parent, team->slot_uses);
-    sb_status_t status = sb_flag_wait(&slot->flag, team->slot_uses + 1, &team->waiter);
+    size_t bytes = news->note & SB_NOTE_BYTES;
 
-    if (status != SB_OK)
-        return status;
-    uint32_t note = sb_flag_note(&slot->flag);
-    if (note > SB_SLOT_PAYLOAD)
+    if (bytes > SB_SLOT_PAYLOAD)
         return sb_out_of_step(team);
-    if (tree->children > 0)
-        show(team, note, slot->payload, note);
-    status = sb_stream_write(stream, 0, slot->payload, sb_min(note, stream->bytes));
+    if (sb_news_tree(team, news, bytes).children > 0)
+        sb_slot_show(team, news->note, news->payload, bytes);
+    sb_status_t data = sb_take(news->stream, 0, news->payload, bytes);
     sb_slot_finish(team, 1);
-    return status == SB_OK && note != stream->bytes ? SB_ERR_TRUNCATE : status;
+    return sb_received_all(data, bytes, news->stream);
 }
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
-    sb_tree_t tree =
-        sb_tree(team->rank, root, team->size, sb_team_arity(team, SB_BCAST, stream->bytes));
     bool is_short = stream->bytes <= SB_SLOT_PAYLOAD;
 
+    if (team->rank != root)
+        return sb_rings_follow(team, root, is_short, stream);
     if (is_short)
-        return team->rank == root ? send_short(team, stream) : receive_short(team, &tree, stream);
-    if (team->rank == root)
-        return sb_ring_send(team, stream, sb_fragment_usual(stream->bytes));
-    const sb_receipt_t receipt = {root,   tree.parent,       tree.children > 0,
-                                  stream, sb_take_from_root, NULL};
-    return sb_ring_receive(team, &receipt);
+        return send_short(team, stream);
+    return sb_rings_send(team, stream, sb_fragment_usual(stream->bytes), SB_ROUTE_TREE);
 }
 
 /* What lies beyond the flag's line is read, and copied once more by each rank in between. */
@@ -94,7 +75,8 @@ const sb_algorithm_t sb_bcast_tree = {
     .doc =
         "Pipelined through the root's ring; the news goes down a tree, arity by SOBOR_TREE_ARITY.",
     .source = "Kurnosov, Tokmasheva 2020, k-ary notification tree",
-    .ring_above = SB_SLOT_PAYLOAD,
+    .prepare = sb_rings_prepare,
+    .prepare_above = SB_SLOT_PAYLOAD,
     .cost = cost,
     .bcast = run,
 };

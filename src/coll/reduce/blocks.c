@@ -26,7 +26,6 @@ const sb_algorithm_t sb_reduce_blocks = {
     .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with partial "
            "results; the root combines those of the last eight.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_blocks_prepare,
     .prepare_above = SB_SLOT_PAYLOAD,
     .cost = cost,

@@ -29,7 +29,6 @@ const sb_algorithm_t sb_reduce_rings = {
     .doc = "Every rank puts its vector into its ring, in windows, and goes on; the root combines "
            "them in rank order as they come.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,

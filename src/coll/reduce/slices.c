@@ -23,7 +23,6 @@ const sb_algorithm_t sb_reduce_slices = {
     .doc = "Windows go through shared memory; each rank combines a slice of them in rank order, "
            "NUMA nodes one after the other; the root copies out.",
     .source = "Sobor; see docs/reductions.md",
-    .ring_above = SIZE_MAX,
     .prepare = sb_workspace_prepare,
     .cost = cost,
     .reduction = run,

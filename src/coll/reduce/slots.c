@@ -29,7 +29,6 @@ const sb_algorithm_t sb_reduce_slots = {
     .doc = "Every rank publishes its vector beside its flag, in pieces of 240 bytes; the root "
            "combines them in rank order.",
     .source = "all flags; immediate data of XHC (Katevenis et al. 2022)",
-    .ring_above = SIZE_MAX,
     .cost = cost,
     .reduction = run,
 };

@@ -28,9 +28,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "blocks", .collective = of,                                                        \
         .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
                "partial results; what is wanted below the last eight goes down again.",            \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_blocks_prepare, .prepare_above = SB_SLOT_PAYLOAD, .cost = cost,              \
-        .reduction = run, .brackets = true,                                                        \
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_blocks_prepare,                   \
+        .prepare_above = SB_SLOT_PAYLOAD, .cost = cost, .reduction = run, .brackets = true,        \
     }
 
 const sb_algorithm_t sb_reduce_scatter_blocks = BLOCKS(SB_REDUCE_SCATTER);

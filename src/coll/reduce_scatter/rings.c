@@ -34,8 +34,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "rings", .collective = of,                                                         \
         .doc = "Every rank puts its vector into its ring, in windows; each combines its part in "  \
                "rank order as it comes.",                                                          \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_workspace_prepare, .cost = cost, .reduction = run,                           \
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_workspace_prepare, .cost = cost,  \
+        .reduction = run,                                                                          \
     }
 
 const sb_algorithm_t sb_reduce_scatter_rings = RINGS(SB_REDUCE_SCATTER);

@@ -27,8 +27,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "slices", .collective = of,                                                        \
         .doc = "Windows go through shared memory; each rank combines a slice of them in rank "     \
                "order, NUMA nodes one after the other, and copies its part out.",                  \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_workspace_prepare, .cost = cost, .reduction = run,                           \
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_workspace_prepare, .cost = cost,  \
+        .reduction = run,                                                                          \
     }
 
 const sb_algorithm_t sb_reduce_scatter_slices = SLICES(SB_REDUCE_SCATTER);

@@ -23,8 +23,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "slots", .collective = of,                                                         \
         .doc = "Every rank publishes its vector beside its flag, in pieces of 240 bytes; each "    \
                "combines its part in rank order.",                                                 \
-        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)",                      \
-        .ring_above = SIZE_MAX, .cost = cost, .reduction = run,                                    \
+        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)", .cost = cost,        \
+        .reduction = run,                                                                          \
     }
 
 const sb_algorithm_t sb_reduce_scatter_slots = SLOTS(SB_REDUCE_SCATTER);

@@ -216,9 +216,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "blocks", .collective = of,                                                        \
         .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
                "partial results; what is before each block goes down again.",                      \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_blocks_prepare, .prepare_above = SB_SLOT_PAYLOAD, .cost = cost,              \
-        .reduction = function, .brackets = true,                                                   \
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_blocks_prepare,                   \
+        .prepare_above = SB_SLOT_PAYLOAD, .cost = cost, .reduction = function, .brackets = true,   \
     }
 
 const sb_algorithm_t sb_scan_blocks = BLOCKS(SB_SCAN, scan);

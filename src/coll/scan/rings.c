@@ -41,8 +41,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "rings", .collective = of,                                                         \
         .doc = "Every rank puts its vector into its ring, in windows; each combines those of the " \
                "ranks before it as they come.",                                                    \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_workspace_prepare, .cost = cost, .reduction = function,                      \
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_workspace_prepare, .cost = cost,  \
+        .reduction = function,                                                                     \
     }
 
 const sb_algorithm_t sb_scan_rings = RINGS(SB_SCAN, scan);

@@ -38,8 +38,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "slices", .collective = of,                                                        \
         .doc = "Windows go through shared memory; each rank combines a slice of them from rank "   \
                "to rank and keeps what there is after each, and copies out what is its own.",      \
-        .source = "Sobor; see docs/reductions.md", .ring_above = SIZE_MAX,                         \
-        .prepare = sb_workspace_prepare, .cost = cost, .reduction = function,                      \
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_workspace_prepare, .cost = cost,  \
+        .reduction = function,                                                                     \
     }
 
 const sb_algorithm_t sb_scan_slices = SLICES(SB_SCAN, scan);

@@ -33,8 +33,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "slots", .collective = of,                                                         \
         .doc = "Every rank publishes its vector beside its flag, in pieces of 240 bytes; each "    \
                "combines those of the ranks before it.",                                           \
-        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)",                      \
-        .ring_above = SIZE_MAX, .cost = cost, .reduction = function,                               \
+        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)", .cost = cost,        \
+        .reduction = function,                                                                     \
     }
 
 const sb_algorithm_t sb_scan_slots = SLOTS(SB_SCAN, scan);

@@ -110,8 +110,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc =                                                                                     \
             "The root deals fragments into the queues of the others, in sets of slots that all "   \
             "leave. The published algorithm.",                                                     \
-        .source = "Kurnosov, Tokmasheva, shared queues", .ring_above = SIZE_MAX,                   \
-        .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
+        .source = "Kurnosov, Tokmasheva, shared queues", .prepare = sb_queues_prepare,             \
+        .cost = cost, .parts = run,                                                                \
     }
 
 const sb_algorithm_t sb_scatter_queued = QUEUED(SB_SCATTER);

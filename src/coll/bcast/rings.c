@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/bcast/rings.h"
+
+#include "base/config.h"
+
+#define PAGE 4096
+#define RING_LEAST ((size_t)16 << 10)
+/* A quarter of the ring lets the root fill, the readers empty, and credits travel in between. */
+#define FRAGMENTS_PER_RING 4
+/*
+ * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
+ * write over is still there, and is not to be fetched.
+ */
+#define NEAR_PART 8
+#define FRAGMENT_SMALL ((size_t)8 << 10)
+#define FRAGMENT_LARGE ((size_t)32 << 10)
+#define LARGE_MESSAGE ((size_t)256 << 10)
+
+void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
+{
+    sb_rings_t *rings = sb_rings(team);
+    const sb_peers_t readers = {(void *const *)(void *)rings->resource.segment.bases,
+                                offsetof(sb_ring_head_t, consumed), team->size, team->rank};
+
+    rings->cursor = sb_cursor(bytes, position);
+    rings->out = (sb_flow_out_t){.readers = readers,
+                                 .published = &sb_ring_head(rings, team->rank)->published.flag,
+                                 .room = bytes,
+                                 .known = position};
+}
+
+static sb_status_t make(sb_team_t *team)
+{
+    uint64_t asked =
+        sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_rings_t),
+        .bytes = SB_RING_AT + sb_round_up(sb_max((size_t)asked, RING_LEAST), PAGE),
+        .least = SB_RING_AT + RING_LEAST,
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
+
+    if (status == SB_OK)
+        sb_rings_set(team, sb_rings(team)->resource.segment.bytes - SB_RING_AT, 0);
+    return status;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_RINGS, make};
+
+sb_status_t sb_rings_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &kind);
+}
+
+size_t sb_fragment_usual(size_t bytes)
+{
+    return bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
+}
+
+/* The plan of a message of this rank as root, but for where it begins and how it is written. */
+static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment, sb_route_t route)
+{
+    size_t ring = sb_rings(team)->cursor.ring;
+    uint64_t asked = sb_team_fragment(team, bytes);
+
+    if (asked != 0)
+        fragment = (size_t)sb_min(asked, ring);
+    fragment = sb_min(sb_round_up(fragment, SB_LINE), ring / FRAGMENTS_PER_RING);
+    return (sb_plan_t){.bytes = bytes, .fragment = fragment, .window = ring, .route = route};
+}
+
+/* The part of the ring for ordinary stores. */
+static size_t near_window(const sb_rings_t *rings, const sb_plan_t *plan)
+{
+    size_t ring = rings->cursor.ring, part = sb_round_up(ring / NEAR_PART, SB_LINE);
+
+    return sb_min(sb_max(part, FRAGMENTS_PER_RING * (size_t)plan->fragment), ring);
+}
+
+/*
+ * The time of a message is what its slowest reader needed from the moment that the root began. A
+ * reader that came late has nothing to say, so the times of a message may be missing. Value: the
+ * message's slot use, which only grows, and the time in nanoseconds below it.
+ */
+#define TIME_BITS 24
+#define TIME_MOST (((uint64_t)1 << TIME_BITS) - 1)
+
+static uint64_t time_value(uint64_t use, uint64_t ns)
+{
+    return (use + 1) << TIME_BITS | sb_min(ns, TIME_MOST);
+}
+
+/* Root: what its last timed message took, if all its readers have told. */
+static void learn(const sb_team_t *team)
+{
+    sb_rings_t *rings = sb_rings(team);
+    uint64_t slowest = 0;
+
+    rings->timed.open = false;
+    for (uint32_t i = 0; i < team->size; i++) {
+        uint64_t told = sb_flag_read(&sb_ring_head(rings, i)->timed.flag);
+        if (i != team->rank && told >> TIME_BITS != rings->timed.use + 1)
+            return;
+        if (i != team->rank)
+            slowest = sb_max(slowest, told & TIME_MOST);
+    }
+    sb_pace_record(&rings->pace[rings->timed.again], rings->timed.bytes, &rings->timed.step,
+                   slowest);
+}
+
+/* Root: the way that was measured to be the best, or that is on trial. */
+static void choose_measured(const sb_team_t *team, sb_plan_t *plan, const void *buffer, size_t near)
+{
+    sb_rings_t *rings = sb_rings(team);
+    const size_t laps[SB_WAYS] = {[SB_WAY_STREAMING] = rings->cursor.ring, [SB_WAY_CACHED] = near};
+
+    if (rings->timed.open)
+        learn(team);
+    bool again = sb_pace_again(&rings->seen, (size_t)plan->bytes, buffer);
+    sb_step_t step = sb_pace_next(&rings->pace[again], (size_t)plan->bytes, laps);
+    plan->way = step.way;
+    if (!step.timed)
+        return;
+    plan->started = sb_now_ns();
+    plan->warming = step.warming;
+    plan->again = again;
+    rings->timed.open = true;
+    rings->timed.use = team->slot_uses;
+    rings->timed.bytes = (size_t)plan->bytes;
+    rings->timed.again = again;
+    rings->timed.step = step;
+}
+
+/* Root: chooses how to write, and where. */
+static void choose_way(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
+{
+    size_t near = near_window(sb_rings(team), plan);
+    bool large = plan->bytes >= SB_PACE_LEAST;
+
+    if (large && team->settings.stores == SB_STORES_AUTO)
+        choose_measured(team, plan, buffer, near);
+    else if (large && team->settings.stores == SB_STORES_STREAMING)
+        plan->way = SB_WAY_STREAMING;
+    else
+        plan->way = SB_WAY_CACHED;
+    if (plan->way == SB_WAY_CACHED)
+        plan->window = near;
+}
+
+/* Reader that waited for the message: tells the root how long it took, and keeps it in mind. */
+static void tell(const sb_team_t *team, const sb_plan_t *plan)
+{
+    sb_rings_t *rings = sb_rings(team);
+    const sb_step_t step = {(sb_way_t)plan->way, true, plan->warming != 0};
+    uint64_t ns = sb_now_ns() - plan->started;
+
+    sb_flag_publish(&sb_ring_head(rings, team->rank)->timed.flag, time_value(team->slot_uses, ns));
+    sb_pace_record(&rings->pace[plan->again != 0], (size_t)plan->bytes, &step, ns);
+}
+
+/* Both sides: the message is over, at this position. */
+static void finish(sb_team_t *team, const sb_cursor_t *end)
+{
+    sb_rings_t *rings = sb_rings(team);
+
+    rings->cursor = *end;
+    sb_cursor_align(&rings->cursor);
+    sb_flag_publish(&sb_ring_head(rings, team->rank)->consumed.flag, rings->cursor.position);
+    sb_slot_finish(team, 1);
+    rings->uses = team->slot_uses;
+}
+
+/* Data that is handed out by functions goes wherever they put it. */
+static sb_status_t put(const sb_stream_t *stream, size_t offset, char *to, size_t bytes,
+                       uint64_t way)
+{
+    if (way == SB_WAY_CACHED || stream->base == NULL)
+        return sb_stream_read(stream, offset, to, bytes);
+    sb_copy_streaming(to, stream->base + offset, bytes);
+    return SB_OK;
+}
+
+/* Root: the fragments of the message, the first one with its plan. */
+static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, const sb_plan_t *plan,
+                                  sb_cursor_t *cursor, sb_status_t *data)
+{
+    sb_rings_t *rings = sb_rings(team);
+    char *ring = rings->resource.segment.bases[team->rank] + SB_RING_AT;
+
+    for (size_t offset = 0, bytes; offset < plan->bytes; offset += bytes) {
+        bytes = sb_cursor_piece(cursor, sb_min(plan->fragment, plan->bytes - offset));
+        sb_status_t status = sb_flow_reserve(&rings->out, cursor->position + bytes, &team->waiter);
+        if (status != SB_OK)
+            return status;
+        /* A rank that cannot read its own data serves the others all the same. */
+        if (*data == SB_OK)
+            *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes, plan->way);
+        sb_cursor_pass(cursor, bytes);
+        if (offset == 0)
+            sb_slot_show(team, SB_NOTE_RING, plan, sizeof *plan);
+        else
+            sb_flow_commit(&rings->out, cursor->position);
+    }
+    return SB_OK;
+}
+
+sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fragment,
+                          sb_route_t route)
+{
+    sb_rings_t *rings = sb_rings(team);
+    sb_plan_t plan = make_plan(team, stream->bytes, fragment, route);
+    sb_cursor_t cursor = rings->cursor;
+    sb_status_t data = SB_OK;
+
+    choose_way(team, &plan, stream->base);
+    sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
+    if (status != SB_OK)
+        return status;
+    cursor.window = plan.window;
+    sb_cursor_fit(&cursor, 1);
+    plan.position = cursor.position;
+    if (team->slots_free_below >= rings->uses)
+        sb_flow_credit(&rings->out, rings->cursor.position);
+    status = send_fragments(team, stream, &plan, &cursor, &data);
+    if (status != SB_OK)
+        return status;
+    finish(team, &cursor);
+    return data;
+}
+
+sb_status_t sb_rings_follow(sb_team_t *team, uint32_t root, bool ready, const sb_stream_t *stream)
+{
+    sb_tree_t tree = sb_bcast_tree_of(team, root, stream->bytes);
+
+    /* Where the root has to have the rings made, it says so to all. */
+    ready = ready || sb_rings(team) != NULL;
+    return sb_bcast_receive(team, root, ready ? &tree : NULL, stream);
+}
+
+/* Reads the plan, and goes to where it begins. False: it makes no sense. */
+static bool read_plan(const sb_rings_t *rings, const sb_news_t *news, sb_plan_t *plan,
+                      sb_cursor_t *cursor)
+{
+    if (rings == NULL)
+        return false;
+    sb_copy(plan, news->payload, sizeof *plan);
+    *cursor = rings->cursor;
+    cursor->window = plan->window;
+    sb_cursor_fit(cursor, 1);
+    return plan->window > 0 && plan->window <= cursor->ring && plan->fragment > 0 &&
+           plan->route < SB_ROUTES && plan->position == cursor->position;
+}
+
+/* Every fragment as it comes; `passes_on`: to others below, before it is copied. */
+static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_flow_in_t *in,
+                                     bool passes_on, sb_arriving_t *arriving)
+{
+    sb_rings_t *rings = arriving->rings;
+    uint32_t root = arriving->news->root;
+    sb_status_t status = SB_OK;
+
+    for (; arriving->offset < plan->bytes; arriving->offset += arriving->bytes) {
+        size_t left = plan->bytes - arriving->offset;
+        arriving->bytes = sb_cursor_piece(&arriving->cursor, sb_min(plan->fragment, left));
+        uint64_t end = arriving->cursor.position + arriving->bytes;
+        if (arriving->offset > 0) {
+            status = sb_flow_peek(in, end, &team->waiter);
+            if (status == SB_OK && passes_on)
+                sb_flow_commit(&rings->out, end);
+        }
+        if (status == SB_OK && arriving->group != NULL)
+            status = sb_take_shared(team, arriving);
+        else if (status == SB_OK)
+            sb_take_part(arriving, 0, sb_arriving_at(arriving, root, 0), arriving->bytes);
+        if (status != SB_OK)
+            return status;
+        sb_cursor_pass(&arriving->cursor, arriving->bytes);
+        sb_flow_consume(in, end);
+    }
+    return SB_OK;
+}
+
+sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
+{
+    sb_arriving_t arriving = {.rings = sb_rings(team), .news = news};
+    sb_tree_t tree = {.parent = news->root};
+    sb_plan_t plan;
+
+    if (!read_plan(arriving.rings, news, &plan, &arriving.cursor))
+        return sb_out_of_step(team);
+    if (plan.route != SB_ROUTE_ROOT)
+        tree = sb_news_tree(team, news, plan.bytes);
+    if (tree.children > 0)
+        sb_slot_show(team, SB_NOTE_RING, &plan, sizeof plan);
+    if (plan.route == SB_ROUTE_SHARED)
+        sb_find_sharers(team, &arriving);
+    sb_flow_in_t in = {&sb_ring_head(arriving.rings, tree.parent)->published.flag,
+                       &sb_ring_head(arriving.rings, team->rank)->consumed.flag, plan.position};
+    sb_status_t status = receive_fragments(team, &plan, &in, tree.children > 0, &arriving);
+    if (status != SB_OK)
+        return status;
+    if (plan.started != 0 && news->waited)
+        tell(team, &plan);
+    finish(team, &arriving.cursor);
+    return sb_received_all(arriving.data, plan.bytes, news->stream);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_BCAST_RINGS_H
+#define SB_COLL_BCAST_RINGS_H
+
+#include "coll/bcast/message.h"
+#include "coll/resources.h"
+#include "team/pace.h"
+
+/*
+ * The rings of broadcasts: each rank owns one, in which it writes what it sends as a root. All
+ * count positions together, whoever is the root: position x of any root is in that root's ring,
+ * `published` says up to where data is there, and `consumed` up to where a rank is done with the
+ * rings of all (flow.h). Messages start on cache lines.
+ *
+ * A message's first fragment is announced with its plan, which receivers follow. It may be kept to
+ * a window, the first bytes of the ring.
+ */
+
+/* By what way the news of fragments, and the fragments, come to a rank. */
+typedef enum sb_route {
+    SB_ROUTE_ROOT,   /* both from the root */
+    SB_ROUTE_TREE,   /* news down the tree of the team's arity */
+    SB_ROUTE_SHARED, /* news likewise; each group of ranks brings a fragment near together */
+    SB_ROUTES,
+} sb_route_t;
+
+/* What a ring message's slot holds. */
+typedef struct sb_plan {
+    uint64_t position; /* where it starts; the same as all count, or a rank is out of step */
+    uint64_t bytes;
+    uint64_t fragment;
+    uint64_t window;  /* bytes of the ring that it goes round in */
+    uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
+    uint16_t route;   /* sb_route_t */
+    uint16_t way;     /* sb_way_t: how the root writes */
+    uint16_t warming; /* its time stands for a ring that is not yet as this way leaves it */
+    uint16_t again;   /* it is in the buffer of one of the last messages */
+} sb_plan_t;
+
+_Static_assert(sizeof(sb_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
+
+/* Where each rank's block begins; the ring follows on the next page. */
+typedef struct sb_ring_head {
+    sb_wide_flag_t published;
+    sb_wide_flag_t consumed;
+    sb_wide_flag_t relayed; /* positions whose part this rank has brought near */
+    sb_wide_flag_t timed;   /* slot use and time of the last timed message received */
+} sb_ring_head_t;
+
+#define SB_RING_AT 4096
+
+/* Private to the rank; equal on all are the cursor and the ring's size. */
+typedef struct sb_rings {
+    sb_resource_t resource;
+    sb_cursor_t cursor; /* where the next message begins */
+    sb_flow_out_t out;  /* this rank as a root */
+    uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
+    /* How this rank writes into its ring, and the message that will tell it more. */
+    sb_pace_t pace[2]; /* in buffers other than for the last messages, and in the same ones */
+    sb_pace_seen_t seen;
+    struct {
+        uint64_t use;
+        size_t bytes;
+        sb_step_t step;
+        bool again; /* the message's pace */
+        bool open;  /* its readers' times were not looked at yet */
+    } timed;
+} sb_rings_t;
+
+/*
+ * Makes the team's rings at the first call. Collective; all get the same outcome: SB_OK, or
+ * SB_ERR_UNSUPPORTED, then and for good.
+ */
+sb_status_t sb_rings_prepare(sb_team_t *team);
+
+/* NULL: not made yet. */
+static inline sb_rings_t *sb_rings(const sb_team_t *team)
+{
+    return (sb_rings_t *)(void *)team->resource[SB_RESOURCE_RINGS];
+}
+
+static inline sb_ring_head_t *sb_ring_head(const sb_rings_t *rings, uint32_t rank)
+{
+    return (sb_ring_head_t *)(void *)rings->resource.segment.bases[rank];
+}
+
+/* From now on the rings have so many bytes, and messages begin at this position. Alike on all. */
+void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position);
+
+/* The fragment of a message, where an algorithm has no reason for another. */
+size_t sb_fragment_usual(size_t bytes);
+
+/*
+ * Root: puts the message into its ring, announcing the plan in its slot with the first fragment.
+ * `fragment`: bytes of one, if SOBOR_FRAGMENT does not say so; at most a quarter of the ring.
+ */
+sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fragment,
+                          sb_route_t route);
+
+/*
+ * Receiver: waits for its parent's announcement, where it may have come by the tree; `ready`: even
+ * if there are no rings.
+ */
+sb_status_t sb_rings_follow(sb_team_t *team, uint32_t root, bool ready, const sb_stream_t *stream);
+
+/* A message on its way to a receiver, and the fragment that has come. */
+typedef struct sb_arriving {
+    sb_rings_t *rings;
+    const sb_news_t *news;
+    sb_cursor_t cursor; /* at the fragment, which is in one piece */
+    size_t offset;      /* in the message */
+    size_t bytes;
+    sb_status_t data;        /* SB_OK: what comes is to be copied */
+    const sb_group_t *group; /* with which this rank shares fragments; NULL: with nobody */
+    uint32_t self;           /* its place there */
+} sb_arriving_t;
+
+/* Copies `bytes` of the fragment, from `start` on, to where they belong; they are `at` there. */
+static inline void sb_take_part(sb_arriving_t *arriving, size_t start, const char *at, size_t bytes)
+{
+    if (SB_LIKELY(arriving->data == SB_OK))
+        arriving->data = sb_take(arriving->news->stream, arriving->offset + start, at, bytes);
+}
+
+/* What it copies is reported by the line of the algorithm. */
+#define sb_take_part(...) SB_SITED_VOID(sb_take_part(__VA_ARGS__))
+
+/* The place of the fragment's byte at `start` in the rank's ring. */
+static inline char *sb_arriving_at(const sb_arriving_t *arriving, uint32_t rank, size_t start)
+{
+    return arriving->rings->resource.segment.bases[rank] + SB_RING_AT +
+           sb_cursor_place(&arriving->cursor) + start;
+}
+
+/*
+ * Ranks that share what comes from the root, see numa_relay.c. sb_find_sharers finds this rank's
+ * group, for a message; sb_take_shared brings this rank's part of a fragment near and takes all
+ * parts. Returns what a wait of the team returned.
+ */
+void sb_find_sharers(sb_team_t *team, sb_arriving_t *arriving);
+sb_status_t sb_take_shared(sb_team_t *team, sb_arriving_t *arriving);
+
+#endif
