@@ -53,7 +53,6 @@ static const sb_algorithm_t *const algorithms[] = {
     &sb_reduce_slices,
     &sb_allreduce_slots,
     &sb_allreduce_blocks,
-    &sb_allreduce_whole,
     &sb_allreduce_rings,
     &sb_allreduce_slices,
     &sb_reduce_scatter_slots,

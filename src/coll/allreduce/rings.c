@@ -23,6 +23,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 
 const sb_algorithm_t sb_allreduce_rings = {
     .name = "rings",
+    .former = "whole",
     .collective = SB_ALLREDUCE,
     .doc = "Every rank puts its vector into its ring, in windows; each combines those of all in "
            "rank order as they come. For few ranks, and where they share processors.",

@@ -11,7 +11,6 @@
  */
 extern const sb_algorithm_t sb_allreduce_slots;
 extern const sb_algorithm_t sb_allreduce_blocks;
-extern const sb_algorithm_t sb_allreduce_whole;
 extern const sb_algorithm_t sb_allreduce_rings;
 extern const sb_algorithm_t sb_allreduce_slices;
 extern const sb_algorithm_t sb_reduce_slots;
