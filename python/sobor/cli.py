@@ -125,6 +125,9 @@ def info_command(
     algorithms: Annotated[
         bool, typer.Option("--algorithms", help="All algorithms, with what each does.")
     ] = False,
+    prices: Annotated[
+        bool, typer.Option("--prices", help="What the choice of algorithms takes steps to cost.")
+    ] = False,
     groups: Annotated[
         bool,
         typer.Option("--groups", help="How --ranks ranks are grouped by the machine's levels."),
@@ -190,6 +193,7 @@ def info_command(
     wanted = Wanted(
         variables=variables,
         algorithms=algorithms,
+        prices=prices,
         placement=placement,
         groups=groups,
         collective=collective,

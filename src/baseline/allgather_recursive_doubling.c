@@ -133,8 +133,9 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_rounds(shape->ranks) * 2 * SB_COST_LINE +
-           (shape->ranks - 1) * 2 * SB_COST_BYTE * (double)bytes +
+    const sb_prices_t *price = shape->prices;
+    return sb_rounds(shape->ranks) * 2 * price->line +
+           (shape->ranks - 1) * 2 * price->byte * (double)bytes +
            sb_cost_turns(shape, sb_rounds(shape->ranks));
 }
 

@@ -29,7 +29,8 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return (shape->ranks - 1) * (2 * SB_COST_LINE + 2 * SB_COST_BYTE * (double)bytes) +
+    const sb_prices_t *price = shape->prices;
+    return (shape->ranks - 1) * (2 * price->line + 2 * price->byte * (double)bytes) +
            sb_cost_turns(shape, shape->ranks - 1);
 }
 

@@ -82,7 +82,8 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return 2 * (shape->ranks - 1) * (2 * SB_COST_LINE) + 5 * SB_COST_BYTE * (double)bytes +
+    const sb_prices_t *price = shape->prices;
+    return 2 * (shape->ranks - 1) * (2 * price->line) + 5 * price->byte * (double)bytes +
            sb_cost_turns(shape, 2.0 * (shape->ranks - 1));
 }
 

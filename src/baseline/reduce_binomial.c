@@ -85,7 +85,8 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_rounds(shape->ranks) * (2 * SB_COST_LINE + 3 * SB_COST_BYTE * (double)bytes) +
+    const sb_prices_t *price = shape->prices;
+    return sb_rounds(shape->ranks) * (2 * price->line + 3 * price->byte * (double)bytes) +
            sb_cost_turns(shape, sb_rounds(shape->ranks));
 }
 

@@ -3,6 +3,7 @@
 #define SB_COLL_COLL_H
 
 #include "base/collectives.h"
+#include "coll/prices.h"
 #include "team/hierarchy.h"
 
 /* The collective operations and their algorithms, as data. */
@@ -54,7 +55,8 @@ typedef struct sb_shape {
     uint32_t stages;
     uint32_t fan[SB_STAGES_MOST];
     const char *ungrouped; /* why there is no hierarchy, or NULL */
-    bool apart;            /* in several units of the highest level, most often packages */
+    const sb_prices_t *prices;
+    bool apart; /* in several units of the highest level, most often packages */
 } sb_shape_t;
 
 /*
@@ -150,21 +152,15 @@ static inline sb_status_t sb_first(sb_status_t first, sb_status_t second)
     return first == SB_OK ? second : first;
 }
 
-/* Rough prices of the machine's steps, in nanoseconds, for the cost functions. */
-#define SB_COST_LINE 70.0      /* a line from another core */
-#define SB_COST_NEXT_LINE 17.5 /* one more line from another core, while the first is under way */
-#define SB_COST_HOME 1.0       /* a line among many that move at once */
-#define SB_COST_SWITCH 750.0   /* from one process to the next on one processor */
-#define SB_COST_STORE 5.0 /* a line that is already ours, and looking at one that has arrived */
-#define SB_COST_BYTE 0.06 /* one more byte copied */
-
 /*
  * What every algorithm has to pay when ranks outnumber processors: each rank must get a processor
  * `turns` times before the call is complete.
  */
 static inline double sb_cost_turns(const sb_shape_t *shape, double turns)
 {
-    return shape->oversubscribed ? turns * SB_COST_SWITCH * shape->ranks / shape->processors : 0;
+    const sb_prices_t *price = shape->prices;
+    return shape->oversubscribed ? turns * price->process_switch * shape->ranks / shape->processors
+                                 : 0;
 }
 
 /* Ranks disagree so far on the bytes that they chose different ways: nothing can follow. So too

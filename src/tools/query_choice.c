@@ -87,6 +87,7 @@ static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *setti
     if (query->oversubscribed == 0) /* as it was said */
         processors = (uint32_t)sb_max(processors, query->ranks);
     sb_shape_t shape = {
+        .prices = &sb_prices_standard,
         .ranks = query->ranks,
         .oversubscribed = query->oversubscribed < 0 ? sb_places_oversubscribed(places, query->ranks)
                                                     : query->oversubscribed != 0,

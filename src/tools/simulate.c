@@ -386,6 +386,7 @@ static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simul
     sb_topology_simulate(machine->topology, places);
     sb_settings_self(&settings);
     sb_shape_t shape = {
+        .prices = &sb_prices_standard,
         .ranks = options->ranks,
         .oversubscribed = sb_places_oversubscribed(places, options->ranks),
         .processors = (uint32_t)sb_places_processors(places, options->ranks),

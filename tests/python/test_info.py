@@ -46,6 +46,15 @@ def test_algorithms(command, fake_native):
     assert "src/coll/bcast/ring.c" in out
 
 
+def test_prices(command, fake_native):
+    lines = command("info", "--prices").out.splitlines()
+    assert ["byte", "0.06", "ns", "One more byte copied."] in [
+        line.strip().split(maxsplit=3) for line in lines
+    ]
+    prices = command("info", "--prices", "--json").json["prices"]
+    assert {price["name"]: price["value"] for price in prices} == {"line": 70, "byte": 0.06}
+
+
 def test_choice(command, fake_native):
     result = command("info", "--collective", "bcast", "--bytes", "4K", "--ranks", "8")
     assert "bcast of 4K bytes on 8 ranks" in result.out

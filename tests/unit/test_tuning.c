@@ -286,7 +286,8 @@ static sb_settings_t settings_with(const sb_rules_t *rules)
     return made;
 }
 
-static const sb_shape_t eight = {.ranks = 8,
+static const sb_shape_t eight = {.prices = &sb_prices_standard,
+                                 .ranks = 8,
                                  .processors = 8,
                                  .tree_arity = 4,
                                  .ring_bytes = 512 << 10,

@@ -23,6 +23,7 @@ class Wanted:
 
     variables: bool = False
     algorithms: bool = False
+    prices: bool = False
     placement: bool = False
     groups: bool = False
     collective: str | None = None
@@ -37,8 +38,8 @@ class Wanted:
     @property
     def is_overview(self) -> bool:
         """Whether no single part was asked for."""
-        asked = (self.variables, self.algorithms, self.placement, self.groups, self.collective)
-        return not any(asked)
+        lists = (self.variables, self.algorithms, self.prices)
+        return not any((*lists, self.placement, self.groups, self.collective))
 
 
 def info(wanted: Wanted, as_json: bool) -> None:
@@ -81,6 +82,8 @@ def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
         answers["variables"] = native.query("variables")
     if wanted.algorithms:
         answers["algorithms"] = native.query("algorithms")
+    if wanted.prices:
+        answers["prices"] = native.query("prices")
     if wanted.groups:
         answers["groups"] = native.query("groups", *_ranks(wanted), *_shape(wanted))
     if wanted.placement:

@@ -99,6 +99,15 @@ def _algorithms(algorithms: list[dict[str, Any]], out: Console) -> None:
     out.print(console.indented(grid))
 
 
+def _prices(prices: list[dict[str, Any]], out: Console) -> None:
+    console.heading(out, "Prices")
+    grid = console.table(out, "price", "value", "unit", "of what", wrap=("of what",))
+    for price in prices:
+        value = f"{price['value']:g}"
+        grid.add_row(*(Text(cell) for cell in (price["name"], value, price["unit"], price["doc"])))
+    out.print(console.indented(grid))
+
+
 def _groups(groups: dict[str, Any], out: Console) -> None:
     console.heading(out, "Groups of ranks")
     if groups.get("refusal"):
@@ -163,6 +172,7 @@ def _question(choice: dict[str, Any]) -> str:
 _VIEWS: dict[str, Callable[[Any, Console], None]] = {
     "variables": _variables,
     "algorithms": _algorithms,
+    "prices": _prices,
     "groups": _groups,
     "placement": _placement,
     "choice": _choice,

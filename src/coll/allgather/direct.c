@@ -93,10 +93,11 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     double others = shape->ranks - 1;
 
-    return SB_COST_LINE + others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
-           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 1);
+    return price->line + others * (price->next_line + price->byte * (double)bytes) +
+           price->byte * (double)bytes + sb_cost_turns(shape, 1);
 }
 
 #define DIRECT(of)                                                                                 \

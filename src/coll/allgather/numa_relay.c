@@ -292,11 +292,12 @@ static bool pays(const sb_shape_t *shape, size_t bytes)
 /* Reads from near cost less than those from far. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     double others = shape->ranks - 1, near = pays(shape, bytes) ? 0.5 : 1;
 
-    return 2 * SB_COST_LINE +
-           near * (others * (SB_COST_NEXT_LINE + SB_COST_BYTE * (double)bytes) +
-                   SB_COST_BYTE * (double)bytes) +
+    return 2 * price->line +
+           near * (others * (price->next_line + price->byte * (double)bytes) +
+                   price->byte * (double)bytes) +
            sb_cost_turns(shape, 2);
 }
 

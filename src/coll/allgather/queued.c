@@ -130,10 +130,11 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 /* As the direct one, and a line for each rank to be told and to count itself off. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     double others = shape->ranks - 1;
 
-    return SB_COST_LINE * (3 + 2 * others) + SB_COST_BYTE * (double)bytes * (others + 1) +
-           others * SB_COST_STORE + sb_cost_turns(shape, 3);
+    return price->line * (3 + 2 * others) + price->byte * (double)bytes * (others + 1) +
+           others * price->own_line + sb_cost_turns(shape, 3);
 }
 
 #define QUEUED(of)                                                                                 \

@@ -22,13 +22,12 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
  * The price of long pieces is that of ranks that share processors. Of what it says, this is left
  * where several blocks of one package have a processor for each rank, as simulated.
  */
-#define CALM 0.65
-
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     bool calm = shape->ranks >= 2 * SB_BLOCK_MOST && !shape->oversubscribed && !shape->apart;
 
-    return (calm && bytes > SB_SLOT_PAYLOAD ? CALM : 1) *
+    return (calm && bytes > SB_SLOT_PAYLOAD ? price->block_calm : 1) *
            sb_blocks_cost(shape, bytes, SB_BLOCKS_DOWN);
 }
 

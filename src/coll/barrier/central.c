@@ -29,10 +29,11 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t rivals = shape->oversubscribed ? shape->processors : shape->ranks;
 
     (void)bytes;
-    return 4.0 * SB_COST_LINE * (1 + rivals) + sb_cost_turns(shape, 1);
+    return 4.0 * price->line * (1 + rivals) + sb_cost_turns(shape, 1);
 }
 
 const sb_algorithm_t sb_barrier_central = {

@@ -83,6 +83,7 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t arity = arity_of(shape->barrier_arity);
     double levels = 0;
 
@@ -91,7 +92,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         levels++;
     /* Up: the counter's line moves once for each child. Down: to the writer, then to the readers.
      */
-    return levels * SB_COST_LINE * (0.5 * arity + 2.0) + sb_cost_turns(shape, 2.0 * levels);
+    return levels * price->line * (0.5 * arity + 2.0) + sb_cost_turns(shape, 2.0 * levels);
 }
 
 const sb_algorithm_t sb_barrier_combining_tree = {

@@ -28,12 +28,13 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
     /* The line is fought for by the ranks that run: each addition waits for those before it, and
      * for the waiters. */
     uint32_t rivals = shape->oversubscribed ? shape->processors : shape->ranks;
 
-    return 2.0 * SB_COST_LINE * (1 + rivals) + sb_cost_turns(shape, 1);
+    return 2.0 * price->line * (1 + rivals) + sb_cost_turns(shape, 1);
 }
 
 const sb_algorithm_t sb_barrier_counter = {

@@ -26,9 +26,10 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
     /* A signal's line moves to its writer, then back to the owner that waits for it. */
-    return 2.0 * SB_COST_LINE * sb_rounds(shape->ranks) + 4.0 * SB_COST_HOME * shape->ranks +
+    return 2.0 * price->line * sb_rounds(shape->ranks) + 4.0 * price->moving_line * shape->ranks +
            sb_cost_turns(shape, sb_rounds(shape->ranks));
 }
 

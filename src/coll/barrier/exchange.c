@@ -97,14 +97,15 @@ static sb_status_t run(sb_team_t *team)
  */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t most = shape->barrier_arity < 2 ? SB_PARTS_MOST : shape->barrier_arity;
     uint32_t left = shape->ranks;
-    double time = left > most ? 0 : 2 * SB_COST_LINE, stages = 0;
+    double time = left > most ? 0 : 2 * price->line, stages = 0;
 
     (void)bytes;
     for (; left > most; left = (left + most - 1) / most, stages++)
-        time += 4.0 * SB_COST_LINE + 0.75 * SB_COST_NEXT_LINE * (most - 2);
-    time += SB_COST_LINE + 0.5 * SB_COST_LINE * (left - 2);
+        time += 4.0 * price->line + 0.75 * price->next_line * (most - 2);
+    time += price->line + 0.5 * price->line * (left - 2);
     if (shape->oversubscribed)
         time *= sb_max(1, shape->ranks / shape->processors);
     return time + sb_cost_turns(shape, 1 + 2 * stages);

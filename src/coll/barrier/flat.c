@@ -39,14 +39,15 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
     /* Reads of different lines overlap; the p - 1 readers of one line queue up. Ranks that take
      * turns on a processor read one after another. */
-    double reading = SB_COST_LINE + 0.5 * SB_COST_LINE * (shape->ranks - 2);
+    double reading = price->line + 0.5 * price->line * (shape->ranks - 2);
 
     /* All lines are wanted by all at once, and one home agent serves those of its node. */
     if (!shape->oversubscribed)
-        reading += SB_COST_HOME * (shape->ranks - 2) * (shape->ranks - 2);
+        reading += price->moving_line * (shape->ranks - 2) * (shape->ranks - 2);
     return reading * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, 1);
 }
 

@@ -38,8 +38,9 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
-    return 2.0 * SB_COST_LINE + 2.0 * SB_COST_NEXT_LINE * (shape->ranks - 2) +
+    return 2.0 * price->line + 2.0 * price->next_line * (shape->ranks - 2) +
            sb_cost_turns(shape, 2);
 }
 

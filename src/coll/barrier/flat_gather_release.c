@@ -44,9 +44,10 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
     /* Each release takes the line from the rank that spins on it before the next is written. */
-    return 2.0 * SB_COST_LINE + (SB_COST_NEXT_LINE + 0.5 * SB_COST_LINE) * (shape->ranks - 2) +
+    return 2.0 * price->line + (price->next_line + 0.5 * price->line) * (shape->ranks - 2) +
            sb_cost_turns(shape, 2);
 }
 

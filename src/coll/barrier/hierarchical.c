@@ -50,11 +50,12 @@ static sb_status_t run(sb_team_t *team, unsigned levels)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    double time = SB_COST_LINE + SB_COST_NEXT_LINE * (shape->ranks - 2);
+    const sb_prices_t *price = shape->prices;
+    double time = price->line + price->next_line * (shape->ranks - 2);
 
     (void)bytes;
     for (uint32_t i = 0; i < shape->stages; i++)
-        time += SB_COST_LINE + SB_COST_NEXT_LINE * (shape->fan[i] - 2);
+        time += price->line + price->next_line * (shape->fan[i] - 2);
     return time + sb_cost_turns(shape, 1 + shape->stages);
 }
 

@@ -57,11 +57,12 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t up = sb_tree_depth(shape->ranks, SB_CHILDREN);
     uint32_t down = sb_tree_depth(shape->ranks, 2);
 
     (void)bytes;
-    return up * SB_COST_LINE * (1 + SB_CHILDREN) + 2.0 * down * SB_COST_LINE +
+    return up * price->line * (1 + SB_CHILDREN) + 2.0 * down * price->line +
            sb_cost_turns(shape, up + down);
 }
 

@@ -42,8 +42,9 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
-    return SB_COST_LINE * (sb_rounds(shape->ranks) + 1) + SB_COST_NEXT_LINE * (shape->ranks - 2) +
+    return price->line * (sb_rounds(shape->ranks) + 1) + price->next_line * (shape->ranks - 2) +
            sb_cost_turns(shape, sb_rounds(shape->ranks) + 1);
 }
 

@@ -60,8 +60,9 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     (void)bytes;
-    return 4.0 * SB_COST_LINE * sb_rounds(shape->ranks) +
+    return 4.0 * price->line * sb_rounds(shape->ranks) +
            sb_cost_turns(shape, 2.0 * sb_rounds(shape->ranks));
 }
 

@@ -44,11 +44,12 @@ static sb_status_t run(sb_team_t *team)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t depth = sb_tree_depth(shape->ranks, shape->tree_arity);
 
     (void)bytes;
-    return 2.0 * depth * (SB_COST_LINE + 0.25 * SB_COST_LINE * (shape->tree_arity - 1)) +
-           3.0 * SB_COST_HOME * shape->ranks + sb_cost_turns(shape, 2.0 * depth);
+    return 2.0 * depth * (price->line + 0.25 * price->line * (shape->tree_arity - 1)) +
+           3.0 * price->moving_line * shape->ranks + sb_cost_turns(shape, 2.0 * depth);
 }
 
 const sb_algorithm_t sb_barrier_tree = {

@@ -104,26 +104,21 @@ static inline sb_status_t sb_take(const sb_stream_t *stream, size_t offset, cons
 /* What it copies is reported by the line of the algorithm. */
 #define sb_take(...) SB_SITED(sb_take(__VA_ARGS__))
 
-/*
- * What the cost functions have in common, in nanoseconds. The numbers are those of the simulated
- * machines, taken together.
+/* What the cost functions have in common. The slot, with the plan, and the first lines of a ring.
  */
-
-/* A reader more that waits for one line, before it can have the line from others; and after. */
-#define SB_COST_WAITING 25.0
-#define SB_COST_READER 14.0
-/* For each rank: all of them read the root's first lines at once, though the news came in a tree.
- */
-#define SB_COST_CROWD 4.0
-/* The slot, with the plan, and the first lines of a ring. */
-#define SB_COST_RING (3 * SB_COST_LINE)
+static inline double sb_cost_ring(const sb_shape_t *shape)
+{
+    return 3 * shape->prices->line;
+}
 
 /* A line from the root to the last rank of a tree, each read by the children of one rank. */
 static inline double sb_cost_news(const sb_shape_t *shape)
 {
+    const sb_prices_t *price = shape->prices;
     double children = (double)sb_min(shape->tree_arity, sb_max(shape->ranks, 2) - 1);
 
-    return sb_tree_depth(shape->ranks, shape->tree_arity) * (SB_COST_LINE + 8 * (children - 1));
+    return sb_tree_depth(shape->ranks, shape->tree_arity) *
+           (price->line + price->child * (children - 1));
 }
 
 /* How often ranks that share processors have to run for a message in rings. */

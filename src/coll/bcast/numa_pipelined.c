@@ -150,20 +150,21 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
  */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     sb_settings_t settings = {.ring_bytes = shape->ring_bytes};
     sb_pipeline_form_t form = sb_pipeline_form(&settings);
     double ring = (double)form.fragment * form.slots;
     const sb_model_prices_t prices = {
-        .byte = SB_COST_BYTE,
-        .notify = SB_COST_LINE,
-        .open = SB_COST_RING + SB_COST_READER * (shape->ranks - 2),
-        .release = SB_COST_LINE * (shape->ranks - 1),
+        .byte = price->byte,
+        .notify = price->line,
+        .open = sb_cost_ring(shape) + price->reader * (shape->ranks - 2),
+        .release = price->line * (shape->ranks - 1),
     };
     double turns = (double)bytes > ring ? (double)bytes / ring : 1;
 
     return sb_model_sets(&prices, bytes, form.fragment, ring,
                          (double)bytes > ring ? form.sets : 1) +
-           SB_COST_BYTE * (double)bytes + sb_cost_turns(shape, 2 * turns);
+           price->byte * (double)bytes + sb_cost_turns(shape, 2 * turns);
 }
 
 const sb_algorithm_t sb_bcast_numa_pipelined = {

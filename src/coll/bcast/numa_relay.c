@@ -91,27 +91,20 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
     return sb_rings_send(team, stream, fragment_of(stream->bytes), SB_ROUTE_SHARED);
 }
 
-/* The second copy, and the flags of the group. */
-#define COST_SHARING 440.0
-/*
- * What is saved of a byte that comes from near, not from another package, or from another group of
- * the same one. Of longer messages, the copies of a group leave too little of its caches.
- */
-#define COST_SAVED_APART 0.06
-#define COST_SAVED 0.004
-#define COST_CROWDED 0.08
+/* Of longer messages, the copies of a group leave too little of its caches. */
 #define FITS_CACHES ((size_t)512 << 10)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t depth = sb_tree_depth(shape->ranks, shape->tree_arity);
     bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
-    double saved = !grouped ? 0 : shape->apart ? COST_SAVED_APART : COST_SAVED;
+    double saved = !grouped ? 0 : shape->apart ? price->relay_saved_apart : price->relay_saved;
     double fits = (double)sb_min(bytes, FITS_CACHES);
 
-    return SB_COST_RING + sb_cost_news(shape) + COST_SHARING +
-           (shape->apart ? 0 : SB_COST_CROWD * shape->ranks) + 2 * SB_COST_BYTE * (double)bytes -
-           saved * fits + COST_CROWDED * ((double)bytes - fits) +
+    return sb_cost_ring(shape) + sb_cost_news(shape) + price->relay +
+           (shape->apart ? 0 : price->crowd * shape->ranks) + 2 * price->byte * (double)bytes -
+           saved * fits + price->relay_crowded * ((double)bytes - fits) +
            sb_cost_turns(shape, (depth + 1) * sb_cost_ring_turns(shape, bytes));
 }
 

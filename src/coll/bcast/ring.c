@@ -19,8 +19,9 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return SB_COST_RING + SB_COST_READER * (shape->ranks - 2) + 2 * SB_COST_BYTE * (double)bytes +
-           sb_cost_turns(shape, sb_cost_ring_turns(shape, bytes));
+    const sb_prices_t *price = shape->prices;
+    return sb_cost_ring(shape) + price->reader * (shape->ranks - 2) +
+           2 * price->byte * (double)bytes + sb_cost_turns(shape, sb_cost_ring_turns(shape, bytes));
 }
 
 const sb_algorithm_t sb_bcast_ring = {

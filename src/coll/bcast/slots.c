@@ -74,18 +74,15 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 }
 
 /* A piece more is a few lines more, which all ranks read before the root may go round. */
-#define COST_PIECE 60.0
-#define COST_BEYOND 80.0 /* the lines after the flag's own */
-#define COST_PIECE_READER 2.0
-
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     double count = (double)pieces(bytes);
-    double beyond = bytes > SB_SLOT_IN_LINE ? COST_BEYOND : 0;
+    double beyond = bytes > SB_SLOT_IN_LINE ? price->slots_beyond : 0;
 
-    return SB_COST_LINE + SB_COST_WAITING * (shape->ranks - 2) + beyond +
-           (count - 1) * (COST_PIECE + COST_PIECE_READER * shape->ranks) +
-           2 * SB_COST_BYTE * (double)bytes +
+    return price->line + price->waiting * (shape->ranks - 2) + beyond +
+           (count - 1) * (price->slots_piece + price->slots_piece_reader * shape->ranks) +
+           2 * price->byte * (double)bytes +
            sb_cost_turns(shape, count > SB_SLOTS ? count / SB_SLOTS : 1);
 }
 

@@ -52,20 +52,18 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 }
 
 /* What lies beyond the flag's line is read, and copied once more by each rank in between. */
-#define COST_BEYOND 60.0
-#define COST_SLOT_COPY 40.0
-
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     uint32_t depth = sb_tree_depth(shape->ranks, shape->tree_arity);
-    double time = sb_cost_news(shape) + 2 * SB_COST_BYTE * (double)bytes;
+    double time = sb_cost_news(shape) + 2 * price->byte * (double)bytes;
 
     if (bytes > SB_SLOT_PAYLOAD)
-        time += SB_COST_RING + SB_COST_CROWD * shape->ranks;
+        time += sb_cost_ring(shape) + price->crowd * shape->ranks;
     else if (bytes > SB_SLOT_IN_LINE)
-        time += SB_COST_LINE + COST_BEYOND + COST_SLOT_COPY * (depth - 1);
+        time += price->line + price->tree_beyond + price->tree_copy * (depth - 1);
     else
-        time += SB_COST_LINE;
+        time += price->line;
     return time + sb_cost_turns(shape, depth * sb_cost_ring_turns(shape, bytes));
 }
 

@@ -15,11 +15,12 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 /* One rank reads the lines of all; the others wait for it once in so many slots. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
-    double beyond = bytes > SB_SLOT_IN_LINE ? SB_COST_NEXT_LINE : 0;
+    double beyond = bytes > SB_SLOT_IN_LINE ? price->next_line : 0;
 
-    return SB_COST_LINE + shape->ranks * (SB_COST_NEXT_LINE + SB_COST_FOLD + beyond) +
-           pieces * shape->ranks * SB_COST_LINE + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
+    return price->line + shape->ranks * (price->next_line + price->fold + beyond) +
+           pieces * shape->ranks * price->line + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
            sb_slots_row_cost(shape);
 }
 

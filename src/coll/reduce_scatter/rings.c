@@ -17,16 +17,16 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
  * Of a message that is longer than the rings, the parts have their turns one after the other, and
  * others copy meanwhile.
  */
-#define COST_PARTS 10.0
-
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     double all = (double)bytes * sb_cost_crowd(shape);
     double ringfuls = sb_min(sb_max((double)bytes / SB_RINGS_USUAL, 1.0), (double)shape->ranks);
     bool together = ringfuls <= 1 || shape->oversubscribed;
 
     /* All begin a part of each at once, and parts are short. */
-    return sb_rings_cost(shape, together ? all : 0, ringfuls * all, COST_PARTS * shape->ranks);
+    return sb_rings_cost(shape, together ? all : 0, ringfuls * all,
+                         price->ring_part * shape->ranks);
 }
 
 #define RINGS(of)                                                                                  \

@@ -16,8 +16,9 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
 
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     /* Nothing is brought near first, as it is for all. */
-    double relays = shape->apart ? 5 * SB_COST_LINE : 0;
+    double relays = shape->apart ? 5 * price->line : 0;
 
     return sb_slices_cost(shape, bytes, (double)bytes / shape->ranks) - relays;
 }

@@ -286,24 +286,18 @@ sb_status_t sb_blocks_prepare(sb_team_t *team)
     return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
 }
 
-/* A byte of one source more that a leader combines. */
-#define COST_BYTE 0.105
-/* A stage, beside the lines looked at. */
-#define COST_STAGE (SB_COST_LINE + 25)
-/* The lines of a piece that are not yet under way with those before. */
-#define COST_LINES 8
-
 double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
 {
+    const sb_prices_t *price = shape->prices;
     bool large = bytes > SB_SLOT_PAYLOAD;
     double batches = 1 + (double)(bytes / (SB_WORKSPACE_PIECE * SB_SLOTS / 4));
-    double lines = large ? COST_LINES : (double)(bytes + 16) / SB_LINE;
+    double lines = large ? price->block_lines : (double)(bytes + 16) / SB_LINE;
     double news = 0, data = 0, stages = 1;
 
     for (uint32_t unit = 1; unit <= sb_block_top(shape->ranks); stages++) {
         uint32_t fan = sb_block_fan(shape->ranks, unit);
-        news += COST_STAGE + SB_COST_NEXT_LINE * fan * (1 + 0.25 * lines);
-        data += large ? COST_BYTE * fan * (double)bytes : 0;
+        news += (price->line + price->block_stage) + price->next_line * fan * (1 + 0.25 * lines);
+        data += large ? price->block_byte * fan * (double)bytes : 0;
         unit *= unit == sb_block_top(shape->ranks) ? 2 : fan;
     }
     return (ways * news + data) * sb_max(1, shape->ranks / shape->processors) +

@@ -128,9 +128,6 @@ static inline sb_status_t sb_fold_end(sb_fold_t *fold)
 #define sb_fold_add(...) SB_SITED_VOID(sb_fold_add(__VA_ARGS__))
 #define sb_fold_end(...) SB_SITED(sb_fold_end(__VA_ARGS__))
 
-/* One more element of few bytes combined, in nanoseconds: beside the prices of coll.h. */
-#define SB_COST_FOLD 1.5
-
 /* How often ranks that share processors are busy with their share of the work in turn. */
 static inline double sb_cost_crowd(const sb_shape_t *shape)
 {
@@ -138,12 +135,11 @@ static inline double sb_cost_crowd(const sb_shape_t *shape)
 }
 
 /* A rank that gets a processor again finds less of its data near: as measured with 4, 8 and 16
- * ranks on two cores, a turn costs so many times the switch alone. */
-#define SB_COST_TURN 2.5
-
+ * ranks on two cores, a turn costs some times the switch alone. */
 static inline double sb_fold_turns(const sb_shape_t *shape, double turns)
 {
-    return SB_COST_TURN * sb_cost_turns(shape, turns);
+    const sb_prices_t *price = shape->prices;
+    return price->turn * sb_cost_turns(shape, turns);
 }
 
 #endif

@@ -290,20 +290,17 @@ sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction)
  * combined: of the cache that ranks share, or from another core, the dearer the more of them want
  * something.
  */
-#define COST_SHARED 0.025
-#define COST_APART 0.05
-#define COST_PACKAGES 0.16 /* where they are not all near each other */
-#define COST_CROWD 0.0005
-
 double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)
 {
-    double apart = (shape->apart ? COST_PACKAGES : COST_APART) + COST_CROWD * shape->ranks;
+    const sb_prices_t *price = shape->prices;
+    double apart = (shape->apart ? price->ring_packages : price->ring_apart) +
+                   price->ring_crowd * shape->ranks;
     double crowd = sb_cost_crowd(shape);
     double turns = sb_max(in / crowd / SB_RINGS_USUAL, 1);
-    double lines = (2 * SB_COST_LINE + shape->ranks * SB_COST_NEXT_LINE) * crowd;
-    double time = lines + SB_COST_BYTE * in;
+    double lines = (2 * price->line + shape->ranks * price->next_line) * crowd;
+    double time = lines + price->byte * in;
 
     if (shape->oversubscribed)
-        return time + combined * COST_SHARED + sb_fold_turns(shape, turns);
-    return time + combined * apart + SB_COST_HOME * (readers - 1) * shape->ranks;
+        return time + combined * price->ring_shared + sb_fold_turns(shape, turns);
+    return time + combined * apart + price->moving_line * (readers - 1) * shape->ranks;
 }

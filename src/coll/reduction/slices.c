@@ -20,12 +20,8 @@
  * others, the result, and where that goes to. */
 #define TOUCHED 5
 
-/* For the expected time: groups on a machine of several packages; a byte copied in, combined and
- * copied out; the same for each rank more; and what each rank adds to a step. */
-#define COST_GROUPS 3
-#define COST_COPIED 0.12
-#define COST_CROWD 0.005
-#define COST_SLOWEST 12.0
+/* For the expected time: groups on a machine of several packages. */
+#define GROUPS_APART 3
 
 typedef struct slices {
     sb_team_t *team;
@@ -399,12 +395,14 @@ sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uin
  */
 double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
 {
-    double groups = shape->apart ? COST_GROUPS : 1;
+    const sb_prices_t *price = shape->prices;
+    double groups = shape->apart ? GROUPS_APART : 1;
     double windows = groups > 1 ? sqrt((double)bytes * (groups + 1) / BARRIER_BYTES) : 1;
     double steps = sb_max((size_t)windows, 1) + groups;
-    double copied = (2 * (double)bytes + out) / 3 * (COST_COPIED + COST_CROWD * shape->ranks);
+    double copied =
+        (2 * (double)bytes + out) / 3 * (price->slices_byte + price->slices_crowd * shape->ranks);
 
     copied *= sb_max(1, shape->ranks / shape->processors);
-    return 8 * SB_COST_LINE + sb_workspace_steps_cost(shape, steps) + copied +
-           steps * COST_SLOWEST * shape->ranks;
+    return 8 * price->line + sb_workspace_steps_cost(shape, steps) + copied +
+           steps * price->slices_slowest * shape->ranks;
 }

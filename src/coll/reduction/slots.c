@@ -101,24 +101,22 @@ sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
  * Every rank reads the lines of all others at once, as in the flat barrier; a piece more is a few
  * lines more of each, which are fought for where ranks are many.
  */
-#define COST_PIECE 60.0
-#define COST_BEYOND 10.0 /* the lines after the flag's own; and from other packages */
-#define COST_BEYOND_APART 30.0
-
 double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
 {
+    const sb_prices_t *price = shape->prices;
     double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
     double others = sb_max(shape->ranks, 2) - 2;
-    double time = SB_COST_LINE + sources * SB_COST_FOLD;
+    double time = price->line + sources * price->fold;
 
     /* Ranks that share a cache share what it has read; else all want all lines at once. */
     if (shape->oversubscribed)
-        time += SB_COST_STORE * others;
+        time += price->own_line * others;
     else
-        time += (shape->apart ? 0.2 : 0.5) * SB_COST_LINE * others + SB_COST_HOME * others * others;
+        time += (shape->apart ? 0.2 : 0.5) * price->line * others +
+                price->moving_line * others * others;
     if (bytes > SB_SLOT_IN_LINE)
-        time += (shape->apart ? COST_BEYOND_APART : COST_BEYOND) * sources;
-    time += pieces * sources * (COST_PIECE + shape->ranks);
+        time += (shape->apart ? price->fold_beyond_apart : price->fold_beyond) * sources;
+    time += pieces * sources * (price->fold_piece + shape->ranks);
     return time * sb_max(1, shape->ranks / shape->processors) +
            sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
 }

@@ -109,7 +109,8 @@ static void lay_out(const sb_team_t *team, sb_workspace_t *space, size_t bytes, 
 
 static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring)
 {
-    const sb_shape_t shape = {.ranks = team->size,
+    const sb_shape_t shape = {.prices = &sb_prices_standard,
+                              .ranks = team->size,
                               .oversubscribed = team->oversubscribed,
                               .processors = team->processors,
                               .barrier_arity = team->settings.barrier_arity};

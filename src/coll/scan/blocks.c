@@ -204,11 +204,10 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
 }
 
 /* Down again it is a line for each stage, and half as many bytes: those of the ranks between. */
-#define COST_DOWN 1.5
-
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
-    return COST_DOWN * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / COST_DOWN);
+    const sb_prices_t *price = shape->prices;
+    return price->block_down * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / price->block_down);
 }
 
 #define BLOCKS(of, function)                                                                       \

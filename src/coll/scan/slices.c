@@ -21,15 +21,13 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
 }
 
 /* What each rank has is kept by all, and a copy of few bytes costs a line all the same. */
-#define COST_KEPT 80.0
-#define COST_KEPT_CROWD 1.5 /* and for each rank that wants something of it too */
-
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
+    const sb_prices_t *price = shape->prices;
     sb_shape_t one_group = *shape;
 
     one_group.apart = false;
-    double kept = COST_KEPT + COST_KEPT_CROWD * shape->ranks;
+    double kept = price->scan_kept + price->scan_kept_crowd * shape->ranks;
     return sb_slices_cost(&one_group, bytes, (double)bytes) + kept * shape->ranks;
 }
 

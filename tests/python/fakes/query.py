@@ -81,6 +81,10 @@ ANSWERS = {
         }
         for c, n in ALGORITHMS
     ],
+    "prices": lambda: [
+        {"name": "line", "value": 70.0, "unit": "ns", "doc": "A line from another core."},
+        {"name": "byte", "value": 0.06, "unit": "ns", "doc": "One more byte copied."},
+    ],
     "topology": lambda: {
         "machine": option("--machine") or "this machine",
         "levels": [{"name": "package", "count": 1, "cores_per_unit": 2}],
