@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /*
- * The name of the algorithm that served this process's last MPI_Barrier or MPI_Bcast, "host" if the
+ * The name of the algorithm that served this process's last collective operation, "host" if the
  * host MPI did, or NULL before the first call. The string is never freed. Any thread may ask; with
  * several threads in MPI the answer is about the call that ended last.
  */

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The lists in the pages against the code."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+# Where the algorithms of an operation are described.
+PAGE_OF = {
+    "barrier": "barrier.md",
+    "bcast": "bcast.md",
+    **dict.fromkeys(
+        ["scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"], "scatter-gather.md"
+    ),
+    **dict.fromkeys(["alltoall", "alltoallv", "alltoallw"], "alltoall.md"),
+    **dict.fromkeys(
+        ["reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"],
+        "reductions.md",
+    ),
+}
+# Read by the command, the build or the tests; the library does not know them.
+OTHER_NAMES = re.compile(
+    r"SOBOR_(X|PREFIX|PYTHON|BUILD|TEST_\w+|(OMPI|MPICH|MPIABI)_INCLUDE|ABIS|SANITIZE|COVERAGE)"
+)
+
+
+def text_of(name: str) -> str:
+    return (DOCS / name).read_text()
+
+
+def source(pattern: str) -> str:
+    return "\n".join(path.read_text() for path in sorted((ROOT / "src").glob(pattern)))
+
+
+def test_served_calls():
+    """how-it-works.md has a table of them: all that the preload stands in for."""
+    table = re.search(r"\| served \|(.*?)\n\n", text_of("how-it-works.md"), re.DOTALL)
+    listed = set(re.findall(r"MPI_(\w+)", table[1]))
+    functions = set(
+        re.findall(r"SB_FUNCTION\((\w+)\)", (ROOT / "src/base/functions.def").read_text())
+    )
+    collectives = re.findall(
+        r'X\(\w+, \w+, "MPI_(\w+)"\)', (ROOT / "src/base/collectives.h").read_text()
+    )
+    assert listed == set(collectives)
+    assert set(collectives) <= functions
+
+
+def test_reasons():
+    """troubleshooting.md explains each word of the report, and no other."""
+    section = text_of("troubleshooting.md").partition("The word after `reason=`")[2]
+    explained = re.findall(r"^\| `([\w-]+)` \|", section.partition("\n## ")[0], re.MULTILINE)
+    said = re.findall(r'\[SB_WHY_\w+\] = "([\w-]+)"', source("mpi/*.c"))
+    assert len(said) > 10
+    assert sorted(explained) == sorted(word for word in said if word != "-")
+
+
+def test_algorithms(real_native):
+    """Each algorithm has its place in the page of its operation."""
+    missing = [
+        (algorithm["collective"], algorithm["name"])
+        for algorithm in real_native.query("algorithms")
+        if not marked(algorithm["name"], text_of(PAGE_OF[algorithm["collective"]]))
+    ]
+    assert not missing
+
+
+def marked(name: str, page: str) -> bool:
+    """Whether it stands in a heading, in bold, or as code."""
+    places = re.findall(r"^#+ .*$|\*\*[^*]+\*\*|`[^`\n]+`", page, re.MULTILINE)
+    word = re.compile(rf"(?<![\w-]){re.escape(name)}(?![\w-])", re.IGNORECASE)
+    return any(word.search(place) for place in places)
+
+
+def test_variables_exist(real_native):
+    """No page speaks of a variable that there is not."""
+    known = {variable["name"] for variable in real_native.query("variables")}
+    known |= {"SOBOR_"} | {name.rpartition("_")[0] + "_" for name in known}
+    for page in PAGES:
+        named = set(re.findall(r"\bSOBOR_[A-Z_]*[A-Z]\b", page.read_text()))
+        unknown = {name for name in named if name not in known and not OTHER_NAMES.fullmatch(name)}
+        assert not unknown, page
+
+
+def test_counts_of_planted_faults():
+    """Where a page counts the patches, it counts right."""
+    planted = len(list((ROOT / "tests").rglob("faults/*.patch")))
+    assert planted > 0
+    for page in PAGES:
+        for count in re.findall(r"\b(\w+) (?:planted faults|patches)\b", page.read_text()):
+            assert not count.isdigit() or int(count) == planted, f"{page}: {count}"
+
+
+def test_every_page_is_listed():
+    index = text_of("README.md")
+    for page in sorted(DOCS.glob("*.md")):
+        assert page.name == "README.md" or f"]({page.name})" in index, page.name
+    decisions = text_of("decisions/README.md")
+    for page in sorted((DOCS / "decisions").glob("0*.md")):
+        title = page.read_text().splitlines()[0].removeprefix("# ")
+        assert f"- [{title}]({page.name})" in decisions, page.name
+
+
+def slug(heading: str) -> str:
+    plain = re.sub(r"[`*]", "", heading).strip().lower()
+    return re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+
+
+LINKS = [
+    pytest.param(page, target, id=f"{page.name}:{target}")
+    for page in PAGES
+    for target in re.findall(r"\]\(([^)#\s]*(?:#[^)\s]+)?)\)", page.read_text())
+    if target and "://" not in target
+]
+
+
+@pytest.mark.parametrize(("page", "target"), LINKS)
+def test_links_lead_somewhere(page: Path, target: str):
+    path, _, anchor = target.partition("#")
+    aim = (page.parent / path).resolve() if path else page
+    assert aim.exists()
+    if anchor and aim.suffix == ".md":
+        headings = re.findall(r"^#+ (.*)$", aim.read_text(), re.MULTILINE)
+        assert anchor in [slug(heading) for heading in headings]
+
+
+def test_glossary_is_sorted():
+    """Its words are in alphabetical order."""
+    words = re.findall(r"^\*\*(.+?)\*\*", text_of("glossary.md"), re.MULTILINE)
+    assert len(words) > 20
+    assert words == sorted(words, key=str.lower)
