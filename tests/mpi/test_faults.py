@@ -279,6 +279,34 @@ def test_address_space_limit(tester):
         tester.expect_pass(result)
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_file_size_limit(tester, key):
+    """A limit on the size of files holds for shared memory too: an agreed fallback, no signal."""
+    mpi = usable_mpi(key)
+    environment, options = WITHOUT_SHM[key]
+    if not tester.bare_only:
+        environment = {**environment, **jobs.sobor_environment({})}
+    limited = ["sh", "-c", 'ulimit -f 500; exec "$@"', "sh", tester.program(mpi, "fault"), "work"]
+    command = [*mpi.command(2, environment, options), *map(str, limited)]
+    result = jobs.Job(command, jobs.base_environment(), tester.folder).wait(120)
+    tester.expect_pass(result)
+    if not tester.bare_only:
+        assert len(fallback_lines(result)) == 1, result.tail()
+        assert "File too large" in fallback_lines(result)[0], result.tail()
+
+
+@pytest.mark.parametrize("how", ["thread", "root"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_moved(tester, key, how):
+    """Ranks whose first thread has ended, or whose root has moved, live and are where they were."""
+    if how == "root" and os.geteuid() != 0:
+        pytest.skip("only root may change its root")
+    sobor = None if tester.bare_only else {"SOBOR_LIVENESS": "100"}
+    result = tester.run(usable_mpi(key), 2, ["moved", how], sobor=sobor)
+    tester.expect_pass(result, served=not tester.bare_only)
+    assert all(report.where == "shm" for report in result.reports), result.tail()
+
+
 def memory_group() -> Path | None:
     """A new memory cgroup (version 1 or 2), or None where that is not allowed."""
     for base, limit in (
@@ -310,8 +338,9 @@ def test_memory_group(tester):
         words = ["sh", "-c", enter, "sh", program, "work"]
         bare = tester.run_command(mpi, 2, words)
         tester.expect_pass(bare)
-        result = tester.run_command(mpi, 2, words, sobor={"SOBOR_MEMORY": "64MiB"})
-        tester.expect_pass(result)
+        greedy = {"SOBOR_MEMORY": "256MiB", "SOBOR_RING": "128MiB"}
+        result = tester.run_command(mpi, 2, words, sobor=greedy)
+        tester.expect_pass(result, served=True)
     finally:
         wait_until(lambda: not (group / "cgroup.procs").read_text(), 20)
         group.rmdir()

@@ -98,9 +98,7 @@ def test_the_core_reads_what_is_written(real_native, tmp_path):
     """One rule for each algorithm there is, of each collective."""
     file = str(tmp_path / "tuning.json")
     names = {
-        (a["collective"], a["name"])
-        for a in real_native.query("algorithms")
-        if not a["baseline"]
+        (a["collective"], a["name"]) for a in real_native.query("algorithms") if not a["baseline"]
     }
     for part in range(0, len(names), tuning.RULES_MOST):
         chosen = sorted(names)[part : part + tuning.RULES_MOST]
