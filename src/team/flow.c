@@ -12,7 +12,7 @@ uint64_t sb_peers_least(const sb_peers_t *peers)
 
     for (uint32_t rank = 0; rank < peers->count; rank++) {
         uint64_t seen = rank == peers->self ? UINT64_MAX : sb_flag_read(sb_peers_flag(peers, rank));
-        least = seen < least ? seen : least;
+        least = sb_min(least, seen);
     }
     return least;
 }
@@ -39,5 +39,5 @@ sb_status_t sb_flow_wait_credit(sb_flow_out_t *out, uint64_t end, const sb_waite
 bool sb_flow_look_credit(sb_flow_out_t *out, uint64_t end)
 {
     sb_flow_credit(out, sb_peers_least(&out->readers));
-    return end <= out->known + out->room;
+    return out->known >= end - out->room;
 }

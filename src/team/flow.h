@@ -37,23 +37,24 @@ static inline sb_flag_t *sb_peers_flag(const sb_peers_t *peers, uint32_t rank)
 }
 
 /*
- * Waits until all flags are at least `value`; sets `least` to the smallest that was seen. Each rank
- * begins with the one after itself, so that not all want the same line at once.
+ * Waits until all flags are at least `value`; sets `least`, unless it is NULL, to the smallest that
+ * was seen. Each rank begins with the one after itself, so that not all want the same line at once.
  */
 static inline sb_status_t sb_peers_wait(const sb_peers_t *peers, uint64_t value,
                                         const sb_waiter_t *waiter, uint64_t *least)
 {
     uint32_t rank = peers->self + 1 < peers->count ? peers->self + 1 : 0;
 
-    *least = UINT64_MAX;
+    if (least != NULL)
+        *least = UINT64_MAX;
     for (uint32_t step = 0; step < peers->count; step++) {
         if (rank != peers->self) {
             sb_flag_t *flag = sb_peers_flag(peers, rank);
             sb_status_t status = sb_flag_wait(flag, value, waiter);
             if (status != SB_OK)
                 return status;
-            uint64_t seen = sb_flag_read(flag);
-            *least = seen < *least ? seen : *least;
+            if (least != NULL)
+                *least = sb_min(*least, sb_flag_read(flag));
         }
         rank = rank + 1 < peers->count ? rank + 1 : 0;
     }
@@ -109,7 +110,7 @@ static inline void sb_flow_commit(const sb_flow_out_t *out, uint64_t end)
 /* It is known from elsewhere that all readers are done with what is before `position`. */
 static inline void sb_flow_credit(sb_flow_out_t *out, uint64_t position)
 {
-    out->known = position > out->known ? position : out->known;
+    out->known = sb_max(out->known, position);
 }
 
 /* Waits until what is before `end` may be read. Returns SB_OK, or what the wait returned. */

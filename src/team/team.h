@@ -74,8 +74,8 @@ typedef enum sb_refusal {
 
 struct sb_hierarchy;
 
-/* Late uses in which ranks met over blocks, see coll/reduction/blocks.h. */
-#define SB_BLOCK_MARKS 4
+/* Late uses of slots in which all met: some ranks publish theirs only when all have come to it. */
+#define SB_SLOTS_MET 4
 
 typedef struct sb_team {
     uint32_t rank;
@@ -91,8 +91,8 @@ typedef struct sb_team {
     uint64_t exchanges;
 
     /* What this rank knows of the others' progress; less than or equal to the truth. */
-    uint64_t slots_free_below;            /* every member is done with the uses below */
-    uint64_t blocks_mark[SB_BLOCK_MARKS]; /* 1 + uses in which ranks met over blocks; 0: none */
+    uint64_t slots_free_below;        /* every member is done with the uses below */
+    uint64_t slots_met[SB_SLOTS_MET]; /* 1 + uses in which all met; 0: none */
 
     sb_settings_t settings;
     sb_rules_t *rules; /* of rank 0's tuning file; NULL: it has none */

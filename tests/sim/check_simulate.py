@@ -205,7 +205,7 @@ def check_reductions() -> None:
     """What the docs claim of the largest machines; and slices of groups that some ranks have."""
     kunpeng, epyc = MACHINES / "kunpeng920-2s.json", MACHINES / "epyc9654-2s.json"
     for machine in kunpeng, epyc:
-        few = ("allreduce", "--bytes", 8, "--algorithm", "blocks", "--calls", 20)
+        few = ("allreduce", "--bytes", 8, "--algorithm", "k-ary-tree", "--calls", 20)
         barriers = simulate("barrier", "--algorithm", "exchange", machine=machine)
         best = min(barrier["median_us"] for barrier in barriers)
         assert simulate(*few, machine=machine)[0]["median_us"] < 1.5 * best, machine
@@ -214,20 +214,20 @@ def check_reductions() -> None:
             ("allreduce", "p2p-recursive-doubling"),
             ("reduce", "p2p-binomial"),
         ):
-            names = ("--algorithm", f"blocks,{other}")
+            names = ("--algorithm", f"k-ary-tree,{other}")
             times = by_algorithm(simulate(collective, *words, *names, machine=machine))
-            assert times["blocks"]["median_us"] < times[other]["median_us"], (collective, machine)
-    words = ("--bytes", "1M", "--algorithm", "slices,p2p-ring", "--calls", 1, "--warmup", 1)
+            assert times["k-ary-tree"]["median_us"] < times[other]["median_us"], (collective, machine)
+    words = ("--bytes", "1M", "--algorithm", "reduce-scatter-allgather,p2p-ring", "--calls", 1, "--warmup", 1)
     times = by_algorithm(simulate("allreduce", *words, machine=epyc))
-    assert 1.5 * times["slices"]["median_us"] < times["p2p-ring"]["median_us"], times
+    assert 1.5 * times["reduce-scatter-allgather"]["median_us"] < times["p2p-ring"]["median_us"], times
     # Two groups of 32, and windows of fewer than 32 slices of 512 bytes.
-    words = ("allreduce", "--ranks", 64, "--bytes", "8K,5000", "--algorithm", "slices")
+    words = ("allreduce", "--ranks", 64, "--bytes", "8K,5000", "--algorithm", "reduce-scatter-allgather")
     words = (*words, "--check", "on", "--schedules", 5)
     for result in simulate(*words, machine=kunpeng):
         assert result["violations"] == [], result
     # Leaders that lead two blocks, whose pieces are more than a batch.
     for collective in "allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan":
-        words = (collective, "--ranks", 67, "--bytes", "11K,3", "--algorithm", "blocks")
+        words = (collective, "--ranks", 67, "--bytes", "11K,3", "--algorithm", "k-ary-tree")
         words = (*words, "--calls", 3, "--counts", "random", "--root", "rotate", "--noise", "on")
         simulate(*words, "--arrival", "uniform:5us", machine=kunpeng)
 

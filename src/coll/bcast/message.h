@@ -37,6 +37,12 @@ static inline sb_slot_t *sb_slot(const sb_team_t *team, uint32_t rank, uint64_t 
 /* Root: waits until the slot of `use` may be filled. */
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use);
 
+/* All members are known to be done with the uses before this one. */
+static inline void sb_slots_passed(sb_team_t *team, uint64_t use)
+{
+    team->slots_free_below = sb_max(team->slots_free_below, use);
+}
+
 /* Puts a note and what belongs to it into this rank's slot of the present use. */
 void sb_slot_show(sb_team_t *team, uint32_t note, const void *payload, size_t bytes);
 

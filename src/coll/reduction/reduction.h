@@ -3,6 +3,7 @@
 #define SB_COLL_REDUCTION_REDUCTION_H
 
 #include "coll/coll.h"
+#include "team/flow.h"
 
 /*
  * The algorithms of the reductions; sb_reduction_t says what each rank gives and takes. Those of
@@ -10,29 +11,29 @@
  * that fails does not stop the protocol: the outcome is told at the end.
  */
 extern const sb_algorithm_t sb_allreduce_slots;
-extern const sb_algorithm_t sb_allreduce_blocks;
+extern const sb_algorithm_t sb_allreduce_k_ary_tree;
 extern const sb_algorithm_t sb_allreduce_rings;
-extern const sb_algorithm_t sb_allreduce_slices;
+extern const sb_algorithm_t sb_allreduce_reduce_scatter_allgather;
 extern const sb_algorithm_t sb_reduce_slots;
-extern const sb_algorithm_t sb_reduce_blocks;
+extern const sb_algorithm_t sb_reduce_k_ary_tree;
 extern const sb_algorithm_t sb_reduce_rings;
-extern const sb_algorithm_t sb_reduce_slices;
+extern const sb_algorithm_t sb_reduce_reduce_scatter_allgather;
 extern const sb_algorithm_t sb_reduce_scatter_slots;
 extern const sb_algorithm_t sb_reduce_scatter_block_slots;
-extern const sb_algorithm_t sb_reduce_scatter_blocks;
-extern const sb_algorithm_t sb_reduce_scatter_block_blocks;
+extern const sb_algorithm_t sb_reduce_scatter_k_ary_tree;
+extern const sb_algorithm_t sb_reduce_scatter_block_k_ary_tree;
 extern const sb_algorithm_t sb_reduce_scatter_rings;
-extern const sb_algorithm_t sb_reduce_scatter_slices;
+extern const sb_algorithm_t sb_reduce_scatter_reduce_scatter_allgather;
 extern const sb_algorithm_t sb_reduce_scatter_block_rings;
-extern const sb_algorithm_t sb_reduce_scatter_block_slices;
+extern const sb_algorithm_t sb_reduce_scatter_block_reduce_scatter_allgather;
 extern const sb_algorithm_t sb_scan_slots;
 extern const sb_algorithm_t sb_exscan_slots;
-extern const sb_algorithm_t sb_scan_blocks;
+extern const sb_algorithm_t sb_scan_k_ary_tree;
 extern const sb_algorithm_t sb_scan_rings;
-extern const sb_algorithm_t sb_scan_slices;
-extern const sb_algorithm_t sb_exscan_blocks;
+extern const sb_algorithm_t sb_scan_reduce_scatter_allgather;
+extern const sb_algorithm_t sb_exscan_k_ary_tree;
 extern const sb_algorithm_t sb_exscan_rings;
-extern const sb_algorithm_t sb_exscan_slices;
+extern const sb_algorithm_t sb_exscan_reduce_scatter_allgather;
 
 /* What a rank is to receive: bytes [from, to) of the combination of the ranks below `sources`. */
 typedef struct sb_wanted {
@@ -40,6 +41,22 @@ typedef struct sb_wanted {
     size_t from;
     size_t to;
 } sb_wanted_t;
+
+typedef struct sb_range {
+    size_t from;
+    size_t to;
+} sb_range_t;
+
+/* Empty, with `to` below `from`, where they do not overlap. */
+static inline sb_range_t sb_overlap(sb_range_t one, sb_range_t other)
+{
+    return (sb_range_t){sb_max(one.from, other.from), sb_min(one.to, other.to)};
+}
+
+static inline size_t sb_range_bytes(sb_range_t range)
+{
+    return range.from < range.to ? range.to - range.from : 0;
+}
 
 static inline sb_wanted_t sb_wanted_by_all(const sb_team_t *team, const sb_reduction_t *reduction)
 {
@@ -53,21 +70,53 @@ static inline sb_wanted_t sb_wanted_by_root(const sb_team_t *team, const sb_redu
     return (sb_wanted_t){root ? team->size : 0, 0, root ? reduction->bytes : 0};
 }
 
-/* This rank's part; equal parts where none are given. */
-static inline sb_wanted_t sb_wanted_part(const sb_team_t *team, const sb_reduction_t *reduction)
+/* What ranks [first, end) get of a message that is dealt out; equal parts where none are given. */
+static inline sb_range_t sb_parts_of(const sb_team_t *team, const sb_reduction_t *reduction,
+                                     uint32_t first, uint32_t end)
 {
     size_t equal = reduction->bytes / team->size;
-    sb_wanted_t wanted = {.sources = team->size, .from = equal * team->rank};
+    sb_range_t range = {0, 0};
 
-    if (reduction->parts == NULL) {
-        wanted.to = wanted.from + equal;
-        return wanted;
+    if (reduction->parts == NULL)
+        return (sb_range_t){equal * first, equal * end};
+    for (uint32_t rank = 0; rank < end; rank++) {
+        range.from += rank < first ? reduction->parts[rank] : 0;
+        range.to += reduction->parts[rank];
     }
-    wanted.from = 0;
-    for (uint32_t i = 0; i < team->rank; i++)
-        wanted.from += reduction->parts[i];
-    wanted.to = wanted.from + reduction->parts[team->rank];
-    return wanted;
+    return range;
+}
+
+/* This rank's part. */
+static inline sb_wanted_t sb_wanted_part(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    sb_range_t part = sb_parts_of(team, reduction, team->rank, team->rank + 1);
+
+    return (sb_wanted_t){team->size, part.from, part.to};
+}
+
+/* The ranks up to this one, or before it. */
+static inline sb_wanted_t sb_wanted_scan(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return (sb_wanted_t){team->rank + 1, 0, reduction->bytes};
+}
+
+static inline sb_wanted_t sb_wanted_exscan(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return (sb_wanted_t){team->rank, 0, team->rank > 0 ? reduction->bytes : 0};
+}
+
+/*
+ * Waits until the sources have come so far. Where ranks share processors, how to wait follows from
+ * how many are missing.
+ */
+static inline sb_status_t sb_sources_wait(const sb_team_t *team, const sb_peers_t *sources,
+                                          uint64_t value)
+{
+    const sb_waiter_t *waiter = &team->waiter;
+
+    if (team->oversubscribed)
+        waiter = sb_team_waiter(team, sb_peers_missing(sources, value));
+    return sb_peers_wait(sources, value, waiter, NULL);
 }
 
 /* Sources that are combined in one pass. */
@@ -124,7 +173,8 @@ static inline sb_status_t sb_fold_end(sb_fold_t *fold)
     return fold->data;
 }
 
-/* What is combined is reported by the line of the algorithm. */
+/* What is combined, and waited for, is reported by the line of the algorithm. */
+#define sb_sources_wait(...) SB_SITED(sb_sources_wait(__VA_ARGS__))
 #define sb_fold_add(...) SB_SITED_VOID(sb_fold_add(__VA_ARGS__))
 #define sb_fold_end(...) SB_SITED(sb_fold_end(__VA_ARGS__))
 

@@ -1,5 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/reduction/rings.h"
+/*
+ * Reductions through rings: the team counts bytes; a message takes as many positions in the rings
+ * of all ranks. Each rank copies its contribution into its own ring, in windows of whole elements,
+ * and says in `given` up to where it is there. A rank that wants a result combines window after
+ * window from the rings of all as they come, from left to right in rank order, and says in `taken`
+ * up to where it is done; who wants nothing says so too. So nobody waits but for data, and for room
+ * in its ring: of a reduce the root alone, of a scan the ranks up to itself. Most messages are kept
+ * to the span, the first part of the rings, which stays in the caches. Cost: each rank copies every
+ * byte in that others want, and combines p times as many of an allreduce, as many of a
+ * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
+ * have to run once for each ringful. Memory: one ring a rank, of at most 256 KiB, more of few
+ * ranks. Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a
+ * root.
+ */
+#include "coll/reduction/workspace.h"
 
 /* A message is cut into so many windows, unless they get smaller or larger than these. */
 #define WINDOWS 8
@@ -10,44 +24,42 @@
 
 typedef struct rings {
     sb_team_t *team;
+    sb_workspace_t *space;
     const sb_reduction_t *reduction;
     sb_wanted_t wanted;
-    size_t span; /* of the rings, where they go round */
     size_t window;
     bool in_place;
     sb_status_t data;
 } rings_t;
 
 /* The next window, as filling or reading comes to it: all ranks place it alike. */
-typedef struct cursor {
+typedef struct window {
     size_t offset; /* in the message */
     size_t bytes;
-    uint64_t position; /* in the rings: in one piece */
-} cursor_t;
+    sb_cursor_t at; /* in the rings, in one piece */
+} window_t;
 
-static uint64_t end_of(const cursor_t *cursor)
+static uint64_t end_of(const window_t *window)
 {
-    return cursor->position + sb_round_up(cursor->bytes, SB_LINE);
+    return window->at.position + sb_round_up(window->bytes, SB_LINE);
 }
 
-/* Sets the cursor on what comes from `position` on. */
-static void set_cursor(const rings_t *rings, cursor_t *cursor, size_t offset, uint64_t position)
+static void place(const rings_t *rings, window_t *window)
 {
-    size_t ring = sb_workspace(rings->team)->ring, place = (size_t)position & (ring - 1);
-
-    cursor->offset = offset;
-    cursor->bytes = sb_min(rings->window, rings->reduction->bytes - offset);
-    cursor->position = place + cursor->bytes <= rings->span ? position : position + ring - place;
+    window->bytes = sb_min(rings->window, rings->reduction->bytes - window->offset);
+    sb_cursor_fit(&window->at, window->bytes);
 }
 
-static void advance(const rings_t *rings, cursor_t *cursor)
+static void advance(const rings_t *rings, window_t *window)
 {
-    set_cursor(rings, cursor, cursor->offset + cursor->bytes, end_of(cursor));
+    window->at.position = end_of(window);
+    window->offset += window->bytes;
+    place(rings, window);
 }
 
-static bool is_left(const rings_t *rings, const cursor_t *cursor)
+static bool is_left(const rings_t *rings, const window_t *window)
 {
-    return cursor->offset < rings->reduction->bytes;
+    return window->offset < rings->reduction->bytes;
 }
 
 /*
@@ -55,11 +67,9 @@ static bool is_left(const rings_t *rings, const cursor_t *cursor)
  * parts fills what the rings hold, if it fits: then all copy first and combine after that, and
  * nobody fights for lines that another is just writing.
  */
-static size_t span_for(const sb_team_t *team, const sb_reduction_t *reduction, bool dealt)
+static size_t span_for(const sb_workspace_t *space, size_t bytes, bool dealt)
 {
-    const sb_workspace_t *space = sb_workspace(team);
-
-    return dealt && reduction->bytes <= space->ring ? space->ring : space->span;
+    return dealt && bytes <= space->cursor.ring ? space->cursor.ring : space->span;
 }
 
 static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
@@ -79,96 +89,41 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction,
  * Copies a window of the contribution in. What this rank alone wants stays where it is, unless the
  * result comes there, before it is read for the last time.
  */
-static void copy_in(const rings_t *rings, const cursor_t *cursor)
+static void copy_in(const rings_t *rings, const window_t *window)
 {
     const sb_wanted_t *wanted = &rings->wanted;
-    size_t end = cursor->offset + cursor->bytes;
-    const char *from = rings->reduction->send + cursor->offset;
-    char *to = sb_workspace_ring(rings->team, rings->team->rank, cursor->position);
+    size_t end = window->offset + window->bytes;
+    const char *from = rings->reduction->send + window->offset;
+    char *to = sb_workspace_ring(rings->team, rings->team->rank, &window->at);
     bool parts = wanted->to - wanted->from < rings->reduction->bytes && !rings->in_place;
-    size_t low = sb_min(sb_max(wanted->from, cursor->offset), end) - cursor->offset;
-    size_t high = sb_min(sb_max(wanted->to, cursor->offset), end) - cursor->offset;
+    size_t low = sb_min(sb_max(wanted->from, window->offset), end) - window->offset;
+    size_t high = sb_min(sb_max(wanted->to, window->offset), end) - window->offset;
 
     if (!parts || low >= high) {
-        sb_copy(to, from, cursor->bytes);
+        sb_copy(to, from, window->bytes);
         return;
     }
     if (low > 0)
         sb_copy(to, from, low);
-    if (high < cursor->bytes)
-        sb_copy(to + high, from + high, cursor->bytes - high);
-}
-
-/* Waits until the positions before `end` may be filled. */
-static sb_status_t wait_free(sb_team_t *team, uint64_t end)
-{
-    sb_workspace_t *space = sb_workspace(team);
-    uint64_t least = UINT64_MAX;
-
-    if (SB_LIKELY(end <= space->free_below + space->ring))
-        return SB_OK;
-    for (uint32_t rank = 0; rank < team->size; rank++) {
-        if (rank == team->rank)
-            continue;
-        sb_flag_t *taken = &sb_workspace_head(team, rank)->taken.flag;
-        sb_status_t status = sb_flag_wait(taken, end - space->ring, &team->waiter);
-        if (status != SB_OK)
-            return status;
-        least = sb_min(least, sb_flag_read(taken));
-    }
-    space->free_below = least;
-    return SB_OK;
+    if (high < window->bytes)
+        sb_copy(to + high, from + high, window->bytes - high);
 }
 
 /* Fills the next window of this rank's ring, once there is room. */
-static sb_status_t fill(rings_t *rings, cursor_t *cursor)
+static sb_status_t fill(rings_t *rings, window_t *window)
 {
-    sb_team_t *team = rings->team;
-    sb_status_t status = wait_free(team, end_of(cursor));
+    sb_flow_out_t *out = &rings->space->out;
+    sb_status_t status = sb_flow_reserve(out, end_of(window), &rings->team->waiter);
 
     if (status != SB_OK)
         return status;
-    copy_in(rings, cursor);
-    sb_flag_publish(&sb_workspace_head(team, team->rank)->given.flag, end_of(cursor));
-    advance(rings, cursor);
+    copy_in(rings, window);
+    sb_flow_commit(out, end_of(window));
+    advance(rings, window);
     return SB_OK;
 }
 
-/* How to wait where ranks share processors: by how many are missing. */
-static const sb_waiter_t *waiter_for(const rings_t *rings, uint64_t position)
-{
-    const sb_team_t *team = rings->team;
-    uint32_t missing = 0;
-
-    if (!team->oversubscribed)
-        return &team->waiter;
-    for (uint32_t rank = 0; rank < rings->wanted.sources; rank++)
-        missing += rank != team->rank &&
-                   sb_flag_read(&sb_workspace_head(team, rank)->given.flag) < position;
-    return sb_team_waiter(team, missing);
-}
-
-/* Each begins with the next after itself, so that not all want the same line at once. */
-static sb_status_t wait_for(const rings_t *rings, uint64_t position)
-{
-    const sb_team_t *team = rings->team;
-    const sb_waiter_t *waiter = waiter_for(rings, position);
-    uint32_t sources = rings->wanted.sources;
-    uint32_t rank = team->rank + 1 < sources ? team->rank + 1 : 0;
-
-    for (uint32_t step = 0; step < sources; step++) {
-        if (rank != team->rank) {
-            sb_status_t status =
-                sb_flag_wait(&sb_workspace_head(team, rank)->given.flag, position, waiter);
-            if (status != SB_OK)
-                return status;
-        }
-        rank = rank + 1 < sources ? rank + 1 : 0;
-    }
-    return SB_OK;
-}
-
-static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t to)
+static void combine(rings_t *rings, const window_t *window, size_t from, size_t to)
 {
     const sb_team_t *team = rings->team;
     sb_fold_t fold;
@@ -178,35 +133,37 @@ static void combine(rings_t *rings, const cursor_t *cursor, size_t from, size_t 
 
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
         bool own = rank == team->rank && !rings->in_place;
-        const char *window = own ? rings->reduction->send + cursor->offset
-                                 : sb_workspace_ring(team, rank, cursor->position);
-        sb_fold_add(&fold, window + (from - cursor->offset));
+        const char *source = own ? rings->reduction->send + window->offset
+                                 : sb_workspace_ring(team, rank, &window->at);
+        sb_fold_add(&fold, source + (from - window->offset));
     }
     rings->data = sb_first(rings->data, sb_fold_end(&fold));
 }
 
 /* Up to the next window, with what is skipped where a ring ends: else all might wait for it. */
-static void publish_taken(const rings_t *rings, const cursor_t *cursor)
+static void publish_taken(const rings_t *rings, const window_t *window)
 {
-    sb_team_t *team = rings->team;
+    const sb_team_t *team = rings->team;
 
-    sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, cursor->position);
+    sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, window->at.position);
 }
 
 /* Takes what is wanted of the next window. */
-static sb_status_t take(rings_t *rings, cursor_t *cursor)
+static sb_status_t take(rings_t *rings, window_t *window)
 {
-    size_t from = sb_max(cursor->offset, rings->wanted.from);
-    size_t to = sb_min(cursor->offset + cursor->bytes, rings->wanted.to);
+    size_t from = sb_max(window->offset, rings->wanted.from);
+    size_t to = sb_min(window->offset + window->bytes, rings->wanted.to);
 
     if (from < to) {
-        sb_status_t status = wait_for(rings, end_of(cursor));
+        sb_peers_t given = sb_workspace_peers(rings->team, offsetof(sb_workspace_head_t, given));
+        given.count = rings->wanted.sources;
+        sb_status_t status = sb_sources_wait(rings->team, &given, end_of(window));
         if (status != SB_OK)
             return status;
-        combine(rings, cursor, from, to);
+        combine(rings, window, from, to);
     }
-    advance(rings, cursor);
-    publish_taken(rings, cursor);
+    advance(rings, window);
+    publish_taken(rings, window);
     return SB_OK;
 }
 
@@ -223,22 +180,22 @@ static size_t bytes_ahead(const rings_t *rings)
 }
 
 /* A rank never waits for room that its own reading has to make. */
-static bool may_fill(const rings_t *rings, const cursor_t *filled, const cursor_t *taken)
+static bool may_fill(const rings_t *rings, const window_t *filled, const window_t *taken)
 {
     return is_left(rings, filled) &&
            filled->offset + filled->bytes - taken->offset <= bytes_ahead(rings) &&
-           end_of(filled) - taken->position <= sb_workspace(rings->team)->ring;
+           end_of(filled) - taken->at.position <= rings->space->out.room;
 }
 
 static sb_status_t go(rings_t *rings, bool lends)
 {
-    sb_team_t *team = rings->team;
+    sb_workspace_t *space = rings->space;
     sb_status_t status = SB_OK;
-    cursor_t filled, taken;
+    window_t filled = {.at = space->cursor}, taken;
 
-    set_cursor(rings, &filled, 0, sb_workspace(team)->position);
+    place(rings, &filled);
     taken = filled;
-    if (taken.position != sb_workspace(team)->position)
+    if (taken.at.position != space->cursor.position)
         publish_taken(rings, &taken);
     while (is_left(rings, &taken) && status == SB_OK) {
         while (lends && may_fill(rings, &filled, &taken) && status == SB_OK)
@@ -246,57 +203,53 @@ static sb_status_t go(rings_t *rings, bool lends)
         if (status == SB_OK)
             status = take(rings, &taken);
     }
-    sb_workspace(team)->position = taken.position;
+    space->cursor = taken.at;
     return status;
 }
 
-static sb_status_t reduce(rings_t *rings, bool lends, bool dealt)
+/*
+ * This rank combines what it wants. `lends`: the others want something of its contribution; of what
+ * it alone wants they never do. `dealt`: each rank gets its part.
+ */
+static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                          bool lends, bool dealt)
 {
-    sb_workspace_t *space = sb_workspace(rings->team);
-    const sb_wanted_t *wanted = &rings->wanted;
-    uint64_t start = space->position;
+    sb_workspace_t *space = sb_workspace(team);
+    uint64_t start = space->cursor.position;
+    size_t span = span_for(space, reduction->bytes, dealt);
+    rings_t rings = {.team = team,
+                     .space = space,
+                     .reduction = reduction,
+                     .wanted = wanted,
+                     .window = window_for(team, reduction, span),
+                     .in_place = reduction->send == reduction->receive};
 
-    rings->span = span_for(rings->team, rings->reduction, dealt);
-    rings->window = window_for(rings->team, rings->reduction, rings->span);
-    rings->in_place = rings->reduction->send == rings->reduction->receive;
-    sb_status_t status = go(rings, lends || rings->in_place);
+    space->cursor.window = span;
+    sb_status_t status = go(&rings, lends || rings.in_place);
     if (status != SB_OK)
         return status;
     /* Who has given something to this message is done with those before. */
-    if (wanted->sources == rings->team->size && wanted->from < wanted->to &&
-        space->free_below < start)
-        space->free_below = start;
-    return rings->data;
+    if (wanted.sources == team->size && wanted.from < wanted.to)
+        sb_flow_credit(&space->out, start);
+    return rings.data;
 }
 
-sb_status_t sb_rings_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
-                            bool lends)
-{
-    rings_t rings = {.team = team, .reduction = reduction, .wanted = wanted};
-
-    return reduce(&rings, lends, false);
-}
-
-sb_status_t sb_rings_deal(sb_team_t *team, const sb_reduction_t *reduction)
-{
-    rings_t rings = {
-        .team = team, .reduction = reduction, .wanted = sb_wanted_part(team, reduction)};
-
-    return reduce(&rings, true, true);
-}
+/* A ring's bytes, for the expected time. */
+#define RING_USUAL 131072.0
 
 /*
- * The first window's flag and lines, for which many readers fight; then a byte copied in, and one
- * combined: of the cache that ranks share, or from another core, the dearer the more of them want
- * something.
+ * Where the busiest processor copies `in` bytes in and combines `combined`, and `readers` want
+ * something of all: the first window's flag and lines, for which many readers fight; then a byte
+ * copied in, and one combined: of the cache that ranks share, or from another core, the dearer the
+ * more of them want something.
  */
-double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double readers)
+static double cost_of(const sb_shape_t *shape, double in, double combined, double readers)
 {
     const sb_prices_t *price = shape->prices;
     double apart = (shape->apart ? price->ring_packages : price->ring_apart) +
                    price->ring_crowd * shape->ranks;
     double crowd = sb_cost_crowd(shape);
-    double turns = sb_max(in / crowd / SB_RINGS_USUAL, 1);
+    double turns = sb_max(in / crowd / RING_USUAL, 1);
     double lines = (2 * price->line + shape->ranks * price->next_line) * crowd;
     double time = lines + price->byte * in;
 
@@ -304,3 +257,79 @@ double sb_rings_cost(const sb_shape_t *shape, double in, double combined, double
         return time + combined * price->ring_shared + sb_fold_turns(shape, turns);
     return time + combined * apart + price->moving_line * (readers - 1) * shape->ranks;
 }
+
+static double cost_of_all(const sb_shape_t *shape, size_t bytes)
+{
+    double all = (double)bytes * sb_cost_crowd(shape);
+
+    return cost_of(shape, all, shape->ranks * all, shape->ranks);
+}
+
+/* Where nobody shares a processor, the root combines while the others copy. */
+static double cost_of_root(const sb_shape_t *shape, size_t bytes)
+{
+    double in = shape->oversubscribed ? (double)bytes * sb_cost_crowd(shape) : 0;
+
+    return cost_of(shape, in, shape->ranks * (double)bytes, 1);
+}
+
+/*
+ * Of a message that is longer than the rings, the parts have their turns one after the other, and
+ * others copy meanwhile.
+ */
+static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
+{
+    double all = (double)bytes * sb_cost_crowd(shape);
+    double ringfuls = sb_min(sb_max((double)bytes / RING_USUAL, 1.0), (double)shape->ranks);
+    bool together = ringfuls <= 1 || shape->oversubscribed;
+
+    /* All begin a part of each at once, and parts are short. */
+    return cost_of(shape, together ? all : 0, ringfuls * all,
+                   shape->prices->ring_part * shape->ranks);
+}
+
+/*
+ * The last rank combines all, while the others copy; of ranks that share a processor one combines
+ * half of that in the mean.
+ */
+static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
+{
+    double all = (double)bytes * sb_cost_crowd(shape);
+
+    if (!shape->oversubscribed)
+        return cost_of(shape, 0, shape->ranks * all, shape->ranks);
+    return cost_of(shape, all, (shape->ranks + 1) / 2.0 * all, shape->ranks);
+}
+
+#define RINGS(algorithm, of, was, wants, lends, dealt, costs, what)                                \
+    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
+    {                                                                                              \
+        return reduce(team, reduction, wants(team, reduction), lends, dealt);                      \
+    }                                                                                              \
+    const sb_algorithm_t algorithm = {                                                             \
+        .name = "rings",                                                                           \
+        .former = was,                                                                             \
+        .collective = of,                                                                          \
+        .doc = "Every rank puts its vector into its ring, in windows" what,                        \
+        .source = "Sobor; see docs/reductions.md",                                                 \
+        .prepare = sb_workspace_prepare,                                                           \
+        .cost = costs,                                                                             \
+        .reduction = algorithm##_run,                                                              \
+    }
+
+#define PART "; each combines its part in rank order as it comes."
+#define BEFORE "; each combines those of the ranks before it as they come."
+#define NOT_LAST (team->rank + 1 < team->size)
+
+RINGS(
+    sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, false, cost_of_all,
+    "; each combines those of all in rank order as they come. For few ranks, and where they share "
+    "processors.");
+RINGS(sb_reduce_rings, SB_REDUCE, NULL, sb_wanted_by_root, team->rank != reduction->root, false,
+      cost_of_root, ", and goes on; the root combines them in rank order as they come.");
+RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, true, cost_of_parts,
+      PART);
+RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, true,
+      cost_of_parts, PART);
+RINGS(sb_scan_rings, SB_SCAN, NULL, sb_wanted_scan, NOT_LAST, false, cost_of_scan, BEFORE);
+RINGS(sb_exscan_rings, SB_EXSCAN, NULL, sb_wanted_exscan, NOT_LAST, false, cost_of_scan, BEFORE);

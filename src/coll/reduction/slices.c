@@ -35,11 +35,6 @@ typedef struct slices {
     sb_status_t data;
 } slices_t;
 
-typedef struct range {
-    size_t from;
-    size_t to;
-} range_t;
-
 static inline uint64_t turn_of(const slices_t *slices, uint64_t number)
 {
     return sb_workspace(slices->team)->turns + number;
@@ -78,13 +73,13 @@ static size_t grain_of(const slices_t *slices, size_t bytes, uint32_t n)
 }
 
 /* Slice i of n of a window of so many bytes. */
-static range_t slice_of(const slices_t *slices, size_t bytes, uint32_t i, uint32_t n)
+static sb_range_t slice_of(const slices_t *slices, size_t bytes, uint32_t i, uint32_t n)
 {
     size_t grain = grain_of(slices, bytes, n);
     size_t grains = (bytes + grain - 1) / grain;
 
-    return (range_t){sb_min(bytes, grains * i / n * grain),
-                     sb_min(bytes, grains * (i + 1) / n * grain)};
+    return (sb_range_t){sb_min(bytes, grains * i / n * grain),
+                        sb_min(bytes, grains * (i + 1) / n * grain)};
 }
 
 static inline uint32_t group_size(const sb_workspace_t *space, uint32_t group)
@@ -93,7 +88,7 @@ static inline uint32_t group_size(const sb_workspace_t *space, uint32_t group)
 }
 
 /* This rank's slice within its group. */
-static range_t own_slice(const slices_t *slices, size_t bytes)
+static sb_range_t own_slice(const slices_t *slices, size_t bytes)
 {
     const sb_team_t *team = slices->team;
     const sb_workspace_t *space = sb_workspace(team);
@@ -117,7 +112,7 @@ static void dealt_to(const slices_t *slices, uint32_t group, uint32_t *first, ui
 static void copy_in(slices_t *slices, uint64_t number)
 {
     size_t bytes = bytes_of(slices, number);
-    range_t own = own_slice(slices, bytes);
+    sb_range_t own = own_slice(slices, bytes);
     const char *from = slices->reduction->send + (size_t)number * slices->window;
     char *to = buffer_of(slices, slices->team->rank, number, SB_WINDOW_IN);
 
@@ -136,7 +131,7 @@ static const char *contribution(const slices_t *slices, uint64_t number, uint32_
 }
 
 /* Combines a range of this rank's slice; `before`: what the groups before have of it, or NULL. */
-static void combine(slices_t *slices, uint64_t number, range_t range, const char *before)
+static void combine(slices_t *slices, uint64_t number, sb_range_t range, const char *before)
 {
     const sb_team_t *team = slices->team;
     sb_fold_t fold;
@@ -155,17 +150,12 @@ static void combine(slices_t *slices, uint64_t number, range_t range, const char
     slices->data = sb_first(slices->data, sb_fold_end(&fold));
 }
 
-static range_t overlap(range_t one, range_t other)
-{
-    return (range_t){sb_max(one.from, other.from), sb_min(one.to, other.to)};
-}
-
 /* This rank's slice of the window, in the parts that the ranks of the group before have. */
 static void combine_slice(slices_t *slices, uint64_t number)
 {
     const sb_workspace_t *space = sb_workspace(slices->team);
     size_t bytes = bytes_of(slices, number);
-    range_t own = own_slice(slices, bytes);
+    sb_range_t own = own_slice(slices, bytes);
     uint32_t first, count;
 
     if (slices->groups == 1 || space->group == 0) {
@@ -174,12 +164,12 @@ static void combine_slice(slices_t *slices, uint64_t number)
     }
     dealt_to(slices, space->group - 1, &first, &count);
     for (uint32_t i = 0; i < count; i++)
-        combine(slices, number, overlap(own, slice_of(slices, bytes, i, count)),
+        combine(slices, number, sb_overlap(own, slice_of(slices, bytes, i, count)),
                 buffer_of(slices, first + i, number, SB_WINDOW_RESULT));
 }
 
 /* Copies a range of the window out of the slices of a group, beginning with the own place. */
-static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t group,
+static void collect(slices_t *slices, uint64_t number, sb_range_t range, uint32_t group,
                     sb_window_kind_t kind, char *to, bool around)
 {
     const sb_team_t *team = slices->team;
@@ -189,7 +179,7 @@ static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t g
     dealt_to(slices, group, &first, &count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = (team->rank + i) % count;
-        range_t part = overlap(range, slice_of(slices, bytes, place, count));
+        sb_range_t part = sb_overlap(range, slice_of(slices, bytes, place, count));
         if (part.from >= part.to)
             continue;
         char *target = to + (part.from - range.from);
@@ -205,7 +195,7 @@ static void collect(slices_t *slices, uint64_t number, range_t range, uint32_t g
 static void relay(slices_t *slices, uint64_t number)
 {
     uint32_t rank = slices->team->rank;
-    range_t own = own_slice(slices, bytes_of(slices, number));
+    sb_range_t own = own_slice(slices, bytes_of(slices, number));
 
     if (own.from < own.to)
         collect(slices, number, own, slices->groups - 1, SB_WINDOW_RESULT,
@@ -221,7 +211,7 @@ static void copy_out(slices_t *slices, uint64_t number)
     bool near = slices->relays && space->group + 1 < slices->groups;
 
     if (from < to)
-        collect(slices, number, (range_t){from - start, to - start},
+        collect(slices, number, (sb_range_t){from - start, to - start},
                 near ? space->group : slices->groups - 1, near ? SB_WINDOW_RELAY : SB_WINDOW_RESULT,
                 slices->reduction->receive + (from - slices->wanted.from), slices->around);
 }
@@ -347,7 +337,7 @@ static void combine_prefixes(slices_t *slices, uint64_t number)
     const sb_team_t *team = slices->team;
     const sb_operator_t *operation = slices->reduction->operation;
     size_t bytes = bytes_of(slices, number), stride = prefix_stride(slices, bytes);
-    range_t own = own_slice(slices, bytes);
+    sb_range_t own = own_slice(slices, bytes);
     char *to = buffer_of(slices, team->rank, number, SB_WINDOW_RESULT);
     const void *from[2] = {NULL, NULL};
 
@@ -368,7 +358,7 @@ static void copy_prefix(slices_t *slices, uint64_t number)
 
     for (uint32_t i = 0; i < team->size && slices->wanted.sources > 0; i++) {
         uint32_t owner = (team->rank + i) % team->size;
-        range_t slice = slice_of(slices, bytes, owner, team->size);
+        sb_range_t slice = slice_of(slices, bytes, owner, team->size);
         const char *from = buffer_of(slices, owner, number, SB_WINDOW_RESULT) +
                            (slices->wanted.sources - 1) * stride;
         if (slice.from < slice.to)

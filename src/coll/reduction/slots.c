@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/reduction/slots.h"
-
+/*
+ * Reductions through slots: every rank publishes its contribution beside a flag in its own lane, in
+ * pieces of at most one slot, and each combines what it wants of it, from left to right in rank
+ * order: of an allreduce everything, of a reduce the root alone, of a reduce_scatter its part, of a
+ * scan what the ranks up to itself or before itself have given. Who wants nothing goes on, and none
+ * waits for a rank that it wants nothing of but for a free slot. Cost: one line transfer after the
+ * last arrival, more by a few for a longer piece; up to p lines read and p sources combined by each
+ * rank, so it does not scale to many cores. A rank that shares its processor has to run once.
+ * Memory: none beyond the lanes. Preconditions: none. Source: all flags, see the flat barrier, with
+ * the immediate data of XHC (Katevenis, Ploumidis, Marazakis, 2022).
+ */
 #include "coll/bcast/message.h"
+#include "coll/reduction/reduction.h"
 
 /*
  * Pieces that are published before the first of them is combined. Who sees the pieces of one batch
@@ -10,7 +20,14 @@
  */
 #define BATCH (SB_SLOTS / 2)
 
-sb_status_t sb_slot_publish(sb_team_t *team, uint64_t use, const void *from, size_t bytes)
+/* Bytes of the largest piece: whole elements in one slot. */
+static inline size_t slot_piece(const sb_operator_t *operation)
+{
+    return SB_SLOT_PAYLOAD / operation->element * operation->element;
+}
+
+/* Publishes `bytes` in this rank's slot of the use, once it is free. */
+static sb_status_t publish(sb_team_t *team, uint64_t use, const void *from, size_t bytes)
 {
     sb_slot_t *slot = sb_slot(team, team->rank, use);
     sb_status_t status = sb_slot_wait_free(team, use);
@@ -22,31 +39,14 @@ sb_status_t sb_slot_publish(sb_team_t *team, uint64_t use, const void *from, siz
     return SB_OK;
 }
 
-/* How to wait where ranks share processors: by how many are missing. */
-static const sb_waiter_t *waiter_for(const sb_team_t *team, uint64_t use, uint32_t sources)
+static sb_status_t wait_for(const sb_team_t *team, uint64_t use, uint32_t sources)
 {
-    uint32_t missing = 0;
+    const sb_peers_t flags = {(void *const *)(void *)team->lanes,
+                              offsetof(sb_lane_t, slot) + use % SB_SLOTS * sizeof(sb_slot_t) +
+                                  offsetof(sb_slot_t, flag),
+                              sources, team->rank};
 
-    if (!team->oversubscribed)
-        return &team->waiter;
-    for (uint32_t rank = 0; rank < sources; rank++)
-        missing += sb_flag_read(&sb_slot(team, rank, use)->flag) < use + 1;
-    return sb_team_waiter(team, missing);
-}
-
-/* Each begins with the next after itself, so that not all want the same line at once. */
-static sb_status_t wait_for(sb_team_t *team, uint64_t use, uint32_t sources)
-{
-    const sb_waiter_t *waiter = waiter_for(team, use, sources);
-    uint32_t first = team->rank + 1 < sources ? team->rank + 1 : 0;
-
-    for (uint32_t step = 0; step < sources; step++) {
-        uint32_t rank = first + step < sources ? first + step : first + step - sources;
-        sb_status_t status = sb_flag_wait(&sb_slot(team, rank, use)->flag, use + 1, waiter);
-        if (status != SB_OK)
-            return status;
-    }
-    return SB_OK;
+    return sb_sources_wait(team, &flags, use + 1);
 }
 
 /* Combines what of the piece at `offset` is wanted. */
@@ -65,20 +65,20 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
     return sb_fold_end(&fold);
 }
 
-sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
+static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
 {
     /* What is smaller fits one slot without a division, whatever the element. */
     bool small = reduction->bytes <= SB_SLOT_PAYLOAD - SB_ELEMENT_MOST;
-    size_t piece = small ? reduction->bytes : sb_slot_piece(reduction->operation);
-    uint64_t count = small ? reduction->bytes > 0 : sb_slot_pieces(reduction);
+    size_t piece = small ? reduction->bytes : slot_piece(reduction->operation);
+    uint64_t count = small ? reduction->bytes > 0 : (reduction->bytes + piece - 1) / piece;
     sb_status_t data = SB_OK;
 
     for (uint64_t first = 0; first < count; first += BATCH) {
         uint64_t batch = sb_min(BATCH, count - first), use = team->slot_uses;
         for (uint64_t i = 0; i < batch; i++) {
             size_t offset = (size_t)(first + i) * piece;
-            sb_status_t status = sb_slot_publish(team, use + i, reduction->send + offset,
-                                                 sb_min(piece, reduction->bytes - offset));
+            sb_status_t status = publish(team, use + i, reduction->send + offset,
+                                         sb_min(piece, reduction->bytes - offset));
             if (status != SB_OK)
                 return status;
         }
@@ -101,7 +101,7 @@ sb_status_t sb_slots_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb
  * Every rank reads the lines of all others at once, as in the flat barrier; a piece more is a few
  * lines more of each, which are fought for where ranks are many.
  */
-double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
+static double cost_of(const sb_shape_t *shape, size_t bytes, double sources)
 {
     const sb_prices_t *price = shape->prices;
     double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
@@ -120,3 +120,61 @@ double sb_slots_cost(const sb_shape_t *shape, size_t bytes, double sources)
     return time * sb_max(1, shape->ranks / shape->processors) +
            sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
 }
+
+/*
+ * Ranks that wait for nobody may be so many calls ahead of the others, but no more: where they
+ * share processors, a row of such calls has this to pay, as if it were one more turn for each.
+ */
+static double row_cost(const sb_shape_t *shape)
+{
+    return sb_fold_turns(shape, 1);
+}
+
+static double cost_of_all(const sb_shape_t *shape, size_t bytes)
+{
+    return cost_of(shape, bytes, shape->ranks);
+}
+
+/* One rank reads the lines of all; the others wait for it once in so many slots. */
+static double cost_of_root(const sb_shape_t *shape, size_t bytes)
+{
+    const sb_prices_t *price = shape->prices;
+    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
+    double beyond = bytes > SB_SLOT_IN_LINE ? price->next_line : 0;
+
+    return price->line + shape->ranks * (price->next_line + price->fold + beyond) +
+           pieces * shape->ranks * price->line + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
+           row_cost(shape);
+}
+
+/* In the mean a rank reads half of the lines. */
+static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
+{
+    return cost_of_all(shape, bytes) / 2 + row_cost(shape);
+}
+
+#define SLOTS(algorithm, of, wants, costs, what)                                                   \
+    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
+    {                                                                                              \
+        return reduce(team, reduction, wants(team, reduction));                                    \
+    }                                                                                              \
+    const sb_algorithm_t algorithm = {                                                             \
+        .name = "slots",                                                                           \
+        .collective = of,                                                                          \
+        .doc = "Every rank publishes its vector beside its flag, in pieces of 240 bytes; " what,   \
+        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)",                      \
+        .cost = costs,                                                                             \
+        .reduction = algorithm##_run,                                                              \
+    }
+
+#define PART "each combines its part in rank order."
+#define BEFORE "each combines those of the ranks before it."
+
+SLOTS(sb_allreduce_slots, SB_ALLREDUCE, sb_wanted_by_all, cost_of_all,
+      "each combines all in rank order.");
+SLOTS(sb_reduce_slots, SB_REDUCE, sb_wanted_by_root, cost_of_root,
+      "the root combines them in rank order.");
+SLOTS(sb_reduce_scatter_slots, SB_REDUCE_SCATTER, sb_wanted_part, cost_of_all, PART);
+SLOTS(sb_reduce_scatter_block_slots, SB_REDUCE_SCATTER_BLOCK, sb_wanted_part, cost_of_all, PART);
+SLOTS(sb_scan_slots, SB_SCAN, sb_wanted_scan, cost_of_scan, BEFORE);
+SLOTS(sb_exscan_slots, SB_EXSCAN, sb_wanted_exscan, cost_of_scan, BEFORE);

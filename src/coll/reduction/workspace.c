@@ -103,8 +103,9 @@ static void lay_out(const sb_team_t *team, sb_workspace_t *space, size_t bytes, 
 
     space->buffer = sb_min((bytes - head) / buffers & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
     space->ring_at = head + (buffers - 1) * space->buffer;
-    space->ring = largest_power(sb_min(bytes - space->ring_at, ring));
-    space->span = space->ring / spans_of(team);
+    space->cursor = sb_cursor(largest_power(sb_min(bytes - space->ring_at, ring)), 0);
+    space->span = space->cursor.ring / spans_of(team);
+    space->out.room = space->cursor.ring;
 }
 
 static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring)
@@ -120,6 +121,8 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring
     *space = *form;
     space->resource = resource;
     lay_out(team, space, resource.segment.bytes, ring);
+    space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
+    space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);
     space->around_above = sb_around_above(team);
 }

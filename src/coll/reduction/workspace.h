@@ -4,6 +4,7 @@
 
 #include "coll/reduction/reduction.h"
 #include "coll/resources.h"
+#include "team/flow.h"
 
 /*
  * The memory of the large reductions. Each rank owns one block, on its own NUMA node:
@@ -14,7 +15,7 @@
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
  *     relay[d]    what it has brought near of a window's result
- *     ring        its contribution to reductions through rings, see rings.h
+ *     ring        its contribution to reductions through rings, see rings.c
  *
  * A window is a range of the message that passes through at a time; it takes turns in the d buffers
  * of each kind. Turns are counted alike by all members. Ranks go step by step, with a barrier
@@ -26,7 +27,7 @@
  * other, so that between them travels what is combined already, and the order stays that of ranks.
  */
 
-/* Bytes of a piece that goes over blocks, see blocks.h. */
+/* Bytes of a piece that goes over blocks, see k_ary_tree.h. */
 #define SB_WORKSPACE_PIECE ((size_t)2 << 10)
 #define SB_WORKSPACE_SCRATCH 9
 
@@ -40,18 +41,17 @@ typedef struct sb_workspace_head {
 /* Most groups: a window passes them one after the other. */
 #define SB_WORKSPACE_GROUPS 4
 
-/* Private to the rank, equal on all but for `group` and `free_below`. */
+/* Private to the rank, equal on all but for `group` and `out`. */
 typedef struct sb_workspace {
     sb_resource_t resource;
     const sb_algorithm_t *barrier; /* between steps */
     size_t buffer;                 /* bytes of one */
     uint32_t depth;                /* d */
     uint64_t turns;                /* of windows so far */
-    size_t ring;                   /* bytes of one that are used: a power of two */
+    size_t ring_at;                /* where the ring begins in the block */
     size_t span;                   /* of it, where most messages go round */
-    size_t ring_at;                /* where it begins in the block */
-    uint64_t position;             /* in the rings: where the next message begins */
-    uint64_t free_below;           /* every member is done with the positions before */
+    sb_cursor_t cursor;            /* in the rings: where the next message begins */
+    sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t around_above;           /* see sb_around_above */
     uint32_t groups;
     uint32_t group;                          /* this rank's */
@@ -88,17 +88,25 @@ static inline sb_workspace_head_t *sb_workspace_head(const sb_team_t *team, uint
     return (sb_workspace_head_t *)(void *)sb_workspace(team)->resource.segment.bases[rank];
 }
 
+/* A flag of all other members, so far from where their heads begin. */
+static inline sb_peers_t sb_workspace_peers(const sb_team_t *team, size_t offset)
+{
+    return (sb_peers_t){(void *const *)(void *)sb_workspace(team)->resource.segment.bases, offset,
+                        team->size, team->rank};
+}
+
 static inline char *sb_workspace_piece(const sb_team_t *team, uint32_t rank, uint64_t use)
 {
     return sb_workspace_head(team, rank)->piece[use % SB_SLOTS];
 }
 
-/* Where the position is in the rank's ring, which is behind all turns' buffers. */
-static inline char *sb_workspace_ring(const sb_team_t *team, uint32_t rank, uint64_t position)
+/* The byte of the rank's ring that the cursor is at. The ring is behind all turns' buffers. */
+static inline char *sb_workspace_ring(const sb_team_t *team, uint32_t rank,
+                                      const sb_cursor_t *cursor)
 {
     const sb_workspace_t *space = sb_workspace(team);
 
-    return space->resource.segment.bases[rank] + space->ring_at + (position & (space->ring - 1));
+    return space->resource.segment.bases[rank] + space->ring_at + sb_cursor_place(cursor);
 }
 
 static inline sb_status_t sb_workspace_meet(sb_team_t *team)

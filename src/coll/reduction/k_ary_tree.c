@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/reduction/blocks.h"
+/*
+ * Reductions over blocks of ranks: eight ranks side by side form a block, whose leader combines
+ * what they publish in their slots; blocks form larger ones in the same way until at most eight
+ * leaders are left. Of an allreduce these read each other's partial results and combine them all,
+ * and each leader publishes the result for all that it leads; the root of a reduce, whoever it is,
+ * combines what they have published, and the others go on; of a reduce_scatter only what is wanted
+ * below a leader goes down again, and who wants nothing of a piece goes on once its contribution is
+ * published. A message of more than one slot goes in pieces of 2 KiB, some of them at once. Cost:
+ * for each of about log8 p stages a line transfer up, one down, and the lines of a block looked at;
+ * at most eight sources combined at a time. Memory: none beyond the lanes for what fits a slot,
+ * else 16 pieces in the workspace. Preconditions: none; fastest where ranks side by side are near
+ * each other. The order is that of ranks, with brackets around blocks; blocks follow from p alone.
+ * Source: ours; the way of arrivals is that of the exchange barrier.
+ */
+#include "coll/reduction/k_ary_tree.h"
 
 #include "coll/bcast/message.h"
 
 #include <string.h>
-
-typedef struct range {
-    size_t from;
-    size_t to;
-} range_t;
-
-static range_t within(range_t range, range_t piece)
-{
-    return (range_t){sb_max(range.from, piece.from), sb_min(range.to, piece.to)};
-}
-
-static size_t bytes_of(range_t range)
-{
-    return range.from < range.to ? range.to - range.from : 0;
-}
 
 static sb_status_t wait_published(sb_team_t *team, uint32_t rank, uint64_t use)
 {
@@ -28,11 +27,11 @@ static sb_status_t wait_published(sb_team_t *team, uint32_t rank, uint64_t use)
 /* Keeps the uses of the last pieces, some way apart from each other but for the last. */
 static void keep_mark(sb_team_t *team, uint64_t use)
 {
-    uint64_t *mark = team->blocks_mark;
+    uint64_t *mark = team->slots_met;
 
-    if (mark[SB_BLOCK_MARKS - 1] >= mark[SB_BLOCK_MARKS - 2] + SB_SLOTS / SB_BLOCK_MARKS)
-        memmove(mark, mark + 1, (SB_BLOCK_MARKS - 1) * sizeof *mark);
-    mark[SB_BLOCK_MARKS - 1] = use + 1;
+    if (mark[SB_SLOTS_MET - 1] >= mark[SB_SLOTS_MET - 2] + SB_SLOTS / SB_SLOTS_MET)
+        memmove(mark, mark + 1, (SB_SLOTS_MET - 1) * sizeof *mark);
+    mark[SB_SLOTS_MET - 1] = use + 1;
 }
 
 /* Whether all ranks have come to the piece of this use. */
@@ -63,12 +62,12 @@ static sb_status_t wait_met(sb_team_t *team, uint64_t use)
  */
 sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
 {
-    const uint64_t *mark = team->blocks_mark;
-    uint64_t end = use + uses, last = mark[SB_BLOCK_MARKS - 1], earliest = last;
+    const uint64_t *mark = team->slots_met;
+    uint64_t end = use + uses, last = mark[SB_SLOTS_MET - 1], earliest = last;
     sb_status_t status = SB_OK;
 
     if (end > team->slots_free_below + SB_SLOTS && last + SB_SLOTS > end) {
-        for (int i = SB_BLOCK_MARKS - 1; i >= 0 && mark[i] + SB_SLOTS > end; i--)
+        for (int i = SB_SLOTS_MET - 1; i >= 0 && mark[i] + SB_SLOTS > end; i--)
             earliest = mark[i];
         bool met = have_met(team, last - 1);
         status = met ? SB_OK : wait_met(team, earliest - 1);
@@ -97,17 +96,17 @@ static sb_status_t lead(sb_team_t *team, const sb_reduction_t *reduction, uint32
 typedef struct part {
     sb_team_t *team;
     const sb_reduction_t *reduction;
-    range_t own;     /* what it wants */
-    range_t below;   /* what it and the ranks that it leads want */
-    uint32_t end;    /* of the ranks that it leads, which are those from itself on */
-    uint32_t leader; /* of the block that it does not lead, if it is not of the last leaders */
-    bool meets;      /* combines what the last leaders have */
+    sb_range_t own;   /* what it wants */
+    sb_range_t below; /* what it and the ranks that it leads want */
+    uint32_t end;     /* of the ranks that it leads, which are those from itself on */
+    uint32_t leader;  /* of the block that it does not lead, if it is not of the last leaders */
+    bool meets;       /* combines what the last leaders have */
     bool hands_down;
     sb_status_t data;
 } part_t;
 
 /* Combines a piece over the blocks that this rank leads, and publishes what it has. */
-static sb_status_t climb(part_t *part, uint64_t use, range_t piece)
+static sb_status_t climb(part_t *part, uint64_t use, sb_range_t piece)
 {
     sb_team_t *team = part->team;
     const sb_reduction_t *reduction = part->reduction;
@@ -118,7 +117,7 @@ static sb_status_t climb(part_t *part, uint64_t use, range_t piece)
     for (uint32_t end = team->rank + 1; end < part->end;) {
         uint32_t fan = sb_block_fan(team->size, unit);
         sb_fold_t fold;
-        sb_fold_begin(&fold, reduction->operation, shown, bytes_of(piece));
+        sb_fold_begin(&fold, reduction->operation, shown, sb_range_bytes(piece));
         end = (uint32_t)sb_min(part->end, (size_t)team->rank + (size_t)unit * fan);
         sb_status_t status = lead(team, reduction, unit, end, use, mine, &fold);
         if (status != SB_OK)
@@ -128,7 +127,7 @@ static sb_status_t climb(part_t *part, uint64_t use, range_t piece)
         unit *= fan;
     }
     if (mine != shown)
-        sb_copy(shown, mine, bytes_of(piece));
+        sb_copy(shown, mine, sb_range_bytes(piece));
     sb_flag_publish(&sb_slot(team, team->rank, use)->flag, use + 1);
     return SB_OK;
 }
@@ -166,35 +165,36 @@ static sb_status_t fetch(part_t *part, uint64_t up, uint64_t down, size_t skip, 
 }
 
 /* Brings what is wanted of a piece to this rank, and on to those that it leads. */
-static sb_status_t bring(part_t *part, uint64_t up, uint64_t down, range_t piece)
+static sb_status_t bring(part_t *part, uint64_t up, uint64_t down, sb_range_t piece)
 {
     sb_team_t *team = part->team;
-    range_t own = within(part->own, piece), below = within(part->below, piece);
+    sb_range_t own = sb_overlap(part->own, piece), below = sb_overlap(part->below, piece);
     char *to = NULL;
 
-    if (bytes_of(below) == 0)
+    if (sb_range_bytes(below) == 0)
         return SB_OK;
-    if (bytes_of(own) > 0)
+    if (sb_range_bytes(own) > 0)
         to = part->reduction->receive + (own.from - part->own.from);
     if (!part->hands_down)
-        return fetch(part, up, down, below.from - piece.from, to, bytes_of(below));
+        return fetch(part, up, down, below.from - piece.from, to, sb_range_bytes(below));
     char *shown =
         sb_blocks_data(team, part->reduction, team->rank, down) + (below.from - piece.from);
-    sb_status_t status = fetch(part, up, down, below.from - piece.from, shown, bytes_of(below));
+    sb_status_t status =
+        fetch(part, up, down, below.from - piece.from, shown, sb_range_bytes(below));
     if (status != SB_OK)
         return status;
     sb_flag_publish(&sb_slot(team, team->rank, down)->flag, down + 1);
     if (to != NULL)
-        sb_copy(to, shown + (own.from - below.from), bytes_of(own));
+        sb_copy(to, shown + (own.from - below.from), sb_range_bytes(own));
     return SB_OK;
 }
 
-static range_t piece_at(const part_t *part, uint64_t number)
+static sb_range_t piece_at(const part_t *part, uint64_t number)
 {
     const sb_reduction_t *reduction = part->reduction;
     size_t piece = sb_blocks_piece(part->team, reduction), from = (size_t)number * piece;
 
-    return (range_t){from, sb_min(from + piece, reduction->bytes)};
+    return (sb_range_t){from, sb_min(from + piece, reduction->bytes)};
 }
 
 /* Some pieces one after the other: up, and down if there is a way down. */
@@ -207,10 +207,10 @@ static sb_status_t run_batch(part_t *part, uint64_t first, uint64_t count, uint6
     for (uint64_t i = 0; i < count && status == SB_OK; i++)
         status = climb(part, use + i, piece_at(part, first + i));
     for (uint64_t i = 0; i < count && status == SB_OK; i++) {
-        range_t piece = piece_at(part, first + i);
+        sb_range_t piece = piece_at(part, first + i);
         status = bring(part, use + i, use + count + i, piece);
         /* What came has something of every rank, which was done with what was before the batch. */
-        if (status == SB_OK && bytes_of(within(part->below, piece)) > 0)
+        if (status == SB_OK && sb_range_bytes(sb_overlap(part->below, piece)) > 0)
             sb_slots_passed(team, use);
     }
     if (status == SB_OK)
@@ -235,36 +235,23 @@ static void find_place(part_t *part)
     part->hands_down = part->end > team->rank + 1;
 }
 
-/* What ranks [first, end) want. */
-static range_t parts_of(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t first,
-                        uint32_t end)
-{
-    size_t equal = reduction->bytes / team->size;
-    range_t range = {0, 0};
+/* Who gets the combination: each rank its part of it, in the last case. */
+typedef enum taker { TAKER_ALL, TAKER_ROOT, TAKER_EACH } taker_t;
 
-    if (reduction->parts == NULL)
-        return (range_t){equal * first, equal * end};
-    for (uint32_t rank = 0; rank < end; rank++) {
-        range.from += rank < first ? reduction->parts[rank] : 0;
-        range.to += reduction->parts[rank];
-    }
-    return range;
-}
-
-sb_status_t sb_blocks_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_taker_t taker)
+static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, taker_t taker)
 {
     part_t part = {.team = team, .reduction = reduction, .own = {0, reduction->bytes}};
     size_t piece = sb_blocks_piece(team, reduction);
     uint64_t count = (reduction->bytes + piece - 1) / piece;
-    uint64_t ways = taker == SB_TAKER_ROOT ? 1 : 2, batch = SB_SLOTS / 2 / ways;
+    uint64_t ways = taker == TAKER_ROOT ? 1 : 2, batch = SB_SLOTS / 2 / ways;
 
     find_place(&part);
-    if (taker == SB_TAKER_EACH)
-        part.own = parts_of(team, reduction, team->rank, team->rank + 1);
+    if (taker == TAKER_EACH)
+        part.own = sb_parts_of(team, reduction, team->rank, team->rank + 1);
     part.below = part.own;
-    if (taker == SB_TAKER_EACH)
-        part.below = parts_of(team, reduction, team->rank, part.end);
-    if (taker == SB_TAKER_ROOT) {
+    if (taker == TAKER_EACH)
+        part.below = sb_parts_of(team, reduction, team->rank, part.end);
+    if (taker == TAKER_ROOT) {
         part.meets = team->rank == reduction->root;
         part.hands_down = false;
         part.below.to = part.meets ? reduction->bytes : 0;
@@ -303,3 +290,54 @@ double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
     return (ways * news + data) * sb_max(1, shape->ranks / shape->processors) +
            ways * batches * sb_fold_turns(shape, stages);
 }
+
+static double cost_of_up(const sb_shape_t *shape, size_t bytes)
+{
+    return sb_blocks_cost(shape, bytes, SB_BLOCKS_UP);
+}
+
+static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
+{
+    return sb_blocks_cost(shape, bytes, SB_BLOCKS_DOWN);
+}
+
+/*
+ * The price of long pieces is that of ranks that share processors. Of what it says, this is left
+ * where several blocks of one package have a processor for each rank, as simulated.
+ */
+static double cost_of_all(const sb_shape_t *shape, size_t bytes)
+{
+    bool calm = shape->ranks >= 2 * SB_BLOCK_MOST && !shape->oversubscribed && !shape->apart;
+
+    return (calm && bytes > SB_SLOT_PAYLOAD ? shape->prices->block_calm : 1) *
+           cost_of_parts(shape, bytes);
+}
+
+#define K_ARY_TREE(algorithm, of, taker, costs, what)                                              \
+    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
+    {                                                                                              \
+        return reduce(team, reduction, taker);                                                     \
+    }                                                                                              \
+    const sb_algorithm_t algorithm = {                                                             \
+        .name = "k-ary-tree",                                                                      \
+        .former = "blocks",                                                                        \
+        .collective = of,                                                                          \
+        .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
+               "partial results; " what,                                                           \
+        .source = "Sobor; see docs/reductions.md",                                                 \
+        .prepare = sb_blocks_prepare,                                                              \
+        .prepare_above = SB_SLOT_PAYLOAD,                                                          \
+        .cost = costs,                                                                             \
+        .reduction = algorithm##_run,                                                              \
+        .brackets = true,                                                                          \
+    }
+
+#define PART "what is wanted below the last eight goes down again."
+
+K_ARY_TREE(sb_allreduce_k_ary_tree, SB_ALLREDUCE, TAKER_ALL, cost_of_all,
+           "the last eight read each other's, and results go down again.");
+K_ARY_TREE(sb_reduce_k_ary_tree, SB_REDUCE, TAKER_ROOT, cost_of_up,
+           "the root combines those of the last eight.");
+K_ARY_TREE(sb_reduce_scatter_k_ary_tree, SB_REDUCE_SCATTER, TAKER_EACH, cost_of_parts, PART);
+K_ARY_TREE(sb_reduce_scatter_block_k_ary_tree, SB_REDUCE_SCATTER_BLOCK, TAKER_EACH, cost_of_parts,
+           PART);

@@ -6,12 +6,12 @@
  * that it leads, the combination of all up to its own part of the block, and every member adds the
  * parts between. Pieces of one slot, or of 2 KiB, follow each other. Cost: for each of about log8 p
  * stages a line transfer up and one down, and the lines of a block looked at; at most eight sources
- * combined at a time. Memory: as the allreduce over blocks; private memory of a piece for each
- * level. Preconditions: none; fastest where ranks side by side are near each other. The order is
- * that of ranks, with brackets around blocks; blocks follow from p alone. Source: ours; the way up
- * is that of the allreduce over blocks.
+ * combined at a time. Memory: as the allreduce by the k-ary tree; private memory of a piece for
+ * each level. Preconditions: none; fastest where ranks side by side are near each other. The order
+ * is that of ranks, with brackets around blocks; blocks follow from p alone. Source: ours; the way
+ * up is that of the allreduce by the k-ary tree.
  */
-#include "coll/reduction/blocks.h"
+#include "coll/reduction/k_ary_tree.h"
 
 #include "coll/bcast/message.h"
 
@@ -210,14 +210,14 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     return price->block_down * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / price->block_down);
 }
 
-#define BLOCKS(of, function)                                                                       \
+#define K_ARY_TREE(of, function)                                                                   \
     {                                                                                              \
-        .name = "blocks", .collective = of,                                                        \
+        .name = "k-ary-tree", .former = "blocks", .collective = of,                                \
         .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
                "partial results; what is before each block goes down again.",                      \
         .source = "Sobor; see docs/reductions.md", .prepare = sb_blocks_prepare,                   \
         .prepare_above = SB_SLOT_PAYLOAD, .cost = cost, .reduction = function, .brackets = true,   \
     }
 
-const sb_algorithm_t sb_scan_blocks = BLOCKS(SB_SCAN, scan);
-const sb_algorithm_t sb_exscan_blocks = BLOCKS(SB_EXSCAN, exscan);
+const sb_algorithm_t sb_scan_k_ary_tree = K_ARY_TREE(SB_SCAN, scan);
+const sb_algorithm_t sb_exscan_k_ary_tree = K_ARY_TREE(SB_EXSCAN, exscan);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_REDUCTION_BLOCKS_H
-#define SB_COLL_REDUCTION_BLOCKS_H
+#ifndef SB_COLL_REDUCTION_K_ARY_TREE_H
+#define SB_COLL_REDUCTION_K_ARY_TREE_H
 
-#include "coll/reduction/slots.h"
 #include "coll/reduction/workspace.h"
 
 /*
@@ -40,11 +39,6 @@ static inline uint32_t sb_block_top(uint32_t ranks)
  * rank does.
  */
 sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses);
-
-/* Who gets the combination: each rank its part of it, in the last case. */
-typedef enum sb_taker { SB_TAKER_ALL, SB_TAKER_ROOT, SB_TAKER_EACH } sb_taker_t;
-
-sb_status_t sb_blocks_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_taker_t taker);
 
 /* For messages that do not fit one slot. */
 sb_status_t sb_blocks_prepare(sb_team_t *team);
