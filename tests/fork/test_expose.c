@@ -6,6 +6,7 @@
 #include "job.h"
 
 #include "coll/vector/message.h"
+#include "coll/vector/relays.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -276,6 +277,29 @@ static int run_forged(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* A chunk that would be longer than its place. */
+static int run_forged_chunk(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = job_team(context);
+    char memory[RANKS * 8];
+    sb_stream_t streams[RANKS];
+    int failures = team == NULL || sb_relays_prepare(team) != SB_OK;
+
+    (void)argument;
+    if (context->rank == 1) {
+        sb_chunk_t *chunk = sb_relay_chunk(team, 1, 0);
+        sb_flag_set_note(&chunk->flag, SB_RELAY_BYTES);
+        sb_flag_publish(&chunk->flag, 1);
+    } else if (context->rank == 0) {
+        for (uint32_t i = 0; i < RANKS; i++)
+            streams[i] = (sb_stream_t){.base = memory + i * 8, .bytes = 8};
+        sb_parts_t parts = {.in_place = true, .send = streams, .receive = streams};
+        failures += sb_allgather_numa_relay.parts(team, &parts) != SB_ERR_TRUNCATE;
+    }
+    leave(context, team);
+    return failures;
+}
+
 static int run(const char *what, const char *cma, int (*body)(rank_context_t *, void *),
                void *argument)
 {
@@ -300,5 +324,6 @@ int main(void)
     failures += run("an invitation that was withdrawn", "on", run_withdrawn, NULL);
     for (size_t i = 0; i < SB_COUNT_OF(forgeries); i++)
         failures += run(forgeries[i].what, "off", run_forged, (void *)(uintptr_t)&forgeries[i]);
+    failures += run("a chunk beyond its place", "off", run_forged_chunk, NULL);
     return failures == 0 ? 0 : 1;
 }

@@ -29,24 +29,6 @@
  */
 #define TOGETHER ((size_t)256)
 
-/* Waits until all are done with what was in the slots of this round before. */
-static sb_status_t wait_free(sb_team_t *team)
-{
-    sb_relays_t *relays = sb_relays(team);
-
-    for (uint32_t rank = 0; rank < team->size; rank++) {
-        sb_relay_peer_t *peer = &relays->peer[rank];
-        if (rank == team->rank || SB_LIKELY(peer->done + SB_RELAY_SLOTS > relays->rounds))
-            continue;
-        sb_flag_t *done = sb_relay_done(team, rank);
-        sb_status_t status = sb_flag_wait(done, relays->rounds + 1 - SB_RELAY_SLOTS, &team->waiter);
-        if (status != SB_OK)
-            return status;
-        peer->done = sb_flag_read(done);
-    }
-    return SB_OK;
-}
-
 static void publish(sb_team_t *team, sb_chunk_t *chunk, uint32_t note)
 {
     sb_flag_set_note(&chunk->flag, note);
@@ -116,6 +98,8 @@ static sb_status_t bring(sb_team_t *team)
             return status;
         uint32_t note = sb_flag_note(&sb_relay_chunk(team, rank, 0)->flag);
         size_t bytes = note & SB_RELAY_BYTES;
+        if (bytes > relays->chunk)
+            return sb_out_of_step(team);
         sb_copy(sb_relay_data(team, team->rank, index, bytes), sb_relay_data(team, rank, 0, bytes),
                 bytes);
         publish(team, sb_relay_chunk(team, team->rank, index), note);
@@ -183,29 +167,33 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
     }
     uint32_t note = peer->note;
     size_t bytes = note & SB_RELAY_BYTES;
+    if (bytes > sb_relays(team)->chunk)
+        return sb_out_of_step(team);
     const unsigned char *from = sb_relay_data(team, origin.at, origin.index, bytes);
     *data = sb_first(*data, put(sb_relays(team), part, (size_t)peer->came, from, bytes));
     peer->came += bytes;
     peer->ended = !(note & SB_RELAY_MORE);
-    /* Whoever gives in this round is done with those before. */
-    peer->done = sb_relays(team)->rounds;
     if (peer->ended && peer->came != part->bytes)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
     return SB_OK;
 }
 
-/* Reads the chunks of all others. Sets `more` if more will come. */
+/*
+ * Reads the chunks of all others. Sets `more` if more will come. Whoever gives in this round is
+ * done with those before.
+ */
 static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *more,
                             sb_status_t *data)
 {
-    const sb_relays_t *relays = sb_relays(team);
+    sb_relays_t *relays = sb_relays(team);
     sb_status_t status = SB_OK;
-    bool waited = false;
+    bool waited = false, all_gave = true;
 
     look_ahead(team, 0);
     for (uint32_t n = 0; n + 1 < team->size && status == SB_OK; n++) {
         origin_t origin = origin_of(relays, n);
         const sb_relay_peer_t *peer = &relays->peer[origin.rank];
+        all_gave = all_gave && !peer->ended;
         if (peer->ended)
             continue;
         /* The first that had to be waited for is there: so are the others, most likely. */
@@ -218,6 +206,8 @@ static sb_status_t read_all(sb_team_t *team, const sb_stream_t *parts, bool *mor
             status = take(team, origin, &parts[origin.rank], data);
         *more = *more || !peer->ended;
     }
+    if (status == SB_OK && all_gave)
+        sb_flow_credit(&relays->credit, relays->rounds);
     return status;
 }
 
@@ -235,7 +225,8 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
         relays->peer[rank].ended = bytes == 0;
     }
     do {
-        sb_status_t status = wait_free(team), given = SB_OK;
+        sb_status_t status = sb_flow_reserve(&relays->credit, relays->rounds + 1, &team->waiter);
+        sb_status_t given = SB_OK;
         size_t offset = (size_t)relays->peer[team->rank].came;
         if (status == SB_OK)
             given = give(team, own);
@@ -250,7 +241,7 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
         if (status != SB_OK)
             return status;
         relays->rounds++;
-        sb_flag_publish(sb_relay_done(team, team->rank), relays->rounds);
+        sb_flag_publish(relays->done, relays->rounds);
     } while (more);
     return data;
 }

@@ -65,6 +65,12 @@ static void adopt(sb_team_t *team, uint32_t relayed)
     relays->chunk = sb_min(room / chunks, CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
     for (uint32_t i = 0; i < team->size; i++)
         relays->peer[i].base = relays->resource.segment.bases[i];
+    relays->done = (sb_flag_t *)(void *)relays->peer[team->rank].base;
+    relays->credit =
+        (sb_flow_out_t){.readers = {.blocks = (void *const *)(void *)relays->resource.segment.bases,
+                                    .count = team->size,
+                                    .self = team->rank},
+                        .room = SB_RELAY_SLOTS};
     relays->around_above = sb_around_above(team);
 }
 

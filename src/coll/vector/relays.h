@@ -4,6 +4,7 @@
 
 #include "coll/coll.h"
 #include "coll/resources.h"
+#include "team/flow.h"
 
 /*
  * The memory of an allgather that brings each part only once to the ranks that share a cache or a
@@ -34,7 +35,6 @@ typedef struct sb_chunk {
 /* What a rank knows of another. */
 typedef struct sb_relay_peer {
     char *base;
-    uint64_t done; /* rounds that it is done with, at least */
     uint64_t came; /* bytes of its part in this call */
     uint64_t seen; /* the round + 1 of the chunk that was announced last, */
     uint32_t note; /* and its note */
@@ -49,6 +49,8 @@ typedef struct sb_relays {
     bool around;          /* in this call */
     uint32_t relayed;     /* t: chunks that a member may have to bring near in one round */
     uint64_t rounds;      /* of the team so far */
+    sb_flag_t *done;      /* rounds that this rank is done with */
+    sb_flow_out_t credit; /* the same of all others: how many rounds what is given stays */
     uint32_t group_size;  /* g */
     uint32_t self;        /* this rank's place in its group */
     uint32_t far_count;   /* ranks that are not in it */
@@ -67,11 +69,6 @@ static inline sb_relays_t *sb_relays(const sb_team_t *team)
  * SB_ERR_UNSUPPORTED, then and for good.
  */
 sb_status_t sb_relays_prepare(sb_team_t *team);
-
-static inline sb_flag_t *sb_relay_done(const sb_team_t *team, uint32_t rank)
-{
-    return &((sb_wide_flag_t *)(void *)sb_relays(team)->peer[rank].base)->flag;
-}
 
 /* Chunk number `index` of a round at `rank`: 0 is its own, the others are relayed. */
 static inline size_t sb_relay_index(const sb_team_t *team, uint32_t index)
