@@ -39,7 +39,17 @@ static inline sb_status_t sb_stream_write(const sb_stream_t *stream, size_t offs
     return SB_OK;
 }
 
+/* Copies what of the `bytes` at `offset` of a message the stream has room for. */
+static inline sb_status_t sb_take(const sb_stream_t *stream, size_t offset, const void *from,
+                                  size_t bytes)
+{
+    if (SB_UNLIKELY(offset >= stream->bytes))
+        return SB_OK;
+    return sb_stream_write(stream, offset, from, sb_min(bytes, stream->bytes - offset));
+}
+
 /* What these copy is reported by the line of the algorithm. */
+#define sb_take(...) SB_SITED(sb_take(__VA_ARGS__))
 #define sb_stream_read(...) SB_SITED(sb_stream_read(__VA_ARGS__))
 #define sb_stream_write(...) SB_SITED(sb_stream_write(__VA_ARGS__))
 

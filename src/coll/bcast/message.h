@@ -98,17 +98,7 @@ static inline sb_status_t sb_received_all(sb_status_t data, size_t bytes, const 
     return bytes > stream->bytes ? SB_ERR_TRUNCATE : SB_ERR_SHORT;
 }
 
-/* Copies what of the `bytes` at `offset` of the message the stream has room for. */
-static inline sb_status_t sb_take(const sb_stream_t *stream, size_t offset, const void *from,
-                                  size_t bytes)
-{
-    if (SB_UNLIKELY(offset >= stream->bytes))
-        return SB_OK;
-    return sb_stream_write(stream, offset, from, sb_min(bytes, stream->bytes - offset));
-}
-
 /* What it copies is reported by the line of the algorithm. */
-#define sb_take(...) SB_SITED(sb_take(__VA_ARGS__))
 
 /* What the cost functions have in common. The slot, with the plan, and the first lines of a ring.
  */

@@ -68,9 +68,8 @@ static sb_status_t drain(sb_team_t *team, uint32_t rank, uint32_t index, const s
     if (status != SB_OK)
         return status;
     uint32_t note = sb_flag_note(ctrl);
-    size_t bytes = note & SB_QUEUE_BYTES;
-    *data = sb_first(*data,
-                     sb_queue_take(part, (size_t)*came, sb_queue_slot(team, rank, index), bytes));
+    size_t bytes = sb_queue_came(team, note);
+    *data = sb_first(*data, sb_take(part, (size_t)*came, sb_queue_slot(team, rank, index), bytes));
     if (note & SB_QUEUE_MORE)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
     *came += bytes;

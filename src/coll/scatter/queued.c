@@ -74,9 +74,9 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
             status = sb_flag_wait(ctrl, queues->ring.uses + 1, &team->waiter);
             if (status != SB_OK)
                 return status;
-            size_t came = sb_flag_note(ctrl);
-            data = sb_first(
-                data, sb_queue_take(part, offset, sb_queue_slot(team, team->rank, index), came));
+            size_t came = sb_queue_came(team, sb_flag_note(ctrl));
+            data =
+                sb_first(data, sb_take(part, offset, sb_queue_slot(team, team->rank, index), came));
             offset += came;
         }
         sb_setring_leave(&queues->ring);

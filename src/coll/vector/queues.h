@@ -90,13 +90,11 @@ static inline char *sb_queue_slot(const sb_team_t *team, uint32_t rank, uint32_t
     return sb_queue_block(team, rank) + queues->slots + (size_t)index * queues->stride;
 }
 
-/* Copies what of the bytes there is room for at `offset`. */
-static inline sb_status_t sb_queue_take(const sb_stream_t *stream, size_t offset, const char *from,
-                                        size_t bytes)
+/* What a control word says of the bytes in its slot; a peer's word goes no farther than the slot.
+ */
+static inline size_t sb_queue_came(const sb_team_t *team, uint32_t note)
 {
-    if (offset >= stream->bytes || bytes == 0)
-        return SB_OK;
-    return sb_stream_write(stream, offset, from, sb_min(bytes, stream->bytes - offset));
+    return sb_min(note & SB_QUEUE_BYTES, sb_queues(team)->fragment);
 }
 
 #endif
