@@ -143,6 +143,10 @@ typedef struct sb_algorithm {
     const char *former; /* older names, of it or of one that it stands for now, with commas */
 } sb_algorithm_t;
 
+#define SB_ALGORITHM(collective, name) extern const sb_algorithm_t sb_##collective##_##name;
+#include "coll/algorithms.def"
+#undef SB_ALGORITHM
+
 /*
  * Gets the team what the algorithm needs for a message of `bytes`. Collective; all get the same
  * outcome: SB_OK, or SB_ERR_UNSUPPORTED: the algorithm cannot serve this team, then and for good.

@@ -11,11 +11,6 @@
  * gets what there is and SB_ERR_SHORT. The team stays in order. The root may return before anybody
  * has received anything.
  */
-extern const sb_algorithm_t sb_bcast_slots;
-extern const sb_algorithm_t sb_bcast_ring;
-extern const sb_algorithm_t sb_bcast_tree;
-extern const sb_algorithm_t sb_bcast_numa_pipelined;
-extern const sb_algorithm_t sb_bcast_numa_relay;
 
 /*
  * A broadcast of a team that need not have what the algorithm needs: the root's announcement has

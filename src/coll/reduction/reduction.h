@@ -10,30 +10,6 @@
  * Sobor combine from left to right in rank order, but for those that say otherwise. An operator
  * that fails does not stop the protocol: the outcome is told at the end.
  */
-extern const sb_algorithm_t sb_allreduce_slots;
-extern const sb_algorithm_t sb_allreduce_k_ary_tree;
-extern const sb_algorithm_t sb_allreduce_rings;
-extern const sb_algorithm_t sb_allreduce_reduce_scatter_allgather;
-extern const sb_algorithm_t sb_reduce_slots;
-extern const sb_algorithm_t sb_reduce_k_ary_tree;
-extern const sb_algorithm_t sb_reduce_rings;
-extern const sb_algorithm_t sb_reduce_reduce_scatter_allgather;
-extern const sb_algorithm_t sb_reduce_scatter_slots;
-extern const sb_algorithm_t sb_reduce_scatter_block_slots;
-extern const sb_algorithm_t sb_reduce_scatter_k_ary_tree;
-extern const sb_algorithm_t sb_reduce_scatter_block_k_ary_tree;
-extern const sb_algorithm_t sb_reduce_scatter_rings;
-extern const sb_algorithm_t sb_reduce_scatter_reduce_scatter_allgather;
-extern const sb_algorithm_t sb_reduce_scatter_block_rings;
-extern const sb_algorithm_t sb_reduce_scatter_block_reduce_scatter_allgather;
-extern const sb_algorithm_t sb_scan_slots;
-extern const sb_algorithm_t sb_exscan_slots;
-extern const sb_algorithm_t sb_scan_k_ary_tree;
-extern const sb_algorithm_t sb_scan_rings;
-extern const sb_algorithm_t sb_scan_reduce_scatter_allgather;
-extern const sb_algorithm_t sb_exscan_k_ary_tree;
-extern const sb_algorithm_t sb_exscan_rings;
-extern const sb_algorithm_t sb_exscan_reduce_scatter_allgather;
 
 /* What a rank is to receive: bytes [from, to) of the combination of the ranks below `sources`. */
 typedef struct sb_wanted {

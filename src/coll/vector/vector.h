@@ -11,23 +11,6 @@
  * other gets SB_ERR_TRUNCATE, writes nothing beyond its stream, and the team stays in order. A rank
  * leaves when what it sends is on its way and what it receives is there.
  */
-extern const sb_algorithm_t sb_scatter_direct;
-extern const sb_algorithm_t sb_scatterv_direct;
-extern const sb_algorithm_t sb_scatter_queued;
-extern const sb_algorithm_t sb_scatterv_queued;
-extern const sb_algorithm_t sb_gather_direct;
-extern const sb_algorithm_t sb_gatherv_direct;
-extern const sb_algorithm_t sb_gather_queued;
-extern const sb_algorithm_t sb_gatherv_queued;
-extern const sb_algorithm_t sb_allgather_direct;
-extern const sb_algorithm_t sb_allgatherv_direct;
-extern const sb_algorithm_t sb_allgather_numa_relay;
-extern const sb_algorithm_t sb_allgatherv_numa_relay;
-extern const sb_algorithm_t sb_allgather_queued;
-extern const sb_algorithm_t sb_allgatherv_queued;
-extern const sb_algorithm_t sb_alltoall_direct;
-extern const sb_algorithm_t sb_alltoallv_direct;
-extern const sb_algorithm_t sb_alltoallw_direct;
 
 /* This rank's own part, from one stream to the other. */
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
