@@ -8,7 +8,6 @@
 #include "mpi/progress.h"
 #include "mpi/self.h"
 #include "mpi/serve.h"
-#include "mpi/world.h"
 
 int sb_mpi_Barrier(MPI_Comm handle)
 {
@@ -73,7 +72,7 @@ static sb_status_t run_bcast(sb_comm_t *comm, const sb_algorithm_t *algorithm, c
 {
     sb_stream_t stream = {.base = bcast->buffer, .bytes = bcast->bytes};
 
-    if (SB_UNLIKELY(!bcast->is->contiguous || sb_device_holds(bcast->buffer)))
+    if (SB_UNLIKELY(!bcast->is->contiguous || SB_DEVICE_HOLDS(bcast->buffer)))
         return run_packed(comm, algorithm, bcast, error);
     return sb_bcast(algorithm, comm->team, (uint32_t)bcast->root, &stream);
 }
@@ -136,22 +135,6 @@ int sb_mpi_Comm_free(MPI_Comm *handle)
 int sb_mpi_Comm_disconnect(MPI_Comm *handle)
 {
     return sb_comm_free(handle, sb_host.Comm_disconnect);
-}
-
-int sb_mpi_Init(int *argc, char ***argv)
-{
-    sb_world_join();
-    int error = sb_host.Init(argc, argv);
-    sb_world_tell(error == MPI_SUCCESS);
-    return error;
-}
-
-int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    sb_world_join();
-    int error = sb_host.Init_thread(argc, argv, required, provided);
-    sb_world_tell(error == MPI_SUCCESS);
-    return error;
 }
 
 int sb_mpi_Finalize(void)

@@ -20,13 +20,9 @@ uint32_t sb_device_objection(void);
 
 extern bool sb_device_watched; /* a runtime may come, or has come */
 
-/* As sb_device_holds, where a runtime may have come. */
 bool sb_device_may_hold(const void *address);
 
 /* Whether the memory at this address may be a device's. */
-static inline bool sb_device_holds(const void *address)
-{
-    return SB_UNLIKELY(sb_device_watched) && sb_device_may_hold(address);
-}
+#define SB_DEVICE_HOLDS(address) (SB_UNLIKELY(sb_device_watched) && sb_device_may_hold(address))
 
 #endif

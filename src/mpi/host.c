@@ -114,6 +114,6 @@ bool sb_host_judge(uint64_t site)
     bool host = judge((const void *)(uintptr_t)site);
 
     /* Relaxed: an entry is complete in itself. */
-    atomic_store_explicit(sb_host_verdict(site), site << 1 | host, memory_order_relaxed);
+    atomic_store_explicit(SB_VERDICT_ON(site), site << 1 | host, memory_order_relaxed);
     return host;
 }

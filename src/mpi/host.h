@@ -79,15 +79,12 @@ bool sb_host_open(void *libmpi);
  */
 #define SB_CALL_SITES 1024 /* a power of two */
 
+#define SB_VERDICT_ON(site) (&sb_host_verdicts[((site)*0x9e3779b97f4a7c15u >> 32) % SB_CALL_SITES])
+
 extern _Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];
 
 /* Fills the entry of a call site. */
 bool sb_host_judge(uint64_t site);
-
-static inline _Atomic uint64_t *sb_host_verdict(uint64_t site)
-{
-    return &sb_host_verdicts[(site * 0x9e3779b97f4a7c15u >> 32) % SB_CALL_SITES];
-}
 
 /* Return address of the function that uses it: who called. */
 #define SB_CALLER() __builtin_return_address(0)

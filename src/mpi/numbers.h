@@ -6,9 +6,6 @@
 
 #include <string.h>
 
-/* No machine has more; sums of sizes and headers cannot overflow. */
-#define SB_BYTES_MOST ((size_t)1 << 60)
-
 _Static_assert(sizeof(MPI_Count) == sizeof(int64_t) && sizeof(MPI_Aint) == sizeof(int64_t),
                "large counts and displacements are read as 64 bits");
 
@@ -29,13 +26,6 @@ static inline int64_t sb_number(const sb_numbers_t *numbers, int i)
         return ((const int *)numbers->at)[i];
     memcpy(&value, (const char *)numbers->at + (size_t)i * sizeof value, sizeof value);
     return value;
-}
-
-/* The packed bytes of so many elements of `size`. False: the host has to judge the count. */
-static inline bool sb_packed_bytes(int64_t count, size_t size, size_t *bytes)
-{
-    return count >= 0 && !__builtin_mul_overflow((size_t)count, size, bytes) &&
-           *bytes <= SB_BYTES_MOST;
 }
 
 #endif

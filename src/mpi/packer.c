@@ -218,7 +218,7 @@ void sb_packer_open(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size
                     MPI_Datatype type, const sb_type_t *description, MPI_Comm comm)
 {
     /* What is not the processor's to read the host packs. */
-    sb_layout_t *layout = sb_device_holds(buffer) ? NULL : description->layout;
+    sb_layout_t *layout = SB_DEVICE_HOLDS(buffer) ? NULL : description->layout;
 
     *packer = (sb_packer_t){
         .view = {buffer, count, description->extent, layout},

@@ -194,7 +194,7 @@ static sb_status_t run_stages(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 
 static bool is_on_device(const sb_reduce_call_t *call)
 {
-    return sb_device_holds(call->send) || (call->received > 0 && sb_device_holds(call->receive));
+    return SB_DEVICE_HOLDS(call->send) || (call->received > 0 && SB_DEVICE_HOLDS(call->receive));
 }
 
 static sb_status_t run_copied(sb_comm_t *comm, const sb_algorithm_t *algorithm,

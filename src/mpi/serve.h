@@ -42,13 +42,16 @@ static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collec
 {
     uint64_t site = (uint64_t)(uintptr_t)caller;
     /* Relaxed: an entry is complete in itself. */
-    uint64_t verdict = atomic_load_explicit(sb_host_verdict(site), memory_order_relaxed);
+    uint64_t verdict = atomic_load_explicit(SB_VERDICT_ON(site), memory_order_relaxed);
 
     if (SB_UNLIKELY(verdict != site << 1) && (verdict == (site << 1 | 1) || sb_host_judge(site)))
         return NULL;
     /* Acquire: pairs with the store in remember(). */
-    sb_comm_t *comm = atomic_load_explicit(sb_comm_entry(handle), memory_order_acquire);
-    if (SB_UNLIKELY(!sb_comm_is(comm, handle)))
+    sb_comm_t *comm = atomic_load_explicit(SB_COMM_ENTRY(handle), memory_order_acquire);
+    /* Relaxed: if the handles agree the record is this thread's own communicator, made or found by
+     * it before, or by a thread that it has synchronised with since. */
+    if (SB_UNLIKELY(comm == NULL || atomic_load_explicit(&comm->handle, memory_order_relaxed) !=
+                                        SB_HANDLE_BITS(handle)))
         comm = sb_comm_get(handle);
     if (SB_UNLIKELY(comm == NULL))
         return NULL;
@@ -67,6 +70,16 @@ static inline const sb_type_t *sb_type_of(sb_comm_t *comm, MPI_Datatype type, sb
     if (SB_LIKELY(comm->type == type && comm->type_is != NULL))
         return comm->type_is;
     return sb_other_type(comm, type, room);
+}
+
+/* No machine has more; sums of sizes and headers cannot overflow. */
+#define SB_BYTES_MOST ((size_t)1 << 60)
+
+/* The packed bytes of so many elements of `size`. False: the host has to judge the count. */
+static inline bool sb_packed_bytes(int64_t count, size_t size, size_t *bytes)
+{
+    return count >= 0 && !__builtin_mul_overflow((size_t)count, size, bytes) &&
+           *bytes <= SB_BYTES_MOST;
 }
 
 /* Sets up the team, if it is time to. Collective. False: the call is the host's, and counted. */

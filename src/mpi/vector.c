@@ -37,7 +37,7 @@ static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int6
 {
     size_t bytes = (size_t)count * is->size;
 
-    if (bytes == 0 || (is->contiguous && !sb_device_holds(address)))
+    if (bytes == 0 || (is->contiguous && !SB_DEVICE_HOLDS(address)))
         set_plain(stream, address, bytes);
     else
         sb_packer_open(&comm->scratch->packers[comm->scratch->open++], stream, address,
