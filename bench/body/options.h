@@ -21,11 +21,11 @@ struct bench_options {
     size_t variant_count;
     size_t sizes[BENCH_MAX_SIZES];
     size_t size_count;
-    double seconds; /* wall time for each side of one point */
-    long max_calls; /* timed calls for each side of one point */
-    uint64_t range; /* bytes over which cold buffers rotate, all ranks; 0: derived */
+    double seconds;    /* wall time for each side of one point */
+    long max_calls;    /* timed calls for each side of one point */
+    uint64_t range;    /* bytes over which cold buffers rotate, all ranks; 0: derived */
     bool page_aligned; /* buffers begin on a page, not behind one as malloc gives them */
-    int root;       /* or BENCH_ROOT_ROTATES: another in each call */
+    int root;          /* or BENCH_ROOT_ROTATES: another in each call */
     enum bench_counts counts;
     bool common_sync; /* both sides start from the program's barrier */
     uint64_t seed;

@@ -3,9 +3,9 @@
 #define SOBOR_SOBOR_H
 
 /*
- * For programs and tools that want to ask what Sobor does. The functions are in the preloaded object,
- * so a program finds them only when it runs with Sobor: ask dlsym(RTLD_DEFAULT, "sobor_...") for
- * them, and go without where it returns NULL.
+ * For programs and tools that want to ask what Sobor does. The functions are in the preloaded
+ * object, so a program finds them only when it runs with Sobor: ask dlsym(RTLD_DEFAULT,
+ * "sobor_...") for them, and go without where it returns NULL.
  */
 
 #ifdef __cplusplus

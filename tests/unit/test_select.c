@@ -269,7 +269,8 @@ static void reductions_fit_size_and_ranks(void **state)
     assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 1 << 20).algorithm->name,
                         "reduce-scatter-allgather");
     assert_string_equal(sb_choose(SB_ALLREDUCE, &crowded, &automatic, 8).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &automatic, 8).algorithm->name, "k-ary-tree");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &automatic, 8).algorithm->name,
+                        "k-ary-tree");
     assert_string_equal(sb_choose(SB_SCAN, &many, &automatic, 8).algorithm->name, "k-ary-tree");
     assert_string_equal(sb_choose(SB_EXSCAN, &two, &automatic, 1 << 24).algorithm->name, "rings");
     assert_string_equal(sb_choose(SB_REDUCE, &crowded, &automatic, 4096).algorithm->name, "rings");
@@ -278,7 +279,8 @@ static void reductions_fit_size_and_ranks(void **state)
     assert_string_equal(sb_choose(SB_SCAN, &crowded, &automatic, 8).algorithm->name, "rings");
     assert_string_equal(sb_choose(SB_EXSCAN, &crowded, &automatic, 8).algorithm->name, "rings");
     assert_string_equal(sb_choose(SB_SCAN, &two, &automatic, 8).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_REDUCE, &many, &automatic, 1 << 20).algorithm->name, "reduce-scatter-allgather");
+    assert_string_equal(sb_choose(SB_REDUCE, &many, &automatic, 1 << 20).algorithm->name,
+                        "reduce-scatter-allgather");
     for (uint32_t c = SB_REDUCE; c <= SB_EXSCAN; c++) {
         for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 4) {
             sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &automatic, bytes);

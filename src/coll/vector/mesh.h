@@ -47,10 +47,10 @@
 /*
  * How the long parts of a call are passed in which every rank sends to every other. Where buffers
  * are in caches, pulling is best; where they are not, pulled pages and lines are waited for, and
- * parts that pass through the areas, and are written by non-temporal stores where they belong, may take
- * less time. Which it is, rank 0 measures (passing.c), by the size of its parts and by whether it
- * used the buffer before. The others do from the next call on as rank 0 says in its messages. It is
- * no agreement: each sender decides for its own messages and says so in the plan.
+ * parts that pass through the areas, and are written by non-temporal stores where they belong, may
+ * take less time. Which it is, rank 0 measures (passing.c), by the size of its parts and by whether
+ * it used the buffer before. The others do from the next call on as rank 0 says in its messages. It
+ * is no agreement: each sender decides for its own messages and says so in the plan.
  */
 typedef enum sb_manner { SB_MANNER_ANY, SB_MANNER_PULLED, SB_MANNER_AROUND } sb_manner_t;
 
