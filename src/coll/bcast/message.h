@@ -98,8 +98,6 @@ static inline sb_status_t sb_received_all(sb_status_t data, size_t bytes, const 
     return bytes > stream->bytes ? SB_ERR_TRUNCATE : SB_ERR_SHORT;
 }
 
-/* What it copies is reported by the line of the algorithm. */
-
 /* What the cost functions have in common. The slot, with the plan, and the first lines of a ring.
  */
 static inline double sb_cost_ring(const sb_shape_t *shape)

@@ -57,12 +57,26 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
     return SB_ROUTE_STAGED;
 }
 
+/* All are done with the calls of which each has told this rank by itself. */
+static void credit_all(sb_mesh_t *mesh, const sb_team_t *team)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i != team->rank && mesh->peer[i].out.slots.known < least)
+            least = mesh->peer[i].out.slots.known;
+    }
+    sb_flow_credit(&mesh->all.slots, least);
+}
+
 /* Whether the slot of the present call may be filled. */
 static sb_status_t slot_free(sb_team_t *team, uint32_t to, bool wait, bool *is_free)
 {
     sb_mesh_t *mesh = sb_mesh(team);
     sb_flow_out_t *slots = &sb_outlet(mesh, to)->slots;
 
+    if (to == SB_TO_ALL && mesh->calls >= slots->known + slots->room)
+        credit_all(mesh, team);
     *is_free = wait || sb_flow_try_reserve(slots, mesh->calls + 1);
     return wait ? sb_flow_reserve(slots, mesh->calls + 1, &team->waiter) : SB_OK;
 }
