@@ -18,13 +18,11 @@
 
 static sb_status_t gather(sb_team_t *team, const sb_group_t *group, uint64_t number)
 {
-    for (uint32_t i = 1; i < group->size; i++) {
-        sb_flag_t *flag = &team->lanes[group->members[i]]->arrived.flag;
-        sb_status_t status = sb_flag_wait(flag, number, &team->waiter);
-        if (status != SB_OK)
-            return status;
-    }
-    return SB_OK;
+    sb_status_t status = SB_OK;
+
+    for (uint32_t i = 1; i < group->size && status == SB_OK; i++)
+        status = sb_barrier_await(team, group->members[i], number);
+    return status;
 }
 
 static sb_status_t run(sb_team_t *team, unsigned levels)
@@ -35,17 +33,7 @@ static sb_status_t run(sb_team_t *team, unsigned levels)
 
     for (uint32_t i = 0; status == SB_OK && i < hierarchy->led; i++)
         status = gather(team, &hierarchy->group[i], number);
-    if (status != SB_OK)
-        return status;
-    if (team->rank == 0) {
-        sb_flag_publish(&team->self->released.flag, number);
-    } else {
-        sb_flag_publish(&team->self->arrived.flag, number);
-        status = sb_flag_wait(&team->lanes[0]->released.flag, number, &team->waiter);
-    }
-    if (status == SB_OK)
-        sb_team_all_arrived(team);
-    return status;
+    return status == SB_OK ? sb_barrier_meet_at_root(team, number) : status;
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -1,42 +1,55 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Tournament barrier: in round r the ranks that are multiples of 2^r play in pairs; the winner is
+ * Tournament barriers: in round r the ranks that are multiples of 2^r play in pairs; the winner is
  * known beforehand, the lower rank. The loser stores its arrival and drops out, the winner waits
- * for it and goes on. Rank 0, the champion, writes one number on which all others spin. Cost:
+ * for it and goes on. Numbers only grow, in place of resets and sense reversal.
+ *
+ * In the first, rank 0, the champion, writes one number on which all others spin. Cost:
  * ceil(log2 p) line transfers up, then one line read by p - 1 ranks. Memory: one line a rank, since
  * a rank loses once, and one more; each is written by its owner. Source: Hensgen, Finkel, Manber,
- * "Two algorithms for barrier synchronization", 1988, with monotone numbers in place of resets.
+ * "Two algorithms for barrier synchronization", 1988.
+ *
+ * In the other each winner wakes those it has beaten, the last first. Cost: ceil(log2 p) line
+ * transfers up and as many down; nobody looks at a line that another looks at. Memory: two lines a
+ * rank, since a rank loses once and is woken once; one is written by its owner, the other by the
+ * winner. Source: algorithm 10 of Mellor-Crummey and Scott, 1991, after Hensgen, Finkel, Manber,
+ * 1988, and Lubachevsky, 1989.
  */
 #include "coll/barrier/barrier.h"
 
-static sb_status_t play(sb_team_t *team, uint64_t number)
+/* This rank's opponents are at the distances 1, 2, 4 and so on below `end`. */
+static sb_status_t play(sb_team_t *team, uint64_t number, uint64_t *end)
 {
-    for (uint64_t step = 1; step < team->size && team->rank % (2 * step) == 0; step *= 2) {
-        uint64_t loser = team->rank + step;
-        if (loser >= team->size) /* no opponent: the next round */
-            continue;
-        sb_status_t status = sb_flag_wait(&team->lanes[loser]->arrived.flag, number, &team->waiter);
-        if (status != SB_OK)
-            return status;
+    sb_status_t status = SB_OK;
+    uint64_t step = 1;
+
+    for (; step < team->size && team->rank % (2 * step) == 0 && status == SB_OK; step *= 2) {
+        if (team->rank + step < team->size) /* else there is no opponent in this round */
+            status = sb_barrier_await(team, (uint32_t)(team->rank + step), number);
     }
-    return SB_OK;
+    *end = step;
+    return status;
 }
 
 static sb_status_t run(sb_team_t *team)
 {
-    uint64_t number = ++team->barriers;
-    sb_status_t status = play(team, number);
+    uint64_t number = ++team->barriers, end;
+    sb_status_t status = play(team, number, &end);
 
-    if (status != SB_OK)
-        return status;
-    if (team->rank == 0) {
-        sb_flag_publish(&team->self->released.flag, number);
-    } else {
-        sb_flag_publish(&team->self->arrived.flag, number);
-        status = sb_flag_wait(&team->lanes[0]->released.flag, number, &team->waiter);
-    }
+    return status == SB_OK ? sb_barrier_meet_at_root(team, number) : status;
+}
+
+static sb_status_t run_tree(sb_team_t *team)
+{
+    uint64_t number = ++team->barriers, end;
+    sb_status_t status = play(team, number, &end);
+
     if (status == SB_OK)
-        sb_team_all_arrived(team);
+        status = sb_barrier_be_woken(team, number);
+    for (uint64_t step = end / 2; step > 0 && status == SB_OK; step /= 2) {
+        if (team->rank + step < team->size)
+            sb_flag_publish(&team->lanes[team->rank + step]->woken.flag, number);
+    }
     return status;
 }
 
@@ -48,6 +61,14 @@ static double cost(const sb_shape_t *shape, size_t bytes)
            sb_cost_turns(shape, sb_rounds(shape->ranks) + 1);
 }
 
+static double cost_tree(const sb_shape_t *shape, size_t bytes)
+{
+    const sb_prices_t *price = shape->prices;
+    (void)bytes;
+    return 4.0 * price->line * sb_rounds(shape->ranks) +
+           sb_cost_turns(shape, 2.0 * sb_rounds(shape->ranks));
+}
+
 const sb_algorithm_t sb_barrier_tournament = {
     .name = "tournament",
     .collective = SB_BARRIER,
@@ -55,4 +76,13 @@ const sb_algorithm_t sb_barrier_tournament = {
     .source = "Hensgen, Finkel, Manber 1988",
     .cost = cost,
     .barrier = run,
+};
+
+const sb_algorithm_t sb_barrier_tournament_tree = {
+    .name = "tournament-tree",
+    .collective = SB_BARRIER,
+    .doc = "Pairs in ceil(log2 p) rounds, the lower rank goes on and wakes the other.",
+    .source = "Mellor-Crummey, Scott 1991, algorithm 10",
+    .cost = cost_tree,
+    .barrier = run_tree,
 };
