@@ -2,7 +2,7 @@
 #ifndef SB_TOOLS_MODEL_H
 #define SB_TOOLS_MODEL_H
 
-#include "coll/bcast/model.h"
+#include "tools/model_forms.h"
 
 #include <jansson.h>
 #include <stdbool.h>

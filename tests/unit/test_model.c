@@ -2,7 +2,7 @@
 /* The cost model of the pipelined broadcast. Usage: test_model [SEED]. */
 #include "testing.h"
 
-#include "coll/bcast/model.h"
+#include "tools/model_forms.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,120 +1,27 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/bcast/model.h"
 
-#include <math.h>
-
-/* How many rounds of `size` bytes m bytes take; an empty message takes one all the same. */
-static double rounds(uint64_t bytes, double size)
-{
-    return bytes == 0 ? 1 : ceil((double)bytes / size);
-}
-
-sb_model_regime_t sb_model_regime(uint64_t bytes, double fragment, double ring)
-{
-    if ((double)bytes <= fragment)
-        return SB_MODEL_ONE_FRAGMENT;
-    return (double)bytes <= ring ? SB_MODEL_ONE_RING : SB_MODEL_MANY_RINGS;
-}
-
-const char *sb_model_regime_name(sb_model_regime_t regime)
-{
-    static const char *const names[] = {"one-fragment", "one-ring", "many-rings"};
-
-    return names[regime];
-}
-
-double sb_model_one_buffer(const sb_model_prices_t *prices, uint64_t bytes, double fragment)
-{
-    double fragments = rounds(bytes, fragment);
-
-    return fragments * (prices->open + prices->release + prices->notify) +
-           2 * (double)bytes * prices->byte;
-}
-
-double sb_model_buffers(const sb_model_prices_t *prices, uint64_t bytes, double fragment,
-                        double ring)
-{
-    double once = prices->open + prices->release;
-    double copy = (double)bytes * prices->byte;
-
-    switch (sb_model_regime(bytes, fragment, ring)) {
-    case SB_MODEL_ONE_FRAGMENT:
-        return once + prices->notify + 2 * copy;
-    case SB_MODEL_ONE_RING:
-        return once + fragment * prices->byte + rounds(bytes, fragment) * prices->notify + copy;
-    default:
-        return rounds(bytes, ring) * (once + fragment * prices->byte) +
-               rounds(bytes, fragment) * prices->notify + copy;
-    }
-}
-
 double sb_model_sets(const sb_model_prices_t *prices, uint64_t bytes, double fragment, double ring,
                      uint64_t sets)
 {
-    return (double)sets * rounds(bytes, ring) * (prices->open + prices->release) +
-           fragment * prices->byte + rounds(bytes, fragment) * prices->notify +
+    return (double)sets * sb_model_rounds(bytes, ring) * (prices->open + prices->release) +
+           fragment * prices->byte + sb_model_rounds(bytes, fragment) * prices->notify +
            (double)bytes * prices->byte;
 }
 
 double sb_model_best_fragment(const sb_model_prices_t *prices, uint64_t bytes, uint64_t ring)
 {
-    double share = (double)bytes / rounds(bytes, (double)ring);
+    double share = (double)bytes / sb_model_rounds(bytes, (double)ring);
     double best = sqrt(share * prices->notify / prices->byte);
 
     return fmax(1, fmin(best, (double)ring));
 }
 
-/* Whole pages that hold `bytes`, at least one. */
-static uint64_t whole_pages(double bytes, uint64_t page)
+sb_model_ring_t sb_model_ring(double best, uint64_t budget, uint64_t page)
 {
-    uint64_t pages = (uint64_t)ceil(bytes / (double)page);
-
-    return (pages > 0 ? pages : 1) * page;
-}
-
-static uint64_t at_least_one(uint64_t number)
-{
-    return number > 0 ? number : 1;
-}
-
-static uint64_t divide_up(uint64_t bytes, uint64_t size)
-{
-    return bytes / size + (bytes % size != 0);
-}
-
-/* A budget of less than a page is one buffer. */
-static sb_model_ring_t choose_by_budget(const sb_model_prices_t *prices, uint64_t budget,
-                                        uint64_t page)
-{
-    double best =
-        prices == NULL ? sqrt((double)budget) : sb_model_best_fragment(prices, budget, budget);
-    uint64_t fragment = whole_pages(best, page);
+    uint64_t fragment = sb_model_pages(best, page);
 
     if (fragment > budget)
-        fragment = at_least_one(budget);
-    return (sb_model_ring_t){fragment, at_least_one(budget / fragment)};
-}
-
-sb_model_ring_t sb_model_choose(sb_model_way_t way, const sb_model_prices_t *prices, uint64_t bytes,
-                                sb_model_ring_t given, uint64_t page)
-{
-    uint64_t root = whole_pages(sqrt((double)bytes), page);
-
-    switch (way) {
-    case SB_MODEL_BUDGET:
-        return choose_by_budget(prices, bytes, page);
-    case SB_MODEL_MESSAGE:
-        return (sb_model_ring_t){root, at_least_one(divide_up(bytes, root))};
-    case SB_MODEL_FRAGMENT:
-        return (sb_model_ring_t){given.fragment, at_least_one(divide_up(bytes, given.fragment))};
-    default:
-        return (sb_model_ring_t){root, given.slots};
-    }
-}
-
-uint64_t sb_model_segment_bytes(uint64_t ranks, sb_model_ring_t ring, uint64_t sets, uint64_t page)
-{
-    uint64_t buffer = divide_up(ring.fragment, page) * page;
-
-    return page + page * sets + ranks * ring.slots * (page + buffer);
+        fragment = sb_max(budget, 1);
+    return (sb_model_ring_t){fragment, sb_max(budget / fragment, 1)};
 }

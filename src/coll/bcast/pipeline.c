@@ -25,7 +25,7 @@ static uint64_t model_fragment(uint64_t budget, uint64_t sets)
 {
     const sb_model_prices_t prices = SB_MODEL_PRICES;
     sb_model_ring_t ring =
-        sb_model_choose(SB_MODEL_BUDGET, &prices, budget, (sb_model_ring_t){0}, PAGE);
+        sb_model_ring(sb_model_best_fragment(&prices, budget, budget), budget, PAGE);
 
     return sb_max(sb_min(ring.fragment, budget / sets), 1);
 }
