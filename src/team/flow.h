@@ -186,6 +186,23 @@ static inline void sb_cursor_align(sb_cursor_t *cursor)
     cursor->position = (cursor->position + SB_LINE - 1) & ~(uint64_t)(SB_LINE - 1);
 }
 
+/* So many pieces should fit a ring: one is written, others are read, and credit travels. */
+#define SB_FLOW_PIECES 4
+
+/* Bytes of the pieces of a message, where there is no reason for others. */
+static inline size_t sb_flow_piece_usual(size_t message)
+{
+    return message < (size_t)256 << 10 ? (size_t)8 << 10 : (size_t)32 << 10;
+}
+
+/* The piece, in whole lines, as far as the ring has room for so many. */
+static inline size_t sb_flow_piece(uint64_t piece, size_t ring)
+{
+    size_t most = ring / SB_FLOW_PIECES;
+
+    return sb_min(sb_round_up(sb_min((size_t)piece, most), SB_LINE), most);
+}
+
 /* What these do to flags is reported by the line of the algorithm. */
 #define sb_peers_wait(...) SB_SITED(sb_peers_wait(__VA_ARGS__))
 #define sb_peers_least(...) SB_SITED(sb_peers_least(__VA_ARGS__))

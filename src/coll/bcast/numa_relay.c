@@ -88,7 +88,7 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 {
     if (team->rank != root)
         return sb_rings_follow(team, root, false, stream);
-    return sb_rings_send(team, stream, fragment_of(stream->bytes), SB_ROUTE_SHARED);
+    return sb_rings_send(team, stream, fragment_of(stream->bytes), SB_SPREAD_SHARED);
 }
 
 /* Of longer messages, the copies of a group leave too little of its caches. */

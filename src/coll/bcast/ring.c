@@ -14,7 +14,7 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 {
     if (team->rank != root)
         return sb_bcast_receive(team, root, NULL, stream);
-    return sb_rings_send(team, stream, sb_fragment_usual(stream->bytes), SB_ROUTE_ROOT);
+    return sb_rings_send(team, stream, sb_flow_piece_usual(stream->bytes), SB_SPREAD_FLAT);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

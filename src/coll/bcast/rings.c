@@ -5,16 +5,11 @@
 
 #define PAGE 4096
 #define RING_LEAST ((size_t)16 << 10)
-/* A quarter of the ring lets the root fill, the readers empty, and credits travel in between. */
-#define FRAGMENTS_PER_RING 4
 /*
  * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
  * write over is still there, and is not to be fetched.
  */
 #define NEAR_PART 8
-#define FRAGMENT_SMALL ((size_t)8 << 10)
-#define FRAGMENT_LARGE ((size_t)32 << 10)
-#define LARGE_MESSAGE ((size_t)256 << 10)
 
 void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
 {
@@ -53,21 +48,14 @@ sb_status_t sb_rings_prepare(sb_team_t *team)
     return sb_resource_need(team, &kind);
 }
 
-size_t sb_fragment_usual(size_t bytes)
-{
-    return bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
-}
-
 /* The plan of a message of this rank as root, but for where it begins and how it is written. */
-static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment, sb_route_t route)
+static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment, sb_spread_t spread)
 {
     size_t ring = sb_rings(team)->cursor.ring;
     uint64_t asked = sb_team_fragment(team, bytes);
 
-    if (asked != 0)
-        fragment = (size_t)sb_min(asked, ring);
-    fragment = sb_min(sb_round_up(fragment, SB_LINE), ring / FRAGMENTS_PER_RING);
-    return (sb_plan_t){.bytes = bytes, .fragment = fragment, .window = ring, .route = route};
+    fragment = sb_flow_piece(asked != 0 ? asked : fragment, ring);
+    return (sb_plan_t){.bytes = bytes, .fragment = fragment, .window = ring, .spread = spread};
 }
 
 /* The part of the ring for ordinary stores. */
@@ -75,7 +63,7 @@ static size_t near_window(const sb_rings_t *rings, const sb_plan_t *plan)
 {
     size_t ring = rings->cursor.ring, part = sb_round_up(ring / NEAR_PART, SB_LINE);
 
-    return sb_min(sb_max(part, FRAGMENTS_PER_RING * (size_t)plan->fragment), ring);
+    return sb_min(sb_max(part, SB_FLOW_PIECES * (size_t)plan->fragment), ring);
 }
 
 /*
@@ -206,10 +194,10 @@ static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, co
 }
 
 sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fragment,
-                          sb_route_t route)
+                          sb_spread_t spread)
 {
     sb_rings_t *rings = sb_rings(team);
-    sb_plan_t plan = make_plan(team, stream->bytes, fragment, route);
+    sb_plan_t plan = make_plan(team, stream->bytes, fragment, spread);
     sb_cursor_t cursor = rings->cursor;
     sb_status_t data = SB_OK;
 
@@ -249,7 +237,7 @@ static bool read_plan(const sb_rings_t *rings, const sb_news_t *news, sb_plan_t 
     cursor->window = plan->window;
     sb_cursor_fit(cursor, 1);
     return plan->window > 0 && plan->window <= cursor->ring && plan->fragment > 0 &&
-           plan->route < SB_ROUTES && plan->position == cursor->position;
+           plan->spread < SB_SPREADS && plan->position == cursor->position;
 }
 
 /* Every fragment as it comes; `passes_on`: to others below, before it is copied. */
@@ -289,11 +277,11 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
 
     if (!read_plan(arriving.rings, news, &plan, &arriving.cursor))
         return sb_out_of_step(team);
-    if (plan.route != SB_ROUTE_ROOT)
+    if (plan.spread != SB_SPREAD_FLAT)
         tree = sb_news_tree(team, news, plan.bytes);
     if (tree.children > 0)
         sb_slot_show(team, SB_NOTE_RING, &plan, sizeof plan);
-    if (plan.route == SB_ROUTE_SHARED)
+    if (plan.spread == SB_SPREAD_SHARED)
         sb_find_sharers(team, &arriving);
     sb_flow_in_t in = {&sb_ring_head(arriving.rings, tree.parent)->published.flag,
                        &sb_ring_head(arriving.rings, team->rank)->consumed.flag, plan.position};

@@ -17,12 +17,12 @@
  */
 
 /* By what way the news of fragments, and the fragments, come to a rank. */
-typedef enum sb_route {
-    SB_ROUTE_ROOT,   /* both from the root */
-    SB_ROUTE_TREE,   /* news down the tree of the team's arity */
-    SB_ROUTE_SHARED, /* news likewise; each group of ranks brings a fragment near together */
-    SB_ROUTES,
-} sb_route_t;
+typedef enum sb_spread {
+    SB_SPREAD_FLAT,   /* both from the root */
+    SB_SPREAD_TREE,   /* news down the tree of the team's arity */
+    SB_SPREAD_SHARED, /* news likewise; each group of ranks brings a fragment near together */
+    SB_SPREADS,
+} sb_spread_t;
 
 /* What a ring message's slot holds. */
 typedef struct sb_plan {
@@ -31,7 +31,7 @@ typedef struct sb_plan {
     uint64_t fragment;
     uint64_t window;  /* bytes of the ring that it goes round in */
     uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
-    uint16_t route;   /* sb_route_t */
+    uint16_t spread;  /* sb_spread_t */
     uint16_t way;     /* sb_way_t: how the root writes */
     uint16_t warming; /* its time stands for a ring that is not yet as this way leaves it */
     uint16_t again;   /* it is in the buffer of one of the last messages */
@@ -87,15 +87,12 @@ static inline sb_ring_head_t *sb_ring_head(const sb_rings_t *rings, uint32_t ran
 /* From now on the rings have so many bytes, and messages begin at this position. Alike on all. */
 void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position);
 
-/* The fragment of a message, where an algorithm has no reason for another. */
-size_t sb_fragment_usual(size_t bytes);
-
 /*
  * Root: puts the message into its ring, announcing the plan in its slot with the first fragment.
  * `fragment`: bytes of one, if SOBOR_FRAGMENT does not say so; at most a quarter of the ring.
  */
 sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fragment,
-                          sb_route_t route);
+                          sb_spread_t spread);
 
 /*
  * Receiver: waits for its parent's announcement, where it may have come by the tree; `ready`: even

@@ -48,7 +48,7 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
         return sb_rings_follow(team, root, is_short, stream);
     if (is_short)
         return send_short(team, stream);
-    return sb_rings_send(team, stream, sb_fragment_usual(stream->bytes), SB_ROUTE_TREE);
+    return sb_rings_send(team, stream, sb_flow_piece_usual(stream->bytes), SB_SPREAD_TREE);
 }
 
 /* What lies beyond the flag's line is read, and copied once more by each rank in between. */

@@ -8,7 +8,6 @@
 #define PAGE 4096
 #define AREA_MOST ((size_t)128 << 10)
 #define AREA_LEAST ((size_t)1 << 10)
-#define FRAGMENTS_PER_AREA 4
 #define EXPOSE_LEAST (((size_t)16 << 10) + 1)
 #define BOUNCE ((size_t)16 << 10)
 
@@ -63,12 +62,12 @@ static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks)
 /* Areas out of `room` bytes: that to all is as large as four others, while there is enough. */
 static void lay_out_areas(sb_mesh_t *mesh, uint32_t ranks, size_t room)
 {
-    size_t each = room / (ranks + 3) & ~(size_t)(SB_LINE * FRAGMENTS_PER_AREA - 1);
+    size_t each = room / (ranks + 3) & ~(size_t)(SB_LINE * SB_FLOW_PIECES - 1);
 
     mesh->bytes = sb_min(each, AREA_MOST);
     mesh->bytes_all = mesh->bytes * 4;
     mesh->areas = mesh->area_all + mesh->bytes_all;
-    mesh->step = mesh->bytes / FRAGMENTS_PER_AREA;
+    mesh->step = mesh->bytes / SB_FLOW_PIECES;
 }
 
 static bool is_near(const sb_hierarchy_t *hierarchy, uint32_t rank)

@@ -4,10 +4,6 @@
 
 #include "coll/vector/around.h"
 
-#define FRAGMENTS_PER_AREA 4
-#define FRAGMENT_SMALL ((size_t)8 << 10)
-#define FRAGMENT_LARGE ((size_t)32 << 10)
-#define LARGE_MESSAGE ((size_t)256 << 10)
 #define WINDOW_LEAST ((size_t)16 << 10)
 
 /* Positions and lengths beyond are nobody's. */
@@ -30,13 +26,11 @@ uint32_t sb_looks(const sb_team_t *team, size_t bytes)
 
 size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, size_t area)
 {
-    size_t fragment = (size_t)team->settings.fragment_bytes, most = area / FRAGMENTS_PER_AREA;
+    uint64_t asked = team->settings.fragment_bytes;
 
     if (sending->manner == SB_MANNER_AROUND)
-        return most;
-    if (fragment == 0)
-        fragment = sending->stream->bytes < LARGE_MESSAGE ? FRAGMENT_SMALL : FRAGMENT_LARGE;
-    return sb_min(sb_round_up(sb_min(fragment, most), SB_LINE), most);
+        return area / SB_FLOW_PIECES;
+    return sb_flow_piece(asked != 0 ? asked : sb_flow_piece_usual(sending->stream->bytes), area);
 }
 
 /* The one place where it is decided how a message goes. */
