@@ -29,6 +29,8 @@ int sb_mpi_Barrier(MPI_Comm handle);
 #undef SB_HOST_COLLECTIVE
 int sb_mpi_Comm_free(MPI_Comm *handle);
 int sb_mpi_Comm_disconnect(MPI_Comm *handle);
+__typeof__(PMPI_Init) sb_mpi_Init;
+__typeof__(PMPI_Init_thread) sb_mpi_Init_thread;
 int sb_mpi_Finalize(void);
 
 #endif

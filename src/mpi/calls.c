@@ -8,6 +8,7 @@
 #include "mpi/progress.h"
 #include "mpi/self.h"
 #include "mpi/serve.h"
+#include "mpi/world.h"
 
 int sb_mpi_Barrier(MPI_Comm handle)
 {
@@ -135,6 +136,22 @@ int sb_mpi_Comm_free(MPI_Comm *handle)
 int sb_mpi_Comm_disconnect(MPI_Comm *handle)
 {
     return sb_comm_free(handle, sb_host.Comm_disconnect);
+}
+
+int sb_mpi_Init(int *argc, char ***argv)
+{
+    sb_world_join();
+    int error = sb_host.Init(argc, argv);
+    sb_world_tell(error == MPI_SUCCESS);
+    return error;
+}
+
+int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    sb_world_join();
+    int error = sb_host.Init_thread(argc, argv, required, provided);
+    sb_world_tell(error == MPI_SUCCESS);
+    return error;
 }
 
 int sb_mpi_Finalize(void)

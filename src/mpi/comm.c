@@ -17,6 +17,24 @@ static uint64_t generations;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* All live records by handle. */
+#define CHAINS 1024
+static sb_comm_t *chains[CHAINS];
+
+static sb_comm_t **chain_of(MPI_Comm handle)
+{
+    return &chains[SB_COMM_HASH(handle) % CHAINS];
+}
+
+static void unchain(sb_comm_t *comm)
+{
+    sb_comm_t **at = chain_of(comm->comm);
+
+    while (*at != comm)
+        at = &(*at)->next_chained;
+    *at = comm->next_chained;
+}
+
 /* The attribute: a record, and which of its uses is meant. */
 typedef struct sb_use {
     sb_comm_t *record;
@@ -46,6 +64,7 @@ static bool take_away(sb_comm_t *comm, uint64_t generation)
     bool live = comm->generation == generation;
     if (live) {
         comm->generation = 0;
+        unchain(comm);
         /* Relaxed: who compares the handle has a communicator of its own. */
         atomic_store_explicit(&comm->handle, 0, memory_order_relaxed);
         atomic_compare_exchange_strong_explicit(SB_COMM_ENTRY(comm->comm), &expected, NULL,
@@ -95,6 +114,7 @@ static void start(void)
 {
     if (sb_host.Comm_create_keyval(copy_nothing, delete_attribute, &keyval, NULL) != MPI_SUCCESS)
         keyval = MPI_KEYVAL_INVALID;
+    sb_report_start();
     sb_types_start();
     sb_operations_start();
     sb_progress_start();
@@ -117,6 +137,8 @@ static sb_comm_t *take_record(MPI_Comm handle)
         record->next = next;
         record->comm = handle;
         record->generation = ++generations;
+        record->next_chained = *chain_of(handle);
+        *chain_of(handle) = record;
         /* Relaxed: others read it only to compare. */
         atomic_store_explicit(&record->handle, SB_HANDLE_BITS(handle), memory_order_relaxed);
     }
@@ -125,11 +147,8 @@ static sb_comm_t *take_record(MPI_Comm handle)
 }
 
 /* Fills the record with what this rank knows by itself. */
-static void survey(sb_comm_t *comm)
+static void survey(sb_comm_t *comm, bool inter)
 {
-    int inter = 0;
-
-    sb_host.Comm_test_inter(comm->comm, &inter);
     sb_host.Comm_rank(comm->comm, &comm->rank);
     sb_host.Comm_size(comm->comm, &comm->size);
     if (inter)
@@ -147,50 +166,66 @@ static void survey(sb_comm_t *comm)
  * A rank without memory for a record would go its own way, and the others would wait for it in the
  * set-up: it raises an error instead.
  */
-static sb_comm_t *make(MPI_Comm handle)
+static sb_comm_t *make(MPI_Comm handle, bool inter)
 {
-    use_t *use = malloc(sizeof *use);
-    sb_comm_t *comm = use == NULL ? NULL : take_record(handle);
+    sb_comm_t *comm = take_record(handle);
 
     if (comm == NULL) {
-        free(use);
         sb_host.Comm_call_errhandler(handle, MPI_ERR_NO_MEM);
         return NULL;
     }
-    *use = (use_t){comm, comm->generation};
-    survey(comm);
-    sb_host.Comm_set_attr(handle, keyval, use);
+    survey(comm, inter);
     remember(comm);
+    return comm;
+}
+
+void sb_comm_tie(sb_comm_t *comm)
+{
+    use_t *use = malloc(sizeof *use);
+
+    if (use == NULL)
+        return;
+    *use = (use_t){comm, comm->generation};
+    sb_host.Comm_set_attr(comm->comm, keyval, use);
+}
+
+static sb_comm_t *find(MPI_Comm handle)
+{
+    pthread_mutex_lock(&lock);
+    sb_comm_t *comm = *chain_of(handle);
+    /* Relaxed: records are chained under the lock. */
+    while (comm != NULL &&
+           atomic_load_explicit(&comm->handle, memory_order_relaxed) != SB_HANDLE_BITS(handle))
+        comm = comm->next_chained;
+    pthread_mutex_unlock(&lock);
     return comm;
 }
 
 sb_comm_t *sb_comm_get(MPI_Comm handle)
 {
-    use_t *use = NULL;
-    int inter, found = 0;
+    sb_comm_t *comm;
+    int inter;
 
     if (handle == sb_host.comm_null)
         return NULL;
     pthread_once(&once, start);
+    comm = find(handle);
+    if (comm != NULL) {
+        remember(comm);
+        return comm;
+    }
     /* A handle that is none raises the host's error here. */
-    if (keyval == MPI_KEYVAL_INVALID || sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS ||
-        sb_host.Comm_get_attr(handle, keyval, &use, &found) != MPI_SUCCESS)
+    if (keyval == MPI_KEYVAL_INVALID || sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS)
         return NULL;
-    if (!found)
-        return make(handle);
-    remember(use->record);
-    return use->record;
+    return make(handle, inter != 0);
 }
 
 int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
 {
-    sb_comm_t *comm = NULL;
+    sb_comm_t *comm = handle == NULL ? NULL : find(*handle);
     uint64_t generation = 0;
 
-    if (handle != NULL) /* Acquire: pairs with the store in remember(). */
-        comm = atomic_load_explicit(SB_COMM_ENTRY(*handle), memory_order_acquire);
-    if (comm != NULL &&
-        atomic_load_explicit(&comm->handle, memory_order_relaxed) == SB_HANDLE_BITS(*handle)) {
+    if (comm != NULL) {
         generation = comm->generation;
         sb_report_name(&comm->usage);
     }

@@ -17,7 +17,7 @@
  * A record is used again for other communicators. A host may forget a communicator long after
  * MPI_Comm_free, when what was under way on it is complete, and its record has another by then. So
  * each use of a record has a number of its own, its generation, which the communicator's attribute
- * names.
+ * names, once it has a team. Before, MPI_Comm_free and its like are the only end that is known of.
  */
 typedef struct sb_comm {
     _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
@@ -32,24 +32,29 @@ typedef struct sb_comm {
     const sb_type_t *type_is;
     sb_usage_t usage;
     sb_plan_table_t plan; /* with a team */
+    uint64_t passed;      /* calls that went to the host because the communicator was new */
     uint64_t generation;
+    struct sb_comm *next_chained; /* of one hash */
     struct sb_comm *next_free;
     struct sb_comm *next; /* in the list of all records */
 } sb_comm_t;
 
-/* By hash of the handle; a record is found here or by its attribute. */
+/* By hash of the handle, those that were used last. */
 #define SB_COMMS_CACHED 1024 /* a power of two */
 
 extern _Atomic(sb_comm_t *) sb_comm_cache[SB_COMMS_CACHED];
 
-#define SB_COMM_ENTRY(comm)                                                                        \
-    (&sb_comm_cache[((uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u >> 32) % SB_COMMS_CACHED])
+#define SB_COMM_HASH(comm) ((uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u >> 32)
+#define SB_COMM_ENTRY(comm) (&sb_comm_cache[SB_COMM_HASH(comm) % SB_COMMS_CACHED])
 
 /*
  * The record of a communicator that the table does not have, made if there is none; asks nobody
  * else. NULL: let the host judge the handle.
  */
 sb_comm_t *sb_comm_get(MPI_Comm handle);
+
+/* Ties a record with a team to its communicator: the host tells of its end, however it comes. */
+void sb_comm_tie(sb_comm_t *comm);
 
 /*
  * Frees a communicator by the host's function, and its record. A host that forgets a communicator

@@ -41,6 +41,8 @@ static const char *const why_names[SB_WHY_COUNT] = {
     [SB_WHY_INTERCOMMUNICATOR] = "intercommunicator",
     [SB_WHY_SIZE_1] = "size-1",
     [SB_WHY_FOREIGN_RANKS] = "foreign-ranks",
+    [SB_WHY_ABSENT] = "absent-ranks",
+    [SB_WHY_NEW] = "new",
     [SB_WHY_DISABLED] = "disabled",
     [SB_WHY_SPANS_NODES] = "spans-nodes",
     [SB_WHY_NO_SHARED_MEMORY] = "no-shared-memory",
@@ -57,9 +59,13 @@ bool sb_report_wanted(void)
     return sb_config()->verbose.number > 0;
 }
 
-void sb_report_begin(sb_usage_t *usage)
+void sb_report_start(void)
 {
     reporter = getpid();
+}
+
+void sb_report_begin(sb_usage_t *usage)
+{
     /* NULL: no memory; then the report says nothing of algorithms. */
     if (sb_report_wanted())
         usage->by_algorithm = calloc(sb_algorithm_count(), sizeof *usage->by_algorithm);

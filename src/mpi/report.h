@@ -16,6 +16,8 @@ typedef enum sb_why_host {
     SB_WHY_INTERCOMMUNICATOR,
     SB_WHY_SIZE_1,
     SB_WHY_FOREIGN_RANKS, /* of another MPI_COMM_WORLD: they may be without Sobor */
+    SB_WHY_ABSENT,        /* a member is on no board of this node: without Sobor, or elsewhere */
+    SB_WHY_NEW,           /* SOBOR_SERVE_AFTER */
     SB_WHY_DISABLED,
     SB_WHY_SPANS_NODES,
     SB_WHY_NO_SHARED_MEMORY,
@@ -45,6 +47,9 @@ typedef struct sb_usage {
 
 /* Whether calls are timed for the report. */
 bool sb_report_wanted(void);
+
+/* This process is the one that prints. Before any record. */
+void sb_report_start(void);
 
 /* A communicator comes into use; a zeroed record. */
 void sb_report_begin(sb_usage_t *usage);

@@ -36,6 +36,10 @@ const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *ro
 
 bool sb_first_use(sb_comm_t *comm)
 {
+    if (!sb_comm_is_due(comm)) {
+        sb_pass(comm, SB_WHY_NEW);
+        return false;
+    }
     sb_comm_setup(comm);
     if (comm->team != NULL)
         return true;

@@ -4,7 +4,7 @@
 #include "base/log.h"
 #include "mpi/device.h"
 #include "mpi/progress.h"
-#include "mpi/self.h"
+#include "mpi/world.h"
 #include "select/tuning.h"
 
 #include <string.h>
@@ -100,15 +100,23 @@ static uint32_t offered(const sb_comm_t *comm)
     return offered;
 }
 
-static void make_team(sb_comm_t *comm)
+static const sb_profile_t *profile(void *context, uint32_t rank)
+{
+    return sb_members_profile(context, rank);
+}
+
+static void make_team(sb_comm_t *comm, sb_members_t *members)
 {
     comm->scratch = sb_scratch_new(comm->size);
+    bool apart = members->is_on_board && comm->comm == sb_host.comm_world;
     sb_front_t front = {.context = comm,
-                        .allgather = exchange,
+                        .allgather = apart ? sb_world_exchange : exchange,
                         .progress = progress,
                         .check = check,
                         .objection = objection(comm),
-                        .rules = sb_tuning_self()};
+                        .rules = sb_tuning_self(),
+                        .profile = members->is_on_board ? profile : NULL,
+                        .profile_context = members};
     sb_refusal_t refusal;
     sb_reason_t reason;
     sb_status_t status = sb_team_create(&comm->team, &front, (uint32_t)comm->rank,
@@ -135,44 +143,21 @@ static void make_team(sb_comm_t *comm)
     comm->why = SB_WHY_ALGORITHM;
 }
 
-static bool translate_all(MPI_Group group, MPI_Group world, int size)
+bool sb_comm_is_due(sb_comm_t *comm)
 {
-    bool all = true;
-
-    /* One by one: a buffer that this rank alone could not have would make it decide by itself. */
-    for (int here = 0; all && here < size; here++) {
-        int there;
-        all = sb_host.Group_translate_ranks(group, 1, &here, world, &there) == MPI_SUCCESS &&
-              there != MPI_UNDEFINED;
-    }
-    return all;
-}
-
-/*
- * Whether all members were started together with this process. Processes that were spawned, or that
- * have connected, may run without Sobor, and would not take part in its set-up. Every member of
- * such a communicator finds one that is foreign to it, so all decide alike.
- */
-static bool are_of_one_world(MPI_Comm comm, int size)
-{
-    MPI_Group group, world;
-
-    if (comm == sb_host.comm_world || !sb_world_is_open())
-        return true;
-    sb_host.Comm_group(comm, &group);
-    sb_host.Comm_group(sb_host.comm_world, &world);
-    bool all = translate_all(group, world, size);
-    sb_host.Group_free(&group);
-    sb_host.Group_free(&world);
-    return all;
+    return comm->comm == sb_host.comm_world || ++comm->passed >= sb_world_serve_after();
 }
 
 void sb_comm_setup(sb_comm_t *comm)
 {
-    if (are_of_one_world(comm->comm, comm->size))
-        make_team(comm);
-    else
-        comm->why = SB_WHY_FOREIGN_RANKS;
+    sb_members_t members;
+
+    comm->why = sb_members_open(&members, comm->comm, comm->size);
+    if (comm->why == SB_WHY_NONE)
+        make_team(comm, &members);
+    sb_members_close(&members);
     if (comm->team == NULL)
         comm->open = 0;
+    else
+        sb_comm_tie(comm);
 }

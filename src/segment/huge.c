@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "segment/huge.h"
 
-#include "base/compiler.h"
+#include "base/file.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,25 +25,13 @@ static void find_chosen(const char *line, char *word, size_t room)
         snprintf(word, room, "%.*s", (int)length, start + 1);
 }
 
-static bool read_line(const char *root, const char *name, char *line, size_t room)
-{
-    char path[512];
-
-    snprintf(path, sizeof path, "%s" SETTINGS "/%s", root, name);
-    FILE *file = fopen(path, "re");
-    bool found = file != NULL && fgets(line, (int)room, file) != NULL;
-    if (file != NULL)
-        fclose(file);
-    return found;
-}
-
 /* Newer systems have a setting for each size of page, which may be the one for all. */
 static void read_size_setting(const char *root, sb_huge_mode_t *mode)
 {
-    char name[64], line[128], word[sizeof mode->word] = "inherit";
+    char line[128], word[sizeof mode->word] = "inherit";
 
-    snprintf(name, sizeof name, "hugepages-%zukB/shmem_enabled", mode->page >> 10);
-    if (read_line(root, name, line, sizeof line))
+    if (sb_file_line(line, sizeof line, "%s" SETTINGS "/hugepages-%zukB/shmem_enabled", root,
+                     mode->page >> 10))
         find_chosen(line, word, sizeof word);
     if (strcmp(word, "inherit") != 0 && strcmp(mode->word, "deny") != 0)
         snprintf(mode->word, sizeof mode->word, "%s", word);
@@ -54,9 +42,9 @@ void sb_huge_read(const char *root, sb_huge_mode_t *mode)
     char line[128];
 
     *mode = (sb_huge_mode_t){.word = "unknown"};
-    if (!read_line(root, "hpage_pmd_size", line, sizeof line) ||
+    if (!sb_file_line(line, sizeof line, "%s" SETTINGS "/hpage_pmd_size", root) ||
         sscanf(line, "%zu", &mode->page) != 1 ||
-        !read_line(root, "shmem_enabled", line, sizeof line))
+        !sb_file_line(line, sizeof line, "%s" SETTINGS "/shmem_enabled", root))
         return;
     find_chosen(line, mode->word, sizeof mode->word);
     read_size_setting(root, mode);

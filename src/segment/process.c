@@ -2,10 +2,10 @@
 #include "segment/process.h"
 
 #include "base/config.h"
+#include "base/file.h"
 #include "base/hash.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
@@ -21,21 +21,13 @@ typedef struct stat_line {
     uint64_t start_time;
 } stat_line_t;
 
-/* The name in the line may hold blanks and brackets. */
+/* The name in the line may hold blanks and brackets; one with a newline cannot be read. */
 static bool read_stat(int pid, stat_line_t *line)
 {
-    char path[64], text[1024];
+    char text[1024];
+    const char *name_end =
+        sb_file_line(text, sizeof text, "/proc/%d/stat", pid) ? strrchr(text, ')') : NULL;
 
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return false;
-    ssize_t length = read(fd, text, sizeof text - 1);
-    close(fd);
-    if (length <= 0)
-        return false;
-    text[length] = '\0';
-    const char *name_end = strrchr(text, ')');
     return name_end != NULL &&
            sscanf(name_end + 1,
                   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d "
@@ -70,14 +62,9 @@ bool sb_process_alive(int pid, uint64_t start_time)
  */
 static uint64_t read_node(void)
 {
-    char boot[64] = "", host[256] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char boot[64], host[256] = "";
 
-    if (file != NULL) {
-        if (fgets(boot, sizeof boot, file) == NULL)
-            boot[0] = '\0';
-        fclose(file);
-    }
+    sb_file_line(boot, sizeof boot, "/proc/sys/kernel/random/boot_id");
     if (sb_config()->node.text[0] != '\0')
         snprintf(host, sizeof host, "%s", sb_config()->node.text);
     else if (gethostname(host, sizeof host - 1) != 0)

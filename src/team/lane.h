@@ -8,7 +8,7 @@
 
 /*
  * A lane is what one rank of a team shows to the others: its flags, each on lines of its own, and
- * its slots for small messages. Only its owner writes to it, but for the three fields that say
+ * its slots for small messages. Only its owner writes to it, but for the fields that say
  * otherwise. Every number in it only grows, for as long as the team exists.
  */
 

@@ -57,7 +57,7 @@ static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size
 static const sb_profile_t *profile_of(const setup_t *setup, uint32_t rank)
 {
     return setup->profiles != NULL ? &setup->profiles[rank]
-                                   : setup->front->profile(setup->front->context, rank);
+                                   : setup->front->profile(setup->front->profile_context, rank);
 }
 
 static sb_status_t exchange(const setup_t *setup, const void *mine, void *all, size_t bytes)

@@ -33,6 +33,7 @@ typedef struct sb_front {
     /* What the member of that rank says of itself, if the front end knows that of all members, and
      * that sb_greetings_judge has nothing against any two. NULL: it is exchanged. */
     const struct sb_profile *(*profile)(void *context, uint32_t rank);
+    void *profile_context; /* used while the team is made */
 } sb_front_t;
 
 #define SB_NAME_BYTES 40

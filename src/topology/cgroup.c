@@ -1,93 +1,47 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/cgroup.h"
 
-#include <stdbool.h>
+#include "base/file.h"
+
 #include <stdio.h>
 #include <string.h>
 
-typedef struct path {
-    char text[4096];
-} path_t;
+typedef struct visit {
+    const char *root;
+    const char *controller;
+    sb_cgroup_look_t *look;
+    void *context;
+} visit_t;
 
-/* Reads one group's quota, in processors. Returns false if it has none. */
-typedef bool (*read_quota_t)(const char *folder, double *cpus);
-
-static bool read_line(const char *folder, const char *name, char *line, int size)
+static void climb(const visit_t *visit, const char *mount, const char *group, bool unified)
 {
-    path_t path;
+    char folder[4096];
+    int length = snprintf(folder, sizeof folder, "%s%s%s", visit->root, mount, group);
 
-    if (snprintf(path.text, sizeof path.text, "%s/%s", folder, name) >= (int)sizeof path.text)
-        return false;
-    FILE *file = fopen(path.text, "re");
-    if (file == NULL)
-        return false;
-    bool found = fgets(line, size, file) != NULL;
-    fclose(file);
-    return found;
-}
-
-static bool divide(double quota, double period, double *cpus)
-{
-    *cpus = period > 0 ? quota / period : 0;
-    return *cpus > 0;
-}
-
-/* v2: "150000 100000", or "max 100000" for none. */
-static bool read_unified(const char *folder, double *cpus)
-{
-    char line[128];
-    double quota, period;
-
-    return read_line(folder, "cpu.max", line, sizeof line) &&
-           sscanf(line, "%lf %lf", &quota, &period) == 2 && divide(quota, period, cpus);
-}
-
-/* v1: two files; a quota of -1 for none. */
-static bool read_legacy(const char *folder, double *cpus)
-{
-    char line[128];
-    double quota, period;
-
-    return read_line(folder, "cpu.cfs_quota_us", line, sizeof line) &&
-           sscanf(line, "%lf", &quota) == 1 &&
-           read_line(folder, "cpu.cfs_period_us", line, sizeof line) &&
-           sscanf(line, "%lf", &period) == 1 && divide(quota, period, cpus);
-}
-
-/*
- * The group and every group above it. The mount itself comes last: inside a container it is the
- * container's own group, whatever path the kernel shows.
- */
-static void apply_chain(const char *root, const char *mount, char *group, read_quota_t read_quota,
-                        double *tightest)
-{
-    path_t folder;
-    double cpus;
-
+    if (length >= (int)sizeof folder)
+        return;
     for (;;) {
-        int length = snprintf(folder.text, sizeof folder.text, "%s%s%s", root, mount, group);
-        if (length < (int)sizeof folder.text && read_quota(folder.text, &cpus) &&
-            (*tightest == 0 || cpus < *tightest))
-            *tightest = cpus;
-        char *slash = strrchr(group, '/');
+        visit->look(visit->context, folder, unified);
+        char *slash = strrchr(folder + strlen(visit->root) + strlen(mount), '/');
         if (slash == NULL)
             return;
         *slash = '\0';
     }
 }
 
-static bool lists_cpu(const char *controllers)
+static bool lists(const char *controllers, const char *wanted)
 {
-    char list[256];
+    char list[256], word[64];
 
     snprintf(list, sizeof list, ",%s,", controllers);
-    return strstr(list, ",cpu,") != NULL;
+    snprintf(word, sizeof word, ",%s,", wanted);
+    return strstr(list, word) != NULL;
 }
 
 /* One line of /proc/self/cgroup: "number:controllers:group"; no controllers are named for v2. */
-static void apply_membership(const char *root, char *line, double *tightest)
+static void visit_membership(const visit_t *visit, char *line)
 {
-    path_t again;
+    char mount[128];
     char *controllers = strchr(line, ':');
     char *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
 
@@ -96,26 +50,49 @@ static void apply_membership(const char *root, char *line, double *tightest)
     *controllers++ = '\0';
     *group++ = '\0';
     group[strcspn(group, "\n")] = '\0';
+    snprintf(mount, sizeof mount, "/sys/fs/cgroup/%s", visit->controller);
     if (*controllers == '\0') {
-        snprintf(again.text, sizeof again.text, "%s", group);
-        apply_chain(root, "/sys/fs/cgroup", again.text, read_unified, tightest);
-        apply_chain(root, "/sys/fs/cgroup/unified", group, read_unified, tightest);
-    } else if (lists_cpu(controllers)) {
-        apply_chain(root, "/sys/fs/cgroup/cpu", group, read_legacy, tightest);
+        climb(visit, "/sys/fs/cgroup", group, true);
+        climb(visit, "/sys/fs/cgroup/unified", group, true);
+    } else if (lists(controllers, visit->controller)) {
+        climb(visit, mount, group, false);
     }
+}
+
+void sb_cgroup_each(const char *root, const char *controller, sb_cgroup_look_t *look, void *context)
+{
+    const visit_t visit = {root, controller, look, context};
+    char line[4096];
+
+    snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
+    FILE *file = fopen(line, "re");
+    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+        visit_membership(&visit, line);
+    if (file != NULL)
+        fclose(file);
+}
+
+/* v2: "150000 100000", or "max 100000" for none. v1: two files; a quota of -1 for none. */
+static void look_at_quota(void *tightest, const char *folder, bool unified)
+{
+    char quotas[64], periods[64];
+    double quota, period, *least = tightest;
+
+    if (!sb_file_line(quotas, sizeof quotas, "%s/%s", folder,
+                      unified ? "cpu.max" : "cpu.cfs_quota_us"))
+        return;
+    if (!unified && sb_file_line(periods, sizeof periods, "%s/cpu.cfs_period_us", folder))
+        snprintf(quotas + strcspn(quotas, "\n"), 32, " %.30s", periods);
+    if (sscanf(quotas, "%lf %lf", &quota, &period) != 2 || quota <= 0 || period <= 0)
+        return;
+    if (*least == 0 || quota / period < *least)
+        *least = quota / period;
 }
 
 double sb_cgroup_cpus(const char *root)
 {
-    path_t path;
-    char line[4096];
     double tightest = 0;
 
-    snprintf(path.text, sizeof path.text, "%s/proc/self/cgroup", root);
-    FILE *file = fopen(path.text, "re");
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
-        apply_membership(root, line, &tightest);
-    if (file != NULL)
-        fclose(file);
+    sb_cgroup_each(root, "cpu", look_at_quota, &tightest);
     return tightest;
 }

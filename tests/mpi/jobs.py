@@ -118,7 +118,12 @@ def base_environment() -> dict[str, str]:
 
 def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
     """The variables of a rank that runs with Sobor."""
-    return {"LD_PRELOAD": str(PRELOAD), "SOBOR_VERBOSE": "1", **settings}
+    return {
+        "LD_PRELOAD": str(PRELOAD),
+        "SOBOR_VERBOSE": "1",
+        "SOBOR_SERVE_AFTER": "1",
+        **settings,
+    }
 
 
 def tagged_processes(tag: str) -> list[int]:

@@ -2,6 +2,7 @@
 """The lists in the pages against the code."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ PAGE_OF = {
         "reductions.md",
     ),
 }
+# Headers of others.
+FOREIGN = {"mpi.h", "hwloc.h", "mpi_abi.h"}
 # Read by the command, the build or the tests; the library does not know them.
 OTHER_NAMES = re.compile(
     r"SOBOR_(X|PREFIX|PYTHON|BUILD|TEST_\w+|(OMPI|MPICH|MPIABI)_INCLUDE|ABIS|SANITIZE|COVERAGE)"
@@ -85,6 +88,27 @@ def test_variables_exist(real_native):
         named = set(re.findall(r"\bSOBOR_[A-Z_]*[A-Z]\b", page.read_text()))
         unknown = {name for name in named if name not in known and not OTHER_NAMES.fullmatch(name)}
         assert not unknown, page
+
+
+def test_names_of_code_exist():
+    """Identifiers and files that pages name are there."""
+    files = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout
+    if not files:
+        pytest.skip("no checkout of git")
+    listed = files.split()
+    kinds = (".c", ".h", ".def", ".S", ".py", ".cmake")
+    code = "\n".join((ROOT / f).read_text() for f in listed if f.endswith(kinds))
+    words = set(re.findall(r"\w+", code))
+    for page in PAGES:
+        for quoted in re.findall(r"`([^`\n]+)`", page.read_text()):
+            named = re.findall(r"\b(?:sb|SB)_\w*\w", quoted)
+            assert all(w in words or any(x.startswith(w) for x in words) for w in named), (
+                f"{page}: {quoted}"
+            )
+            if re.fullmatch(r"[\w./-]+\.(c|h|def|py|sh|S)", quoted) and quoted not in FOREIGN:
+                assert any(f"/{f}".endswith(f"/{quoted}") for f in listed), f"{page}: {quoted}"
 
 
 def test_counts_of_planted_faults():

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/world.h"
+
+#include "mpi/progress.h"
+#include "mpi/self.h"
+#include "segment/board.h"
+#include "select/tuning.h"
+
+_Static_assert(sizeof(sb_profile_t) <= SB_BOARD_TEXT, "a profile fits the board");
+_Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_BOARD_BOX,
+               "what a set-up exchanges fits the board");
+
+static sb_job_t job;
+static bool has_job; /* who is on no board takes no part: nobody is asked */
+
+void sb_world_join(void)
+{
+    has_job = sb_job_read(&job) && job.size > 1;
+    if (has_job)
+        sb_board_join(&job);
+}
+
+static bool is_as_launched(void)
+{
+    int rank = -1, size = -1;
+
+    sb_host.Comm_rank(sb_host.comm_world, &rank);
+    sb_host.Comm_size(sb_host.comm_world, &size);
+    return rank == (int)job.rank && size == (int)job.size;
+}
+
+/* The region from which the first teams take their blocks: had early, where nobody waits for it. */
+static void prepare_memory(void)
+{
+    sb_block_t block;
+    sb_reason_t reason;
+
+    if (sb_arena_take(&block, sb_lane_bytes(job.size), SB_ARENA_ANY, sb_max(job.local, 1),
+                      &reason) == SB_OK)
+        sb_arena_give(&block);
+}
+
+void sb_world_tell(bool initialised)
+{
+    const sb_rules_t *rules = sb_tuning_self();
+    sb_profile_t profile;
+
+    if (!has_job)
+        return;
+    if (!initialised || !is_as_launched()) {
+        sb_board_tell(NULL, 0);
+        return;
+    }
+    sb_profile_self(&profile);
+    profile.rules = rules == NULL ? 0 : rules->count;
+    if (profile.greeting.enabled)
+        prepare_memory();
+    sb_board_tell(&profile, sizeof profile);
+}
+
+uint64_t sb_world_serve_after(void)
+{
+    return has_job ? sb_board_serve_after() : 1;
+}
+
+static void progress(void *context)
+{
+    (void)context;
+    sb_progress(&sb_host.comm_world);
+}
+
+/* One by one: a buffer that this rank alone could not have would make it decide by itself. */
+static int world_rank(const sb_members_t *members, int rank)
+{
+    int there;
+
+    if (members->is_world)
+        return rank;
+    return sb_host.Group_translate_ranks(members->group, 1, &rank, members->world, &there) ==
+                   MPI_SUCCESS
+               ? there
+               : MPI_UNDEFINED;
+}
+
+const sb_profile_t *sb_members_profile(const sb_members_t *members, uint32_t rank)
+{
+    return sb_board_told((uint32_t)world_rank(members, (int)rank), progress);
+}
+
+static sb_why_host_t judge_profiles(const sb_profile_t *first, const sb_profile_t *other)
+{
+    /* Where every rank of the node has come, those that have not are elsewhere. */
+    if (first == NULL || other == NULL)
+        return sb_board_is_full() ? SB_WHY_SPANS_NODES : SB_WHY_ABSENT;
+    return first->greeting.enabled && other->greeting.enabled ? SB_WHY_NONE : SB_WHY_DISABLED;
+}
+
+/*
+ * Processes that were spawned, or that have connected, may run without Sobor, and would not take
+ * part in its set-up. Every member of a communicator with them finds one that is foreign to it, so
+ * all decide alike. So they do where all are of one world: they are on one board, or one of those
+ * that a member finds is not on its own.
+ */
+static sb_why_host_t judge(const sb_members_t *members)
+{
+    sb_why_host_t why = SB_WHY_NONE;
+
+    for (int rank = 0; rank < members->size && why == SB_WHY_NONE; rank++) {
+        if (world_rank(members, rank) == MPI_UNDEFINED)
+            why = SB_WHY_FOREIGN_RANKS;
+        else if (members->is_on_board)
+            why = judge_profiles(sb_members_profile(members, 0),
+                                 sb_members_profile(members, (uint32_t)rank));
+    }
+    return why;
+}
+
+sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size)
+{
+    bool open = sb_world_is_open();
+
+    *members = (sb_members_t){.size = size,
+                              .is_world = !open || comm == sb_host.comm_world,
+                              .is_on_board = open && has_job};
+    if (!members->is_world) {
+        sb_host.Comm_group(comm, &members->group);
+        sb_host.Comm_group(sb_host.comm_world, &members->world);
+    }
+    return judge(members);
+}
+
+void sb_members_close(sb_members_t *members)
+{
+    if (members->is_world)
+        return;
+    sb_host.Group_free(&members->group);
+    sb_host.Group_free(&members->world);
+}
+
+sb_status_t sb_world_exchange(void *context, const void *mine, void *all, size_t bytes)
+{
+    (void)context;
+    return sb_board_exchange(mine, all, bytes, progress);
+}

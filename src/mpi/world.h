@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MPI_WORLD_H
+#define SB_MPI_WORLD_H
+
+#include "mpi/report.h"
+#include "team/hello.h"
+
+/*
+ * Who of MPI_COMM_WORLD runs with Sobor on this node, as its board says (segment/board.h). Where
+ * the launcher names no job there is no board: ranks then ask each other at each set-up.
+ */
+
+/* Before the host's MPI_Init, and after it; `initialised`: whether it was successful. */
+void sb_world_join(void);
+void sb_world_tell(bool initialised);
+
+/* Calls on a communicator from which on it is served, counted by all alike. */
+uint64_t sb_world_serve_after(void);
+
+/* The members of a communicator as ranks of MPI_COMM_WORLD. */
+typedef struct sb_members {
+    MPI_Group group; /* of the communicator; not set for MPI_COMM_WORLD itself */
+    MPI_Group world;
+    int size;
+    bool is_world;
+    bool is_on_board; /* what they say of themselves is known: sb_members_profile */
+} sb_members_t;
+
+/*
+ * Looks at the members. SB_WHY_NONE: nothing is against a team; the same for all of them. To be
+ * closed in any case.
+ */
+sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size);
+void sb_members_close(sb_members_t *members);
+
+const sb_profile_t *sb_members_profile(const sb_members_t *members, uint32_t rank);
+
+/* An exchange of all ranks of MPI_COMM_WORLD that needs no host; all of them are here. */
+sb_status_t sb_world_exchange(void *context, const void *mine, void *all, size_t bytes);
+
+#endif

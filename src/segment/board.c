@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The board is a file in /dev/shm that is unlinked once the last rank of the node has come, at the
+ * latest when the first one has left the host's MPI_Init. It needs no set-up: its zeroes are a
+ * board on which nobody is. Build, size of the job, user, PID namespace and node are part of its
+ * name, so that ranks which differ in one of them do not meet.
+ *
+ * The name of a job that was killed in MPI_Init is removed by the next one.
+ */
+#include "segment/board.h"
+
+#include "base/build.h"
+#include "base/config.h"
+#include "base/hash.h"
+#include "segment/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NAME_PREFIX "sobor.board."
+
+typedef struct wide_flag {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
+} wide_flag_t;
+
+typedef struct slot {
+    _Alignas(4096) _Atomic uint64_t start_time; /* of its rank's process */
+    sb_flag_t told;                             /* 1: `text` is there; note: 1 if it is any */
+    struct {
+        wide_flag_t flag;
+        unsigned char bytes[SB_BOARD_BOX];
+    } box[2];
+    unsigned char text[SB_BOARD_TEXT];
+} slot_t;
+
+#define CLOSED UINT64_MAX
+
+/* First in the file; the slots follow at the next page. All of it is reserved by each who joins,
+ * and of the slots its own: memory that is short is told there and not by a signal later on. */
+typedef struct board {
+    _Atomic uint64_t founder; /* pid of some rank that came early: lives while others may come */
+    _Atomic uint64_t founder_started;
+    _Atomic uint64_t serve_after; /* 0: nobody has set it yet */
+    _Atomic uint32_t came;
+    _Atomic uint64_t holder[]; /* of each slot: 0: empty; CLOSED; else the pid of its rank */
+} board_t;
+
+static struct {
+    board_t *memory; /* NULL: this rank is on no board */
+    slot_t *slot;
+    sb_job_t job;
+    uint64_t exchanges;
+    char name[64];
+    bool linked;
+} board;
+
+static void make_name(const sb_job_t *job)
+{
+    const uint64_t parts[] = {
+        job->key, job->size, sb_build_id(), geteuid(), sb_process_namespace(), sb_process_node()};
+
+    snprintf(board.name, sizeof board.name, "/" NAME_PREFIX "%016" PRIx64,
+             sb_hash_bytes(SB_HASH_START, parts, sizeof parts));
+}
+
+/* Another user's file, or one that others may write, is none of ours. */
+static bool is_own(int fd)
+{
+    struct stat file;
+
+    return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+           (file.st_mode & 0777) == 0600;
+}
+
+static void unlink_name(void)
+{
+    if (board.linked)
+        shm_unlink(board.name);
+    board.linked = false;
+}
+
+static void sweep_entry(const char *entry)
+{
+    char name[300];
+    board_t header = {0};
+
+    snprintf(name, sizeof name, "/%s", entry);
+    int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    bool read_all = fd >= 0 && is_own(fd) && pread(fd, &header, sizeof header, 0) == sizeof header;
+    /* Relaxed: a leftover changes no more. */
+    uint64_t founder = atomic_load_explicit(&header.founder, memory_order_relaxed);
+    uint64_t started = atomic_load_explicit(&header.founder_started, memory_order_relaxed);
+    if (read_all && founder != 0 && started != 0 && !sb_process_alive((int)founder, started))
+        shm_unlink(name);
+    if (fd >= 0)
+        close(fd);
+}
+
+static void sweep(void)
+{
+    DIR *folder = opendir("/dev/shm");
+
+    if (folder == NULL)
+        return;
+    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        if (strncmp(entry->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) == 0 &&
+            strcmp(entry->d_name, board.name + 1) != 0)
+            sweep_entry(entry->d_name);
+    }
+    closedir(folder);
+}
+
+static size_t header_bytes(void)
+{
+    return sb_round_up(sizeof(board_t) + board.job.size * sizeof(uint64_t), _Alignof(slot_t));
+}
+
+static size_t slot_offset(uint32_t rank)
+{
+    return header_bytes() + rank * sizeof(slot_t);
+}
+
+/* A file that would be too long for this process raises a signal. */
+static bool may_be_so_long(size_t bytes)
+{
+    struct rlimit limit;
+
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
+}
+
+static void *map_board(int fd)
+{
+    size_t bytes = slot_offset(board.job.size);
+
+    if (!is_own(fd) || !may_be_so_long(bytes) || ftruncate(fd, (off_t)bytes) != 0 ||
+        posix_fallocate(fd, 0, (off_t)header_bytes()) != 0 ||
+        posix_fallocate(fd, (off_t)slot_offset(board.job.rank), sizeof(slot_t)) != 0)
+        return NULL;
+    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_DONTFORK);
+    return memory;
+}
+
+/* Acquire and release: whoever finds the number finds what was written before it was set. */
+static bool set_once(_Atomic uint64_t *word, uint64_t value)
+{
+    uint64_t nothing = 0;
+
+    return atomic_compare_exchange_strong_explicit(word, &nothing, value, memory_order_acq_rel,
+                                                   memory_order_acquire);
+}
+
+static bool take_slot(void)
+{
+    board_t *memory = board.memory;
+    uint64_t pid = (uint64_t)getpid(), started = sb_process_start_time(getpid());
+
+    /* Relaxed: read by those who have found the holder. */
+    atomic_store_explicit(&board.slot[board.job.rank].start_time, started, memory_order_relaxed);
+    if (!set_once(&memory->holder[board.job.rank], pid))
+        return false;
+    if (set_once(&memory->founder, pid)) {
+        atomic_store_explicit(&memory->founder_started, started, memory_order_relaxed);
+        sweep();
+    }
+    set_once(&memory->serve_after, sb_config()->serve_after.number);
+    /* Relaxed: a number for those who ask whether all are here; the last one removes the name. */
+    if (atomic_fetch_add_explicit(&memory->came, 1, memory_order_relaxed) + 1 == board.job.local)
+        unlink_name();
+    return true;
+}
+
+static void leave(void)
+{
+    unlink_name();
+    if (board.memory != NULL)
+        munmap(board.memory, slot_offset(board.job.size));
+    board.memory = NULL;
+}
+
+bool sb_board_join(const sb_job_t *job)
+{
+    board.job = *job;
+    make_name(job);
+    int fd = shm_open(board.name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return false;
+    board.linked = true;
+    board.memory = map_board(fd);
+    close(fd);
+    if (board.memory != NULL)
+        board.slot = (slot_t *)(void *)((char *)board.memory + header_bytes());
+    if (board.memory != NULL && take_slot())
+        return true;
+    leave();
+    return false;
+}
+
+void sb_board_tell(const void *text, size_t bytes)
+{
+    if (board.memory == NULL)
+        return;
+    slot_t *own = &board.slot[board.job.rank];
+    unlink_name();
+    memcpy(own->text, text, bytes);
+    sb_flag_set_note(&own->told, bytes > 0);
+    sb_flag_publish(&own->told, 1);
+}
+
+static uint64_t holder_of(uint32_t rank)
+{
+    /* Acquire: pairs with set_once(). */
+    return atomic_load_explicit(&board.memory->holder[rank], memory_order_acquire);
+}
+
+static sb_status_t check_holder(void *context)
+{
+    const uint32_t *rank = context;
+    uint64_t started = atomic_load_explicit(&board.slot[*rank].start_time, memory_order_relaxed);
+
+    return sb_process_alive((int)holder_of(*rank), started) ? SB_OK : SB_ERR_PEER_DEAD;
+}
+
+static sb_status_t wait_for(uint32_t rank, sb_flag_t *flag, uint64_t value,
+                            void (*progress)(void *context))
+{
+    sb_waiter_t waiter = {.bare_spins = 100,
+                          .paused_spins = 100,
+                          .progress_every = 16,
+                          .yield = 1,
+                          .yield_after_ns = 20000,
+                          .sleep_after_ns = 2000000,
+                          .sleep_longest_ns = 1000000,
+                          .check_every_ns = sb_config()->liveness.number * 1000000,
+                          .check = check_holder,
+                          .check_context = &rank,
+                          .progress = progress};
+
+    return sb_flag_wait(flag, value, &waiter);
+}
+
+const void *sb_board_told(uint32_t rank, void (*progress)(void *context))
+{
+    if (board.memory == NULL || rank >= board.job.size)
+        return NULL;
+    set_once(&board.memory->holder[rank], CLOSED);
+    if (holder_of(rank) == CLOSED)
+        return NULL;
+    slot_t *slot = &board.slot[rank];
+    if (wait_for(rank, &slot->told, 1, progress) != SB_OK || sb_flag_note(&slot->told) == 0)
+        return NULL;
+    return slot->text;
+}
+
+sb_status_t sb_board_exchange(const void *mine, void *all, size_t bytes,
+                              void (*progress)(void *context))
+{
+    uint64_t number = ++board.exchanges;
+    slot_t *own = &board.slot[board.job.rank];
+
+    /* As in the exchange of a team: who has published this number has read the one two before. */
+    memcpy(own->box[number & 1].bytes, mine, bytes);
+    sb_flag_publish(&own->box[number & 1].flag.flag, number);
+    for (uint32_t rank = 0; rank < board.job.size; rank++) {
+        slot_t *slot = &board.slot[rank];
+        sb_status_t status = wait_for(rank, &slot->box[number & 1].flag.flag, number, progress);
+        if (status != SB_OK)
+            return status;
+        memcpy((char *)all + rank * bytes, slot->box[number & 1].bytes, bytes);
+    }
+    return SB_OK;
+}
+
+uint64_t sb_board_serve_after(void)
+{
+    return board.memory == NULL
+               ? 1
+               : atomic_load_explicit(&board.memory->serve_after, memory_order_acquire);
+}
+
+bool sb_board_is_full(void)
+{
+    return board.memory != NULL && board.job.local > 0 &&
+           atomic_load_explicit(&board.memory->came, memory_order_relaxed) == board.job.local;
+}

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Jobs in which not every rank has Sobor, or the same one, or what it needs: nobody waits for it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from mpis import PRELOAD
+
+from conftest import usable_mpi
+
+KEYS = ["o41", "m40"]
+RANK = "${PMIX_RANK:-$PMI_RANK}"
+SECONDS = 40
+
+
+@pytest.fixture(params=KEYS)
+def host(request):
+    """The MPIs of the distribution."""
+    return usable_mpi(request.param)
+
+
+def boards() -> set[str]:
+    return {name for name in os.listdir("/dev/shm") if name.startswith("sobor.")}
+
+
+def run_mixed(tester, mpi, ranks: int, setting: str):
+    """Runs with Sobor on all ranks but the last, for which a line of shell sets what it has."""
+    program = shlex.quote(str(tester.program(mpi, "scarce")))
+    script = f'[ "{RANK}" = {ranks - 1} ] && {setting}; exec {program}'
+    return tester.run_command(
+        mpi, ranks, ["bash", "-c", script], sobor={"SOBOR_VERBOSE": "1"}, timeout=SECONDS
+    )
+
+
+def reasons(result) -> set[str]:
+    return set(re.findall(r"reason=(\S+)", result.stderr))
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_a_rank_without_sobor(tester, host, ranks):
+    """As a statically linked program, or a wrapper that unsets LD_PRELOAD."""
+    before = boards()
+    result = run_mixed(tester, host, ranks, "unset LD_PRELOAD")
+    tester.expect_pass(result)
+    assert result.served == 0, result.tail()
+    assert reasons(result) == {"absent-ranks"}, result.tail()
+    assert boards() == before
+
+
+def copy_of_library(folder: Path) -> Path:
+    target = folder / "lib"
+    shutil.copytree(PRELOAD.parent, target)
+    return target / PRELOAD.name
+
+
+def test_a_rank_whose_back_end_cannot_be_loaded(tester, host, tmp_path):
+    """Such as one on which hwloc is missing."""
+    preload = copy_of_library(tmp_path)
+    for backend in preload.parent.glob("sobor-*.so"):
+        backend.unlink()
+    result = run_mixed(tester, host, 2, f"export LD_PRELOAD={preload}")
+    tester.expect_pass(result)
+    assert result.served == 0, result.tail()
+    assert "the back end cannot be loaded" in result.stderr
+    assert reasons(result) == {"absent-ranks"}, result.tail()
+
+
+def test_a_rank_with_another_build(tester, host, tmp_path):
+    """What memory holds is of one build; the linker's note tells two apart."""
+    preload = copy_of_library(tmp_path)
+    for backend in preload.parent.glob("sobor-*.so"):
+        notes = subprocess.run(
+            ["readelf", "-n", str(backend)], capture_output=True, text=True, check=True
+        ).stdout
+        build = bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", notes)[1])
+        content = backend.read_bytes()
+        assert content.count(build) == 1
+        backend.write_bytes(content.replace(build, bytes(len(build))))
+    result = run_mixed(tester, host, 2, f"export LD_PRELOAD={preload}")
+    tester.expect_pass(result)
+    assert result.served == 0, result.tail()
+    assert reasons(result) == {"absent-ranks"}, result.tail()
+
+
+@pytest.mark.parametrize("what", ["nothing", "descriptors", "memory", "root"])
+def test_a_rank_that_lacks_something(tester, host, what):
+    """After MPI_Init, at the first call: Sobor serves, or all ranks leave it to the MPI."""
+    if what == "root" and os.geteuid() != 0:
+        pytest.skip("chroot needs root")
+    bare = tester.run(host, 2, ["scarce", what], timeout=SECONDS)
+    if bare.timed_out or bare.returncode != 0:
+        pytest.skip("the bare MPI does not get through")
+    result = tester.run(host, 2, ["scarce", what], sobor={"SOBOR_VERBOSE": "1"}, timeout=SECONDS)
+    tester.expect_pass(result, served=what == "nothing")
+
+
+def test_the_first_rank_counts_for_all(tester, host):
+    """SOBOR_SERVE_AFTER that differs between ranks: all count by one of the values."""
+    result = run_mixed(tester, host, 2, "export SOBOR_SERVE_AFTER=2")
+    tester.expect_pass(result, served=True)
