@@ -48,10 +48,21 @@ static inline sb_status_t sb_take(const sb_stream_t *stream, size_t offset, cons
     return sb_stream_write(stream, offset, from, sb_min(bytes, stream->bytes - offset));
 }
 
+/* As sb_stream_write; data in one piece goes past this core's caches. */
+static inline sb_status_t sb_stream_write_non_temporal(const sb_stream_t *stream, size_t offset,
+                                                       const void *from, size_t bytes)
+{
+    if (stream->base == NULL)
+        return stream->write(stream->context, offset, from, bytes);
+    sb_copy_streaming(stream->base + offset, from, bytes);
+    return SB_OK;
+}
+
 /* What these copy is reported by the line of the algorithm. */
 #define sb_take(...) SB_SITED(sb_take(__VA_ARGS__))
 #define sb_stream_read(...) SB_SITED(sb_stream_read(__VA_ARGS__))
 #define sb_stream_write(...) SB_SITED(sb_stream_write(__VA_ARGS__))
+#define sb_stream_write_non_temporal(...) SB_SITED(sb_stream_write_non_temporal(__VA_ARGS__))
 
 /* What the choice of an algorithm may depend on: known alike to every member. */
 typedef struct sb_shape {

@@ -15,7 +15,6 @@
  * no rank of this step waits to send; then none waits for ever to receive what is sent in it. What
  * is sent ahead of the steps, where there is room, only shortens the way.
  */
-#include "coll/vector/around.h"
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
@@ -26,15 +25,17 @@
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t total = sb_streams_bytes(parts->receive, team->size);
-    bool around = total > sb_mesh(team)->around_above;
+    bool non_temporal = total > sb_mesh(team)->cached_most;
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = team->rank + i;
         peer = peer < team->size ? peer : peer - team->size;
         if (parts->receive[peer].bytes > 0)
-            sb_mesh(team)->receiving[count++] = (sb_receiving_t){
-                .stream = &parts->receive[peer], .peer = peer, .of_all = true, .around = around};
+            sb_mesh(team)->receiving[count++] = (sb_receiving_t){.stream = &parts->receive[peer],
+                                                                 .peer = peer,
+                                                                 .of_all = true,
+                                                                 .non_temporal = non_temporal};
     }
     return count;
 }
@@ -67,14 +68,14 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     bool alone = team->size == 1;
     const sb_stream_t *own = &parts->receive[team->rank];
     const sb_stream_t *part = parts->in_place ? own : parts->send;
-    sb_manner_t manner = sb_manner_begin(team, part);
+    sb_copy_mode_t mode = sb_mesh_copy_mode(team, part);
     sb_sending_t sending = {.stream = part,
                             .peer = SB_TO_ALL,
                             .prefer =
                                 sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE,
-                            .manner = manner};
+                            .mode = mode};
     sb_status_t status = alone ? SB_OK : sb_send(team, &sending, SIZE_MAX, false);
-    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own_as(manner, part, own);
+    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own_as(mode, part, own);
     uint32_t count = set_up(team, parts);
 
     for (size_t limit = step; status == SB_OK && !alone; limit += step) {
@@ -87,7 +88,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
     status = sb_mesh_finish(team, status);
-    sb_manner_end(team, manner);
+    sb_copy_end(&sb_mesh(team)->copies);
     return sb_first(sb_first(status, sending.data), data);
 }
 

@@ -20,7 +20,6 @@
  * come to this round and so are done with what was in its slot before; to bring near it waits only
  * for what is given, and to read for what is given or brought near.
  */
-#include "coll/vector/around.h"
 #include "coll/vector/mesh.h"
 #include "coll/vector/relays.h"
 #include "coll/vector/vector.h"
@@ -49,8 +48,9 @@ static sb_status_t put(const sb_relays_t *relays, const sb_stream_t *part, size_
     if (offset >= part->bytes || bytes == 0)
         return SB_OK;
     size_t most = sb_min(bytes, part->bytes - offset);
-    return relays->around && bytes > TOGETHER ? sb_stream_write_around(part, offset, from, most)
-                                              : sb_stream_write(part, offset, from, most);
+    return relays->non_temporal && bytes > TOGETHER
+               ? sb_stream_write_non_temporal(part, offset, from, most)
+               : sb_stream_write(part, offset, from, most);
 }
 
 /* The next chunk of the own part. */
@@ -218,7 +218,7 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
     sb_status_t data = own->bytes == place->bytes ? SB_OK : SB_ERR_TRUNCATE;
     bool more;
 
-    relays->around = sb_streams_bytes(parts, team->size) > relays->around_above;
+    relays->non_temporal = sb_streams_bytes(parts, team->size) > relays->cached_most;
     for (uint32_t rank = 0; rank < team->size; rank++) {
         size_t bytes = rank == team->rank ? own->bytes : parts[rank].bytes;
         relays->peer[rank].came = 0;

@@ -42,7 +42,7 @@ static bool is_staged(const sb_team_t *team, const sb_parts_t *parts, uint32_t p
 }
 
 /* Writes of all parts what there is room for. */
-static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manner_t manner)
+static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_copy_mode_t mode)
 {
     sb_status_t status = SB_OK;
 
@@ -53,7 +53,7 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_manne
                                   .peer = peer,
                                   .prefer = is_staged(team, parts, peer) ? SB_PREFER_STAGED
                                                                          : SB_PREFER_BY_SIZE,
-                                  .manner = manner};
+                                  .mode = mode};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }
@@ -96,14 +96,14 @@ static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
-    sb_manner_t manner = sb_manner_begin(team, &parts->send[(team->rank + 1) % team->size]);
-    sb_status_t data = SB_OK, status = send_ahead(team, parts, manner);
+    sb_copy_mode_t mode = sb_mesh_copy_mode(team, &parts->send[(team->rank + 1) % team->size]);
+    sb_status_t data = SB_OK, status = send_ahead(team, parts, mode);
     uint32_t count = set_up(team, parts);
-    bool own_waits = own != NULL && count > 0 &&
-                     sb_own_waits(team, manner, own->bytes, sb_mesh(team)->receiving);
+    bool own_waits =
+        own != NULL && count > 0 && sb_own_waits(team, mode, own->bytes, sb_mesh(team)->receiving);
 
     if (own != NULL && !own_waits)
-        data = sb_copy_own_as(manner, own, &parts->receive[team->rank]);
+        data = sb_copy_own_as(mode, own, &parts->receive[team->rank]);
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
         sb_receiving_t *receiving = &sb_mesh(team)->receiving[i];
         sb_sending_t *sending = &sb_mesh(team)->sending[receiving->peer];
@@ -116,7 +116,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     if (own_waits)
         data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
     status = sb_mesh_finish(team, status);
-    sb_manner_end(team, manner);
+    sb_copy_end(&sb_mesh(team)->copies);
     return sb_first(status, data);
 }
 

@@ -36,9 +36,12 @@ static sb_status_t make(sb_team_t *team)
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
 
-    if (status == SB_OK)
-        sb_rings_set(team, sb_rings(team)->resource.segment.bytes - SB_RING_AT, 0);
-    return status;
+    if (status != SB_OK)
+        return status;
+    sb_rings_set(team, sb_rings(team)->resource.segment.bytes - SB_RING_AT, 0);
+    sb_rings(team)->copies =
+        sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
+    return SB_OK;
 }
 
 static const sb_resource_kind_t kind = {SB_RESOURCE_RINGS, make};
@@ -93,58 +96,44 @@ static void learn(const sb_team_t *team)
         if (i != team->rank)
             slowest = sb_max(slowest, told & TIME_MOST);
     }
-    sb_pace_record(&rings->pace[rings->timed.again], rings->timed.bytes, &rings->timed.step,
-                   slowest);
-}
-
-/* Root: the way that was measured to be the best, or that is on trial. */
-static void choose_measured(const sb_team_t *team, sb_plan_t *plan, const void *buffer, size_t near)
-{
-    sb_rings_t *rings = sb_rings(team);
-    const size_t laps[SB_WAYS] = {[SB_WAY_STREAMING] = rings->cursor.ring, [SB_WAY_CACHED] = near};
-
-    if (rings->timed.open)
-        learn(team);
-    bool again = sb_pace_again(&rings->seen, (size_t)plan->bytes, buffer);
-    sb_step_t step = sb_pace_next(&rings->pace[again], (size_t)plan->bytes, laps);
-    plan->way = step.way;
-    if (!step.timed)
-        return;
-    plan->started = sb_now_ns();
-    plan->warming = step.warming;
-    plan->again = again;
-    rings->timed.open = true;
-    rings->timed.use = team->slot_uses;
-    rings->timed.bytes = (size_t)plan->bytes;
-    rings->timed.again = again;
-    rings->timed.step = step;
+    sb_copy_record(&rings->copies, &rings->timed.choice, slowest);
 }
 
 /* Root: chooses how to write, and where. */
-static void choose_way(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
+static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
 {
-    size_t near = near_window(sb_rings(team), plan);
-    bool large = plan->bytes >= SB_PACE_LEAST;
+    sb_rings_t *rings = sb_rings(team);
+    size_t near = near_window(rings, plan);
+    const size_t laps[] = {rings->cursor.ring, near};
 
-    if (large && team->settings.stores == SB_STORES_AUTO)
-        choose_measured(team, plan, buffer, near);
-    else if (large && team->settings.stores == SB_STORES_STREAMING)
-        plan->way = SB_WAY_STREAMING;
-    else
-        plan->way = SB_WAY_CACHED;
-    if (plan->way == SB_WAY_CACHED)
+    if (rings->timed.open)
+        learn(team);
+    sb_copy_choice_t choice = sb_copy_choose(&rings->copies, (size_t)plan->bytes, buffer, laps);
+    plan->mode = (uint16_t)choice.mode;
+    if (choice.mode == SB_COPY_CACHED)
         plan->window = near;
+    if (!choice.timed)
+        return;
+    plan->started = sb_now_ns();
+    plan->warming = choice.warming;
+    plan->again = choice.again;
+    rings->timed.open = true;
+    rings->timed.use = team->slot_uses;
+    rings->timed.choice = choice;
 }
 
 /* Reader that waited for the message: tells the root how long it took, and keeps it in mind. */
 static void tell(const sb_team_t *team, const sb_plan_t *plan)
 {
     sb_rings_t *rings = sb_rings(team);
-    const sb_step_t step = {(sb_way_t)plan->way, true, plan->warming != 0};
+    const sb_copy_choice_t choice = {.mode = (sb_copy_mode_t)plan->mode,
+                                     .bytes = (size_t)plan->bytes,
+                                     .again = plan->again != 0,
+                                     .warming = plan->warming != 0};
     uint64_t ns = sb_now_ns() - plan->started;
 
     sb_flag_publish(&sb_ring_head(rings, team->rank)->timed.flag, time_value(team->slot_uses, ns));
-    sb_pace_record(&rings->pace[plan->again != 0], (size_t)plan->bytes, &step, ns);
+    sb_copy_record(&rings->copies, &choice, ns);
 }
 
 /* Both sides: the message is over, at this position. */
@@ -161,9 +150,9 @@ static void finish(sb_team_t *team, const sb_cursor_t *end)
 
 /* Data that is handed out by functions goes wherever they put it. */
 static sb_status_t put(const sb_stream_t *stream, size_t offset, char *to, size_t bytes,
-                       uint64_t way)
+                       sb_copy_mode_t mode)
 {
-    if (way == SB_WAY_CACHED || stream->base == NULL)
+    if (mode == SB_COPY_CACHED || stream->base == NULL)
         return sb_stream_read(stream, offset, to, bytes);
     sb_copy_streaming(to, stream->base + offset, bytes);
     return SB_OK;
@@ -183,7 +172,8 @@ static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, co
             return status;
         /* A rank that cannot read its own data serves the others all the same. */
         if (*data == SB_OK)
-            *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes, plan->way);
+            *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes,
+                        (sb_copy_mode_t)plan->mode);
         sb_cursor_pass(cursor, bytes);
         if (offset == 0)
             sb_slot_show(team, SB_NOTE_RING, plan, sizeof *plan);
@@ -201,7 +191,7 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
     sb_cursor_t cursor = rings->cursor;
     sb_status_t data = SB_OK;
 
-    choose_way(team, &plan, stream->base);
+    choose_mode(team, &plan, stream->base);
     sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
         return status;

@@ -4,7 +4,7 @@
 
 #include "coll/bcast/message.h"
 #include "coll/resources.h"
-#include "team/pace.h"
+#include "team/copy_policy.h"
 
 /*
  * The rings of broadcasts: each rank owns one, in which it writes what it sends as a root. All
@@ -32,8 +32,8 @@ typedef struct sb_plan {
     uint64_t window;  /* bytes of the ring that it goes round in */
     uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
     uint16_t spread;  /* sb_spread_t */
-    uint16_t way;     /* sb_way_t: how the root writes */
-    uint16_t warming; /* its time stands for a ring that is not yet as this way leaves it */
+    uint16_t mode;    /* sb_copy_mode_t of the root */
+    uint16_t warming; /* its time stands for a ring that is not yet as this mode leaves it */
     uint16_t again;   /* it is in the buffer of one of the last messages */
 } sb_plan_t;
 
@@ -56,14 +56,11 @@ typedef struct sb_rings {
     sb_flow_out_t out;  /* this rank as a root */
     uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
     /* How this rank writes into its ring, and the message that will tell it more. */
-    sb_pace_t pace[2]; /* in buffers other than for the last messages, and in the same ones */
-    sb_pace_seen_t seen;
+    sb_copy_policy_t copies;
     struct {
         uint64_t use;
-        size_t bytes;
-        sb_step_t step;
-        bool again; /* the message's pace */
-        bool open;  /* its readers' times were not looked at yet */
+        sb_copy_choice_t choice;
+        bool open; /* its readers' times were not looked at yet */
     } timed;
 } sb_rings_t;
 

@@ -31,7 +31,7 @@ typedef struct slices {
     uint64_t count;
     uint32_t groups; /* that a window passes */
     bool relays;
-    bool around; /* the result goes past the caches */
+    bool non_temporal; /* the result goes past the caches */
     sb_status_t data;
 } slices_t;
 
@@ -170,7 +170,7 @@ static void combine_slice(slices_t *slices, uint64_t number)
 
 /* Copies a range of the window out of the slices of a group, beginning with the own place. */
 static void collect(slices_t *slices, uint64_t number, sb_range_t range, uint32_t group,
-                    sb_window_kind_t kind, char *to, bool around)
+                    sb_window_kind_t kind, char *to, bool non_temporal)
 {
     const sb_team_t *team = slices->team;
     size_t bytes = bytes_of(slices, number);
@@ -184,7 +184,7 @@ static void collect(slices_t *slices, uint64_t number, sb_range_t range, uint32_
             continue;
         char *target = to + (part.from - range.from);
         const char *from = buffer_of(slices, first + place, number, kind) + part.from;
-        if (around)
+        if (non_temporal)
             sb_copy_streaming(target, from, part.to - part.from);
         else
             sb_copy(target, from, part.to - part.from);
@@ -213,7 +213,7 @@ static void copy_out(slices_t *slices, uint64_t number)
     if (from < to)
         collect(slices, number, (sb_range_t){from - start, to - start},
                 near ? space->group : slices->groups - 1, near ? SB_WINDOW_RELAY : SB_WINDOW_RESULT,
-                slices->reduction->receive + (from - slices->wanted.from), slices->around);
+                slices->reduction->receive + (from - slices->wanted.from), slices->non_temporal);
 }
 
 /* Windows so large that steps cost as much as filling and emptying the pipeline. */
@@ -313,7 +313,7 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
 
     slices.relays = all && groups > 1;
     /* Half of the cache's share of a rank is what an operation that only receives may fill. */
-    slices.around = all && reduction->bytes > space->around_above / TOUCHED * 2;
+    slices.non_temporal = all && reduction->bytes > space->cached_most / TOUCHED * 2;
     const job_t jobs[] = {{0, copy_in},
                           {1 + group, combine_slice},
                           {1 + groups, slices.relays ? relay : copy_out},

@@ -2,7 +2,7 @@
 #include "coll/reduction/workspace.h"
 
 #include "coll/barrier/barrier.h"
-#include "coll/vector/around.h"
+#include "team/copy_policy.h"
 
 #define PAGE 4096
 #define DEPTH_LEAST 3
@@ -124,7 +124,7 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring
     space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);
-    space->around_above = sb_around_above(team);
+    space->cached_most = sb_copy_cached_most(team);
 }
 
 static sb_status_t make(sb_team_t *team)

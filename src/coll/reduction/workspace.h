@@ -52,7 +52,7 @@ typedef struct sb_workspace {
     size_t span;                   /* of it, where most messages go round */
     sb_cursor_t cursor;            /* in the rings: where the next message begins */
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
-    size_t around_above;           /* see sb_around_above */
+    size_t cached_most;            /* see sb_copy_cached_most */
     uint32_t groups;
     uint32_t group;                          /* this rank's */
     uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */

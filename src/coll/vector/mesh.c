@@ -2,7 +2,6 @@
 /* A mesh is made, and its calls end. */
 #include "coll/vector/mesh.h"
 
-#include "coll/vector/around.h"
 #include "coll/vector/message.h"
 
 #define PAGE 4096
@@ -157,14 +156,13 @@ static void adopt(sb_team_t *team, const sb_mesh_t *form, size_t fixed)
     mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);
     mesh->deferred = mesh->receiving + team->size;
     mesh->offer = (sb_offer_t *)(void *)(mesh->deferred + team->size);
-    mesh->manners = (sb_manners_t *)(void *)(mesh->offer + team->size);
-    mesh->expose.of = (sb_exposer_t *)(void *)(mesh->manners + 1);
+    mesh->expose.of = (sb_exposer_t *)(void *)(mesh->offer + team->size);
     mesh->far_first = (uint32_t *)(void *)(mesh->expose.of + team->size);
     mesh->bounce = (char *)(mesh->far_first + team->size);
     for (uint32_t i = 0; i < team->size; i++)
         mesh->peer[i].base = resource.segment.bases[i];
     mesh->done = &((sb_wide_flag_t *)(void *)mesh->peer[team->rank].base)->flag;
-    mesh->around_above = sb_around_above(team);
+    mesh->cached_most = sb_copy_cached_most(team);
     open_flows(team, mesh);
     put_in_order(team);
 }
@@ -173,7 +171,10 @@ static void adopt(sb_team_t *team, const sb_mesh_t *form, size_t fixed)
 static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
 {
     uint32_t cma = team->settings.cma;
+    uint32_t stores = team->settings.stores;
 
+    mesh->copies.policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, stores);
+    mesh->settled = stores == SB_STORES_AUTO && (team->oversubscribed || cma != SB_CMA_AUTO);
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     return sb_expose_make(&mesh->expose, team, &mesh->resource.segment, mesh->expose.of,
                           cma != SB_CMA_OFF);
@@ -188,7 +189,7 @@ static sb_status_t make(sb_team_t *team)
     size_t each = sizeof(sb_mesh_peer_t) + sizeof(sb_sending_t) + 2 * sizeof(sb_receiving_t) +
                   sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);
     const sb_resource_size_t size = {
-        .own = sizeof form + sizeof(sb_manners_t) + team->size * each + BOUNCE,
+        .own = sizeof form + team->size * each + BOUNCE,
         .bytes = sb_round_up(fixed + sb_max(most, least), PAGE),
         .least = sb_round_up(fixed + least, PAGE),
         .willing = true,
@@ -242,9 +243,9 @@ sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
     return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
 }
 
-sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb_stream_t *to)
+sb_status_t sb_copy_own_as(sb_copy_mode_t mode, const sb_stream_t *from, const sb_stream_t *to)
 {
-    if (manner != SB_MANNER_AROUND || from->base == NULL || to->base == NULL)
+    if (mode != SB_COPY_NON_TEMPORAL || from->base == NULL || to->base == NULL)
         return sb_copy_own(from, to);
     sb_copy_streaming(to->base, from->base, sb_min(from->bytes, to->bytes));
     return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;

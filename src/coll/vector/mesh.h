@@ -5,9 +5,9 @@
 #include "base/config.h"
 #include "coll/resources.h"
 #include "coll/vector/vector.h"
+#include "team/copy_policy.h"
 #include "team/expose.h"
 #include "team/flow.h"
-#include "team/pace.h"
 
 /*
  * A mesh of flows: from each rank to each other one, and from each to all. They carry the parts of
@@ -44,16 +44,6 @@
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
 
-/*
- * How the long parts of a call are passed in which every rank sends to every other. Where buffers
- * are in caches, pulling is best; where they are not, pulled pages and lines are waited for, and
- * parts that pass through the areas, and are written by non-temporal stores where they belong, may
- * take less time. Which it is, rank 0 measures (passing.c), by the size of its parts and by whether
- * it used the buffer before. The others do from the next call on as rank 0 says in its messages. It
- * is no agreement: each sender decides for its own messages and says so in the plan.
- */
-typedef enum sb_manner { SB_MANNER_ANY, SB_MANNER_PULLED, SB_MANNER_AROUND } sb_manner_t;
-
 /* In place of a rank: the flow to all. */
 #define SB_TO_ALL SB_EXPOSE_TO_ALL
 
@@ -78,7 +68,7 @@ typedef struct sb_sending {
     const sb_stream_t *stream;
     uint32_t peer; /* or SB_TO_ALL */
     sb_prefer_t prefer;
-    sb_manner_t manner;
+    sb_copy_mode_t mode;
     sb_route_t route;
     bool announced;
     size_t fragment;
@@ -90,11 +80,11 @@ typedef struct sb_sending {
 typedef struct sb_receiving {
     const sb_stream_t *stream;
     uint32_t peer;
-    bool of_all;    /* on the peer's flow to all */
-    bool around;    /* what comes through an area goes on past the caches; or its plan says so */
-    bool stepwise;  /* not beyond the limit, not even of what is exposed */
-    bool announced; /* its slot was seen to be filled */
-    bool opened;    /* and read */
+    bool of_all;       /* on the peer's flow to all */
+    bool non_temporal; /* what comes through an area goes on past the caches; or its plan says so */
+    bool stepwise;     /* not beyond the limit, not even of what is exposed */
+    bool announced;    /* its slot was seen to be filled */
+    bool opened;       /* and read */
     size_t bytes;
     size_t first; /* bytes that came with the announcement */
     sb_exposure_t exposed;
@@ -138,17 +128,6 @@ typedef struct sb_offer {
     uint64_t end;  /* position at which its readers are done */
 } sb_offer_t;
 
-/* What is measured of the manners, and the present call. */
-typedef struct sb_manners {
-    sb_pace_t pace[2]; /* of other buffers than for the last calls, and of the same */
-    sb_pace_seen_t seen;
-    sb_manner_t followed[SB_PACE_CLASSES]; /* what rank 0 does */
-    uint64_t started;                      /* when all had begun; 0: it is not timed */
-    size_t bytes;
-    sb_step_t step;
-    bool again;
-} sb_manners_t;
-
 /* Private to the rank. One allocation. */
 typedef struct sb_mesh {
     sb_resource_t resource;
@@ -161,7 +140,7 @@ typedef struct sb_mesh {
     size_t bytes_all;    /* of the area to all */
     size_t step;         /* bytes by which those who send and receive take turns */
     size_t expose_least; /* bytes of the shortest message that is exposed by itself */
-    size_t around_above; /* see sb_around_above */
+    size_t cached_most;  /* see sb_copy_cached_most */
     sb_flag_t *done;     /* of this rank */
     uint64_t calls;      /* of the team so far */
     uint64_t dealt;      /* the call after the last one in which this rank dealt to the others */
@@ -174,7 +153,8 @@ typedef struct sb_mesh {
     sb_receiving_t *receiving; /* and from each */
     sb_offer_t *offer;         /* messages whose readers this rank has to wait for */
     sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
-    sb_manners_t *manners;
+    sb_copy_call_t copies;
+    bool settled; /* how long messages pass: by size, whatever was measured */
     char *bounce; /* where bytes are copied to that have no one place */
     sb_expose_t expose;
     sb_outlet_t all;
@@ -240,28 +220,19 @@ static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
 
 /*
  * At the beginning of a call in which every rank sends to every other: how this rank passes its
- * parts, of which this is one. At its end: what the call took is kept in mind.
+ * parts, of which this is one. Where buffers are in caches, reading them where they are is best;
+ * where they are not, pages and lines are waited for that way, and parts that are staged and then
+ * written past the caches may take less time. Each sender decides for its own messages and says so
+ * in the plan. sb_copy_end ends the call.
  */
-sb_manner_t sb_manner_choose(sb_team_t *team, const sb_stream_t *part);
-void sb_manner_learn(sb_team_t *team);
-
-static inline sb_manner_t sb_manner_begin(sb_team_t *team, const sb_stream_t *part)
+static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_t *part)
 {
-    const sb_mesh_t *mesh = sb_mesh(team);
-    bool pays = mesh->expose.kernel && part->bytes >= mesh->expose_least;
+    sb_mesh_t *mesh = sb_mesh(team);
 
-    return pays ? sb_manner_choose(team, part) : SB_MANNER_ANY;
+    if (mesh->settled || !mesh->expose.kernel || part->bytes < mesh->expose_least)
+        return SB_COPY_ANY;
+    return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base, mesh->bytes);
 }
-
-static inline void sb_manner_end(sb_team_t *team, sb_manner_t manner)
-{
-    if (manner != SB_MANNER_ANY)
-        sb_manner_learn(team);
-}
-
-/* A plan of rank 0 says what it does; one of any rank says when it began. */
-void sb_manner_follow(sb_team_t *team, size_t bytes, sb_manner_t manner);
-void sb_manner_started(sb_team_t *team, uint64_t started);
 
 static inline bool sb_sent(const sb_sending_t *sending)
 {
@@ -282,17 +253,17 @@ static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
     return receiving->bytes == receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
 }
 
-/* As sb_copy_own, in the manner of the call. */
-sb_status_t sb_copy_own_as(sb_manner_t manner, const sb_stream_t *from, const sb_stream_t *to);
+/* As sb_copy_own, in the mode of the call. */
+sb_status_t sb_copy_own_as(sb_copy_mode_t mode, const sb_stream_t *from, const sb_stream_t *to);
 
 /*
  * Whether the own part had better come after the others: it is long, and there is something to
  * pull, which has just been written.
  */
-static inline bool sb_own_waits(const sb_team_t *team, sb_manner_t manner, size_t bytes,
+static inline bool sb_own_waits(const sb_team_t *team, sb_copy_mode_t mode, size_t bytes,
                                 const sb_receiving_t *first)
 {
-    return manner == SB_MANNER_PULLED && bytes >= sb_mesh(team)->expose_least &&
+    return mode == SB_COPY_PULLED && bytes >= sb_mesh(team)->expose_least &&
            sb_announced(team, first);
 }
 

@@ -2,8 +2,6 @@
 /* Messages of a mesh: which route each takes, and those that pass through slots and areas. */
 #include "coll/vector/message.h"
 
-#include "coll/vector/around.h"
-
 #define WINDOW_LEAST ((size_t)16 << 10)
 
 /* Positions and lengths beyond are nobody's. */
@@ -28,7 +26,7 @@ size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, si
 {
     uint64_t asked = team->settings.fragment_bytes;
 
-    if (sending->manner == SB_MANNER_AROUND)
+    if (sending->mode == SB_COPY_NON_TEMPORAL)
         return area / SB_FLOW_PIECES;
     return sb_flow_piece(asked != 0 ? asked : sb_flow_piece_usual(sending->stream->bytes), area);
 }
@@ -40,7 +38,7 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
 
     if (stream->bytes <= SB_SLOT_PAYLOAD)
         return SB_ROUTE_SLOT;
-    if (sending->prefer == SB_PREFER_STAGED || sending->manner == SB_MANNER_AROUND ||
+    if (sending->prefer == SB_PREFER_STAGED || sending->mode == SB_COPY_NON_TEMPORAL ||
         stream->base == NULL)
         return SB_ROUTE_STAGED;
     if (sending->prefer == SB_PREFER_PUSHED)
@@ -117,8 +115,8 @@ static void announce(const sb_mesh_t *mesh, sb_outlet_t *out, sb_sending_t *send
     const sb_vector_plan_t plan = {.position = out->cursor.position,
                                    .bytes = sending->stream->bytes,
                                    .fragment = (uint32_t)sending->fragment,
-                                   .manner = sending->manner,
-                                   .started = mesh->manners->started};
+                                   .mode = sending->mode,
+                                   .started = mesh->copies.started};
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sending->announced = true;
 }
@@ -188,26 +186,16 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
     if (receiving->data != SB_OK || offset >= room)
         return;
     bytes = sb_min(bytes, room - offset);
-    receiving->data = receiving->around && bytes > SB_SLOT_PAYLOAD
-                          ? sb_stream_write_around(stream, offset, from, bytes)
+    receiving->data = receiving->non_temporal && bytes > SB_SLOT_PAYLOAD
+                          ? sb_stream_write_non_temporal(stream, offset, from, bytes)
                           : sb_stream_write(stream, offset, from, bytes);
 }
 
 /* A plan comes from another process: what would lead this one astray is refused. */
 static bool is_sound(const sb_vector_plan_t *plan)
 {
-    return plan->position < BEYOND && plan->bytes < BEYOND && plan->fragment > 0;
-}
-
-static void follow_manner(sb_team_t *team, sb_receiving_t *receiving, const sb_vector_plan_t *plan)
-{
-    if (plan->manner == SB_MANNER_AROUND)
-        receiving->around = true;
-    if (plan->manner == SB_MANNER_ANY)
-        return;
-    sb_manner_started(team, plan->started);
-    if (receiving->peer == 0)
-        sb_manner_follow(team, receiving->bytes, (sb_manner_t)plan->manner);
+    return plan->position < BEYOND && plan->bytes < BEYOND && plan->fragment > 0 &&
+           plan->mode <= SB_COPY_PULLED;
 }
 
 static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
@@ -222,7 +210,9 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     receiving->fragment = plan.fragment;
     receiving->exposed = plan.exposed;
     receiving->cursor = sb_cursor(room, plan.position);
-    follow_manner(team, receiving, &plan);
+    receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL;
+    sb_copy_heard(&sb_mesh(team)->copies, receiving->peer, receiving->bytes,
+                  (sb_copy_mode_t)plan.mode, plan.started);
     receiving->first =
         sb_cursor_piece(&receiving->cursor, sb_min(receiving->fragment, receiving->bytes));
     return SB_OK;

@@ -19,9 +19,9 @@ typedef struct sb_vector_plan {
     uint64_t position;
     uint64_t bytes;
     sb_exposure_t exposed;
-    uint64_t started; /* when its sender began, if there is a manner */
+    uint64_t started; /* when its sender began, if `mode` is one */
     uint32_t fragment;
-    uint32_t manner; /* sb_manner_t of the call */
+    uint32_t mode; /* sb_copy_mode_t of the call */
 } sb_vector_plan_t;
 
 _Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/vector/relays.h"
 
-#include "coll/vector/around.h"
+#include "team/copy_policy.h"
 
 #define PAGE 4096
 #define CHUNK_MOST ((size_t)32 << 10)
@@ -71,7 +71,7 @@ static void adopt(sb_team_t *team, uint32_t relayed)
                                     .count = team->size,
                                     .self = team->rank},
                         .room = SB_RELAY_SLOTS};
-    relays->around_above = sb_around_above(team);
+    relays->cached_most = sb_copy_cached_most(team);
 }
 
 static sb_status_t make_for(sb_team_t *team, const sb_groups_t *groups, bool willing)

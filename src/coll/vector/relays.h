@@ -45,8 +45,8 @@ typedef struct sb_relay_peer {
 typedef struct sb_relays {
     sb_resource_t resource;
     size_t chunk;         /* most bytes */
-    size_t around_above;  /* see sb_around_above */
-    bool around;          /* in this call */
+    size_t cached_most;   /* see sb_copy_cached_most */
+    bool non_temporal;    /* in this call */
     uint32_t relayed;     /* t: chunks that a member may have to bring near in one round */
     uint64_t rounds;      /* of the team so far */
     sb_flag_t *done;      /* rounds that this rank is done with */

@@ -35,8 +35,8 @@ void sb_offer(sb_team_t *team, sb_sending_t *sending)
         .bytes = sending->stream->bytes,
         .exposed = sb_expose_at(sending->stream->base),
         .fragment = (uint32_t)sb_staged_fragment(team, sending, out->cursor.ring),
-        .manner = sending->manner,
-        .started = mesh->manners->started};
+        .mode = sending->mode,
+        .started = mesh->copies.started};
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sb_cursor_pass(&out->cursor, SB_LINE);
     mesh->offer[mesh->offer_count++] =

@@ -12,6 +12,16 @@
  * leaves when what it sends is on its way and what it receives is there.
  */
 
+/* The bytes of all streams. */
+static inline size_t sb_streams_bytes(const sb_stream_t *streams, uint32_t count)
+{
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bytes += streams[i].bytes;
+    return bytes;
+}
+
 /* This rank's own part, from one stream to the other. */
 sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
 

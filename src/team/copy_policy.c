@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "team/copy_policy.h"
+
+#include "base/config.h"
+#include "topology/cores.h"
+
+/* Places of the modes of a policy. */
+enum { SAFE, OTHER };
+
+/* Messages of a class before its first trial: who sends fewer keeps to what is safe everywhere. */
+#define FIRST_TRIAL_AFTER 8
+
+/* A lap of a trial has so many messages at least. */
+#define WARMING_LEAST 2
+#define TIMING_LEAST 4
+
+/*
+ * From one trial to the next there are so many times its messages. After the first trial it is
+ * REST_FIRST: what was measured in new memory may mislead. Then it doubles with each trial, up to
+ * REST, and after bad ones further.
+ */
+#define REST_FIRST 2
+#define REST 32
+#define REST_MOST 256
+
+/* Outside trials one message of so many is timed. */
+#define TIMED_EVERY 8
+
+/* So many samples that are longer than twice the other mode's time end a trial. */
+#define BAD_MOST 3
+
+sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores)
+{
+    sb_copy_mode_t kept = safe == SB_COPY_NON_TEMPORAL ? other : safe;
+    sb_copy_mode_t fixed = stores == SB_STORES_AUTO        ? SB_COPY_ANY
+                           : stores == SB_STORES_STREAMING ? SB_COPY_NON_TEMPORAL
+                                                           : kept;
+
+    return (sb_copy_policy_t){.mode = {safe, other}, .fixed = fixed};
+}
+
+size_t sb_copy_class(size_t bytes)
+{
+    size_t class = 0;
+
+    while (class + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << class)
+        class ++;
+    return class;
+}
+
+static bool used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
+{
+    for (size_t i = 0; i < SB_COPY_BUFFERS; i++) {
+        if (last[i] == buffer)
+            return true;
+    }
+    for (size_t i = SB_COPY_BUFFERS - 1; i > 0; i--)
+        last[i] = last[i - 1];
+    last[0] = buffer;
+    return false;
+}
+
+/*
+ * The mode that is safe everywhere is left only for a gain of a twentieth. One sample is enough to
+ * try: whatever is in use is timed all the time.
+ */
+static uint8_t usual_mode(const sb_copy_class_t *class)
+{
+    bool known = class->ns[SAFE] > 0 && class->ns[OTHER] > 0;
+
+    return known && 20 * class->ns[OTHER] < 19 * class->ns[SAFE] ? OTHER : SAFE;
+}
+
+static bool on_trial(const sb_copy_class_t *class)
+{
+    return class->warming + class->timing > 0;
+}
+
+/* Messages of a lap, of the first or the second in a trial. */
+static uint32_t lap_messages(size_t lap, size_t bytes, uint32_t least)
+{
+    return (uint32_t)sb_max(lap / bytes, least);
+}
+
+static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, size_t lap, size_t bytes)
+{
+    uint64_t length =
+        lap_messages(lap, bytes, WARMING_LEAST) + lap_messages(lap, bytes, TIMING_LEAST);
+    uint64_t rest = class->rest > 0 ? class->rest * length : FIRST_TRIAL_AFTER;
+
+    return class->ns[usual] > 0 && class->since >= rest;
+}
+
+static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t bytes)
+{
+    class->tried = mode;
+    class->warming = lap_messages(lap, bytes, WARMING_LEAST);
+    class->timing = lap_messages(lap, bytes, TIMING_LEAST);
+    class->rest = class->rest == 0 ? REST_FIRST : (uint32_t)sb_min(2 * class->rest, REST);
+    class->fresh = true;
+    class->since = 0;
+    class->bad = 0;
+}
+
+/* The next message of the trial: whether it is still of the first lap. */
+static bool go_on_trying(sb_copy_class_t *class)
+{
+    bool warming = class->warming > 0;
+
+    if (warming)
+        class->warming--;
+    else if (--class->timing == 0)
+        class->spoilt = 0;
+    return warming;
+}
+
+/* Outside trials: whether the next message is timed. */
+static bool is_timed(sb_copy_class_t *class)
+{
+    bool early = class->rest == 0 && class->since < FIRST_TRIAL_AFTER;
+
+    return early || class->doubtful || class->since % TIMED_EVERY == 0;
+}
+
+sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
+                                const size_t laps[2])
+{
+    sb_copy_choice_t choice = {.mode = policy->fixed, .bytes = bytes};
+
+    if (bytes < SB_COPY_LEAST)
+        choice.mode = SB_COPY_CACHED;
+    if (choice.mode != SB_COPY_ANY)
+        return choice;
+    choice.again = used_before(policy->last[sb_copy_class(bytes)], buffer);
+    sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
+    uint8_t usual = usual_mode(class), other = usual == SAFE ? OTHER : SAFE;
+
+    if (!on_trial(class) && time_for_trial(class, usual, laps[other], bytes))
+        start_trial(class, other, laps[other], bytes);
+    if (on_trial(class)) {
+        choice.mode = policy->mode[class->tried];
+        choice.timed = true;
+        choice.warming = go_on_trying(class);
+    } else {
+        choice.mode = policy->mode[usual];
+        choice.timed = is_timed(class);
+        class->since++;
+    }
+    return choice;
+}
+
+/* Ends a trial that goes badly. */
+static void judge_trial(sb_copy_class_t *class, uint64_t ns)
+{
+    uint64_t rival = class->ns[!class->tried];
+
+    class->bad = rival > 0 && ns > 2 * rival ? class->bad + 1 : 0;
+    if (class->bad < BAD_MOST)
+        return;
+    class->warming = class->timing = 0;
+    class->spoilt = (uint32_t)sb_min(sb_max(2 * class->spoilt, REST), REST_MOST);
+    class->rest = class->spoilt;
+    class->ns[class->tried] = ns;
+}
+
+/*
+ * A rank that was off its processor makes a sample long: longer samples count for less than shorter
+ * ones, and as twice the usual at most. What an earlier trial has found is forgotten with the first
+ * sample of the next.
+ */
+static void smooth(sb_copy_class_t *class, uint8_t mode, uint64_t sample)
+{
+    uint64_t *usual = &class->ns[mode];
+    uint64_t rival = class->ns[!mode];
+    bool forget = on_trial(class) && class->fresh && mode == class->tried;
+
+    if (*usual == 0 || forget) {
+        *usual = rival > 0 ? sb_min(sample, 2 * rival) : sample;
+        class->fresh = false;
+    } else if (sample < *usual) {
+        *usual -= (*usual - sample) / 2;
+    } else {
+        *usual += (sb_min(sample, 2 * *usual) - *usual) / 8;
+    }
+    class->doubtful = rival > 0 && 4 * sample > 5 * rival;
+}
+
+void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns)
+{
+    sb_copy_class_t *class = &policy->of[choice->again][sb_copy_class(choice->bytes)];
+    uint8_t mode = choice->mode == policy->mode[OTHER] ? OTHER : SAFE;
+
+    if (on_trial(class) && mode == class->tried)
+        judge_trial(class, ns);
+    if (!choice->warming)
+        smooth(class, mode, ns);
+}
+
+sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
+                             size_t lap)
+{
+    const size_t laps[] = {lap, lap};
+    sb_copy_mode_t followed = call->followed[sb_copy_class(bytes)];
+
+    call->choice = (sb_copy_choice_t){.mode = followed};
+    if (rank == 0 || call->policy.fixed != SB_COPY_ANY)
+        call->choice = sb_copy_choose(&call->policy, bytes, buffer, laps);
+    else if (followed == SB_COPY_ANY)
+        call->choice.mode = call->policy.mode[SAFE];
+    call->started = sb_now_ns();
+    return call->choice.mode;
+}
+
+void sb_copy_heard(sb_copy_call_t *call, uint32_t from, size_t bytes, sb_copy_mode_t mode,
+                   uint64_t started)
+{
+    if (mode == SB_COPY_ANY)
+        return;
+    call->started = call->started > started ? call->started : started;
+    if (from == 0)
+        call->followed[sb_copy_class(bytes)] = mode;
+}
+
+void sb_copy_end(sb_copy_call_t *call)
+{
+    uint64_t now = call->choice.timed ? sb_now_ns() : 0;
+
+    if (now > call->started)
+        sb_copy_record(&call->policy, &call->choice, now - call->started);
+    call->choice.timed = false;
+}
+
+size_t sb_copy_cached_most(const sb_team_t *team)
+{
+    const sb_topology_t *topology = sb_team_topology(team);
+    const sb_homes_t *homes = &team->homes;
+    uint32_t sharers = 0;
+
+    if (team->settings.stores != SB_STORES_AUTO)
+        return team->settings.stores == SB_STORES_STREAMING ? SB_COPY_LEAST - 1 : SIZE_MAX;
+    if (topology == NULL || homes->unit == NULL)
+        return SIZE_MAX;
+    int16_t unit = homes->unit[team->rank][SB_LEVEL_L3];
+    size_t cache = sb_topology_cache(topology, SB_LEVEL_L3);
+    for (uint32_t rank = 0; rank < team->size; rank++)
+        sharers += homes->unit[rank][SB_LEVEL_L3] == unit;
+    return unit == SB_NO_UNIT || cache == 0 ? SIZE_MAX : cache / sharers / 2;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TEAM_COPY_POLICY_H
+#define SB_TEAM_COPY_POLICY_H
+
+#include "team/team.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * How the bytes of a call are moved, where there are two modes to do it in:
+ *
+ *   cached        ordinary stores leave the data in the writer's caches: a reader close by gets it
+ *                 from there, fast; a reader on another package waits for every line to be fetched
+ *                 out of a far cache, up to five times longer
+ *   non-temporal  stores that pass the caches by: about the same everywhere
+ *   pulled        the receiver has the kernel copy from the sender's private memory
+ *
+ * Which is better depends on where the ranks run, what else runs, and on the size, and may change
+ * while a program runs. So the rank that decides keeps the time that calls took, by size and mode
+ * and by whether the buffer was used before, and now and then tries the other mode for two laps of
+ * the memory that it goes through: one to bring it into the state that this mode leaves it in, one
+ * to time. A trial that goes badly is broken off, and the next one comes later. The first trial of
+ * a class of sizes comes soon: programs that send few large messages gain too. A policy's first
+ * mode is safe everywhere and left only for a gain. Nothing has to be agreed: who decides says in
+ * each message's plan what it does, and who reads it does what it says. A policy never changes in
+ * which order a reduction combines.
+ */
+
+typedef enum sb_copy_mode {
+    SB_COPY_ANY, /* as the transport does by itself */
+    SB_COPY_CACHED,
+    SB_COPY_NON_TEMPORAL,
+    SB_COPY_PULLED,
+} sb_copy_mode_t;
+
+/* Classes of doubling sizes from this on; the last holds all that is larger. Smaller is cached. */
+#define SB_COPY_LEAST ((size_t)4 << 10)
+#define SB_COPY_CLASSES 12
+#define SB_COPY_BUFFERS 2
+
+/* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
+typedef struct sb_copy_class {
+    uint64_t ns[2];   /* of one message, smoothed; 0: not known yet */
+    uint32_t since;   /* the last trial, or since the beginning */
+    uint32_t rest;    /* until the next trial, in lengths of that one; 0: there was none */
+    uint32_t spoilt;  /* the rest after the last bad trial, if there was none better since */
+    uint32_t warming; /* left of a trial's first lap */
+    uint32_t timing;  /* left of its second */
+    uint32_t bad;     /* samples of this trial, one after the other, that were far too long */
+    bool fresh;       /* this trial has no sample of its second lap yet */
+    bool doubtful;    /* the last sample was well above the other mode's time */
+    uint8_t tried;    /* by this trial */
+} sb_copy_class_t;
+
+/* Private to a rank. All zero at first, but for what says otherwise. */
+typedef struct sb_copy_policy {
+    sb_copy_mode_t mode[2];                 /* given: the safe one, the other one */
+    sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
+    sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */
+    const void *last[SB_COPY_CLASSES][SB_COPY_BUFFERS]; /* buffers of each class */
+} sb_copy_policy_t;
+
+/* How a message is to be moved, and what its time, if it is wanted, stands for. */
+typedef struct sb_copy_choice {
+    sb_copy_mode_t mode;
+    size_t bytes;
+    bool again; /* its buffer is one of the last of its class: much of it is in caches */
+    bool timed;
+    bool warming; /* memory is not yet as this mode leaves it */
+} sb_copy_choice_t;
+
+/* A policy of these two modes; `stores`: SB_STORES_*, of which one that is not auto fixes it. */
+sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores);
+
+size_t sb_copy_class(size_t bytes);
+
+/*
+ * How this rank should move its next message of `bytes` in `buffer`. `laps`: bytes that each mode
+ * goes round in.
+ */
+sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
+                                const size_t laps[2]);
+
+/* A message that this rank or another decided about took so long. */
+void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns);
+
+/*
+ * Calls in which every rank sends to every other. Rank 0 decides; the others do from the next call
+ * of the class on as its messages say. The time of a call is counted from when the last of those
+ * had begun of whom rank 0 heard, so that ranks that come late do not count. Private to a rank.
+ */
+typedef struct sb_copy_call {
+    sb_copy_policy_t policy;
+    sb_copy_mode_t followed[SB_COPY_CLASSES]; /* what rank 0 does */
+    sb_copy_choice_t choice;                  /* of the present call, of rank 0 */
+    uint64_t started;                         /* by sb_now_ns */
+} sb_copy_call_t;
+
+/* How this rank moves its data in the present call: so many bytes to each other rank. */
+sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
+                             size_t lap);
+
+/* What the plan of a message of the present call says of its sender, and when that began. */
+void sb_copy_heard(sb_copy_call_t *call, uint32_t from, size_t bytes, sb_copy_mode_t mode,
+                   uint64_t started);
+
+/* The present call is over. */
+void sb_copy_end(sb_copy_call_t *call);
+
+/*
+ * Bytes received in one call up to which they go to a rank's buffer through the caches; SIZE_MAX:
+ * always. Ranks that share a third-level cache and together receive more than it holds push each
+ * other's data out of it before anybody reads that; and they would first read from memory every
+ * line that they overwrite. Only this rank's own buffer is concerned, so nothing has to be agreed.
+ */
+size_t sb_copy_cached_most(const sb_team_t *team);
+
+#endif

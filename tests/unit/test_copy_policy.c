@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The measured choice between two modes of copying: played through messages with given prices. */
+#include "testing.h"
+
+#include "base/config.h"
+#include "team/copy_policy.h"
+
+#define BYTES ((size_t)64 << 10)
+/* Messages of a lap, and so of a trial of either mode. */
+#define LAP_CACHED 8
+#define LAP_NON_TEMPORAL 64
+#define TRIAL_CACHED (2 * LAP_CACHED)
+#define TRIAL_NON_TEMPORAL (2 * LAP_NON_TEMPORAL)
+#define FIRST 8 /* messages before the first trial */
+
+static const size_t laps[2] = {LAP_NON_TEMPORAL * BYTES, LAP_CACHED *BYTES};
+
+/* What a message takes in each mode, in nanoseconds. */
+typedef struct prices {
+    uint64_t non_temporal;
+    uint64_t cached;
+} prices_t;
+
+typedef struct counts {
+    unsigned of[SB_COPY_PULLED];
+} counts_t;
+
+static sb_copy_policy_t new_policy(void)
+{
+    return sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_STORES_AUTO);
+}
+
+/* Three buffers in turn are new ones each time. */
+static sb_copy_choice_t choose(sb_copy_policy_t *policy, size_t bytes)
+{
+    static const char buffers[3];
+    static unsigned turn;
+
+    return sb_copy_choose(policy, bytes, &buffers[turn++ % 3], laps);
+}
+
+static counts_t play_size(sb_copy_policy_t *policy, size_t bytes, unsigned messages,
+                          prices_t prices)
+{
+    counts_t counts = {{0}};
+
+    for (unsigned i = 0; i < messages; i++) {
+        sb_copy_choice_t choice = choose(policy, bytes);
+        counts.of[choice.mode]++;
+        if (choice.timed)
+            sb_copy_record(policy, &choice,
+                           choice.mode == SB_COPY_CACHED ? prices.cached : prices.non_temporal);
+    }
+    return counts;
+}
+
+static counts_t play(sb_copy_policy_t *policy, unsigned messages, prices_t prices)
+{
+    return play_size(policy, BYTES, messages, prices);
+}
+
+static void starts_with_the_safe_mode(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+    counts_t counts = play(&policy, FIRST, (prices_t){1000, 100});
+
+    assert_int_equal(counts.of[SB_COPY_CACHED], 0);
+}
+
+static void takes_the_mode_that_is_faster(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, FIRST + TRIAL_CACHED, (prices_t){1000, 500});
+    counts_t counts = play(&policy, 200, (prices_t){1000, 500});
+    assert_int_equal(counts.of[SB_COPY_NON_TEMPORAL], 0);
+}
+
+/* Every class has its first trial after a few messages, however late it comes in a run. */
+static void learns_of_a_new_size_at_once(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play_size(&policy, 16 * BYTES, 1000, (prices_t){1000, 500});
+    counts_t counts = play(&policy, FIRST + TRIAL_CACHED + 50, (prices_t){1000, 500});
+    assert_int_equal(counts.of[SB_COPY_NON_TEMPORAL], FIRST);
+}
+
+static void keeps_the_safe_mode_for_a_small_gain(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, 2000, (prices_t){1000, 970});
+    counts_t counts = play(&policy, 400, (prices_t){1000, 970});
+    assert_true(counts.of[SB_COPY_CACHED] <= TRIAL_CACHED);
+}
+
+/* The first messages of new memory take long whatever the mode: soon the first trial is repeated.
+ */
+static void a_misleading_start_is_mended(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, FIRST, (prices_t){3000, 3000});
+    play(&policy, TRIAL_CACHED + 4 * TRIAL_NON_TEMPORAL, (prices_t){1000, 1400});
+    counts_t counts = play(&policy, 200, (prices_t){1000, 1400});
+    assert_true(counts.of[SB_COPY_CACHED] <= TRIAL_CACHED);
+}
+
+static void breaks_a_bad_trial_off(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+    counts_t counts = play(&policy, 500, (prices_t){1000, 5000});
+
+    assert_in_range(counts.of[SB_COPY_CACHED], 1, 3);
+}
+
+/* Where one mode is far worse, trying it costs less and less: here 4000 for each message more. */
+static void bad_trials_become_rare(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, 10000, (prices_t){1000, 5000});
+    counts_t counts = play(&policy, 10000, (prices_t){1000, 5000});
+    assert_in_range(counts.of[SB_COPY_CACHED], 3, 12);
+}
+
+static void follows_a_machine_that_changes(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, 64, (prices_t){1000, 300});
+    play(&policy, 100, (prices_t){1000, 5000});
+    counts_t counts = play(&policy, 100, (prices_t){1000, 5000});
+    assert_int_equal(counts.of[SB_COPY_CACHED], 0);
+    play(&policy, 12000, (prices_t){1000, 300});
+    counts = play(&policy, 500, (prices_t){1000, 300});
+    assert_true(counts.of[SB_COPY_NON_TEMPORAL] <= TRIAL_NON_TEMPORAL);
+}
+
+/* What a trial finds counts, whatever was found before: here cached was far too slow. */
+static void a_trial_forgets_the_last_one(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, FIRST + TRIAL_CACHED, (prices_t){1000, 1900});
+    counts_t counts = play(&policy, 2000, (prices_t){1000, 500});
+    assert_true(counts.of[SB_COPY_CACHED] > 1000);
+}
+
+/* The first lap of a trial shows memory as the other mode has left it. */
+static void the_first_lap_does_not_count(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, FIRST, (prices_t){1000, 500});
+    play(&policy, LAP_CACHED, (prices_t){1000, 1900});
+    play(&policy, LAP_CACHED, (prices_t){1000, 500});
+    assert_int_equal(choose(&policy, BYTES).mode, SB_COPY_CACHED);
+}
+
+/* Readers that are always late tell nothing: nothing is tried, and few messages are timed. */
+static void without_samples_nothing_is_tried(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+    unsigned timed = 0;
+
+    for (int i = 0; i < 1000; i++) {
+        sb_copy_choice_t choice = choose(&policy, BYTES);
+        timed += choice.timed;
+        assert_int_equal(choice.mode, SB_COPY_NON_TEMPORAL);
+    }
+    assert_in_range(timed, 100, 150);
+}
+
+static void sizes_are_judged_apart(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, FIRST + TRIAL_CACHED, (prices_t){1000, 300});
+    assert_int_equal(choose(&policy, BYTES).mode, SB_COPY_CACHED);
+    assert_int_equal(choose(&policy, 16 * BYTES).mode, SB_COPY_NON_TEMPORAL);
+}
+
+/* One buffer, or two in turns, are known again; many in turns never are. Sizes are apart. */
+static void knows_a_buffer_again(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+    char buffer[3] = {0};
+
+    assert_false(sb_copy_choose(&policy, BYTES, &buffer[0], laps).again);
+    assert_true(sb_copy_choose(&policy, BYTES, &buffer[0], laps).again);
+    assert_false(sb_copy_choose(&policy, 16 * BYTES, &buffer[0], laps).again);
+    assert_false(sb_copy_choose(&policy, BYTES, &buffer[1], laps).again);
+    assert_true(sb_copy_choose(&policy, BYTES, &buffer[0], laps).again);
+    assert_true(sb_copy_choose(&policy, BYTES, &buffer[1], laps).again);
+    for (int i = 0; i < 6; i++)
+        assert_false(sb_copy_choose(&policy, 2 * BYTES, &buffer[i % 3], laps).again);
+}
+
+/* What was measured in buffers that are used again says nothing of new ones. */
+static void buffers_used_again_are_judged_apart(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+    char buffer;
+
+    play(&policy, FIRST + TRIAL_CACHED, (prices_t){1000, 300});
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(sb_copy_choose(&policy, BYTES, &buffer, laps).mode,
+                         i == 0 ? SB_COPY_CACHED : SB_COPY_NON_TEMPORAL);
+}
+
+static void small_messages_are_cached(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+    counts_t counts = play_size(&policy, SB_COPY_LEAST - 1, 100, (prices_t){1000, 3000});
+
+    assert_int_equal(counts.of[SB_COPY_CACHED], 100);
+}
+
+/* A setting decides for ever, and nothing is timed. Where the kernel may copy, that is "cached". */
+static void a_setting_is_obeyed(void **state)
+{
+    (void)state;
+    static const struct {
+        sb_copy_mode_t safe, other, expected;
+        uint32_t stores;
+    } cases[] = {
+        {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_CACHED, SB_STORES_CACHED},
+        {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_STREAMING},
+        {SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_COPY_PULLED, SB_STORES_CACHED},
+        {SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_COPY_NON_TEMPORAL, SB_STORES_STREAMING},
+    };
+
+    for (size_t i = 0; i < SB_COUNT_OF(cases); i++) {
+        sb_copy_policy_t policy = sb_copy_policy(cases[i].safe, cases[i].other, cases[i].stores);
+        sb_copy_choice_t choice = choose(&policy, BYTES);
+        assert_int_equal(choice.mode, cases[i].expected);
+        assert_false(choice.timed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(starts_with_the_safe_mode),
+        cmocka_unit_test(takes_the_mode_that_is_faster),
+        cmocka_unit_test(learns_of_a_new_size_at_once),
+        cmocka_unit_test(keeps_the_safe_mode_for_a_small_gain),
+        cmocka_unit_test(a_misleading_start_is_mended),
+        cmocka_unit_test(breaks_a_bad_trial_off),
+        cmocka_unit_test(bad_trials_become_rare),
+        cmocka_unit_test(follows_a_machine_that_changes),
+        cmocka_unit_test(a_trial_forgets_the_last_one),
+        cmocka_unit_test(the_first_lap_does_not_count),
+        cmocka_unit_test(without_samples_nothing_is_tried),
+        cmocka_unit_test(sizes_are_judged_apart),
+        cmocka_unit_test(knows_a_buffer_again),
+        cmocka_unit_test(buffers_used_again_are_judged_apart),
+        cmocka_unit_test(small_messages_are_cached),
+        cmocka_unit_test(a_setting_is_obeyed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
