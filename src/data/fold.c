@@ -11,6 +11,7 @@
  * first cache, so that they are still there for the next step. */
 #define BLOCK_BYTES 4096
 #define STEP_MOST 4
+#define COPIED_BYTES ((size_t)1024)
 
 /* An operator with what its fold needs. */
 typedef struct folder {
@@ -116,6 +117,13 @@ static void fold_block(const folder_t *folder, char *to, const void *const from[
     }
 }
 
+/* In pieces for which the library has no use for string instructions: see machine/real/copy.c. */
+static void copy_only(char *to, const char *from, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += COPIED_BYTES)
+        memmove(to + at, from + at, sb_min(bytes - at, COPIED_BYTES));
+}
+
 static sb_status_t fold(const sb_operator_t *self, void *to, const void *const from[], uint32_t n,
                         size_t bytes)
 {
@@ -123,7 +131,7 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
     size_t block = BLOCK_BYTES / self->element * self->element;
 
     if (n == 1) {
-        memmove(to, from[0], bytes);
+        copy_only(to, from[0], bytes);
         return SB_OK;
     }
     if (SB_LIKELY(n <= STEP_MOST)) {

@@ -9,7 +9,7 @@
  *   sb_load32, sb_store32, sb_add32   returns the value before
  *   sb_note_read, sb_note_write       32 bits of plain data, ordered by an atomic nearby
  *   sb_copy                           bytes of plain data
- *   sb_copy_streaming                 the same; whole lines go around the writer's caches, where
+ *   sb_copy_streaming                 the same; whole lines go past the writer's caches, where
  *                                     the processor can do that: they are not read from memory
  *                                     first, and are not near afterwards
  *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches
