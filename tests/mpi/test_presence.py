@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Jobs in which not every rank has Sobor, or the same one, or what it needs: nobody waits for it."""
+"""Jobs in which not every rank has Sobor, or the same one, or what it needs: none is waited for."""
 
 from __future__ import annotations
 

@@ -142,6 +142,8 @@ def test_nothing_is_cut_in_a_pipe(real_native):
     """Each algorithm has its row, with its whole name and text."""
     rows = [row.split() for row in sobor("info", "--algorithms").stdout.splitlines()]
     for algorithm in real_native.query("algorithms"):
+        if algorithm["baseline"]:
+            continue
         words = [algorithm[key] for key in ("collective", "name", "doc", "source")]
         assert rows.count(" ".join(words).split()) == 1, algorithm
 

@@ -216,12 +216,34 @@ def check_reductions() -> None:
         ):
             names = ("--algorithm", f"k-ary-tree,{other}")
             times = by_algorithm(simulate(collective, *words, *names, machine=machine))
-            assert times["k-ary-tree"]["median_us"] < times[other]["median_us"], (collective, machine)
-    words = ("--bytes", "1M", "--algorithm", "reduce-scatter-allgather,p2p-ring", "--calls", 1, "--warmup", 1)
+            assert times["k-ary-tree"]["median_us"] < times[other]["median_us"], (
+                collective,
+                machine,
+            )
+    words = (
+        "--bytes",
+        "1M",
+        "--algorithm",
+        "reduce-scatter-allgather,p2p-ring",
+        "--calls",
+        1,
+        "--warmup",
+        1,
+    )
     times = by_algorithm(simulate("allreduce", *words, machine=epyc))
-    assert 1.5 * times["reduce-scatter-allgather"]["median_us"] < times["p2p-ring"]["median_us"], times
+    assert 1.5 * times["reduce-scatter-allgather"]["median_us"] < times["p2p-ring"]["median_us"], (
+        times
+    )
     # Two groups of 32, and windows of fewer than 32 slices of 512 bytes.
-    words = ("allreduce", "--ranks", 64, "--bytes", "8K,5000", "--algorithm", "reduce-scatter-allgather")
+    words = (
+        "allreduce",
+        "--ranks",
+        64,
+        "--bytes",
+        "8K,5000",
+        "--algorithm",
+        "reduce-scatter-allgather",
+    )
     words = (*words, "--check", "on", "--schedules", 5)
     for result in simulate(*words, machine=kunpeng):
         assert result["violations"] == [], result

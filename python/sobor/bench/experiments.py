@@ -162,7 +162,10 @@ def _windows(_: list[str]) -> list[Configuration]:
     room = {"SOBOR_RING": str(16 * MIB), "SOBOR_MEMORY": str(64 * MIB)}
     sizes = [4 * KIB << shift for shift in range(7)]
     varied = [
-        Configuration(f"f = {f}", "reduce-scatter-allgather", {"SOBOR_FRAGMENT": str(f), **room}, x=f) for f in sizes
+        Configuration(
+            f"f = {f}", "reduce-scatter-allgather", {"SOBOR_FRAGMENT": str(f), **room}, x=f
+        )
+        for f in sizes
     ]
     return [*varied, Configuration("chosen by itself", "reduce-scatter-allgather")]
 

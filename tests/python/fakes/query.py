@@ -15,7 +15,11 @@ VARIABLES = {
 ALGORITHMS = [
     *(("barrier", "flat"), ("barrier", "tree"), ("bcast", "slots"), ("bcast", "ring")),
     *((name, kind) for name in ("scatterv", "gatherv") for kind in ("direct", "queued", "p2p")),
-    *((name, kind) for name in ("allreduce", "reduce") for kind in ("slots", "reduce-scatter-allgather")),
+    *(
+        (name, kind)
+        for name in ("allreduce", "reduce")
+        for kind in ("slots", "reduce-scatter-allgather")
+    ),
 ]
 
 
