@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather over flows to all: every rank writes its part once into its flow to all, and
- * reads the others' parts there, beginning with its right neighbour so that not all read the same
- * one at the same time. Up to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: p - 1 lines
- * read by each rank for short parts; p copies of each byte of long ones, at the same time on all
- * ranks. Memory: the mesh, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank; k =
- * 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the mesh. Source: this
- * project; Kurnosov, Tokmasheva 2020 for parts that are written once and read by all.
+ * Allgather over flows to all: every rank writes its part once into its flow to all, and reads the
+ * others' parts there, beginning with its right neighbour so that not all read the same one at the
+ * same time. Up to SB_SLOT_IN_LINE bytes are in the flag's own line. Cost: p - 1 lines read by each
+ * rank for short parts; p copies of each byte of long ones, at the same time on all ranks. Memory:
+ * the mesh (coll/vector/mesh.h). Preconditions: the mesh. Source: this project; Kurnosov,
+ * Tokmasheva 2020 for parts that are written once and read by all.
  *
  * No deadlock: all go in steps of as many bytes as a quarter of the smallest area. In step m a rank
  * sends its part up to the step's end, and then receives the other parts up to there. Consider one
@@ -17,9 +16,6 @@
  */
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
-
-/* Longer parts are read one after the other anyway. */
-#define LOOKED_FOR 512
 
 /* The messages of the others. Returns how many there are. */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
@@ -40,32 +36,10 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     return count;
 }
 
-/* Receives the others' parts up to `limit`. Keeps those that are not done. */
-static sb_status_t receive_step(sb_team_t *team, uint32_t *count, size_t limit, sb_status_t *data)
-{
-    sb_receiving_t *receiving = sb_mesh(team)->receiving;
-    uint32_t left = 0;
-
-    for (uint32_t i = 0; i < *count; i++) {
-        sb_status_t status = sb_receive(team, &receiving[i], limit, true);
-        /* The first has come: so have the others, most likely. */
-        if (i == 0 && status == SB_OK && receiving[0].stream->bytes <= LOOKED_FOR)
-            status = sb_prefetch_messages(team, receiving + 1, *count - 1);
-        if (status != SB_OK)
-            return status;
-        if (sb_received(&receiving[i]))
-            *data = sb_first(*data, sb_receipt(&receiving[i]));
-        else if (left++ != i)
-            receiving[left - 1] = receiving[i];
-    }
-    *count = left;
-    return SB_OK;
-}
-
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t step = sb_mesh(team)->step;
-    bool alone = team->size == 1;
+    bool alone = team->size == 1, progress;
     const sb_stream_t *own = &parts->receive[team->rank];
     const sb_stream_t *part = parts->in_place ? own : parts->send;
     sb_copy_mode_t mode = sb_mesh_copy_mode(team, part);
@@ -81,7 +55,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     for (size_t limit = step; status == SB_OK && !alone; limit += step) {
         status = sb_send(team, &sending, limit, true);
         if (status == SB_OK)
-            status = receive_step(team, &count, limit, &data);
+            status = sb_receive_round(team, &count, limit, true, &progress, &data);
         if (sb_sent(&sending) && count == 0)
             break;
         if (status == SB_OK)

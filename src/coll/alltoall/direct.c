@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Alltoall over flows between each two ranks. First a rank writes what there is room for of
- * every part, without waiting for anybody: all of the short ones. Then it goes through the others
- * in turn, and exchanges with each what is left, in both directions at the same time. In turn t
- * rank r meets rank (t - r) mod p, which meets r: so no two ranks draw on the same third. Cost: p -
- * 1 lines written and p - 1 read by each rank for short parts; two copies of each byte of long
- * ones, at the same time on all ranks. Memory: the mesh, p (256 k + 256) bytes and the areas of
- * SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more.
- * Preconditions: the mesh. Source: this project; the pairwise exchange is common knowledge.
+ * Alltoall over flows between each two ranks. First a rank writes what there is room for of every
+ * part, without waiting for anybody: all of the short ones. Then it goes through the others in
+ * turn, and exchanges with each what is left, in both directions at the same time. In turn t rank r
+ * meets rank (t - r) mod p, which meets r: so no two ranks draw on the same third. Cost: p - 1
+ * lines written and p - 1 read by each rank for short parts; two copies of each byte of long ones,
+ * at the same time on all ranks. Memory: the mesh (coll/vector/mesh.h). Preconditions: the mesh.
+ * Source: this project; the pairwise exchange is common knowledge.
  *
  * No deadlock: two that meet go in steps of as many bytes as a quarter of an area. In step m of
  * turn t a rank first sends up to the step's end, then receives up to there. Consider the ranks of

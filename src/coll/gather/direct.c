@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Gather over flows to the root: every rank writes its part into its flow to the root as soon
- * as it comes, without waiting for a turn, and leaves when it is in. The root takes from all what
- * is there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line.
- * Cost: the root reads p - 1 lines of short parts; two copies of each byte of long ones, the
- * root's one after the other, the others' at the same time. Memory: the mesh, p (256 k + 256)
- * bytes and the areas of SOBOR_RING bytes a rank; k = 8 slots for up to 16 ranks, 4 for up to 64, 2
- * for more. Preconditions: the mesh. Source: this project.
+ * Gather over flows to the root: every rank writes its part into its flow to the root as soon as it
+ * comes, without waiting for a turn, and leaves when it is in. The root takes from all what is
+ * there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line.
+ * Cost: the root reads p - 1 lines of short parts; two copies of each byte of long ones, the root's
+ * one after the other, the others' at the same time. Memory: the mesh (coll/vector/mesh.h).
+ * Preconditions: the mesh. Source: this project.
  *
  * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
  * of which it has read all that was sent.
@@ -26,30 +25,6 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
                 (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer};
     }
     return count;
-}
-
-/* One round of receiving without waiting. Keeps the messages that are not done. */
-static sb_status_t receive_round(sb_team_t *team, uint32_t *count, bool *progress,
-                                 sb_status_t *data)
-{
-    sb_receiving_t *receiving = sb_mesh(team)->receiving;
-    uint32_t left = 0;
-    sb_status_t status = sb_prefetch_messages(team, receiving, *count);
-
-    *progress = false;
-    for (uint32_t i = 0; i < *count && status == SB_OK; i++) {
-        size_t before = receiving[i].offset;
-        status = sb_receive(team, &receiving[i], SIZE_MAX, false);
-        if (status != SB_OK)
-            break;
-        *progress = *progress || receiving[i].offset > before;
-        if (sb_received(&receiving[i]))
-            *data = sb_first(*data, sb_receipt(&receiving[i]));
-        else if (left++ != i)
-            receiving[left - 1] = receiving[i];
-    }
-    *count = left;
-    return status;
 }
 
 /* Has the others put long parts where they belong, all at the same time. */
@@ -81,7 +56,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
         if (!progress)
             status = sb_receive(team, first, first->offset + first->fragment, true);
         if (status == SB_OK)
-            status = receive_round(team, &count, &progress, &data);
+            status = sb_receive_round(team, &count, SIZE_MAX, false, &progress, &data);
     }
     return sb_first(status, data);
 }

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Scatter over the root's flows: the root writes every part into the flow to its rank, to far
- * ranks first, all that there is room for without waiting for anybody; then it goes on with those
- * that have made room, and waits only if nobody has. So a rank that comes late holds up nobody else
- * as long as one of them has room, and a part is received while others are dealt. Up to
+ * Scatter over the root's flows: the root writes every part into the flow to its rank, to far ranks
+ * first, all that there is room for without waiting for anybody; then it goes on with those that
+ * have made room, and waits only if nobody has. So a rank that comes late holds up nobody else as
+ * long as one of them has room, and a part is received while others are dealt. Up to
  * SB_SLOT_IN_LINE bytes are in the flag's own line. A root that deals again takes the lines of the
  * next call's parts ahead. Cost: one line transfer for a short part, p - 1 lines written by the
  * root; two copies of each byte of a long one, the root's one after the other, the others' at the
- * same time. Memory: the mesh, p (256 k + 256) bytes and the areas of SOBOR_RING bytes a rank;
- * k = 8 slots for up to 16 ranks, 4 for up to 64, 2 for more. Preconditions: the mesh. Source:
- * this project.
+ * same time. Memory: the mesh (coll/vector/mesh.h). Preconditions: the mesh. Source: this project.
  *
  * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
  * waits for the root alone. A receiver reads all that has come before it waits again.

@@ -40,6 +40,9 @@
  * Who cannot read what was exposed says so beside its `consumed`. At the end of the call the sender
  * then stages the message for it (single_copy.c), and from then on all others.
  *
+ * Memory of a rank: p (256 k + 384) bytes, and areas of SOBOR_RING bytes in all. k is 8 for up to
+ * 16 ranks, 4 for up to 64, 2 for more.
+ *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
@@ -180,6 +183,14 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
 
 /* Receives up to `limit` bytes of the message; without `wait`: what is there of them. */
 sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit, bool wait);
+
+/*
+ * One round over the first `count` of the mesh's messages to receive: each up to `limit`. Keeps
+ * those that are not done; `data` gets what is to be told of those that are. Sets `progress` if
+ * anything has come.
+ */
+sb_status_t sb_receive_round(sb_team_t *team, uint32_t *count, size_t limit, bool wait,
+                             bool *progress, sb_status_t *data);
 
 /*
  * Sends a message to a rank while that sends one to this rank, in steps of a quarter of an area. Of

@@ -317,6 +317,33 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
     return SB_OK;
 }
 
+/* Longer messages are read one after the other anyway. */
+#define FETCHED_AFTER_FIRST 512
+
+sb_status_t sb_receive_round(sb_team_t *team, uint32_t *count, size_t limit, bool wait,
+                             bool *progress, sb_status_t *data)
+{
+    sb_receiving_t *receiving = sb_mesh(team)->receiving;
+    sb_status_t status = wait ? SB_OK : sb_prefetch_messages(team, receiving, *count);
+    uint32_t left = 0;
+
+    *progress = false;
+    for (uint32_t i = 0; i < *count && status == SB_OK; i++) {
+        size_t before = receiving[i].offset;
+        status = sb_receive(team, &receiving[i], limit, wait);
+        *progress = *progress || receiving[i].offset > before;
+        /* The first has come: so have the others, most likely. */
+        if (i == 0 && wait && status == SB_OK && receiving->stream->bytes <= FETCHED_AFTER_FIRST)
+            status = sb_prefetch_messages(team, receiving + 1, *count - 1);
+        if (sb_received(&receiving[i]))
+            *data = sb_first(*data, sb_receipt(&receiving[i]));
+        else if (left++ != i)
+            receiving[left - 1] = receiving[i];
+    }
+    *count = left;
+    return status;
+}
+
 sb_status_t sb_exchange(sb_team_t *team, sb_sending_t *sending, sb_receiving_t *receiving)
 {
     size_t step = sb_mesh(team)->step;
