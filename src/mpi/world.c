@@ -6,17 +6,34 @@
 #include "segment/board.h"
 #include "select/tuning.h"
 
+#include <pthread.h>
+
 _Static_assert(sizeof(sb_profile_t) <= SB_BOARD_TEXT, "a profile fits the board");
 _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_BOARD_BOX,
                "what a set-up exchanges fits the board");
 
 static sb_job_t job;
-static bool has_job; /* who is on no board takes no part: nobody is asked */
+static bool job_is_known;
+static pthread_once_t job_once = PTHREAD_ONCE_INIT;
+
+static void read_job(void)
+{
+    job_is_known = sb_job_read(&job) && job.size > 1;
+}
+
+/*
+ * Then who is on no board takes no part, and nobody is asked. Also where this rank came past
+ * sb_world_join: the others do not count on it.
+ */
+static bool has_job(void)
+{
+    pthread_once(&job_once, read_job);
+    return job_is_known;
+}
 
 void sb_world_join(void)
 {
-    has_job = sb_job_read(&job) && job.size > 1;
-    if (has_job)
+    if (has_job())
         sb_board_join(&job);
 }
 
@@ -45,7 +62,7 @@ void sb_world_tell(bool initialised)
     const sb_rules_t *rules = sb_tuning_self();
     sb_profile_t profile;
 
-    if (!has_job)
+    if (!has_job())
         return;
     if (!initialised || !is_as_launched()) {
         sb_board_tell(NULL, 0);
@@ -60,7 +77,7 @@ void sb_world_tell(bool initialised)
 
 uint64_t sb_world_serve_after(void)
 {
-    return has_job ? sb_board_serve_after() : 1;
+    return has_job() ? sb_board_serve_after() : 1;
 }
 
 static void progress(void *context)
@@ -121,7 +138,7 @@ sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size)
 
     *members = (sb_members_t){.size = size,
                               .is_world = !open || comm == sb_host.comm_world,
-                              .is_on_board = open && has_job};
+                              .is_on_board = open && has_job()};
     if (!members->is_world) {
         sb_host.Comm_group(comm, &members->group);
         sb_host.Comm_group(sb_host.comm_world, &members->world);

@@ -71,9 +71,8 @@ bool sb_job_read(sb_job_t *job)
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
     int64_t rank = number_of(ranks, SB_COUNT_OF(ranks));
     int64_t size = number_of(sizes, SB_COUNT_OF(sizes));
-    const char *run = getenv("SOBOR_JOB");
 
-    *job = (sb_job_t){.key = sb_hash_text(SB_HASH_START, run == NULL ? "" : run)};
+    *job = (sb_job_t){.key = SB_HASH_START};
     if (rank < 0 || size <= rank || !(hash_pmix(&job->key) || hash_pmi(&job->key)))
         return false;
     job->rank = (uint32_t)rank;
