@@ -6,6 +6,7 @@
 #include "coll/resources.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
+#include "machine/sim/random.h"
 #include "select/tuning.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
@@ -119,6 +120,27 @@ static size_t bytes_of(const sb_exploration_t *wish, uint32_t call)
     return wish->byte_count == 0 ? 0 : wish->bytes[call % wish->byte_count];
 }
 
+/* A walk stays where it is, takes a step up, or goes anywhere. */
+static uint32_t walk_to(uint64_t walk, uint32_t root, uint32_t ranks, uint32_t call)
+{
+    uint64_t state = walk;
+
+    for (uint32_t i = 0; i < call; i++) {
+        uint64_t step = sb_random_below(&state, 3);
+        root += step < 2 ? (uint32_t)step : (uint32_t)sb_random_below(&state, ranks);
+    }
+    return root % ranks;
+}
+
+static uint32_t root_of(const sb_exploration_t *wish, uint32_t call)
+{
+    uint32_t roots = wish->roots == 0 ? wish->ranks : wish->roots;
+
+    if (wish->walk != 0)
+        return walk_to(wish->walk, wish->first_root, wish->ranks, call);
+    return (wish->first_root + call % roots) % wish->ranks;
+}
+
 /* What the call needs beside the team. A ring may be used in part, so that few bytes fill it. */
 static void prepare_call(trial_t *trial, sb_team_t *team, uint32_t call)
 {
@@ -170,8 +192,7 @@ static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
 {
     const sb_exploration_t *wish = trial->wish;
     size_t bytes = bytes_of(wish, call);
-    uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
-    uint32_t root = (wish->first_root + call % roots) % team->size;
+    uint32_t root = root_of(wish, call);
     unsigned char *data = trial->data + team->rank * (trial->most_bytes + 1);
     sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
 
@@ -222,10 +243,9 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
                        uint32_t call)
 {
     const sb_exploration_t *wish = trial->wish;
-    uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
     sb_vector_case_t moved = {.collective = algorithm->collective,
                               .ranks = team->size,
-                              .root = (wish->first_root + call % roots) % team->size,
+                              .root = root_of(wish, call),
                               .number = call,
                               .bytes = bytes_of(wish, call),
                               .counts = (sb_counts_t)(call % (SB_COUNTS_HALF + 1))};
@@ -252,10 +272,9 @@ static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t
                            uint32_t call)
 {
     const sb_exploration_t *wish = trial->wish;
-    uint32_t roots = wish->roots == 0 ? team->size : wish->roots;
     sb_reduction_case_t reduced = {.algorithm = algorithm,
                                    .ranks = team->size,
-                                   .root = (wish->first_root + call % roots) % team->size,
+                                   .root = root_of(wish, call),
                                    .number = call,
                                    .bytes = bytes_of(wish, call),
                                    .uneven = call % 2 == 1,

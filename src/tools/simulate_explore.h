@@ -29,7 +29,8 @@ typedef struct sb_exploration {
     size_t byte_count;
     uint32_t calls;
     uint32_t first_root;
-    uint32_t roots;      /* the calls take so many ranks as roots, in turn; 0: all */
+    uint32_t roots;      /* the calls take so many ranks as roots, in turn; 0: all; */
+    uint64_t walk;       /* not 0: the walk of this number over all ranks */
     uint64_t start;      /* where the numbers of the team's calls begin */
     uint64_t ring_bytes; /* 0: as set by SOBOR_RING; so for the next two */
     uint64_t fragment_bytes;

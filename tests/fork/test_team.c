@@ -175,9 +175,9 @@ static int lose_a_peer(rank_context_t *context, void *argument)
 static void a_dead_peer_is_an_error(void **state)
 {
     (void)state;
-    assert_int_equal(job_run(3, 20, lose_a_peer, "auto"), 0);
-    assert_int_equal(job_run(3, 20, lose_a_peer, "spin"), 0);
-    assert_int_equal(job_run(3, 20, lose_a_peer, "sleep"), 0);
+    assert_int_equal(job_run(3, 10, lose_a_peer, "auto"), 0);
+    assert_int_equal(job_run(3, 10, lose_a_peer, "spin"), 0);
+    assert_int_equal(job_run(3, 10, lose_a_peer, "sleep"), 0);
 }
 
 /* A rank that has left in good order is no failure, and what it sent arrives. */
@@ -234,7 +234,8 @@ static void a_stopped_peer_is_waited_for(void **state)
 /* Sleepers are woken: with a time limit of a sleep that is far away this would take minutes. */
 static int sleep_and_wake(rank_context_t *context, void *argument)
 {
-    (void)argument;
+    const char *algorithm = argument;
+
     setenv("SOBOR_WAIT", "sleep", 1);
     sb_team_t *team = job_team(context);
     if (team == NULL)
@@ -245,7 +246,7 @@ static int sleep_and_wake(rank_context_t *context, void *argument)
     for (int i = 0; i < 3000; i++) {
         if (i % 100 == (int)context->rank)
             usleep(2000);
-        if (barrier(team) != SB_OK)
+        if (sb_algorithm_find(SB_BARRIER, algorithm)->barrier(team) != SB_OK)
             return 1;
     }
     return 0;
@@ -254,7 +255,8 @@ static int sleep_and_wake(rank_context_t *context, void *argument)
 static void sleepers_are_woken(void **state)
 {
     (void)state;
-    assert_int_equal(job_run(3, 30, sleep_and_wake, NULL), 0);
+    assert_int_equal(job_run(3, 30, sleep_and_wake, "flat"), 0);
+    assert_int_equal(job_run(4, 15, sleep_and_wake, "counter"), 0); /* several at one flag */
 }
 
 /* What all ranks are to find. */

@@ -99,3 +99,14 @@ def build_plain(name: str) -> Path:
     if not _is_fresh(target, [source], "cc"):
         _compile(["cc", "-O1", "-g", *WARNINGS, str(source), "-ldl"], target)
     return target
+
+
+def build_between(mpi: Mpi, side: str) -> Path:
+    """The made-up side of the bench, host or program, as a shared object over the MPI."""
+    target = WORK / "programs" / mpi.key / f"between_{side}.so"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = PROGRAMS / "between.c"
+    if not _is_fresh(target, [source], mpi.compilers["c"]):
+        flags = ["-O1", "-shared", "-fPIC", *WARNINGS, f"-DAS_{side.upper()}"]
+        _compile([mpi.compilers["c"], *flags, str(source), "-ldl"], target)
+    return target

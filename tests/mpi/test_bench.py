@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import os
+import statistics
 import subprocess
 
+import building
 import jobs
 import pytest
 from mpis import BUILD
@@ -243,3 +245,63 @@ def test_library_of_another_abi(tester):
     command = [BENCH, "--abi", "ompi40", "--libmpi", mpich.library, "--host-only"]
     result = tester.run_command(open_mpi, 1, command)
     assert result.returncode != 0 and "--abi" in result.stderr, result.tail()
+
+
+EVERYTHING = f"barrier,bcast,{PARTS},{REDUCTIONS}"
+#: Microseconds: many times what any of these calls takes by itself.
+SLOWER = 100
+
+
+def between(tester, key, made_up, *options):
+    """Run the bench between a made-up host and a made-up Sobor."""
+    mpi = usable_mpi(key)
+    sides = [building.build_between(mpi, side) for side in ("host", "program")]
+    environment = {"LD_PRELOAD": str(sides[1]), **made_up}
+    command = [BENCH, "--abi", mpi.backend, "--libmpi", sides[0], *QUICK, *options]
+    return tester.run_command(mpi, 2, command, environment=environment)
+
+
+def objects(result) -> list[dict]:
+    """What the bench printed, however it ended."""
+    assert not result.timed_out, result.tail()
+    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+
+
+@pytest.mark.parametrize("side", ["", "HOST", "PROGRAM"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_wrong_data_is_noticed(tester, key, side):
+    """Every call that gives a wrong result on one side is told, and the bench fails for it."""
+    made_up = {f"{side}_WRONG": "1"} if side else {}
+    options = ("--collectives", EVERYTHING, "--sizes", "5000", "--variants", "hot")
+    result = between(tester, key, made_up, *options)
+    found = objects(result)
+    assert [row["collective"] for row in found] == EVERYTHING.split(","), result.tail()
+    assert {row["checked"] for row in found} == {not side}, result.tail()
+    assert (result.returncode == 0) == (not side), result.tail()
+    assert result.stderr.count("wrong calls") == (len(found) if side else 0), result.tail()
+
+
+@pytest.mark.parametrize("side", ["host", "sobor"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_times_are_those_of_the_side(tester, key, side):
+    """A side whose calls all take longer by a known time is shown so, and the other not."""
+    made_up = {f"{'HOST' if side == 'host' else 'PROGRAM'}_SLOW": str(SLOWER)}
+    options = ("--collectives", EVERYTHING, "--sizes", "64", "--variants", "hot,chain")
+    found = rows(between(tester, key, made_up, *options, "--no-check"))
+    assert len(found) == 1 + 2 * 16
+    for row in found:
+        assert row[f"{side}_us"] >= SLOWER, row
+        assert row.get(f"{side}_single_us", SLOWER) >= SLOWER, row
+        assert row["ratio"] == pytest.approx(row["host_us"] / row["sobor_us"], rel=1e-3)
+    other = "sobor" if side == "host" else "host"
+    # Not of each: another job may keep a rank from its processor.
+    assert statistics.median(row[f"{other}_us"] for row in found) < SLOWER / 2, found
+
+
+@pytest.mark.parametrize("side", ["host", "sobor"])
+def test_passthrough_is_timed(tester, side):
+    """So it is with the calls of a rank alone."""
+    made_up = {f"{'HOST' if side == 'host' else 'PROGRAM'}_SLOW": "20"}
+    (row,) = rows(between(tester, "o41", made_up, "--collectives", "passthrough"))
+    other = "sobor" if side == "host" else "host"
+    assert row[f"{side}_us"] >= 20 > row[f"{other}_us"], row

@@ -186,6 +186,23 @@ def test_far(tester, long_run, key):
         tester.expect_pass(tester.run(usable_mpi(key), 2, words, sobor={}), served=True)
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_far_by_extent(tester, key):
+    """Blocks beyond 4 GiB by their type's extent alone, equal ones and counted ones."""
+    mpi = usable_mpi(key)
+    if mpi.open_mpi:  # MPICH 4.0 itself gets its allgather wrong there
+        tester.expect_pass(tester.run(mpi, 2, ["far_equal"]))
+    tester.expect_pass(tester.run(mpi, 2, ["far_equal"], sobor={}), served=True)
+
+
+@pytest.mark.mpis("o41")
+def test_sent_before_a_barrier(tester):
+    """What was sent before a barrier is there after it, for a program that asks once."""
+    mpi = usable_mpi("o41")
+    tester.expect_pass(tester.run(mpi, 2, ["sent_before"]))
+    tester.expect_pass(tester.run(mpi, 2, ["sent_before"], sobor={}), served=True)
+
+
 @every_program
 def test_bare(tester, mpi, program):
     """The test itself is right: the host MPI passes it alone."""

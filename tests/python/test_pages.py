@@ -112,11 +112,11 @@ def test_names_of_code_exist():
 
 
 def test_counts_of_planted_faults():
-    """Where a page counts the patches, it counts right."""
-    planted = len(list((ROOT / "tests").rglob("faults/*.patch")))
+    """Where a page counts the planted faults, it counts right."""
+    planted = len(list((ROOT / "tests").rglob("faults/*.fault")))
     assert planted > 0
     for page in PAGES:
-        for count in re.findall(r"\b(\w+) (?:planted faults|patches)\b", page.read_text()):
+        for count in re.findall(r"\b(\w+) planted faults\b", page.read_text()):
             assert not count.isdigit() or int(count) == planted, f"{page}: {count}"
 
 

@@ -3,7 +3,7 @@
  * Every algorithm under many schedules: a few calls at 2, 3, 5, 8 and 17 ranks, in scenarios that
  * soon come to where slots and rings are used again and numbers pass a power of two.
  *
- *   suite [--algorithm NAME] [--schedules N] [--seed N] [--ranks N] [--expect TEXT]
+ *   suite [--algorithm NAME] [--schedules N] [--seed N] [--ranks N] [--roots R] [--expect TEXT]
  *
  * `--schedules`: of each algorithm, at each number of ranks; `--moving N`: at most N of those that
  * move parts or reduce. With --expect a violation must be found whose report contains TEXT, and its
@@ -41,6 +41,8 @@ typedef struct scenario {
     uint32_t weight;
     uint32_t most_ranks; /* 0: any */
     uint32_t roots;      /* 0: all */
+    uint32_t first_root;
+    uint64_t walk; /* not 0: roots of the walk of this number */
 } scenario_t;
 
 #define FLAT &sb_barrier_flat
@@ -135,7 +137,7 @@ static const scenario_t of_reductions[] = {
      .crowded = true,
      .weight = 2,
      .most_ranks = 8},
-    {.name = "slots", .bytes = {8}, .calls = 19, .start = 3, .weight = 1, .most_ranks = 3},
+    {.name = "slots", .bytes = {8}, .calls = 40, .start = 3, .weight = 1, .most_ranks = 3},
     {.name = "asleep",
      .bytes = {720, 20},
      .calls = 2,
@@ -258,6 +260,7 @@ typedef struct settings {
     const char *expect;
     const char *scenario; /* NULL: all */
     const char *replay;   /* one schedule of one scenario */
+    const char *roots;    /* as a report has them; NULL: all ways */
     uint64_t schedules;
     uint64_t moving; /* at most so many where parts are moved, which takes longer; 0: no limit */
     uint64_t seed;
@@ -307,7 +310,9 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .bytes = scenario->bytes,
         .byte_count = count_bytes(scenario),
         .calls = scenario->calls,
+        .first_root = scenario->first_root,
         .roots = scenario->roots,
+        .walk = scenario->walk,
         .start = scenario->start,
         .ring_bytes = scenario->ring_bytes,
         .fragment_bytes = scenario->ring_bytes / 4,
@@ -365,16 +370,29 @@ static bool is_expected(const char *expect, const char *text)
     }
 }
 
+static void describe_roots(const scenario_t *scenario, char *text, size_t size)
+{
+    if (scenario->walk != 0)
+        snprintf(text, size, "walk:%" PRIu64, scenario->walk);
+    else if (scenario->roots == 1)
+        snprintf(text, size, "%" PRIu32, scenario->first_root);
+    else
+        snprintf(text, size, "turn");
+}
+
 static outcome_t judge(const settings_t *settings, const scenario_t *scenario, uint32_t ranks,
                        const sb_finding_t *finding)
 {
+    char roots[32];
+
     if (finding->violation == NULL)
         return CLEAN;
     const sb_algorithm_t *algorithm = scenario->algorithms[0];
+    describe_roots(scenario, roots, sizeof roots);
     printf("%s, %s, %" PRIu32 " ranks, schedule %" PRIu64 ":\n%s  replay: sim_suite --algorithm "
-           "%s/%s --scenario \"%s\" --ranks %" PRIu32 " --replay %s\n",
+           "%s/%s --scenario \"%s\" --roots %s --ranks %" PRIu32 " --replay %s\n",
            algorithm->name, scenario->name, ranks, finding->schedules, finding->violation,
-           sb_collective_name(algorithm->collective), algorithm->name, scenario->name, ranks,
+           sb_collective_name(algorithm->collective), algorithm->name, scenario->name, roots, ranks,
            finding->replay);
     if (!replays(scenario, ranks, finding) || settings->expect == NULL)
         return WRONG;
@@ -438,16 +456,20 @@ static outcome_t replay(const settings_t *settings, const scenario_t *scenario, 
 }
 
 /* So many schedules of the scenario, in all modes. */
-static outcome_t run_scenario(const settings_t *settings, const scenario_t *scenario,
-                              uint32_t ranks, uint64_t schedules, uint64_t seed)
+static outcome_t run_roots(const settings_t *settings, const scenario_t *scenario, uint32_t ranks,
+                           uint64_t schedules, uint64_t seed)
 {
     outcome_t outcome = CLEAN;
+    char roots[32];
 
-    if (settings->scenario != NULL && strcmp(settings->scenario, scenario->name) != 0)
+    describe_roots(scenario, roots, sizeof roots);
+    if (settings->roots != NULL && strcmp(settings->roots, roots) != 0)
         return CLEAN;
     if (settings->replay != NULL)
         return replay(settings, scenario, ranks);
     for (size_t i = 0; i < SB_COUNT_OF(modes) && outcome == CLEAN; i++) {
+        if (scenario->roots == 1 && scenario->first_root % SB_COUNT_OF(modes) != i)
+            continue; /* each root in one of them */
         sb_explore_options_t explore = {.mode = modes[i].mode,
                                         .seed = seed + i,
                                         .schedules = (schedules * modes[i].weight + 3) / 4,
@@ -457,6 +479,45 @@ static outcome_t run_scenario(const settings_t *settings, const scenario_t *scen
         outcome = judge(settings, scenario, ranks, &finding);
         sb_finding_free(&finding);
     }
+    return outcome;
+}
+
+static bool is_rooted(const scenario_t *scenario)
+{
+    switch (scenario->algorithms[0]->collective) {
+    case SB_BCAST:
+    case SB_SCATTER:
+    case SB_SCATTERV:
+    case SB_GATHER:
+    case SB_GATHERV:
+    case SB_REDUCE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * Half of the schedules with all ranks as roots in turn, a quarter with each rank as the only root,
+ * a quarter with a walk: in a row of one root nobody waits for another's data, so that the root's
+ * own credit alone keeps it from running ahead.
+ */
+static outcome_t run_scenario(const settings_t *settings, const scenario_t *scenario,
+                              uint32_t ranks, uint64_t schedules, uint64_t seed)
+{
+    bool rooted = is_rooted(scenario);
+    scenario_t one = *scenario, walk = *scenario;
+
+    if (settings->scenario != NULL && strcmp(settings->scenario, scenario->name) != 0)
+        return CLEAN;
+    outcome_t outcome =
+        run_roots(settings, scenario, ranks, rooted ? schedules / 2 : schedules, seed);
+    one.roots = 1;
+    for (; rooted && one.first_root < ranks && outcome == CLEAN; one.first_root++)
+        outcome = run_roots(settings, &one, ranks, schedules / 4 / ranks + 1, seed);
+    walk.walk = seed;
+    if (rooted && outcome == CLEAN)
+        outcome = run_roots(settings, &walk, ranks, schedules / 4 + 1, seed);
     return outcome;
 }
 
@@ -570,6 +631,8 @@ static bool read_option(settings_t *settings, const char *name, const char *valu
         settings->scenario = value;
     else if (strcmp(name, "--replay") == 0)
         settings->replay = value;
+    else if (strcmp(name, "--roots") == 0)
+        settings->roots = value;
     else if (strcmp(name, "--exhaustive") == 0)
         settings->exhaustive = strcmp(value, "yes") == 0;
     else if (strcmp(name, "--part") == 0)

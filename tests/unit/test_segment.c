@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -163,6 +164,70 @@ static void regions_are_private_to_the_user(void **state)
     sb_region_close(&region);
 }
 
+/* Runs a check in a child, which returns whether all is right. */
+static void expect_in_child(bool (*check)(void))
+{
+    int status;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(check() ? 0 : 1);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* Whether anything is mapped at the address. */
+static bool is_mapped(const char *address)
+{
+    unsigned char resident;
+
+    return mincore((void *)(uintptr_t)address, 1, &resident) == 0;
+}
+
+static sb_region_t inherited;
+
+static bool child_has_no_part(void)
+{
+    return !is_mapped(inherited.base);
+}
+
+static void a_child_of_fork_has_no_part(void **state)
+{
+    sb_reason_t reason;
+
+    (void)state;
+    assert_int_equal(sb_region_create(&inherited, SB_REGION_MEMFD, 65536, -1, &reason), SB_OK);
+    assert_true(is_mapped(inherited.base));
+    expect_in_child(child_has_no_part);
+    sb_region_close(&inherited);
+}
+
+/* The same random numbers each time, so that names come again. */
+static bool numbers_repeat;
+
+ssize_t getrandom(void *numbers, size_t bytes, unsigned flags)
+{
+    if (!numbers_repeat)
+        return syscall(SYS_getrandom, numbers, bytes, flags);
+    memset(numbers, 0x5a, bytes);
+    return (ssize_t)bytes;
+}
+
+static void a_name_that_is_there_is_not_taken_over(void **state)
+{
+    sb_region_t first, second;
+    sb_reason_t reason;
+
+    (void)state;
+    numbers_repeat = true;
+    assert_int_equal(sb_region_create(&first, SB_REGION_NAMED, 65536, -1, &reason), SB_OK);
+    assert_int_equal(sb_region_create(&second, SB_REGION_NAMED, 65536, -1, &reason), SB_ERR_SYSTEM);
+    numbers_repeat = false;
+    assert_int_equal(count_names(getpid()), 1);
+    sb_region_close(&first);
+    assert_int_equal(count_names(getpid()), 0);
+}
+
 static void departure_is_seen(void **state)
 {
     sb_region_t region;
@@ -195,18 +260,6 @@ static void leftover_names_are_swept(void **state)
     assert_int_equal(count_names(getpid()), 1); /* the living one's stays */
     sb_region_close(&mine);
     assert_int_equal(count_names(getpid()), 0);
-}
-
-/* Runs a check in a child, which returns whether all is right. */
-static void expect_in_child(bool (*check)(void))
-{
-    int status;
-    pid_t child = fork();
-
-    if (child == 0)
-        _exit(check() ? 0 : 1);
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
 }
 
 static bool take(sb_block_t *block, sb_arena_source_t source)
@@ -570,6 +623,8 @@ int main(void)
         cmocka_unit_test(anonymous_regions_are_shared),
         cmocka_unit_test(named_regions_are_shared_and_leave_no_name),
         cmocka_unit_test(regions_are_private_to_the_user),
+        cmocka_unit_test(a_child_of_fork_has_no_part),
+        cmocka_unit_test(a_name_that_is_there_is_not_taken_over),
         cmocka_unit_test(departure_is_seen),
         cmocka_unit_test(leftover_names_are_swept),
         cmocka_unit_test(names_last_as_long_as_their_set_up),

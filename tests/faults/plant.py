@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plants one fault and lets the tests look for it.
+
+usage: plant.py FAULT --build FOLDER [--libraries "-lhwloc ..."]
+
+A fault is a text: a paragraph that says what is wrong, and lines of these words.
+
+    In: src/coll/bcast/*.c      files, relative to the repository
+    Find: use - SB_SLOTS \\+ 1   a regular expression that is there once in all of them
+    Put: use - SB_SLOTS         what takes its place
+    Within: coll/bcast/         of a header's users only those; without it, all
+    By: sim                     what finds it, see below
+    Expect: race|wrong          words of which one is reported
+
+A blank in Find stands for any white space, so that line breaks do not matter; In, Find and Put may
+come again. What may find a fault:
+
+    sim [OPTIONS]               the suite of schedules
+    fork NAME, unit NAME        a program of tests/fork or tests/unit
+    mpi WORDS                   pytest with these words in tests/mpi; Sobor and the bench are wrong
+
+Only what the fault touches is compiled anew, and linked with what the build folder holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+SKIPPED = 77
+SECONDS = 120
+#: A job that takes longer hangs, most likely.
+HANGS = 20
+#: The back end and the bench's body of each MPI of the tests.
+ABIS = {"o41": "ompi40", "o50": "ompi40", "m40": "mpich12", "m50": "mpich12", "a50": "mpiabi1"}
+
+
+class Unfit(Exception):
+    """The fault cannot be planted, or not be looked for."""
+
+
+@dataclass
+class Change:
+    """One place that becomes wrong."""
+
+    files: str
+    find: str = ""
+    put: str = ""
+
+
+@dataclass
+class Fault:
+    """What is planted, and what finds it."""
+
+    name: str
+    changes: list[Change] = field(default_factory=list)
+    within: str = ""
+    by: list[str] = field(default_factory=list)
+    expect: str = ""
+
+
+def read_fault(path: Path) -> Fault:
+    """The fault that a file describes."""
+    fault = Fault(path.stem)
+    for line in path.read_text().splitlines():
+        word, _, value = line.partition(":")
+        value = value.strip()
+        if word == "In":
+            fault.changes.append(Change(value))
+        elif word == "Find":
+            fault.changes[-1].find = value
+        elif word == "Put":
+            fault.changes[-1].put = value
+        elif word == "Within":
+            fault.within = value
+        elif word == "By":
+            fault.by = shlex.split(value)
+        elif word == "Expect":
+            fault.expect = value
+    if not (fault.changes and fault.by and fault.expect):
+        raise Unfit(f"{path.name}: expected In, Find, Put, By and Expect")
+    return fault
+
+
+def plant(change: Change, copy: Path) -> Path:
+    """Make the one place wrong; the file that it is in."""
+    pattern = re.compile(change.find.replace(" ", r"\s+"), re.MULTILINE)
+    found = [
+        (path, match)
+        for path in sorted(copy.glob(change.files))
+        for match in pattern.finditer(path.read_text())
+    ]
+    if len(found) != 1:
+        places = [f"{path.relative_to(copy)}" for path, _ in found]
+        raise Unfit(f"{change.files}: {change.find}: expected once, found in {places}")
+    path, match = found[0]
+    text = path.read_text()
+    path.write_text(text[: match.start()] + match.expand(change.put) + text[match.end() :])
+    return path.relative_to(copy)
+
+
+def users_of(header: Path, copy: Path, within: str) -> list[Path]:
+    """The sources that include a header, themselves or through others."""
+    wanted, sources = {header}, set()
+    folder = copy / header.parts[0]
+    texts = {path.relative_to(copy): path.read_text() for path in folder.rglob("*.[chd]*")}
+    grown = True
+    while grown:
+        grown = False
+        for path, text in texts.items():
+            included = {
+                path.parent / name if "/" not in name else Path("src") / name
+                for name in INCLUDE.findall(text)
+            }
+            if path not in wanted | sources and included & wanted:
+                (sources if path.suffix == ".c" else wanted).add(path)
+                grown = True
+    return sorted(path for path in sources if within in str(path))
+
+
+class Build:
+    """A build folder, and the copy of the sources that is wrong."""
+
+    def __init__(self, folder: Path, copy: Path, libraries: list[str]):
+        self.folder = folder
+        self.copy = copy
+        self.libraries = libraries
+        self.commands = json.loads((folder / "compile_commands.json").read_text())
+        words = shlex.split(self.commands[0]["command"])
+        self.compiler = words[0]
+        self.link_flags = [w for w in words if w.startswith(("-fsanitize=", "--coverage"))]
+
+    def of_target(self, target: str) -> list[tuple[Path, Path, dict]]:
+        """Source, object and command of everything that a target is made of."""
+        found = []
+        for entry in self.commands:
+            output = re.search(r" -o (\S+)", entry["command"]).group(1)
+            if f"/{target}.dir/" not in output:
+                continue
+            source = Path(entry["file"]).relative_to(REPOSITORY)
+            found.append((source, Path(entry["directory"]) / output, entry))
+        if not found:
+            raise Unfit(f"{self.folder} has no target {target}")
+        return found
+
+    def compile(self, target: str, wrong: list[Path]) -> dict[Path, Path]:
+        """The target's objects by source; those of the wrong sources made anew."""
+        objects, running = {}, []
+        for source, built, entry in self.of_target(target):
+            objects[source] = built
+            if source not in wrong:
+                continue
+            objects[source] = self.copy / "objects" / target / f"{source}.o"
+            objects[source].parent.mkdir(parents=True, exist_ok=True)
+            words = shlex.split(
+                entry["command"]
+                .replace(f"{REPOSITORY}/src", f"{self.copy}/src")
+                .replace(f"{REPOSITORY}/bench", f"{self.copy}/bench")
+            )
+            words[words.index("-o") + 1] = str(objects[source])
+            running.append([*words, "-w", f"-fmacro-prefix-map={self.copy}/="])
+        for start in range(0, len(running), 2):
+            pair = [subprocess.Popen(w, cwd=self.folder) for w in running[start : start + 2]]
+            if sum(process.wait() != 0 for process in pair) > 0:
+                raise Unfit("the wrong source does not compile")
+        return objects
+
+    def link(self, output: Path, words: list) -> None:
+        """An executable or, with -shared among the words, a library."""
+        output.parent.mkdir(parents=True, exist_ok=True)
+        command = [self.compiler, *self.link_flags, "-o", output, *words, *self.libraries]
+        subprocess.run([str(word) for word in command], check=True)
+
+    def program(self, target: str, library: str, wrong: list[Path]) -> Path:
+        """A program of the tests over a library that is wrong."""
+        changed = [o for s, o in self.compile(library, wrong).items() if s in wrong]
+        if not changed:
+            raise Unfit(f"{library} has nothing of {', '.join(map(str, wrong))}")
+        own = [built for _, built, _ in self.of_target(target)]
+        output = self.copy / target
+        archives = [
+            self.folder / "src" / f"lib{name}.a" for name in (f"{library}_baselines", library)
+        ]
+        self.link(output, [*own, *changed, *archives])
+        return output
+
+    def preload(self, abi: str, wrong: list[Path]) -> Path:
+        """A build folder for the tests under MPI, in which the wrong objects are."""
+        shadow = self.copy / "build"
+        for name in ("bin", "lib/sobor", "libexec/sobor"):
+            shutil.copytree(self.folder / name, shadow / name, copy_function=os.link)
+        (shadow / "tests").mkdir()
+        (self.folder / "tests" / "mpi").mkdir(exist_ok=True)
+        (shadow / "tests" / "mpi").symlink_to(self.folder / "tests" / "mpi")
+        core = [o for s, o in self.compile("sobor_core", wrong).items() if s in wrong]
+        archive = self.folder / "src" / "libsobor_core.a"
+        for target, rest in (
+            (f"sobor-{abi}", [*core, archive, "-Wl,-z,defs"]),
+            (f"sobor-bench-{abi}", ["-Wl,--unresolved-symbols=ignore-all", "-Wl,-z,lazy"]),
+            ("sobor", []),
+        ):
+            objects = self.compile(target, wrong)
+            if not (any(s in wrong for s in objects) or (core and target == f"sobor-{abi}")):
+                continue
+            prefix = "" if target == f"sobor-{abi}" else "lib"
+            output = shadow / "lib" / "sobor" / f"{prefix}{target}.so"
+            output.unlink()
+            self.link(output, ["-shared", *objects.values(), *rest])
+        return shadow
+
+
+def expected(words: list, expect: str, environment: dict[str, str], folder: Path) -> bool:
+    """Whether what is expected is reported; the rest of the run is not waited for."""
+    process = subprocess.Popen(
+        words,
+        cwd=folder,
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    signal.signal(signal.SIGALRM, lambda *_: os.killpg(process.pid, signal.SIGKILL))
+    signal.alarm(SECONDS)
+    text, found = "", False
+    for line in process.stdout:
+        text += line
+        if re.search(expect, line):
+            found = True
+            break
+    if found:
+        os.killpg(process.pid, signal.SIGTERM)
+    process.stdout.close()
+    process.wait()
+    signal.alarm(0)
+    print(text[-6000:])
+    if not found and re.search(r"^\d+ skipped", text, re.MULTILINE):
+        sys.exit(SKIPPED)
+    return found
+
+
+def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
+    """Build what finds the fault, and run it."""
+    kind, *words = fault.by
+    if kind == "sim":
+        suite = build.program("sim_suite_main", "sobor_simulated", wrong)
+        # What a run that was stopped held is not freed.
+        environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+        command = [suite, *words, "--expect", fault.expect]
+        try:
+            done = subprocess.run(command, env=environment, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return False
+        return done.returncode == 0
+    if kind in ("fork", "unit"):
+        name = f"{'fork' if kind == 'fork' else 'test'}_{words[0]}"
+        program = build.program(name, "sobor_core", wrong)
+        return expected([program], fault.expect, {}, build.copy)
+    if kind != "mpi":
+        raise Unfit(f"By: expected sim, fork, unit or mpi, found {kind}")
+    keys = [words[i + 1] for i, word in enumerate(words) if word == "--mpi"]
+    shadow = build.preload(ABIS[keys[0] if keys else "o41"], wrong)
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
+    environment = {"SOBOR_BUILD": str(shadow), "SOBOR_TEST_SECONDS": str(HANGS)}
+    return expected(command, fault.expect, environment, REPOSITORY / "tests" / "mpi")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("fault", type=Path)
+    parser.add_argument("--build", type=Path, required=True)
+    parser.add_argument("--libraries", default="")
+    given = parser.parse_args()
+    fault = read_fault(given.fault)
+    build_folder = given.build.resolve()
+    copy = build_folder / "tests" / "faults" / fault.name
+    shutil.rmtree(copy, ignore_errors=True)
+    for name in ("src", "bench"):
+        shutil.copytree(REPOSITORY / name, copy / name)
+    try:
+        wrong = []
+        for change in fault.changes:
+            path = plant(change, copy)
+            wrong += users_of(path, copy, fault.within) if path.suffix != ".c" else [path]
+        build = Build(build_folder, copy, shlex.split(given.libraries))
+        found = look_for(fault, build, wrong)
+    except Unfit as problem:
+        print(f"{given.fault.name}: {problem}")
+        return 1
+    if not found:
+        print(f"{given.fault.name}: nothing reports: {fault.expect}")
+        return 1
+    shutil.rmtree(copy)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
