@@ -79,32 +79,32 @@ struct sb_hierarchy;
 #define SB_SLOTS_MET 4
 
 typedef struct sb_team {
+    /* What every call looks at comes first, on few lines. */
     uint32_t rank;
     uint32_t size;
-    sb_lane_t *self;   /* lanes[rank] */
-    sb_lane_t **lanes; /* of all ranks, where they are mapped here */
+    sb_lane_t *self;     /* lanes[rank] */
+    sb_lane_t **lanes;   /* of all ranks, where they are mapped here */
+    sb_status_t failure; /* not SB_OK: a member died, or ranks are out of step; nothing follows */
+    bool oversubscribed;
+
+    /* Numbers that every member counts alike. */
+    uint64_t slot_uses; /* slots used by messages of the team so far */
+    uint64_t barriers;  /* barriers entered */
+
+    /* What this rank knows of the others' progress; less than or equal to the truth. */
+    uint64_t slots_free_below;                  /* every member is done with the uses below */
+    sb_resource_t *resource[SB_RESOURCES_MOST]; /* by slot; NULL: not ready */
+    uint64_t slots_met[SB_SLOTS_MET];           /* 1 + uses in which all met; 0: none */
     sb_waiter_t waiter;
     sb_waiter_t waiter_near; /* where all that are waited for may be running now */
 
-    /* Numbers that every member counts alike. */
-    uint64_t barriers;  /* barriers entered */
-    uint64_t slot_uses; /* slots used by messages of the team so far */
-    uint64_t exchanges;
-
-    /* What this rank knows of the others' progress; less than or equal to the truth. */
-    uint64_t slots_free_below;        /* every member is done with the uses below */
-    uint64_t slots_met[SB_SLOTS_MET]; /* 1 + uses in which all met; 0: none */
-
+    uint64_t exchanges; /* counted alike by all */
+    uint32_t refused;   /* bit s: the resource of slot s cannot be had */
     sb_settings_t settings;
-    sb_rules_t *rules; /* of rank 0's tuning file; NULL: it has none */
-    bool oversubscribed;
+    sb_rules_t *rules;                /* of rank 0's tuning file; NULL: it has none */
     uint32_t processors;              /* that the members may use together */
     sb_homes_t homes;                 /* of all ranks */
     struct sb_hierarchy *hierarchies; /* that were asked for; first the one of the settings */
-    sb_status_t failure; /* not SB_OK: a member died, or ranks are out of step; nothing follows */
-
-    sb_resource_t *resource[SB_RESOURCES_MOST]; /* by slot; NULL: not ready */
-    uint32_t refused;                           /* bit s: the resource of slot s cannot be had */
 
     sb_front_t front;
     sb_block_t block;
