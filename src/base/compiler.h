@@ -26,4 +26,7 @@ static inline size_t sb_round_up(size_t value, size_t unit)
     return (value + unit - 1) & ~(unit - 1);
 }
 
+/* What shared memory is dealt out in; the smallest page of any machine that this runs on. */
+#define SB_PAGE ((size_t)4096)
+
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "baseline/pairs.h"
 
-#define PAGE 4096
 #define RING_MOST ((size_t)32 << 10)
 #define RING_LEAST ((size_t)1 << 10)
 #define FRAGMENTS_PER_RING 4
@@ -60,8 +59,8 @@ static sb_status_t make(sb_team_t *team)
     size_t most = sb_max(sb_min((size_t)team->settings.ring_bytes / others, RING_MOST), RING_LEAST);
     const sb_resource_size_t size = {
         .own = sizeof(sb_pairs_t) + team->size * sizeof(sb_pair_t),
-        .bytes = sb_round_up(others * (sizeof(ends_t) + most), PAGE),
-        .least = sb_round_up(others * (sizeof(ends_t) + RING_LEAST), PAGE),
+        .bytes = sb_round_up(others * (sizeof(ends_t) + most), SB_PAGE),
+        .least = sb_round_up(others * (sizeof(ends_t) + RING_LEAST), SB_PAGE),
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_OTHER, &size);

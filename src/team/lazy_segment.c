@@ -5,8 +5,6 @@
 
 #include <stdlib.h>
 
-#define PAGE 4096
-
 /* What one rank has got. */
 typedef struct offer {
     sb_ticket_t ticket;
@@ -39,7 +37,7 @@ static void take_block(const sb_team_t *team, sb_lazy_segment_t *segment, sb_are
     while (sb_arena_take(&segment->block, bytes, source, team->size, &reason) != SB_OK) {
         if (bytes <= wish->least)
             return;
-        bytes = sb_max(bytes / 2 & ~(size_t)(PAGE - 1), wish->least);
+        bytes = sb_max(bytes / 2 & ~(size_t)(SB_PAGE - 1), wish->least);
     }
     *offer = (offer_t){segment->block.region->ticket, segment->block.offset, bytes};
 }

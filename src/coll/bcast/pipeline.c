@@ -18,14 +18,13 @@
 #define FRAGMENTS_LEAST 8
 #define FRAGMENT_MOST ((uint64_t)256 << 20)
 #define SLOTS_MOST ((uint64_t)1 << 20)
-#define PAGE 4096
 
 /* A fragment that follows from the budget by the model; never so large that there are no sets. */
 static uint64_t model_fragment(uint64_t budget, uint64_t sets)
 {
     const sb_model_prices_t prices = SB_MODEL_PRICES;
     sb_model_ring_t ring =
-        sb_model_ring(sb_model_best_fragment(&prices, budget, budget), budget, PAGE);
+        sb_model_ring(sb_model_best_fragment(&prices, budget, budget), budget, SB_PAGE);
 
     return sb_max(sb_min(ring.fragment, budget / sets), 1);
 }
@@ -130,7 +129,7 @@ size_t sb_pipeline_fragment(const sb_team_t *team, size_t bytes)
 
     if (asked != 0)
         return sb_min(whole, asked);
-    return sb_min(whole, sb_round_up(sb_max(bytes / FRAGMENTS_LEAST, 1), PAGE));
+    return sb_min(whole, sb_round_up(sb_max(bytes / FRAGMENTS_LEAST, 1), SB_PAGE));
 }
 
 /* The arity of the k-ary tree that stands for `tree`. */

@@ -3,7 +3,6 @@
 
 #include "base/config.h"
 
-#define PAGE 4096
 #define RING_LEAST ((size_t)16 << 10)
 /*
  * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
@@ -30,7 +29,7 @@ static sb_status_t make(sb_team_t *team)
         sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
     const sb_resource_size_t size = {
         .own = sizeof(sb_rings_t),
-        .bytes = SB_RING_AT + sb_round_up(sb_max((size_t)asked, RING_LEAST), PAGE),
+        .bytes = SB_RING_AT + sb_round_up(sb_max((size_t)asked, RING_LEAST), SB_PAGE),
         .least = SB_RING_AT + RING_LEAST,
         .willing = true,
     };

@@ -4,7 +4,6 @@
 #include "coll/barrier/barrier.h"
 #include "team/copy_policy.h"
 
-#define PAGE 4096
 #define DEPTH_LEAST 3
 /* In, result and relay of each turn; and at least as much for the ring. */
 #define BUFFERS(depth) (3 * (size_t)(depth) + 1)
@@ -139,8 +138,8 @@ static sb_status_t make(sb_team_t *team)
     size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
     const sb_resource_size_t size = {
         .own = sizeof form + SB_WORKSPACE_SCRATCH * SB_WORKSPACE_PIECE,
-        .bytes = sb_round_up(head + sb_max(wish, buffers * least), PAGE),
-        .least = sb_round_up(head + buffers * least, PAGE),
+        .bytes = sb_round_up(head + sb_max(wish, buffers * least), SB_PAGE),
+        .least = sb_round_up(head + buffers * least, SB_PAGE),
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_WORKSPACE, &size);

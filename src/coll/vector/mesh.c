@@ -4,7 +4,6 @@
 
 #include "coll/vector/message.h"
 
-#define PAGE 4096
 #define AREA_MOST ((size_t)128 << 10)
 #define AREA_LEAST ((size_t)1 << 10)
 #define EXPOSE_LEAST (((size_t)16 << 10) + 1)
@@ -54,7 +53,7 @@ static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks)
     mesh->slots = slots_for(ranks);
     mesh->stride = sizeof(flow_t) + mesh->slots * sizeof(sb_slot_t);
     mesh->readers = HEAD + ranks * mesh->stride;
-    mesh->area_all = sb_round_up(mesh->readers + ranks * sizeof(sb_mesh_reader_t), PAGE);
+    mesh->area_all = sb_round_up(mesh->readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
     return mesh->area_all;
 }
 
@@ -190,8 +189,8 @@ static sb_status_t make(sb_team_t *team)
                   sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);
     const sb_resource_size_t size = {
         .own = sizeof form + team->size * each + BOUNCE,
-        .bytes = sb_round_up(fixed + sb_max(most, least), PAGE),
-        .least = sb_round_up(fixed + least, PAGE),
+        .bytes = sb_round_up(fixed + sb_max(most, least), SB_PAGE),
+        .least = sb_round_up(fixed + least, SB_PAGE),
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_MESH, &size);

@@ -3,7 +3,6 @@
 
 #define FRAGMENT_MOST ((uint64_t)64 << 20)
 #define SLOTS_MOST ((uint64_t)1 << 16)
-#define PAGE 4096
 
 /* The published form: what is given, in whole sets. Returns the number of slots. */
 static uint64_t form_of(sb_queues_t *queues, const sb_settings_t *settings)
@@ -27,7 +26,7 @@ static size_t lay_out(sb_queues_t *queues, uint64_t slots, uint32_t ranks)
     queues->ctrl = queues->counts + sb_round_up(each * sizeof(uint64_t), SB_FLAG_STRIDE);
     queues->ctrlall = queues->ctrl + slots * sizeof(sb_wide_flag_t);
     queues->slots = queues->ctrlall + slots * ranks * sizeof(sb_wide_flag_t);
-    return sb_round_up(queues->slots + slots * queues->stride, PAGE);
+    return sb_round_up(queues->slots + slots * queues->stride, SB_PAGE);
 }
 
 static sb_status_t make(sb_team_t *team)

@@ -3,7 +3,6 @@
 
 #include "team/copy_policy.h"
 
-#define PAGE 4096
 #define CHUNK_MOST ((size_t)32 << 10)
 #define CHUNK_LEAST ((size_t)256)
 
@@ -81,8 +80,8 @@ static sb_status_t make_for(sb_team_t *team, const sb_groups_t *groups, bool wil
     size_t chunk = sb_max(sb_min(most, CHUNK_MOST), CHUNK_LEAST);
     const sb_resource_size_t size = {
         .own = sizeof(sb_relays_t) + team->size * (sizeof(sb_relay_peer_t) + 2 * sizeof(uint32_t)),
-        .bytes = sb_round_up(block_bytes(relayed, chunk), PAGE),
-        .least = sb_round_up(block_bytes(relayed, CHUNK_LEAST), PAGE),
+        .bytes = sb_round_up(block_bytes(relayed, chunk), SB_PAGE),
+        .least = sb_round_up(block_bytes(relayed, CHUNK_LEAST), SB_PAGE),
         .willing = willing,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_RELAYS, &size);

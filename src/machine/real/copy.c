@@ -3,10 +3,13 @@
  * Copies of long data, in loops of vectors. The library's memcpy turns to `rep movsb` there, which
  * some processors (AMD Zen 3) execute six to eight times slower where the destination lies just
  * below or above the source within the page: as a ring that begins on a page does to what malloc
- * gives, 16 bytes past one. This file is compiled so that the compiler makes no memcpy of the loops
- * (unit.copy_loops looks for one).
+ * gives, 16 bytes past one. On others it is the better copy, above all where ranks share a core: it
+ * need not fetch what it overwrites. A look at the start tells which kind this is. This file is
+ * compiled so that the compiler makes no memcpy of the loops (unit.copy_loops looks for one).
  */
 #include "machine/primitive.h"
+
+#include <stdlib.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -51,6 +54,55 @@ bool sb_copy_use(sb_instructions_t set)
         return false;
     sb_copy_long = loops[set];
     return true;
+}
+
+/* A message that stays in the first caches, and how often each way of copying it is timed. */
+#define TRIAL_BYTES ((size_t)16 << 10)
+#define TRIALS 6
+
+static uint64_t shortest_time(sb_copy_t *copy, char *to, const char *from)
+{
+    uint64_t shortest = UINT64_MAX;
+
+    for (int i = 0; i < TRIALS; i++) {
+        uint64_t began = sb_now_ns();
+        copy(to, from, TRIAL_BYTES);
+        shortest = sb_min(shortest, sb_now_ns() - began);
+    }
+    return shortest;
+}
+
+static void copy_by_library(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
+/* Whether the library's copy is nowhere much slower than the loop in use. */
+static bool library_is_even(char *pages)
+{
+    static const size_t places[][2] = {{0, 16}, {16, 0}, {0, 64}};
+    char *other = pages + TRIAL_BYTES + SB_PAGE;
+    bool even = true;
+
+    for (size_t i = 0; i < SB_COUNT_OF(places) && even; i++) {
+        char *to = pages + places[i][0], *from = other + places[i][1];
+        even = 4 * shortest_time(copy_by_library, to, from) <=
+               5 * shortest_time(sb_copy_long, to, from);
+    }
+    return even;
+}
+
+void sb_copy_start(void)
+{
+    char *pages = aligned_alloc(SB_PAGE, 2 * (TRIAL_BYTES + SB_PAGE));
+
+    sb_copy_use(sb_instructions_best());
+    if (pages == NULL)
+        return;
+    memset(pages, 0, 2 * (TRIAL_BYTES + SB_PAGE));
+    if (library_is_even(pages))
+        sb_copy_long = copy_by_library;
+    free(pages);
 }
 
 #if defined(__SSE2__)

@@ -14,7 +14,7 @@ static bool fence_for_all; /* membarrier works: set once, before the first team 
 
 void sb_machine_start(void)
 {
-    sb_copy_use(sb_instructions_best());
+    sb_copy_start();
     fence_for_all = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 

@@ -78,6 +78,9 @@ extern sb_copy_t *sb_copy_long;
 /* Takes the loop for this set from now on. False: this processor or build does not have it. */
 bool sb_copy_use(sb_instructions_t set);
 
+/* Takes the best loop, or the library's memcpy where a short measurement finds no trap in it. */
+void sb_copy_start(void);
+
 static inline void sb_copy(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (bytes < SB_COPY_LONG)

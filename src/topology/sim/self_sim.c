@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#define PAGE 4096
-
 static const sb_topology_t *simulated;
 static const sb_place_t *simulated_places;
 
@@ -41,7 +39,7 @@ sb_status_t sb_topology_pages(const void *address, size_t bytes, size_t *counts,
 {
     memset(counts, 0, nodes * sizeof counts[0]);
     *elsewhere = 0;
-    for (size_t at = 0; at < bytes; at += PAGE) {
+    for (size_t at = 0; at < bytes; at += SB_PAGE) {
         int node = sb_sim_numa_of((const char *)address + at);
         if (node >= 0 && (size_t)node < nodes)
             counts[node]++;
