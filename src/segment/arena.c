@@ -102,13 +102,16 @@ static sb_region_kind_t next_region_kind(sb_arena_source_t source)
 static void verify(const sb_region_t *region, int node)
 {
     size_t nodes = sb_topology_numa_nodes(), wrong = 0, elsewhere;
-    size_t counts[nodes];
+    size_t *counts;
 
     if (sb_config()->verbose.number < 2 || node < 0 ||
-        sb_topology_pages(region->base, region->ticket.bytes, counts, nodes, &elsewhere) != SB_OK)
+        (counts = calloc(nodes, sizeof *counts)) == NULL)
         return;
-    for (size_t i = 0; i < nodes; i++)
-        wrong += i == (size_t)node ? 0 : counts[i];
+    if (sb_topology_pages(region->base, region->ticket.bytes, counts, nodes, &elsewhere) == SB_OK) {
+        for (size_t i = 0; i < nodes; i++)
+            wrong += i == (size_t)node ? 0 : counts[i];
+    }
+    free(counts);
     if (wrong > 0)
         sb_log("%zu pages of shared memory are not on NUMA node %d of their rank", wrong, node);
 }
@@ -378,20 +381,22 @@ void sb_arena_usage(sb_arena_usage_t *usage)
 
 sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere)
 {
-    sb_status_t status = SB_OK;
+    size_t *here = calloc(nodes, sizeof *here);
+    sb_status_t status = here == NULL ? SB_ERR_MEMORY : SB_OK;
 
     memset(counts, 0, nodes * sizeof *counts);
     *elsewhere = 0;
     pthread_mutex_lock(&arena.lock);
     for (size_t i = 0; i < arena.owned_count && status == SB_OK; i++) {
         const sb_region_t *region = &arena.owned[i]->region;
-        size_t here[nodes], others;
+        size_t others;
         status = sb_topology_pages(region->base, region->ticket.bytes, here, nodes, &others);
         for (size_t node = 0; status == SB_OK && node < nodes; node++)
             counts[node] += here[node];
         *elsewhere += status == SB_OK ? others : 0;
     }
     pthread_mutex_unlock(&arena.lock);
+    free(here);
     return status;
 }
 

@@ -23,24 +23,18 @@ static bool reads(const card_t *card)
     return sb_pull(card->process, &seen, card->address, sizeof seen) && seen == card->number;
 }
 
-static bool reads_all(const sb_team_t *team, const card_t *cards)
-{
-    bool all = true;
-
-    for (uint32_t i = 0; i < team->size && all; i++)
-        all = i == team->rank || reads(&cards[i]);
-    return all;
-}
-
 /* Whether every member reads all: then all know it. */
-static sb_status_t prove(sb_expose_t *expose, sb_team_t *team, const card_t *cards)
+static sb_status_t prove(sb_expose_t *expose, sb_team_t *team, bool all)
 {
-    uint32_t word = reads_all(team, cards), words[team->size];
-    sb_status_t status = sb_team_exchange(team, &word, words, sizeof word);
+    uint32_t word = all, theirs = 0;
+    sb_status_t status = SB_OK;
 
-    expose->kernel = status == SB_OK;
-    for (uint32_t i = 0; i < team->size && expose->kernel; i++)
-        expose->kernel = words[i] != 0;
+    sb_team_tell(team, &word, sizeof word);
+    expose->kernel = true;
+    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
+        status = sb_team_hear(team, i, &theirs, sizeof theirs);
+        expose->kernel = expose->kernel && status == SB_OK && theirs != 0;
+    }
     return status;
 }
 
@@ -50,13 +44,20 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_s
     uint64_t number = (sb_now_ns() + 1) * 0x9e3779b97f4a7c15u + team->rank;
     card_t mine = {sb_process_self(), (uintptr_t)segment->bases[team->rank], (uintptr_t)&number,
                    number};
-    card_t cards[team->size];
-    sb_status_t status = sb_team_exchange(team, &mine, cards, sizeof mine);
+    bool all = kernel;
+    sb_status_t status = SB_OK;
 
     *expose = (sb_expose_t){.self = team->rank, .bytes = segment->bytes, .of = of};
-    for (uint32_t i = 0; status == SB_OK && i < team->size; i++)
-        of[i] = (sb_exposer_t){cards[i].process, cards[i].block, segment->bases[i], false, false};
-    return status == SB_OK && kernel ? prove(expose, team, cards) : status;
+    sb_team_tell(team, &mine, sizeof mine);
+    for (uint32_t i = 0; status == SB_OK && i < team->size; i++) {
+        card_t card;
+        status = sb_team_hear(team, i, &card, sizeof card);
+        if (status != SB_OK)
+            return status;
+        of[i] = (sb_exposer_t){card.process, card.block, segment->bases[i], false, false};
+        all = all && (i == team->rank || reads(&card));
+    }
+    return kernel ? prove(expose, team, all) : status;
 }
 
 static bool is_within(uint64_t block, size_t room, uint64_t address, size_t bytes)

@@ -42,39 +42,50 @@ static void take_block(const sb_team_t *team, sb_lazy_segment_t *segment, sb_are
     *offer = (offer_t){segment->block.region->ticket, segment->block.offset, bytes};
 }
 
-static size_t least_offer(const offer_t *offers, uint32_t size)
+/* The least of what the ranks offer. */
+static sb_status_t hear_offers(sb_team_t *team, size_t *least)
 {
-    size_t least = SIZE_MAX;
+    sb_status_t status = SB_OK;
+    offer_t offer;
 
-    for (uint32_t i = 0; i < size; i++)
-        least = sb_min(least, (size_t)offers[i].bytes);
-    return least;
+    *least = SIZE_MAX;
+    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
+        status = sb_team_hear(team, i, &offer, sizeof offer);
+        *least = status == SB_OK ? sb_min(*least, (size_t)offer.bytes) : 0;
+    }
+    return status;
 }
 
-static bool attach_blocks(const sb_team_t *team, sb_lazy_segment_t *segment, const offer_t *offers)
+/* The offers are heard once more: nobody tells anything else before all have agreed. */
+static bool attach_blocks(sb_team_t *team, sb_lazy_segment_t *segment)
 {
     sb_reason_t reason;
+    offer_t offer;
 
     for (uint32_t i = 0; i < team->size; i++) {
         if (i == team->rank) {
             segment->bases[i] = segment->block.address;
             continue;
         }
-        if (sb_arena_attach(&segment->attachments[i], &offers[i].ticket, &reason) != SB_OK)
+        if (sb_team_hear(team, i, &offer, sizeof offer) != SB_OK ||
+            sb_arena_attach(&segment->attachments[i], &offer.ticket, &reason) != SB_OK)
             return false;
-        segment->bases[i] = sb_attachment_base(segment->attachments[i]) + offers[i].offset;
+        segment->bases[i] = sb_attachment_base(segment->attachments[i]) + offer.offset;
     }
     return true;
 }
 
 static sb_status_t agree(sb_team_t *team, bool mine, bool *everybody)
 {
-    uint32_t word = mine, all[team->size];
-    sb_status_t status = sb_team_exchange(team, &word, all, sizeof word);
+    uint32_t word = mine, theirs = 0;
+    sb_status_t status = SB_OK;
 
+    sb_team_tell(team, &word, sizeof word);
     *everybody = true;
-    for (uint32_t i = 0; status == SB_OK && i < team->size; i++)
-        *everybody = *everybody && all[i] != 0;
+    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
+        status = sb_team_hear(team, i, &theirs, sizeof theirs);
+        *everybody = *everybody && theirs != 0;
+    }
     return status;
 }
 
@@ -97,16 +108,16 @@ typedef enum outcome { MADE, EXHAUSTED, NOT_FOUND } outcome_t;
 static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
                                sb_arena_source_t source, const wish_t *wish, outcome_t *outcome)
 {
-    offer_t mine = {0}, all[team->size];
+    offer_t mine = {0};
     bool everybody = false;
 
     if (wish->willing && make_lists(segment, team->size))
         take_block(team, segment, source, wish, &mine);
-    sb_status_t status = sb_team_exchange(team, &mine, all, sizeof mine);
-    segment->bytes = status == SB_OK ? least_offer(all, team->size) : 0;
+    sb_team_tell(team, &mine, sizeof mine);
+    sb_status_t status = hear_offers(team, &segment->bytes);
     *outcome = segment->bytes > 0 ? NOT_FOUND : EXHAUSTED;
     if (*outcome == NOT_FOUND)
-        status = agree(team, attach_blocks(team, segment, all), &everybody);
+        status = agree(team, attach_blocks(team, segment), &everybody);
     sb_arena_settle(&segment->block);
     if (status == SB_OK && everybody) {
         *outcome = MADE;

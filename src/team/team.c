@@ -339,15 +339,17 @@ static sb_status_t set_up(setup_t *setup)
 static sb_status_t share_rules(sb_team_t *team)
 {
     size_t bytes = team->rules->count * sizeof team->rules->rule[0];
-    char piece[SB_EXCHANGE_BYTES] = {0}, all[(size_t)team->size * SB_EXCHANGE_BYTES];
+    char piece[SB_EXCHANGE_BYTES] = {0}, other[SB_EXCHANGE_BYTES];
     sb_status_t status = SB_OK;
 
     for (size_t offset = 0; offset < bytes && status == SB_OK; offset += SB_EXCHANGE_BYTES) {
         size_t part = sb_min(bytes - offset, SB_EXCHANGE_BYTES);
         if (team->rank == 0)
             memcpy(piece, (const char *)team->front.rules->rule + offset, part);
-        status = sb_team_exchange(team, piece, all, part);
-        memcpy((char *)team->rules->rule + offset, all, part);
+        sb_team_tell(team, piece, part);
+        for (uint32_t i = 0; i < team->size && status == SB_OK; i++)
+            status =
+                sb_team_hear(team, i, i == 0 ? (char *)team->rules->rule + offset : other, part);
     }
     return status;
 }
@@ -390,7 +392,7 @@ sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t r
     return SB_OK;
 }
 
-sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_t bytes)
+void sb_team_tell(sb_team_t *team, const void *mine, size_t bytes)
 {
     uint64_t number = ++team->exchanges;
     sb_box_t *box = &team->self->box[number & 1];
@@ -399,12 +401,14 @@ sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_
      * this box before. */
     sb_copy(box->payload, mine, bytes);
     sb_flag_publish(&box->flag, number);
-    for (uint32_t i = 0; i < team->size; i++) {
-        sb_box_t *theirs = &team->lanes[i]->box[number & 1];
-        sb_status_t status = sb_flag_wait(&theirs->flag, number, &team->waiter);
-        if (status != SB_OK)
-            return status;
-        sb_copy((char *)all + i * bytes, theirs->payload, bytes);
-    }
-    return SB_OK;
+}
+
+sb_status_t sb_team_hear(sb_team_t *team, uint32_t rank, void *theirs, size_t bytes)
+{
+    sb_box_t *box = &team->lanes[rank]->box[team->exchanges & 1];
+    sb_status_t status = sb_flag_wait(&box->flag, team->exchanges, &team->waiter);
+
+    if (status == SB_OK)
+        sb_copy(theirs, box->payload, bytes);
+    return status;
 }

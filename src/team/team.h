@@ -130,9 +130,11 @@ sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t r
 void sb_team_destroy(sb_team_t *team);
 
 /*
- * Every rank gives up to SB_EXCHANGE_BYTES and receives those of all, through shared memory.
+ * An exchange through shared memory: every rank tells up to SB_EXCHANGE_BYTES, then hears those of
+ * all, once or more, before it tells something else.
  */
-sb_status_t sb_team_exchange(sb_team_t *team, const void *mine, void *all, size_t bytes);
+void sb_team_tell(sb_team_t *team, const void *mine, size_t bytes);
+sb_status_t sb_team_hear(sb_team_t *team, uint32_t rank, void *theirs, size_t bytes);
 
 /*
  * Makes the team's resource of that kind at the first call. Collective; all get the same outcome:

@@ -62,7 +62,7 @@ static void visit_membership(const visit_t *visit, char *line)
 void sb_cgroup_each(const char *root, const char *controller, sb_cgroup_look_t *look, void *context)
 {
     const visit_t visit = {root, controller, look, context};
-    char line[4096];
+    char line[1024];
 
     snprintf(line, sizeof line, "%s/proc/self/cgroup", root);
     FILE *file = fopen(line, "re");
