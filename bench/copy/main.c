@@ -2,11 +2,12 @@
 /*
  * usage: sobor-bench-copy [STEP]
  *
- * The copy of this library beside the C library's and beside a plain loop, over offsets within the
- * page: the source at a few, the destination at every multiple of STEP bytes (16). Some processors
- * copy several times slower at some of them. A figure is the time of the fastest of the three at
- * the same offsets, divided by that of ours: 1.00 where ours is the fastest. The last columns are
- * the slowest offset of each way relative to its own median: how much offsets matter to it.
+ * The copy loops of this library beside the C library's copy and a plain loop, over offsets within
+ * the page: the source at a few, the destination at every multiple of STEP bytes (16). Some
+ * processors copy several times slower at some of them. A figure is the time of the fastest of the
+ * three at the same offsets, divided by that of ours: 1.00 where ours is the fastest. The last
+ * columns are the slowest offset of each way relative to its own median: how much offsets matter to
+ * it.
  */
 #include "machine/machine.h"
 
@@ -200,7 +201,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: sobor-bench-copy [STEP]\n");
         return 2;
     }
-    sb_machine_start();
+    sb_copy_use(sb_instructions_best());
     for (int way = 0; way < WAYS; way++)
         summary.ns[way] = calloc(SB_COUNT_OF(source_offsets) * PAGE / step + PAGE, sizeof(double));
     printf("line round trip %.0f ns\n", round_trip());

@@ -81,7 +81,8 @@ static void copies_are_right(void **state)
         sets++;
     }
     assert_true(sets > 0);
-    assert_true(sb_copy_use(sb_instructions_best()));
+    sb_machine_start();
+    check(sb_copy, *state);
 }
 
 static void streaming_copies_are_right(void **state)
