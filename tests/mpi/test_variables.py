@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Variables that differ between ranks: rank 0's count for all, or what differs must not matter."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from conftest import usable_mpi
+
+#: Sets a variable on rank 1 alone, before the program starts.
+ON_RANK_1 = 'test "$OMPI_COMM_WORLD_RANK$PMI_RANK" != 1 || export "$0"; exec "$@"'
+#: What rank 1 has of those whose type does not tell a value of its own.
+VALUES = {"text": "elsewhere", "words": "none", "algorithm": "host", "bytes": "16KiB"}
+
+
+def other_value(variable: dict) -> str:
+    """A right value that is not the default."""
+    if variable["type"] in VALUES:
+        return VALUES[variable["type"]]
+    if variable["type"] == "count":
+        return "2" if variable["default"] != "2" else "1"
+    return next(word for word in variable["choices"][::-1] if word != variable["default"])
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_one_rank_differs(tester, query, long_run, key):
+    """Each variable in turn is different on rank 1 alone: all results are right, nobody waits."""
+    mpi = usable_mpi(key)
+    program = tester.program(mpi, "everything")
+
+    def run(variable: dict):
+        setting = f"{variable['name']}={other_value(variable)}"
+        words = ["sh", "-c", ON_RANK_1, setting, program]
+        return setting, tester.run_command(mpi, 2, words, sobor={}, timeout=60)
+
+    variables = query("variables")
+    # Both MPIs take half of them each, and all where time does not matter.
+    half = variables if long_run else variables[key == "m40" :: 2]
+    with ThreadPoolExecutor(min(2, os.cpu_count() or 1) if mpi.open_mpi else 1) as pool:
+        for setting, result in pool.map(run, half):
+            try:
+                tester.expect_pass(result)
+            except AssertionError as error:
+                raise AssertionError(f"{setting} on rank 1: {error}") from error
+
+
+@pytest.mark.parametrize("way", ["", "exit", "exec", "continue"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_children(tester, key, way):
+    """A child of fork does no harm, whatever becomes of it; the report comes once."""
+    words = ["everything", way] if way else ["everything"]
+    result = tester.run(usable_mpi(key), 2, words, sobor={})
+    tester.expect_pass(result, served=True)
+    worlds = [report for report in result.reports if "WORLD" in str(report.values["name"])]
+    assert len(worlds) == 1, result.tail()
