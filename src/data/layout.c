@@ -18,7 +18,7 @@ sb_layout_t *sb_layout_hold(sb_layout_t *layout)
 
 void sb_layout_release(sb_layout_t *layout)
 {
-    /* Acquire and release: the last one sees all others' reading done. */
+    /* Acquire and release: pair with each other, so that the last one sees all reading done. */
     if (layout == NULL || atomic_fetch_sub_explicit(&layout->holders, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; !sb_layout_is_list(layout) && i < layout->n; i++)

@@ -77,6 +77,7 @@ void sb_progress(void *context)
 
     if (sb_host.opal_progress != NULL)
         poke_opal();
+    /* Acquire: pairs with the store in prepare(). */
     else if (atomic_load_explicit(&have_request, memory_order_acquire))
         test_request();
     else
@@ -85,7 +86,8 @@ void sb_progress(void *context)
 
 void sb_progress_stop(void)
 {
-    if (!atomic_exchange_explicit(&have_request, false, memory_order_acq_rel))
+    /* Acquire: pairs with the store in prepare(). */
+    if (!atomic_exchange_explicit(&have_request, false, memory_order_acquire))
         return;
     sb_host.Cancel(&never);
     sb_host.Wait(&never, MPI_STATUS_IGNORE);

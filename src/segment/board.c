@@ -151,7 +151,7 @@ static void *map_board(int fd)
     return memory;
 }
 
-/* Acquire and release: whoever finds the number finds what was written before it was set. */
+/* Acquire and release: pair with each other. Who finds the number finds what was before it. */
 static bool set_once(_Atomic uint64_t *word, uint64_t value)
 {
     uint64_t nothing = 0;
@@ -283,6 +283,7 @@ sb_status_t sb_board_exchange(const void *mine, void *all, size_t bytes,
 
 uint64_t sb_board_serve_after(void)
 {
+    /* Acquire: pairs with the store in set_once(). */
     return board.memory == NULL
                ? 1
                : atomic_load_explicit(&board.memory->serve_after, memory_order_acquire);

@@ -8,6 +8,10 @@ usage: check_source.py REPOSITORY
 - The preloaded object includes nothing but the base layer's tables.
 - The files of the front end (a .c with its .h) include each other in no circle.
 - Every source file names its licence; every algorithm opens with a paragraph.
+- No function is longer than 45 lines and no file longer than 450, but for the simulator, the
+  baselines and the tools, whose files may be; no array has a length that is known late.
+- Beside each acquire it is said which store it pairs with; nobody but the wait function loops until
+  a flag or a counter is there.
 """
 
 from __future__ import annotations
@@ -42,6 +46,25 @@ LICENCE = "SPDX-License-Identifier: BSD-3-Clause"
 FORBIDDEN = {"hwloc.h": {"topology"}, "mpi.h": {"mpi"}, "mpi_abi.h": {"mpi"}}
 
 
+FUNCTION_LINES = 45
+FILE_LINES = 450
+FUNCTION = re.compile(r"^(\w[^\n;{}]*(?:\n[^\n;{}]+)*)\n\{\n(.*?)^\}$", re.MULTILINE | re.DOTALL)
+# What may be longer, or have arrays of any length: it is in no program of a user.
+APART_FROM_SIZES = ("baseline/", "machine/sim/", "tools/")
+# A declaration of an array whose length has a variable in it; those of macros are in capitals.
+LATE_ARRAY = re.compile(
+    r"^\s+(?:const |static |unsigned )*[a-z]\w*(?: \*?| \*const )\w+\[(?=[^\]\n]*\b[a-z])"
+    r"(?!sizeof)[^\]\n]+\](?: =|;|,)",
+    re.MULTILINE,
+)
+LOOPING = re.compile(r"\bwhile \([^;{}]*\bsb_(?:flag_read|load\d+|counter_read)\(")
+ACQUIRE = re.compile(r"\b(?:memory_order_acquire|SB_ACQUIRE|memory_order_acq_rel)\b")
+#: These give the orders their names.
+PRIMITIVES = {"primitive.h", "primitive_real.h"}
+#: Lines above an acquire among which its comment is.
+BESIDE = 12
+
+
 def allowed_layers(layer: str) -> set[str]:
     if layer in APART:
         return APART[layer] | {layer}
@@ -67,12 +90,51 @@ def check_file(path: Path, source: Path) -> list[str]:
     problems = check_includes(relative, layer, text)
     if layer not in APART and layer not in LAYERS:
         return [f"{relative}: unknown layer {layer}"]
+    problems += check_sizes(relative, text) + check_order(relative, text)
     if LICENCE not in text[:200]:
         problems.append(f"{relative}: no licence line")
     if layer != "machine":
         problems += [f"{relative}: waits by itself ({word})" for word in WAITING.findall(text)]
     if layer in ("coll", "baseline") and path.suffix == ".c":
         problems += check_algorithm(relative, text)
+    return problems
+
+
+def check_sizes(relative: Path, text: str) -> list[str]:
+    problems = []
+    for head, body in FUNCTION.findall(text):
+        lines = head.count("\n") + body.count("\n") + 3
+        if lines > FUNCTION_LINES:
+            problems.append(f"{relative}: {lines} lines: {head.splitlines()[-1]}")
+    if str(relative).startswith(APART_FROM_SIZES):
+        return problems
+    if text.count("\n") > FILE_LINES:
+        problems.append(f"{relative}: {text.count(chr(10))} lines")
+    for array in LATE_ARRAY.findall(text):
+        if not array.lstrip().startswith("return "):
+            problems.append(f"{relative}: a length that is known late: {array.strip()}")
+    return problems
+
+
+def check_order(relative: Path, text: str) -> list[str]:
+    """Every acquire with its store, every wait in the one place."""
+    if (
+        relative.parts[0] == "tools"
+        or "machine/sim" in str(relative)
+        or relative.name in PRIMITIVES
+    ):
+        return []
+    problems = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        if not ACQUIRE.search(line) or line.lstrip().startswith(("*", "/*", "#")):
+            continue
+        if not re.search(
+            r"\b[Pp]airs? with\b", " ".join(lines[max(0, number - BESIDE) : number + 1])
+        ):
+            problems.append(f"{relative}:{number + 1}: which store does this acquire pair with?")
+    if relative.parts[0] not in ("machine", "baseline"):
+        problems += [f"{relative}: waits by itself ({loop})" for loop in LOOPING.findall(text)]
     return problems
 
 
