@@ -14,7 +14,11 @@ SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources.
 ENGINE = [
-    *sorted((SOURCES / "data").glob("*.c")),
+    *(
+        path
+        for folder in ("data", "machine/real")
+        for path in sorted((SOURCES / folder).glob("*.c"))
+    ),
     *(SOURCES / "base" / f"{n}.c" for n in ("collectives", "config", "log")),
     *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
     *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self", "source")),

@@ -9,7 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sobor reads its variables at the first call that it serves. */
+/* Sobor reads its variables in MPI_Init, so this rank has to know before which one it is. */
+static int launched_rank(void)
+{
+    static const char *const names[] = {"PMIX_RANK", "PMI_RANK"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (getenv(names[i]) != NULL)
+            return atoi(getenv(names[i]));
+    }
+    return 0;
+}
+
 static void take_file(char *files, int rank)
 {
     char *file = strtok(files, ",");
@@ -24,9 +35,12 @@ static void take_file(char *files, int rank)
 
 int main(int argc, char **argv)
 {
+    int expected = launched_rank();
+    if (argc > 1)
+        take_file(argv[1], expected);
     test_begin(&argc, &argv);
     CHECK(argc >= 3, "usage: tuned FILE,FILE,... BYTES...");
-    take_file(argv[1], rank_of(MPI_COMM_WORLD));
+    CHECK(rank_of(MPI_COMM_WORLD) == expected, "launched as rank %d", expected);
     CALL(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 2; i < argc; i++) {
         size_t bytes = strtoul(argv[i], NULL, 10);
