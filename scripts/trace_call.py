@@ -5,8 +5,8 @@ usage: trace_call.py [--rank R] [--no-build]
 
 Builds the library with the preset "trace" (-finstrument-functions, nothing inlined), runs two ranks
 of tests/mpi/programs/traced.c under the MPI of mpicc and mpirun, and shows the chain of calls of
-rank R (0, the root). Functions of headers, which are part of their callers in the release build, are
-counted apart.
+rank R (0, the root). Functions of headers are counted apart: in the release build they are part of
+their callers.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ def main() -> int:
     files = {file for _, _, file in chain}
     headers = {file for file in files if file.endswith(".h")}
     entered = len(files) - len(headers)
-    print(f"{len(functions)} functions: {entered} files entered, inline functions of {len(headers)}")
+    inline = f"inline functions of {len(headers)} headers"
+    print(f"{len(functions)} functions: {entered} files entered, {inline}")
     return 0 if chain else 1
 
 
