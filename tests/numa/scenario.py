@@ -78,6 +78,7 @@ class Run:
         variables = {
             "LD_PRELOAD": f"{SOBOR}/lib/sobor/libsobor.so",
             "SOBOR_VERBOSE": "1",
+            "SOBOR_SERVE_AFTER": "1",
             **self.settings,
         }
         exports = " ".join(mpi.export.format(name, value) for name, value in variables.items())
