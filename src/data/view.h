@@ -17,12 +17,6 @@ typedef struct sb_view {
     const sb_layout_t *layout;
 } sb_view_t;
 
-/* The whole stream. The caller sees to it that the number can be expressed. */
-static inline size_t sb_view_bytes(const sb_view_t *view)
-{
-    return view->count * view->layout->bytes;
-}
-
 /* Where the stream begins if it lies in memory as it is sent; NULL if it does not. */
 void *sb_view_plain(const sb_view_t *view);
 
