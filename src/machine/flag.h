@@ -11,6 +11,10 @@
  * need "store, fence, load" each; membarrier lets the sleeper pay for both fences, so that
  * publishing stays a plain store on the path where nobody sleeps. Where membarrier is not available
  * the time limit of each sleep bounds what a missed wake-up can cost.
+ *
+ * A reader that spins takes the flag's line away as soon as it is stored, and a publisher that then
+ * looks at the `sleepers` on it waits for the line to come back. So it first looks at a word in
+ * which the job's sleepers are counted; the same fence orders both looks.
  */
 
 #include "base/status.h"
@@ -68,7 +72,7 @@ static inline void sb_flag_publish(sb_flag_t *flag, uint64_t value)
     /* Only the compiler has to keep this order; see "Waking a sleeper" above for the processor. */
     sb_keep_order();
     /* Relaxed: nothing is read on the strength of it. */
-    if (SB_UNLIKELY(sb_load32(&flag->sleepers, SB_RELAXED) != 0))
+    if (SB_UNLIKELY(sb_anyone_sleeps() && sb_load32(&flag->sleepers, SB_RELAXED) != 0))
         sb_flag_wake(flag);
 }
 

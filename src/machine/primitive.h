@@ -26,6 +26,7 @@
  *   sb_keep_order                     the compiler keeps the order of what is before and after
  *   sb_fence_all                      every running process executes a full fence, where the
  *                                     system can do that
+ *   sb_anyone_sleeps                  false: no rank of the job is in sb_futex_wait
  *   sb_futex_wait, sb_futex_wake      sleep, while the word has the expected value, for at most so
  *                                     many nanoseconds; wake all that sleep on the word
  *   sb_pause, sb_give_processor       between two looks: rest a moment; let another process run

@@ -32,12 +32,14 @@ void sb_flag_wake(sb_flag_t *flag)
 static void sleep_once(sb_flag_t *flag, uint64_t value, uint64_t longest)
 {
     sb_add32(&flag->sleepers, 1, SB_SEQ_CST);
+    sb_count_sleeper(1);
     sb_fence_all();
     uint64_t seen = sb_flag_read(flag);
     if (seen < value)
         sb_futex_wait(futex_word(flag), (uint32_t)seen, longest);
     /* Relaxed: a publisher that still sees this sleeper makes a call too many. */
     sb_add32(&flag->sleepers, UINT32_MAX, SB_RELAXED);
+    sb_count_sleeper(-1);
 }
 
 /* What one fruitless wait has behind it. */

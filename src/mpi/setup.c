@@ -119,6 +119,10 @@ static void make_team(sb_comm_t *comm, sb_members_t *members)
                         .profile_context = members};
     sb_refusal_t refusal;
     sb_reason_t reason;
+
+    /* Members who are on no board, or on another, count their sleeps elsewhere. */
+    if (!members->is_on_board)
+        sb_sleepers_unknown();
     sb_status_t status = sb_team_create(&comm->team, &front, (uint32_t)comm->rank,
                                         (uint32_t)comm->size, &refusal, &reason);
 

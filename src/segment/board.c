@@ -50,7 +50,9 @@ typedef struct board {
     _Atomic uint64_t founder_started;
     _Atomic uint64_t serve_after; /* 0: nobody has set it yet */
     _Atomic uint32_t came;
-    _Atomic uint64_t holder[]; /* of each slot: 0: empty; CLOSED; else the pid of its rank */
+    _Alignas(SB_FLAG_STRIDE) sb_word32_t sleepers;
+    _Alignas(SB_FLAG_STRIDE) _Atomic uint64_t
+        holder[]; /* of each slot: 0: empty; CLOSED; else the pid of its rank */
 } board_t;
 
 static struct {
@@ -200,10 +202,12 @@ bool sb_board_join(const sb_job_t *job)
     close(fd);
     if (board.memory != NULL)
         board.slot = (slot_t *)(void *)((char *)board.memory + header_bytes());
-    if (board.memory != NULL && take_slot())
-        return true;
-    leave();
-    return false;
+    if (board.memory == NULL || !take_slot()) {
+        leave();
+        return false;
+    }
+    sb_sleepers_share(&board.memory->sleepers);
+    return true;
 }
 
 void sb_board_tell(const void *text, size_t bytes)

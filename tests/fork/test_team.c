@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static const sb_algorithm_t *bcast(const char *name)
@@ -232,11 +233,18 @@ static void a_stopped_peer_is_waited_for(void **state)
 }
 
 /* Sleepers are woken: with a time limit of a sleep that is far away this would take minutes. */
+typedef struct sleeping {
+    const char *algorithm;
+    sb_word32_t *sleepers; /* where all ranks count them; NULL: nowhere */
+} sleeping_t;
+
 static int sleep_and_wake(rank_context_t *context, void *argument)
 {
-    const char *algorithm = argument;
+    const sleeping_t *sleeping = argument;
 
     setenv("SOBOR_WAIT", "sleep", 1);
+    if (sleeping->sleepers != NULL)
+        sb_sleepers_share(sleeping->sleepers);
     sb_team_t *team = job_team(context);
     if (team == NULL)
         return 1;
@@ -246,7 +254,7 @@ static int sleep_and_wake(rank_context_t *context, void *argument)
     for (int i = 0; i < 3000; i++) {
         if (i % 100 == (int)context->rank)
             usleep(2000);
-        if (sb_algorithm_find(SB_BARRIER, algorithm)->barrier(team) != SB_OK)
+        if (sb_algorithm_find(SB_BARRIER, sleeping->algorithm)->barrier(team) != SB_OK)
             return 1;
     }
     return 0;
@@ -254,9 +262,19 @@ static int sleep_and_wake(rank_context_t *context, void *argument)
 
 static void sleepers_are_woken(void **state)
 {
+    sb_word32_t *word =
+        mmap(NULL, sizeof *word, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    sleeping_t flat = {"flat", NULL}, several_at_one_flag = {"counter", NULL};
+    sleeping_t counted = {"flat", word};
+
     (void)state;
-    assert_int_equal(job_run(3, 30, sleep_and_wake, "flat"), 0);
-    assert_int_equal(job_run(4, 15, sleep_and_wake, "counter"), 0); /* several at one flag */
+    assert_ptr_not_equal(word, MAP_FAILED);
+    assert_int_equal(job_run(3, 30, sleep_and_wake, &flat), 0);
+    assert_int_equal(job_run(4, 15, sleep_and_wake, &several_at_one_flag), 0);
+    assert_int_equal(job_run(3, 30, sleep_and_wake, &counted), 0);
+    /* Relaxed: the ranks have ended. */
+    assert_int_equal(atomic_load_explicit(word, memory_order_relaxed), 0);
+    munmap(word, sizeof *word);
 }
 
 /* What all ranks are to find. */

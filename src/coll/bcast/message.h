@@ -10,9 +10,9 @@
  * What the broadcasts have in common: how a message is announced, and how it is received.
  *
  * Slots. The team counts slot uses; use u of any root is in slot u mod SB_SLOTS of that root's
- * lane. A rank publishes in `done` how many uses it is done with. A root may fill the slot of use u
- * once every rank is done with use u - SB_SLOTS. Since every rank counts every use, one number a
- * rank is enough for all roots.
+ * lane. A rank publishes in `done`, now and then, how many uses it is done with. A root may fill
+ * the slot of use u once every rank is done with use u - SB_SLOTS. Since every rank counts every
+ * use, one number a rank is enough for all roots.
  *
  * Announcements. Whatever the root does begins in its slot, with a note that says what follows.
  * Receivers do what it says, and not what their own number of bytes would have them do: so a rank
@@ -46,11 +46,24 @@ static inline void sb_slots_passed(sb_team_t *team, uint64_t use)
 /* Puts a note and what belongs to it into this rank's slot of the present use. */
 void sb_slot_show(sb_team_t *team, uint32_t note, const void *payload, size_t bytes);
 
+/*
+ * A root has SB_SLOTS of them: it is told of every fourth use that this rank is done with. A line
+ * that a rank writes at each call is one more that goes back and forth.
+ */
+#define SB_SLOTS_TOLD 4
+
+/* This rank is done with the uses before `uses`, of which `told` or more were done before. */
+static inline void sb_slots_tell(const sb_team_t *team, uint64_t told, uint64_t uses)
+{
+    if (uses / SB_SLOTS_TOLD != told / SB_SLOTS_TOLD)
+        sb_flag_publish(&team->self->done.flag, uses);
+}
+
 /* Marks the team's next `uses` slot uses as done by this rank. */
 static inline void sb_slot_finish(sb_team_t *team, uint64_t uses)
 {
     team->slot_uses += uses;
-    sb_flag_publish(&team->self->done.flag, team->slot_uses);
+    sb_slots_tell(team, team->slot_uses - uses, team->slot_uses);
 }
 
 /* An announcement that has come. */

@@ -44,7 +44,7 @@ static sb_status_t take(sb_team_t *team, const sb_news_t *news, const unsigned c
     sb_status_t status =
         sb_take(news->stream, offset, payload, sb_min(SB_SLOT_PAYLOAD, sent - offset));
 
-    sb_flag_publish(&team->self->done.flag, team->slot_uses + i + 1);
+    sb_slots_tell(team, team->slot_uses + i, team->slot_uses + i + 1);
     return status;
 }
 

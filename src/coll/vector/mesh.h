@@ -13,7 +13,7 @@
  * A mesh of flows: from each rank to each other one, and from each to all. They carry the parts of
  * the vector collectives. Each rank owns a block of shared memory, on its own NUMA node:
  *
- *     done               calls that this rank is done with
+ *     done               calls that this rank is done with; told every k / 2 calls
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it, and with its flow to all
@@ -135,6 +135,7 @@ typedef struct sb_offer {
 typedef struct sb_mesh {
     sb_resource_t resource;
     uint32_t slots;      /* k, a power of two */
+    uint32_t told;       /* calls after which this rank says again that it is done with them */
     size_t stride;       /* bytes of a flow's flags and slots */
     size_t readers;      /* where the parts of a block are */
     size_t area_all;     /*   */

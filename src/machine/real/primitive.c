@@ -18,6 +18,28 @@ void sb_machine_start(void)
     fence_for_all = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 
+static sb_word32_t unknown = 1;
+static sb_word32_t *counted = &unknown; /* where this process counts itself */
+
+sb_word32_t *sb_sleepers = &unknown;
+
+void sb_sleepers_share(sb_word32_t *word)
+{
+    sb_sleepers = counted = word;
+}
+
+void sb_sleepers_unknown(void)
+{
+    sb_sleepers = &unknown;
+}
+
+void sb_count_sleeper(int by)
+{
+    /* `unknown` stays what it is. Relaxed: a fence follows, or one call to the kernel too many. */
+    if (counted != &unknown)
+        atomic_fetch_add_explicit(counted, (uint32_t)by, memory_order_relaxed);
+}
+
 void sb_fence_all(void)
 {
     if (fence_for_all)

@@ -132,6 +132,29 @@ static inline uint64_t sb_spin(const sb_word64_t *word, uint64_t value, uint32_t
     return seen;
 }
 
+/*
+ * How many ranks of the job sleep: where its ranks have memory in common, a word of that; else a
+ * word that is never 0. A publisher reads it in place of the flag's own line, which its reader may
+ * have taken away by then.
+ */
+extern sb_word32_t *sb_sleepers;
+
+/* From now on this process counts its sleeps there, and looks there for others'. */
+void sb_sleepers_share(sb_word32_t *word);
+
+/* From now on it looks at each flag: some that it publishes are for sleepers counted elsewhere. */
+void sb_sleepers_unknown(void);
+
+/* This process goes to sleep (1), or is awake again (-1). */
+void sb_count_sleeper(int by);
+
+/* False: nobody who may wait for a flag of this process sleeps. */
+static inline bool sb_anyone_sleeps(void)
+{
+    /* Relaxed: see "Waking a sleeper" in flag.h for what orders it after the store of the flag. */
+    return atomic_load_explicit(sb_sleepers, memory_order_relaxed) != 0;
+}
+
 void sb_fence_all(void);
 void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns);
 void sb_futex_wake(uint32_t *word);

@@ -80,6 +80,10 @@ uint64_t sb_sim_now_ns(void);
 #define sb_give_processor() sb_sim_give_processor()
 #define sb_now_ns() sb_sim_now_ns()
 #define sb_machine_start() ((void)0)
+/* Here the line of a flag is looked at: its number of sleepers is exact. */
+#define sb_anyone_sleeps() true
+#define sb_count_sleeper(by) ((void)0)
+#define sb_sleepers_unknown() ((void)0)
 /* A rank executes its source line by line. */
 #define sb_keep_order() ((void)0)
 
