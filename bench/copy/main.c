@@ -7,16 +7,19 @@
  * processors copy several times slower at some of them. A figure is the time of the fastest of the
  * three at the same offsets, divided by that of ours: 1.00 where ours is the fastest. The last
  * columns are the slowest offset of each way relative to its own median: how much offsets matter to
- * it.
+ * it. A second table is of copies into lines that another core has read, as ranks do it, and of
+ * that core's copies out of them.
  */
 #include "machine/machine.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 enum { PAGE = 4096, LEAST = 256, MOST = 4 << 20, ROUNDS = 7, TRIPS = 20000 };
+enum { SHARED_LEAST = 1024, SHARED_TRIPS = 400 };
 enum { OURS, LIBRARY, PLAIN, STREAMING, WAYS };
 
 typedef void copy_t(void *restrict to, const void *restrict from, size_t bytes);
@@ -27,6 +30,11 @@ static const size_t source_offsets[] = {0, 16, 64, 2048};
 static void copy_ours(void *restrict to, const void *restrict from, size_t bytes)
 {
     sb_copy(to, from, bytes);
+}
+
+static void copy_into_shared(void *restrict to, const void *restrict from, size_t bytes)
+{
+    sb_copy_shared(to, from, bytes);
 }
 
 static void copy_library(void *restrict to, const void *restrict from, size_t bytes)
@@ -146,35 +154,114 @@ static double measure(summary_t *summary, char *to, const char *from, size_t byt
     return report(summary, bytes, step);
 }
 
+/* Copies that go from one thread into shared lines, and from there to the other thread. */
+typedef struct journey {
+    copy_t *write;
+    char *from, *lines, *to;
+    size_t bytes;
+    uint64_t trips;
+    double *written, *read; /* nanoseconds of each trip */
+} journey_t;
+
 static _Alignas(2 * SB_LINE) sb_word64_t ball;
 
-static void *answer(void *nothing)
+static void pin(uint32_t thread)
 {
-    for (uint64_t i = 1; i < 2 * TRIPS; i += 2) {
-        while (sb_load64(&ball, SB_ACQUIRE) != i) {
-        }
-        sb_store64(&ball, i + 1, SB_RELEASE);
+    cpu_set_t all, one;
+
+    CPU_ZERO(&one);
+    if (sched_getaffinity(0, sizeof all, &all) != 0)
+        return;
+    for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+        if (CPU_ISSET(cpu, &all) && thread-- == 0)
+            CPU_SET(cpu, &one);
     }
-    return nothing;
+    if (CPU_COUNT(&one) > 0)
+        pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+}
+
+static void await(uint64_t value)
+{
+    while (sb_load64(&ball, SB_ACQUIRE) != value)
+        sb_pause();
+}
+
+static double elapsed(uint64_t start)
+{
+    return (double)(sb_now_ns() - start);
+}
+
+static void *answer(void *given)
+{
+    const journey_t *journey = given;
+
+    pin(1);
+    for (uint64_t i = 0; i < journey->trips; i++) {
+        await(2 * i + 1);
+        uint64_t start = sb_now_ns();
+        if (journey->bytes > 0)
+            sb_copy(journey->to, journey->lines, journey->bytes);
+        journey->read[i] = elapsed(start);
+        sb_store64(&ball, 2 * i + 2, SB_RELEASE);
+    }
+    return given;
+}
+
+static void travel(journey_t *journey)
+{
+    pthread_t other;
+
+    sb_store64(&ball, 0, SB_RELAXED);
+    if (pthread_create(&other, NULL, answer, journey) != 0) {
+        perror("sobor-bench-copy");
+        exit(1);
+    }
+    for (uint64_t i = 0; i < journey->trips; i++) {
+        uint64_t start = sb_now_ns();
+        if (journey->bytes > 0)
+            journey->write(journey->lines, journey->from, journey->bytes);
+        journey->written[i] = elapsed(start);
+        sb_store64(&ball, 2 * i + 1, SB_RELEASE);
+        await(2 * i + 2);
+    }
+    pthread_join(other, NULL);
 }
 
 /* Nanoseconds of a line to another thread and back; machines change between near and far. */
 static double round_trip(void)
 {
-    pthread_t other;
-
-    sb_store64(&ball, 0, SB_RELAXED);
-    if (pthread_create(&other, NULL, answer, NULL) != 0)
-        return 0;
+    static double written[TRIPS], read[TRIPS];
+    journey_t journey = {.trips = TRIPS, .written = written, .read = read};
     uint64_t start = sb_now_ns();
-    for (uint64_t i = 0; i < 2 * TRIPS; i += 2) {
-        sb_store64(&ball, i + 1, SB_RELEASE);
-        while (sb_load64(&ball, SB_ACQUIRE) != i + 2) {
+
+    travel(&journey);
+    return elapsed(start) / TRIPS;
+}
+
+/* Microseconds of writing and of reading, the median of each, by way. */
+static void measure_shared(char *to, char *from, char *lines)
+{
+    static copy_t *const writes[] = {copy_into_shared, copy_library, copy_plain, sb_copy_streaming};
+    static const char *const written_by[] = {"ours", "library", "plain", "streaming"};
+    static double written[SHARED_TRIPS], read[SHARED_TRIPS];
+
+    printf("into lines that another core has read (us: written by, then read by the other)\n%9s",
+           "bytes");
+    for (size_t way = 0; way < SB_COUNT_OF(writes); way++)
+        printf("  %9s   read", written_by[way]);
+    for (size_t bytes = SHARED_LEAST; bytes <= MOST / 4; bytes *= 4) {
+        printf("\n%9zu", bytes);
+        for (size_t way = 0; way < SB_COUNT_OF(writes); way++) {
+            journey_t journey = {writes[way], from + 16,    lines,   to + 16,
+                                 bytes,       SHARED_TRIPS, written, read};
+            travel(&journey);
+            qsort(written, SHARED_TRIPS, sizeof *written, by_value);
+            qsort(read, SHARED_TRIPS, sizeof *read, by_value);
+            printf("  %9.2f %6.2f", written[SHARED_TRIPS / 2] / 1000,
+                   read[SHARED_TRIPS / 2] / 1000);
         }
     }
-    double ns = (double)(sb_now_ns() - start) / TRIPS;
-    pthread_join(other, NULL);
-    return ns;
+    printf("\n");
 }
 
 static char *map(void)
@@ -193,7 +280,7 @@ static char *map(void)
 int main(int argc, char **argv)
 {
     unsigned long step = argc > 1 ? strtoul(argv[1], NULL, 10) : 16;
-    char *from = map(), *to = map();
+    char *from = map(), *to = map(), *lines = map();
     double least = 1;
     summary_t summary = {0};
 
@@ -201,7 +288,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: sobor-bench-copy [STEP]\n");
         return 2;
     }
-    sb_copy_use(sb_instructions_best());
+    pin(0);
+    sb_machine_start();
     for (int way = 0; way < WAYS; way++)
         summary.ns[way] = calloc(SB_COUNT_OF(source_offsets) * PAGE / step + PAGE, sizeof(double));
     printf("line round trip %.0f ns\n", round_trip());
@@ -213,6 +301,7 @@ int main(int argc, char **argv)
         double worst = measure(&summary, to, from, bytes, step);
         least = worst < least ? worst : least;
     }
+    measure_shared(to, from, lines);
     printf("worst point %.2f, line round trip %.0f ns\n", least, round_trip());
     return 0;
 }

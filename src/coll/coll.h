@@ -20,13 +20,13 @@ typedef struct sb_stream {
     void *context;
 } sb_stream_t;
 
-/* Copies the stream's bytes at `offset`. */
+/* Copies the stream's bytes at `offset` to where others read them. */
 static inline sb_status_t sb_stream_read(const sb_stream_t *stream, size_t offset, void *to,
                                          size_t bytes)
 {
     if (SB_UNLIKELY(stream->base == NULL))
         return stream->read(stream->context, offset, to, bytes);
-    sb_copy(to, stream->base + offset, bytes);
+    sb_copy_shared(to, stream->base + offset, bytes);
     return SB_OK;
 }
 

@@ -17,6 +17,7 @@
  *   sb_fetch_ahead    begin to bring bytes near that will be copied; they may still change
  *   sb_own_ahead      begin to take lines from others that will be written, but not yet
  *   sb_copy           copy bytes to or from shared memory
+ *   sb_copy_shared    the same, into memory that others read
  *   sb_copy_streaming the same, whole lines past the writer's caches (non-temporal)
  *   sb_flag_hope      look at it a few times, for what may never come
  *   sb_pull, sb_push  copy bytes out of, into the private memory of another rank's process

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #define PAGE ((size_t)4096)
-#define MOST (4 * PAGE)
+#define MOST (17 * PAGE)
 /* Bytes that are watched before and behind. */
 #define MARGIN ((size_t)256)
 
@@ -17,9 +17,9 @@ typedef struct memory {
     unsigned char *to;
 } memory_t;
 
-static const size_t sizes[] = {0,    1,    63,   64,   65,   255,      256,  511,
-                               512,  2047, 2048, 2049, 2111, 2112,     2303, 2304,
-                               2305, 4096, 4159, 8192, 8193, MOST - 1, MOST};
+static const size_t sizes[] = {0,    1,    63,   64,   65,   255,   256,   511,
+                               512,  2047, 2048, 2049, 2111, 2112,  2303,  2304,
+                               2305, 4096, 4159, 8192, 8193, 32768, 65535, MOST};
 
 static int set_up(void **state)
 {
@@ -62,7 +62,7 @@ static void check(sb_copy_t *copy, const memory_t *memory)
     for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
         for (size_t pair = 0; pair < (size_t)SB_LINE * SB_LINE; pair++) {
             /* The longest at fewer pairs: every offset of either side all the same. */
-            if (sizes[i] <= 4096 || pair % 7 == 0)
+            if (sizes[i] <= 4096 || pair % (sizes[i] <= 4 * PAGE ? 7 : 67) == 0)
                 check_one(copy, memory, pair / SB_LINE, pair % SB_LINE, sizes[i]);
         }
         for (size_t offset = 0; offset < PAGE; offset += 16)
@@ -78,11 +78,13 @@ static void copies_are_right(void **state)
         if (!sb_copy_use(set))
             continue;
         check(sb_copy, *state);
+        check(sb_copy_shared, *state);
         sets++;
     }
     assert_true(sets > 0);
     sb_machine_start();
     check(sb_copy, *state);
+    check(sb_copy_shared, *state);
 }
 
 static void streaming_copies_are_right(void **state)

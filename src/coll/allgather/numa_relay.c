@@ -100,8 +100,8 @@ static sb_status_t bring(sb_team_t *team)
         size_t bytes = note & SB_RELAY_BYTES;
         if (bytes > relays->chunk)
             return sb_out_of_step(team);
-        sb_copy(sb_relay_data(team, team->rank, index, bytes), sb_relay_data(team, rank, 0, bytes),
-                bytes);
+        sb_copy_shared(sb_relay_data(team, team->rank, index, bytes),
+                       sb_relay_data(team, rank, 0, bytes), bytes);
         publish(team, sb_relay_chunk(team, team->rank, index), note);
     }
     return SB_OK;

@@ -53,8 +53,8 @@ void sb_find_sharers(sb_team_t *team, sb_arriving_t *arriving)
 static void bring_part(const sb_team_t *team, const sb_arriving_t *arriving, size_t start,
                        size_t bytes)
 {
-    sb_copy(sb_arriving_at(arriving, team->rank, start),
-            sb_arriving_at(arriving, arriving->news->root, start), bytes);
+    sb_copy_shared(sb_arriving_at(arriving, team->rank, start),
+                   sb_arriving_at(arriving, arriving->news->root, start), bytes);
     sb_flag_publish(&sb_ring_head(arriving->rings, team->rank)->relayed.flag,
                     arriving->cursor.position + arriving->bytes);
 }

@@ -127,7 +127,7 @@ static sb_status_t climb(part_t *part, uint64_t use, sb_range_t piece)
         unit *= fan;
     }
     if (mine != shown)
-        sb_copy(shown, mine, sb_range_bytes(piece));
+        sb_copy_shared(shown, mine, sb_range_bytes(piece));
     sb_flag_publish(&sb_slot(team, team->rank, use)->flag, use + 1);
     return SB_OK;
 }

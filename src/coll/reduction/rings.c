@@ -100,13 +100,13 @@ static void copy_in(const rings_t *rings, const window_t *window)
     size_t high = sb_min(sb_max(wanted->to, window->offset), end) - window->offset;
 
     if (!parts || low >= high) {
-        sb_copy(to, from, window->bytes);
+        sb_copy_shared(to, from, window->bytes);
         return;
     }
     if (low > 0)
-        sb_copy(to, from, low);
+        sb_copy_shared(to, from, low);
     if (high < window->bytes)
-        sb_copy(to + high, from + high, window->bytes - high);
+        sb_copy_shared(to + high, from + high, window->bytes - high);
 }
 
 /* Fills the next window of this rank's ring, once there is room. */

@@ -117,9 +117,9 @@ static void copy_in(slices_t *slices, uint64_t number)
     char *to = buffer_of(slices, slices->team->rank, number, SB_WINDOW_IN);
 
     if (own.from > 0)
-        sb_copy(to, from, own.from);
+        sb_copy_shared(to, from, own.from);
     if (own.to < bytes)
-        sb_copy(to + own.to, from + own.to, bytes - own.to);
+        sb_copy_shared(to + own.to, from + own.to, bytes - own.to);
 }
 
 /* Where the contribution of a rank of this rank's group to its slice is. */

@@ -231,10 +231,10 @@ sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
     sb_status_t status = SB_OK;
     char bounce[OWN_BOUNCE];
 
-    if (bytes > 0 && to->base != NULL)
-        status = sb_stream_read(from, 0, to->base, bytes);
-    else if (bytes > 0 && from->base != NULL)
+    if (bytes > 0 && from->base != NULL)
         status = sb_stream_write(to, 0, from->base, bytes);
+    else if (bytes > 0 && to->base != NULL)
+        status = sb_stream_read(from, 0, to->base, bytes);
     for (size_t at = 0; to->base == NULL && from->base == NULL && at < bytes; at += OWN_BOUNCE) {
         size_t count = sb_min(OWN_BOUNCE, bytes - at);
         status = sb_first(status, sb_stream_read(from, at, bounce, count));

@@ -81,7 +81,7 @@ static void send_short(sb_mesh_t *mesh, sb_sending_t *sending)
     /* The line that the reader looks at comes last, and with all that it holds. */
     size_t line = sending->stream->base == NULL ? bytes : sb_min(bytes, SB_SLOT_IN_LINE);
     if (bytes > line)
-        sb_copy(slot->payload + line, sending->stream->base + line, bytes - line);
+        sb_copy_shared(slot->payload + line, sending->stream->base + line, bytes - line);
     sending->data = sb_stream_read(sending->stream, 0, slot->payload, line);
     sb_flag_set_note(&slot->flag, (uint32_t)bytes);
     sb_flag_publish(&slot->flag, mesh->calls + 1);

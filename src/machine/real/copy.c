@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Copies of long data, in loops of vectors. The library's memcpy turns to `rep movsb` there, which
- * some processors (AMD Zen 3) execute six to eight times slower where the destination lies just
- * below or above the source within the page: as a ring that begins on a page does to what malloc
- * gives, 16 bytes past one. On others it is the better copy, above all where ranks share a core: it
- * need not fetch what it overwrites. A look at the start tells which kind this is. This file is
- * compiled so that the compiler makes no memcpy of the loops (unit.copy_loops looks for one).
+ * Copies of long data, in loops of vectors or by the library's memcpy. That turns to `rep movsb`,
+ * which some processors (AMD Zen 3) execute six to eight times slower where the destination lies
+ * just below or above the source within the page: as a ring that begins on a page does to what
+ * malloc gives, 16 bytes past one. Elsewhere it is the slower copy of what the first cache holds,
+ * the faster one beyond, and by far the faster one into lines that another core has read: it takes
+ * them over without fetching what it overwrites. A look at the start tells what holds here, for
+ * each class of sizes. This file is compiled so that the compiler makes no memcpy of the loops
+ * (unit.copy_loops looks for one).
  */
 #include "machine/primitive.h"
 
@@ -46,27 +48,57 @@ static sb_copy_t *const loops[SB_INSTRUCTIONS] = {copy_baseline};
 
 #endif
 
-sb_copy_t *sb_copy_long = copy_baseline;
+/* Classes of doubling sizes from SB_COPY_LONG on; the last holds all that is longer. */
+#define CLASSES 6
+
+/* The copies in use. */
+static sb_copy_t *usual[CLASSES] = {copy_baseline, copy_baseline, copy_baseline,
+                                    copy_baseline, copy_baseline, copy_baseline};
+static sb_copy_t *shared = copy_baseline;
+
+static size_t class_of(size_t bytes)
+{
+    size_t class = 0;
+
+    while (class + 1 < CLASSES && bytes >= SB_COPY_LONG << (class + 1))
+        class ++;
+    return class;
+}
+
+void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes)
+{
+    usual[class_of(bytes)](to, from, bytes);
+}
+
+void sb_copy_shared_long(void *restrict to, const void *restrict from, size_t bytes)
+{
+    shared(to, from, bytes);
+}
 
 bool sb_copy_use(sb_instructions_t set)
 {
     if (!sb_instructions_known(set))
         return false;
-    sb_copy_long = loops[set];
+    for (size_t class = 0; class < CLASSES; class ++)
+        usual[class] = loops[set];
+    shared = loops[set];
     return true;
 }
 
-/* A message that stays in the first caches, and how often each way of copying it is timed. */
-#define TRIAL_BYTES ((size_t)16 << 10)
-#define TRIALS 6
+/* Pieces that the two ways of copying are timed with go up to the last class. */
+#define TRIAL_MOST (SB_COPY_LONG << (CLASSES - 1))
+#define TRIALS 4
+/* Of short pieces several are timed at once, of so many bytes together. */
+#define TRIAL_LEAST ((size_t)16 << 10)
 
-static uint64_t shortest_time(sb_copy_t *copy, char *to, const char *from)
+static uint64_t shortest_time(sb_copy_t *copy, char *to, const char *from, size_t bytes)
 {
     uint64_t shortest = UINT64_MAX;
 
     for (int i = 0; i < TRIALS; i++) {
         uint64_t began = sb_now_ns();
-        copy(to, from, TRIAL_BYTES);
+        for (size_t copied = 0; copied < sb_max(bytes, TRIAL_LEAST); copied += bytes)
+            copy(to, from, bytes);
         shortest = sb_min(shortest, sb_now_ns() - began);
     }
     return shortest;
@@ -77,31 +109,59 @@ static void copy_by_library(void *restrict to, const void *restrict from, size_t
     memcpy(to, from, bytes);
 }
 
-/* Whether the library's copy is nowhere much slower than the loop in use. */
-static bool library_is_even(char *pages)
+/* What a look at one class of sizes has found of the library's copy beside the loop. */
+typedef struct look {
+    bool faster;  /* on the whole, and nowhere much slower */
+    bool trapped; /* far slower at some place */
+} look_t;
+
+/* At places where the trap shows, and where it does not. */
+static look_t look_at(sb_copy_t *loop, char *pages, size_t bytes)
 {
     static const size_t places[][2] = {{0, 16}, {16, 0}, {0, 64}};
-    char *other = pages + TRIAL_BYTES + SB_PAGE;
-    bool even = true;
+    char *other = pages + TRIAL_MOST + SB_PAGE;
+    uint64_t sum_library = 0, sum_loop = 0;
+    look_t look = {.faster = true};
 
-    for (size_t i = 0; i < SB_COUNT_OF(places) && even; i++) {
+    for (size_t i = 0; i < SB_COUNT_OF(places); i++) {
         char *to = pages + places[i][0], *from = other + places[i][1];
-        even = 4 * shortest_time(copy_by_library, to, from) <=
-               5 * shortest_time(sb_copy_long, to, from);
+        uint64_t library = shortest_time(copy_by_library, to, from, bytes);
+        uint64_t ours = shortest_time(loop, to, from, bytes);
+        look.faster = look.faster && 4 * library <= 5 * ours;
+        look.trapped = look.trapped || library > 3 * ours;
+        sum_library += library;
+        sum_loop += ours;
     }
-    return even;
+    look.faster = look.faster && sum_library < sum_loop;
+    return look;
+}
+
+/*
+ * For what others have read the library's copy stands unless it is trapped: what it gains there
+ * cannot be measured by one rank alone.
+ */
+static void choose(sb_copy_t *loop, char *pages)
+{
+    bool trapped = false;
+
+    for (size_t class = 0; class < CLASSES; class ++) {
+        look_t look = look_at(loop, pages, SB_COPY_LONG << class);
+        usual[class] = look.faster ? copy_by_library : loop;
+        trapped = trapped || look.trapped;
+    }
+    shared = trapped ? loop : copy_by_library;
 }
 
 void sb_copy_start(void)
 {
-    char *pages = aligned_alloc(SB_PAGE, 2 * (TRIAL_BYTES + SB_PAGE));
+    size_t bytes = 2 * (TRIAL_MOST + SB_PAGE);
+    char *pages = aligned_alloc(SB_PAGE, bytes);
 
     sb_copy_use(sb_instructions_best());
     if (pages == NULL)
         return;
-    memset(pages, 0, 2 * (TRIAL_BYTES + SB_PAGE));
-    if (library_is_even(pages))
-        sb_copy_long = copy_by_library;
+    memset(pages, 0, bytes);
+    choose(usual[0], pages);
     free(pages);
 }
 

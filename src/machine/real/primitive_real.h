@@ -67,19 +67,20 @@ static inline void sb_own_ahead(void *to, size_t bytes)
     }
 }
 
-/* From here on the library's memcpy may turn to string instructions: loops of our own take over. */
+/* From here on the library's memcpy may turn to string instructions: what is best was measured. */
 #define SB_COPY_LONG ((size_t)2048)
 
 typedef void sb_copy_t(void *restrict to, const void *restrict from, size_t bytes);
 
-/* The loop in use, for SB_COPY_LONG bytes and more. */
-extern sb_copy_t *sb_copy_long;
-
 /* Takes the loop for this set from now on. False: this processor or build does not have it. */
 bool sb_copy_use(sb_instructions_t set);
 
-/* Takes the best loop, or the library's memcpy where a short measurement finds no trap in it. */
+/* For each class of sizes takes the best loop or the library's memcpy, by a short measurement. */
 void sb_copy_start(void);
+
+/* Of SB_COPY_LONG bytes and more. */
+void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes);
+void sb_copy_shared_long(void *restrict to, const void *restrict from, size_t bytes);
 
 static inline void sb_copy(void *restrict to, const void *restrict from, size_t bytes)
 {
@@ -87,6 +88,14 @@ static inline void sb_copy(void *restrict to, const void *restrict from, size_t 
         memcpy(to, from, bytes);
     else
         sb_copy_long(to, from, bytes);
+}
+
+static inline void sb_copy_shared(void *restrict to, const void *restrict from, size_t bytes)
+{
+    if (bytes < SB_COPY_LONG)
+        memcpy(to, from, bytes);
+    else
+        sb_copy_shared_long(to, from, bytes);
 }
 
 /* What it stored is ordered before the stores that follow. */
