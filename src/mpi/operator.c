@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/operator.h"
 
+#include "mpi/beyond.h"
 #include "mpi/scratch.h"
 
 #include <limits.h>
@@ -177,6 +178,16 @@ static sb_status_t fold_packed(const sb_operator_t *self, void *to, const void *
     return status;
 }
 
+static const sb_operator_t *find_predefined(sb_operation_t operation, MPI_Op op, MPI_Datatype type,
+                                            const sb_type_t *description)
+{
+    sb_element_t element = SB_LIKELY(defined_on[operation] & 1u << description->group)
+                               ? description->element
+                               : sb_beyond_element(operation, op, type, description);
+
+    return sb_fold_operator(operation, element);
+}
+
 static bool find_user(sb_combination_t *combination)
 {
     const sb_type_t *description = combination->description;
@@ -205,9 +216,7 @@ bool sb_combination_find(sb_combination_t *combination, MPI_Op op, MPI_Datatype 
     combination->error = MPI_SUCCESS;
     combination->operation = NULL;
     if (SB_LIKELY(operation < SB_OPERATIONS)) {
-        if (defined_on[operation] & 1u << description->group)
-            combination->operation =
-                sb_fold_operator((sb_operation_t)operation, description->element);
+        combination->operation = find_predefined((sb_operation_t)operation, op, type, description);
         return true;
     }
     if (op == sb_host.op_null)

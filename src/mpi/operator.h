@@ -5,10 +5,10 @@
 #include "mpi/datatype.h"
 
 /*
- * What combines the elements of a reduction. A predefined operation on a predefined type, as far as
- * the standard defines it, is Sobor's own (data/fold.h). A user's operation is called through the
- * host's MPI_Reduce_local, with the user's own handles. Anything else is the host's: it may know
- * more than the standard, or raise its error.
+ * What combines the elements of a reduction. A predefined operation on a predefined type is Sobor's
+ * own (data/fold.h) as far as the standard defines it, or the host does what one of them does
+ * (beyond.h). A user's operation is called through the host's MPI_Reduce_local, with the user's own
+ * handles. Anything else is the host's: it may know more, or raise its error.
  *
  * All ranks find the same, though each asks about its own handles: they must give the same
  * operation and elements of the same signature.

@@ -159,6 +159,7 @@ static sb_element_t element_of(form_t form, size_t size)
 /* Types that this host was built without are the null type, or have no size. */
 static void learn(MPI_Datatype type, sb_type_group_t group, form_t form)
 {
+    static uint8_t learned;
     MPI_Count size = 0;
 
     if (SB_HANDLE_BITS(type) == 0 || type == sb_host.datatype_null ||
@@ -170,6 +171,7 @@ static void learn(MPI_Datatype type, sb_type_group_t group, form_t form)
     if (description->group != SB_GROUP_NONE)
         return;
     description->group = group;
+    description->number = ++learned;
     description->element = element_of(form, (size_t)size);
 }
 

@@ -20,6 +20,14 @@ typedef enum sb_type_group {
     SB_GROUP_OTHER, /* no operation is defined on it */
 } sb_type_group_t;
 
+/* How many types.def names. */
+enum {
+#define SB_TYPE(name, group, form) +1
+    SB_TYPES = 0
+#include "mpi/types.def"
+#undef SB_TYPE
+};
+
 /*
  * What a call needs to know of a datatype. Predefined types are found in a table by their handle;
  * derived ones are described once and carry the description as an attribute, which the host deletes
@@ -34,6 +42,7 @@ typedef struct sb_type {
     sb_layout_t *layout;
     sb_type_group_t group;
     sb_element_t element; /* of reductions, packed; SB_NO_ELEMENT: not one of ours */
+    uint8_t number;       /* among those that types.def names, from 1 on; 0: it is not there */
 } sb_type_t;
 
 /* Types that live as long as the process: the predefined ones, and those that the host makes from

@@ -36,7 +36,7 @@ def served_calls(result):
     return {name for report in result.reports for name, n in report.calls.items() if n > 0}
 
 
-def force_each(tester, query, program, function, key, ranks, cases):
+def force_each(tester, query, words, function, key, ranks, cases):
     """Run one function of the program with each algorithm by force.
 
     Gives name, result, and how many calls each algorithm of the collective served.
@@ -45,8 +45,8 @@ def force_each(tester, query, program, function, key, ranks, cases):
     served = [a for a in query("algorithms") if not a["baseline"]]
     for name in [a["name"] for a in served if a["collective"] == collective]:
         setting = {f"SOBOR_{collective.upper()}_ALGORITHM": name}
-        words = [program, "--only", function]
-        result = run_cases(tester, words, key, ranks, cases, setting)
+        only = [*words, "--only", function]
+        result = run_cases(tester, only, key, ranks, cases, setting)
         calls = result.algorithm_calls()
         mine = [n.partition(":") for n in calls if n.startswith(f"{collective}:")]
         yield name, result, {n: calls[f"{c}:{n}"] for c, _, n in mine}

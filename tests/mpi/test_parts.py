@@ -69,7 +69,7 @@ def test_large(tester, long_run, key, ranks):
 def test_algorithms(tester, query, long_run, key, ranks, function):
     """Every algorithm by force, and no other of the same collective."""
     cases = 1000 if long_run else 60
-    for name, result, ran in force_each(tester, query, "parts", function, key, ranks, cases):
+    for name, result, ran in force_each(tester, query, ["parts"], function, key, ranks, cases):
         assert set(ran) == {name} - {"host"}, f"{name} forced, {ran} ran\n{result.tail()}"
 
 

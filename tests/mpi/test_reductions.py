@@ -40,6 +40,16 @@ def test_cases(tester, long_run, key, ranks, cases, many):
     assert served_calls(result) >= {name.lower() for name in REDUCTIONS}, result.tail()
 
 
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2), ("o50", 3), ("m50", 2)])
+def test_beyond(tester, long_run, key, ranks):
+    """Operations on types for which MPI defines none, as far as the host does what Sobor can."""
+    words = ["reductions", "--types", "beyond"]
+    cases = 4000 if long_run else 200
+    run_cases(tester, words, key, 2, cases, None)
+    result = run_cases(tester, words, key, ranks, cases, {})
+    assert not any("operator" in r.reasons for r in result.reports), result.tail()
+
+
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda s: " ".join(s.values()))
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
 def test_settings(tester, long_run, key, ranks, setting):
@@ -63,10 +73,12 @@ def test_order(tester, long_run, function):
 
 @pytest.mark.parametrize("function", REDUCTIONS)
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
-def test_algorithms(tester, query, long_run, key, ranks, function):
+@pytest.mark.parametrize("words", [[], ["--types", "beyond"]], ids=["any", "beyond"])
+def test_algorithms(tester, query, long_run, words, key, ranks, function):
     """Every algorithm by force; another only where this one would change the order."""
     cases = 1000 if long_run else 60
-    for name, result, ran in force_each(tester, query, "reductions", function, key, ranks, cases):
+    words = ["reductions", *words]
+    for name, result, ran in force_each(tester, query, words, function, key, ranks, cases):
         forced = ran.pop(name, 0)
         if name == "host":
             assert not ran, f"{name} forced\n{result.tail()}"

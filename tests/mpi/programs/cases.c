@@ -23,6 +23,8 @@ static bool parse_word(struct cases *cases, const char *option, const char *word
         cases->only = word;
     else if (strcmp(option, "--op") == 0)
         cases->op = word;
+    else if (strcmp(option, "--types") == 0)
+        cases->types = word;
     else
         return false;
     return true;

@@ -13,16 +13,17 @@ struct cases {
     long first;
     long cases;
     size_t max_bytes;
-    int comms;        /* how many of the communicators are drawn from, 2 to COMMS_MOST */
-    const char *only; /* calls of this name; NULL: all */
-    const char *op;   /* with this operation; NULL: any */
+    int comms;         /* how many of the communicators are drawn from, 2 to COMMS_MOST */
+    const char *only;  /* calls of this name; NULL: all */
+    const char *op;    /* with this operation; NULL: any */
+    const char *types; /* "beyond": with types for which MPI does not define it; NULL: any */
 };
 
 /* The world, a duplicate, a part of it, all in another order, some in reverse order; all in reverse
  * order, and a Cartesian one. */
 enum { COMMS_SPLIT = 5, COMMS_MOST = 7 };
 
-/* --seed S --cases N --first K --max-bytes B --only NAME --op NAME */
+/* --seed S --cases N --first K --max-bytes B --only NAME --op NAME --types NAME */
 void cases_parse(struct cases *cases, int argc, char **argv);
 
 /* Runs them, prints how many they were, and makes new communicators every now and then. Some ranks

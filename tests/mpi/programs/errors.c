@@ -257,7 +257,11 @@ static struct reduction wrong_reduction(const char *wrong)
     else if (strcmp(wrong, "undefined") == 0) {
         call.type = MPI_DOUBLE;
         call.op = MPI_BAND;
-    } else if (strcmp(wrong, "derived") == 0) {
+    } else if (strcmp(wrong, "wide") == 0)
+        call.type = MPI_WCHAR;
+    else if (strcmp(wrong, "bytes") == 0)
+        call.type = MPI_BYTE;
+    else if (strcmp(wrong, "derived") == 0) {
         CALL(MPI_Type_contiguous(2, MPI_INT, &call.type));
         CALL(MPI_Type_commit(&call.type));
     } else

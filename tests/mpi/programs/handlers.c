@@ -8,6 +8,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <wchar.h>
 
 static int calls;
 static int last_class;
@@ -20,14 +21,27 @@ static void handler(MPI_Comm *comm, int *code, ...)
     MPI_Error_class(*code, &last_class);
 }
 
+static void check_call(MPI_Comm comm, int expected_calls, int expected_class, int status)
+{
+    CHECK(calls == expected_calls, "%d calls of the handler, not %d", calls, expected_calls);
+    CHECK(last_class == expected_class, "class %d, not %d", last_class, expected_class);
+    CHECK(last_comm == comm, "the handler got another communicator");
+    printf("rank %d returned %s\n", rank_of(MPI_COMM_WORLD), status ? "an error" : "success");
+}
+
 static void provoke(MPI_Comm comm, int expected_calls)
 {
     int value = 1;
     int status = MPI_Bcast(&value, 1, MPI_INT, size_of(comm) + 3, comm);
-    CHECK(calls == expected_calls, "%d calls of the handler, not %d", calls, expected_calls);
-    CHECK(last_class == MPI_ERR_ROOT, "class %d, not MPI_ERR_ROOT", last_class);
-    CHECK(last_comm == comm, "the handler got another communicator");
-    printf("rank %d returned %s\n", rank_of(MPI_COMM_WORLD), status ? "an error" : "success");
+    check_call(comm, expected_calls, MPI_ERR_ROOT, status);
+}
+
+/* An operation on a type for which MPI defines it as little as the hosts do. */
+static void provoke_by_type(MPI_Comm comm, int expected_calls)
+{
+    wchar_t value = 1, sum;
+    int status = MPI_Allreduce(&value, &sum, 1, MPI_WCHAR, MPI_SUM, comm);
+    check_call(comm, expected_calls, MPI_ERR_OP, status);
 }
 
 int main(int argc, char **argv)
@@ -51,6 +65,8 @@ int main(int argc, char **argv)
     }
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, own));
     provoke(MPI_COMM_WORLD, 6);
+    provoke_by_type(copy, 7);
+    provoke_by_type(MPI_COMM_WORLD, 8);
     checked_bcast(MPI_COMM_WORLD, 500, 0, 1);
     CALL(MPI_Errhandler_free(&own));
     CALL(MPI_Comm_free(&copy));

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random reductions, each drawn from a seed and its number: operations on types they are defined
- * on, and users' operations. Results are compared with what is worked out here, exactly where
- * arithmetic is exact, else within the bound of the rounding errors against long double; and with
- * what the host MPI's own function leaves. The bits of an inexact result must be the same on every
- * rank, for every root, at every address, and in repeated calls to which ranks come at random
- * times. What MPI calls insignificant is garbage; what a call must not write stays as it was.
+ * on, what the host accepts beyond that, and users' operations. Results are compared with what is
+ * worked out here, exactly where arithmetic is exact, else within the bound of the rounding errors
+ * against long double; and with what the host MPI's own function leaves. The bits of an inexact
+ * result must be the same on every rank, for every root, at every address, and in repeated calls to
+ * which ranks come at random times. What MPI calls insignificant is garbage; what a call must not
+ * write stays as it was.
  *
- * usage: reductions --seed S --cases N [--first K] [--max-bytes B] [--only NAME] [--op NAME] */
+ * usage: reductions --seed S --cases N [--first K] [--max-bytes B] [--only NAME] [--op NAME]
+ *                   [--types beyond] */
 #include "cases.h"
 
 #include <complex.h>
@@ -95,6 +97,15 @@ typedef void draw_function(enum op op, void *at, uint64_t random);
         if (1u << op & LOGICAL_OPS)                                                                \
             a = (type)(random % 3 == 0);                                                           \
         memcpy(at, &a, sizeof a);                                                                  \
+    }                                                                                              \
+    /* Sums have room: where they leave their type, hosts do not agree with themselves. */         \
+    static void draw_beyond_##name(enum op op, void *at, uint64_t random)                          \
+    {                                                                                              \
+        type a = (type)random;                                                                     \
+        draw_##name(op, at, random);                                                               \
+        a = (type)(a / 16);                                                                        \
+        if (op == SUM)                                                                             \
+            memcpy(at, &a, sizeof a);                                                              \
     }
 
 INTEGER(char, signed char)
@@ -197,6 +208,7 @@ struct type {
     long double epsilon;
     bool padded;      /* bytes within a value mean nothing */
     unsigned doubted; /* operations that this host is known to get wrong */
+    bool beyond;      /* MPI does not define the operations on it */
 };
 
 static struct type types[80];
@@ -242,10 +254,48 @@ static void add(struct type type)
     types[type_count++] = type;
 }
 
+/* ---- what MPI does not define, and this host may know ---- */
+
+static bool is_accepted(MPI_Datatype type, enum op op)
+{
+    int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm) = NULL;
+    char from[32] = {0}, to[32];
+    MPI_Comm self;
+    *(void **)&allreduce = host_function("PMPI_Allreduce");
+    CALL(MPI_Comm_dup(MPI_COMM_SELF, &self));
+    CALL(MPI_Comm_set_errhandler(self, MPI_ERRORS_RETURN));
+    bool accepted = allreduce(from, to, 1, type, ops[op], self) == MPI_SUCCESS;
+    CALL(MPI_Comm_free(&self));
+    return accepted;
+}
+
+/* Whether the host's elements are signed or not, the host's own result says, for each operation. */
+static void add_beyond(struct type type, combine_function *combine, draw_function *draw)
+{
+    struct type readings[] = {type, type};
+    readings[1].combine = combine;
+    readings[1].draw = draw;
+    for (int op = SUM; op < MINLOC; op++) {
+        bool open = (type.ops & 1u << op) && is_accepted(type.type, (enum op)op);
+        for (int i = 0; i < 2; i++) {
+            bool taken = open && !host_is_wrong(&readings[i], (enum op)op, ops[op]);
+            readings[i].ops &= taken ? ~0u : ~(1u << op);
+            open = open && !taken;
+        }
+    }
+    for (int i = 0; i < 2; i++)
+        if (readings[i].ops != 0)
+            add(readings[i]);
+}
+
 #define WHOLE(type) .extent = sizeof(type), .places = {{0, sizeof(type)}}
 #define ADD_INTEGER(mpi, c, function, allowed)                                                     \
     add((struct type){mpi, #mpi, allowed, WHOLE(c), combine_##function, draw_##function, NULL, 0,  \
                       false, 0})
+#define ADD_BEYOND(mpi, c, allowed)                                                                \
+    add_beyond((struct type){mpi, #mpi, allowed, WHOLE(c), combine_##c, draw_beyond_##c, NULL, 0,  \
+                             false, 0, true},                                                      \
+               combine_u##c, draw_beyond_u##c)
 #define ADD_REAL(mpi, c, function, bits)                                                           \
     add((struct type){mpi, #mpi, NUMERIC, WHOLE(c), combine_##function, draw_##function,           \
                       get_##function, bits, sizeof(c) > 8, 0})
@@ -265,7 +315,8 @@ static void add(struct type type)
         NULL,                                                                                      \
         0,                                                                                         \
         sizeof(value) > 8,                                                                         \
-        0})
+        0,                                                                                         \
+        false})
 
 static void add_integers(void)
 {
@@ -295,6 +346,29 @@ static void add_integers(void)
     ADD_INTEGER(MPI_BYTE, unsigned char, uchar, BITWISE);
     ADD_INTEGER(MPI_C_BOOL, unsigned char, uchar, LOGICAL_OPS);
     ADD_INTEGER(MPI_LOGICAL, int, int, LOGICAL_OPS);
+}
+
+static void add_all_beyond(void)
+{
+    ADD_BEYOND(MPI_CHAR, char, NUMERIC | LOGICAL_OPS | BITWISE);
+    ADD_BEYOND(MPI_CHARACTER, char, NUMERIC | LOGICAL_OPS | BITWISE);
+    ADD_BEYOND(MPI_BYTE, char, NUMERIC | LOGICAL_OPS);
+    ADD_BEYOND(MPI_AINT, long, LOGICAL_OPS);
+    ADD_BEYOND(MPI_OFFSET, long, LOGICAL_OPS);
+    ADD_BEYOND(MPI_COUNT, long, LOGICAL_OPS);
+    ADD_BEYOND(MPI_INTEGER, int, LOGICAL_OPS);
+    ADD_BEYOND(MPI_INTEGER1, char, LOGICAL_OPS);
+    ADD_BEYOND(MPI_INTEGER2, short, LOGICAL_OPS);
+    ADD_BEYOND(MPI_INTEGER8, long, LOGICAL_OPS);
+#if defined(MPI_LOGICAL1)
+    ADD_BEYOND(MPI_LOGICAL1, char, NUMERIC | BITWISE);
+#endif
+#if defined(MPI_LOGICAL2)
+    ADD_BEYOND(MPI_LOGICAL2, short, NUMERIC | BITWISE);
+#endif
+#if defined(MPI_LOGICAL8)
+    ADD_BEYOND(MPI_LOGICAL8, long, NUMERIC | BITWISE);
+#endif
 }
 
 static void add_others(void)
@@ -430,6 +504,7 @@ static void create_all(void)
     CALL(MPI_Type_commit(&wide_type));
     add_integers();
     add_others();
+    add_all_beyond();
 }
 
 static void free_all(void)
@@ -470,6 +545,11 @@ static size_t find(const char *wanted, const char *const *names, size_t count, s
     return otherwise;
 }
 
+static bool is_drawn_from(const struct type *type, enum op op)
+{
+    return (type->ops & 1u << op) != 0 && (options.types == NULL || type->beyond);
+}
+
 static struct type draw_type(struct draw *draw, uint64_t *random)
 {
     size_t pick = random_below(random, type_count);
@@ -481,7 +561,7 @@ static struct type draw_type(struct draw *draw, uint64_t *random)
         return (struct type){wide_type,    "wide",    0,    WHOLE(char[ELEMENT_MOST]),
                              combine_wide, draw_wide, NULL, 0,
                              false,        0};
-    while (draw->op < PLUS && !(types[pick].ops & 1u << draw->op))
+    while (draw->op < PLUS && !is_drawn_from(&types[pick], draw->op))
         pick = (pick + 1) % type_count;
     if (draw->op < PLUS)
         return types[pick];
@@ -497,7 +577,8 @@ static struct type draw_type(struct draw *draw, uint64_t *random)
         NULL,
         0,
         false,
-        0};
+        0,
+        false};
 }
 
 /* The same on every rank, but for the layout of affine maps. */
@@ -508,7 +589,8 @@ static struct draw draw_case(long number)
     struct draw draw = {.number = number};
     draw.which = (enum which)find(options.only, NAMES, WHICH, random_below(&random, WHICH));
     draw.entry = random_below(&random, 2) == 0 ? PROGRAM : PROGRAM_LARGE;
-    draw.op = (enum op)find(options.op, OP_NAMES, OPS, random_below(&random, OPS));
+    draw.op = (enum op)find(options.op, OP_NAMES, OPS,
+                            random_below(&random, options.types == NULL ? OPS : MINLOC));
     draw.comm = (int)random_below(&random, COMMS_SPLIT);
     draw.root = (int)random_below(&random, 1 << 20);
     draw.in_place = random_below(&random, 4) == 0;
@@ -685,14 +767,16 @@ static int call_by(const struct call *call, enum entry entry)
 static void fail(const struct call *call, const char *what, size_t place)
 {
     const struct draw *draw = &call->draw;
-    test_fail(__FILE__, __LINE__,
-              "MPI_%s, %s on %s: %s: %zu; comm %d, rank %d of %d, root %d, %zu elements, in place "
-              "%d, shift %zu; replay: --seed %llu --first %ld --cases 1 --max-bytes %zu%s%s%s%s",
-              NAMES[draw->which], OP_NAMES[draw->op], draw->type.name, what, place, draw->comm,
-              call->rank, call->size, call->root, call->elements, call->in_place, draw->shift,
-              (unsigned long long)options.seed, draw->number, options.max_bytes,
-              options.only ? " --only " : "", options.only ? options.only : "",
-              options.op ? " --op " : "", options.op ? options.op : "");
+    test_fail(
+        __FILE__, __LINE__,
+        "MPI_%s, %s on %s: %s: %zu; comm %d, rank %d of %d, root %d, %zu elements, in place "
+        "%d, shift %zu; replay: --seed %llu --first %ld --cases 1 --max-bytes %zu%s%s%s%s%s%s",
+        NAMES[draw->which], OP_NAMES[draw->op], draw->type.name, what, place, draw->comm,
+        call->rank, call->size, call->root, call->elements, call->in_place, draw->shift,
+        (unsigned long long)options.seed, draw->number, options.max_bytes,
+        options.only ? " --only " : "", options.only ? options.only : "",
+        options.op ? " --op " : "", options.op ? options.op : "", options.types ? " --types " : "",
+        options.types ? options.types : "");
 }
 
 static bool is_inexact(const struct draw *draw)
