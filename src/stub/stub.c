@@ -193,7 +193,8 @@ static void *tool_function(const char *name)
 
     snprintf(symbol, sizeof symbol, "MPI_%s", name);
     void *next = dlsym(RTLD_NEXT, symbol);
-    if (next == NULL || is_own(next) || !dladdr(next, &tool))
+    /* The usual case first: to find out where an address belongs takes long. */
+    if (next == NULL || next == host_function("MPI_", name) || is_own(next) || !dladdr(next, &tool))
         return NULL;
     void *mark = dlsym(libmpi, MARK);
     return dladdr(mark, &host) && host.dli_fbase != tool.dli_fbase ? next : NULL;

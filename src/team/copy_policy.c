@@ -2,7 +2,7 @@
 #include "team/copy_policy.h"
 
 #include "base/config.h"
-#include "topology/cores.h"
+#include "topology/topology.h"
 
 /* Places of the modes of a policy. */
 enum { SAFE, OTHER };

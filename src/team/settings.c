@@ -40,7 +40,8 @@ static size_t ring_bytes(const sb_config_t *config)
 {
     if (config->ring.number != 0)
         return (size_t)config->ring.number;
-    return sb_min(sb_max(2 * sb_topology_core_cache(), RING_LEAST), RING_MOST);
+    return sb_min(sb_max(2 * sb_topology_cache(sb_topology_self(), SB_LEVEL_L2), RING_LEAST),
+                  RING_MOST);
 }
 
 /* What SOBOR_<COLLECTIVE>_ALGORITHM says, for each. */

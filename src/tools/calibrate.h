@@ -3,7 +3,7 @@
 #define SB_TOOLS_CALIBRATE_H
 
 #include "machine/primitive.h"
-#include "topology/cores.h"
+#include "tools/cores.h"
 
 /*
  * sobor-calibrate measures this machine and writes it as a machine file for the simulator. What

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completes the numbers with what has to be assumed, and writes the machine file. */
 #include "tools/calibrate.h"
+#include "topology/read.h"
 
 #include <jansson.h>
 #include <stdarg.h>
@@ -207,14 +208,14 @@ static void set_topology(const sb_calibration_t *calibration, json_t *file, cons
 {
     char text[TOPOLOGY_TEXT];
 
-    if (sb_topology_describe(calibration->topology, text, sizeof text)) {
+    if (sb_topology_describe(NULL, text, sizeof text)) {
         json_object_set_new(file, "topology", json_string(text));
         return;
     }
     const char *slash = strrchr(path, '/');
     int folder = slash == NULL ? 0 : (int)(slash + 1 - path);
     snprintf(text, sizeof text, "%.*s%s.xml", folder, path, name);
-    if (sb_topology_save(calibration->topology, text) != SB_OK)
+    if (sb_topology_save(NULL, text) != SB_OK)
         sb_calibration_fail("%s: the topology could not be written", text);
     json_object_set_new(file, "xml", json_string(text + folder));
 }
@@ -222,11 +223,11 @@ static void set_topology(const sb_calibration_t *calibration, json_t *file, cons
 void sb_calibration_write(const sb_calibration_t *calibration, const char *path, const char *name)
 {
     char title[300];
-    const char *model = sb_topology_model(calibration->topology);
+    const char *model = calibration->topology->model;
     json_t *file = json_object();
 
     snprintf(title, sizeof title, "%s: %zu core%s, measured here",
-             model == NULL ? "Machine" : model, calibration->count,
+             *model == '\0' ? "Machine" : model, calibration->count,
              calibration->count == 1 ? "" : "s");
     json_object_set_new(file, "name", json_string(name));
     json_object_set_new(file, "title", json_string(title));

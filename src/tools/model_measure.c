@@ -15,7 +15,7 @@
 
 #include "base/log.h"
 #include "machine/machine.h"
-#include "topology/mapping.h"
+#include "tools/mapping.h"
 
 #include <errno.h>
 #include <stdio.h>

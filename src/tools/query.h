@@ -3,8 +3,8 @@
 #define SB_TOOLS_QUERY_H
 
 #include "select/select.h"
+#include "tools/mapping.h"
 #include "topology/levels.h"
-#include "topology/mapping.h"
 
 #include <jansson.h>
 

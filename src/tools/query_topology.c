@@ -5,6 +5,7 @@
 #include "topology/groups.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define CPU_TEXT (SB_CPUS_MOST * 5)
 
@@ -32,11 +33,11 @@ void sb_query_close_machine(sb_query_machine_t *machine)
 
 static json_t *machine_name(const sb_query_t *query, const sb_query_machine_t *machine)
 {
-    const char *model = sb_topology_model(machine->topology);
+    const char *model = machine->topology == NULL ? "" : machine->topology->model;
 
     if (query->machine != NULL)
         return sb_query_text(query->machine);
-    return sb_query_text(model != NULL ? model : "this machine");
+    return sb_query_text(*model != '\0' ? model : "this machine");
 }
 
 static json_t *list_levels(const sb_levels_t *levels)
@@ -61,7 +62,7 @@ static json_t *show_binding(const sb_query_t *query, const sb_topology_t *topolo
     if (query->machine == NULL)
         sb_place_self(&place);
     else
-        sb_topology_allowed(topology, place.cpus);
+        memcpy(place.cpus, topology->allowed, sizeof place.cpus);
     return json_string(sb_cpus_format(place.cpus, text, sizeof text));
 }
 

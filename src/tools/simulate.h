@@ -5,8 +5,8 @@
 #include "machine/sim/engine.h"
 #include "machine/sim/explore.h"
 #include "select/select.h"
+#include "tools/mapping.h"
 #include "tools/simulate_parts.h"
-#include "topology/mapping.h"
 
 #include <jansson.h>
 

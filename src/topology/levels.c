@@ -1,21 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/levels.h"
 
-#include "topology/loaded.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {
     [SB_LEVEL_L2] = "l2",           [SB_LEVEL_L3] = "l3",   [SB_LEVEL_NUMA] = "numa",
     [SB_LEVEL_PACKAGE] = "package", [SB_LEVEL_TOP] = "top",
-};
-
-static const hwloc_obj_type_t types[] = {
-    [SB_LEVEL_L2] = HWLOC_OBJ_L2CACHE,
-    [SB_LEVEL_L3] = HWLOC_OBJ_L3CACHE,
-    [SB_LEVEL_NUMA] = HWLOC_OBJ_NUMANODE,
-    [SB_LEVEL_PACKAGE] = HWLOC_OBJ_PACKAGE,
 };
 
 const char *sb_level_name(sb_level_kind_t kind)
@@ -62,87 +53,7 @@ int sb_level_unit_of(const sb_level_t *level, const uint64_t *cpus)
     return -1;
 }
 
-/* One processor of each core, to count cores by. */
-static hwloc_bitmap_t one_of_each_core(const sb_topology_t *topology)
-{
-    hwloc_bitmap_t ones = hwloc_bitmap_alloc();
-    hwloc_obj_type_t type = sb_topology_core_type(topology);
-
-    for (hwloc_obj_t core = hwloc_get_next_obj_by_type(topology->hwloc, type, NULL);
-         ones != NULL && core != NULL;
-         core = hwloc_get_next_obj_by_type(topology->hwloc, type, core)) {
-        int first = hwloc_bitmap_first(core->cpuset);
-        if (first >= 0 && hwloc_bitmap_set(ones, (unsigned)first) != 0) {
-            hwloc_bitmap_free(ones);
-            return NULL;
-        }
-    }
-    return ones;
-}
-
-static size_t cores_inside(hwloc_const_bitmap_t ones, hwloc_const_cpuset_t cpuset,
-                           hwloc_bitmap_t common)
-{
-    hwloc_bitmap_and(common, ones, cpuset);
-    int count = hwloc_bitmap_weight(common);
-
-    return count > 0 ? (size_t)count : 0;
-}
-
-/*
- * Memory without processors of its own, or with all the processors of other nodes, makes no unit:
- * of nested or equal units the first stays, and hwloc lists inner nodes before outer ones.
- */
-static void add_unit(sb_level_t *level, const sb_unit_t *unit)
-{
-    if (sb_cpus_empty(unit->cpus))
-        return;
-    for (size_t i = 0; i < level->count; i++) {
-        if (sb_cpus_inside(level->units[i].cpus, unit->cpus))
-            return;
-    }
-    level->units[level->count++] = *unit;
-}
-
-/* `ones` and `common`: see above. */
-static bool find_units(sb_level_t *level, const sb_topology_t *topology, hwloc_const_bitmap_t ones,
-                       hwloc_bitmap_t common)
-{
-    int count = hwloc_get_nbobjs_by_type(topology->hwloc, types[level->kind]);
-
-    if (count <= 0)
-        return true;
-    level->units = calloc((size_t)count, sizeof level->units[0]);
-    if (level->units == NULL)
-        return false;
-    for (int i = 0; i < count; i++) {
-        hwloc_obj_t object =
-            hwloc_get_obj_by_type(topology->hwloc, types[level->kind], (unsigned)i);
-        sb_unit_t unit = {.cores = cores_inside(ones, object->cpuset, common)};
-        sb_cpus_from_hwloc(unit.cpus, object->cpuset);
-        add_unit(level, &unit);
-    }
-    for (size_t i = 0; i < level->count; i++)
-        level->cores_per_unit = sb_max(level->cores_per_unit, level->units[i].cores);
-    return true;
-}
-
-bool sb_topology_find_levels(sb_topology_t *topology)
-{
-    hwloc_bitmap_t ones = one_of_each_core(topology);
-    hwloc_bitmap_t common = hwloc_bitmap_alloc();
-    bool found = ones != NULL && common != NULL;
-
-    for (unsigned kind = 0; found && kind < SB_LEVELS_MOST; kind++) {
-        topology->level[kind].kind = kind;
-        found = find_units(&topology->level[kind], topology, ones, common);
-    }
-    hwloc_bitmap_free(ones);
-    hwloc_bitmap_free(common);
-    return found;
-}
-
-/* A copy of what was found when the topology was loaded. */
+/* A copy, to be freed. */
 static sb_status_t read_level(sb_level_t *level, const sb_topology_t *topology,
                               sb_level_kind_t kind)
 {
@@ -203,7 +114,7 @@ sb_status_t sb_levels_read(sb_levels_t *levels, const sb_topology_t *topology, u
     *levels = (sb_levels_t){0};
     if (topology == NULL)
         return SB_OK;
-    sb_cpus_from_hwloc(levels->cpus, hwloc_topology_get_topology_cpuset(topology->hwloc));
+    memcpy(levels->cpus, topology->cpus, sizeof levels->cpus);
     for (unsigned kind = 0; kind < SB_LEVELS_MOST; kind++) {
         sb_level_t level;
         if ((kinds & SB_LEVEL_BIT(kind)) == 0)

@@ -9,29 +9,8 @@
  * are shared by two or more cores. Of levels with the same units one stays: the NUMA nodes if they
  * are among them, else the lowest.
  */
-typedef enum sb_level_kind {
-    SB_LEVEL_L2,
-    SB_LEVEL_L3,
-    SB_LEVEL_NUMA,
-    SB_LEVEL_PACKAGE,
-    SB_LEVEL_TOP, /* not of the machine: the group that joins the leaders of the highest level */
-} sb_level_kind_t;
-
-#define SB_LEVELS_MOST SB_LEVEL_TOP
 #define SB_LEVEL_BIT(kind) (1U << (kind))
 #define SB_LEVELS_ALL (SB_LEVEL_BIT(SB_LEVELS_MOST) - 1)
-
-typedef struct sb_unit {
-    uint64_t cpus[SB_CPU_WORDS];
-    size_t cores;
-} sb_unit_t;
-
-typedef struct sb_level {
-    sb_level_kind_t kind;
-    size_t cores_per_unit; /* of the largest unit */
-    size_t count;
-    sb_unit_t *units;
-} sb_level_t;
 
 /* From the lowest level, with the smallest units, up. */
 typedef struct sb_levels {

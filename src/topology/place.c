@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "topology/loaded.h"
-
 #include "topology/cgroup.h"
 #include "topology/launcher.h"
+#include "topology/topology.h"
 
 #include <errno.h>
 #include <stdlib.h>

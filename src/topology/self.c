@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What speaks of this process and the machine that it runs on. */
-#include "topology/loaded.h"
+#include "topology/read.h"
 
 #include "base/config.h"
 #include "base/log.h"
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
@@ -14,12 +15,16 @@
 
 #define PAGES_AT_ONCE 512
 
+/* The kernel has no more NUMA nodes. */
+#define NODES_MOST 1024
+#define WORD_BITS (8 * sizeof(unsigned long))
+
 static sb_topology_t *self;
 static pthread_once_t self_once = PTHREAD_ONCE_INIT;
 
 static void load_self(void)
 {
-    self = sb_topology_load(NULL);
+    self = sb_topology_read(NULL);
     if (self == NULL)
         sb_log_once(
             "the machine's topology could not be read (hwloc: %s); it is taken for one NUMA "
@@ -56,16 +61,28 @@ static void note_refusal(int numa_node)
         sb_log("memory could not be bound to NUMA node %d: %s", numa_node, strerror(errno));
 }
 
+/* A preference, and no more: a node that is full does not end the program. */
+static bool bind(void *address, size_t bytes, unsigned os_index)
+{
+    unsigned long nodes[NODES_MOST / WORD_BITS] = {0};
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    char *start = (char *)((uintptr_t)address & ~(uintptr_t)(page - 1));
+
+    nodes[os_index % NODES_MOST / WORD_BITS] = 1UL << os_index % WORD_BITS;
+    /* One more than the bits that count: the kernel leaves out the last. */
+    return syscall(SYS_mbind, start, bytes + (size_t)((char *)address - start), MPOL_PREFERRED,
+                   nodes, NODES_MOST + 1, 0) == 0;
+}
+
 sb_status_t sb_topology_prefer(void *address, size_t bytes, int numa_node)
 {
+    const sb_topology_t *topology = sb_topology_self();
+
     if (numa_node < 0 || bytes == 0 || sb_topology_numa_nodes() == 1)
         return SB_OK;
-    const sb_topology_t *topology = sb_topology_self();
-    hwloc_obj_t node = sb_topology_numa_object(topology, numa_node);
     errno = ENOENT;
-    /* Without the strict flag hwloc asks for a preference: a full node does not end the program. */
-    if (node != NULL && hwloc_set_area_membind(topology->hwloc, address, bytes, node->nodeset,
-                                               HWLOC_MEMBIND_BIND, HWLOC_MEMBIND_BYNODESET) == 0)
+    if ((size_t)numa_node < topology->counts.numa_nodes &&
+        (!topology->here || bind(address, bytes, topology->nodes[numa_node].os_index)))
         return SB_OK;
     note_refusal(numa_node);
     return SB_ERR_SYSTEM;
@@ -76,8 +93,11 @@ static int logical_node(const sb_topology_t *topology, int os_index)
 {
     if (topology == NULL)
         return os_index;
-    hwloc_obj_t node = hwloc_get_numanode_obj_by_os_index(topology->hwloc, (unsigned)os_index);
-    return node == NULL ? -1 : (int)node->logical_index;
+    for (size_t i = 0; i < topology->counts.numa_nodes; i++) {
+        if (topology->nodes[i].os_index == (unsigned)os_index)
+            return (int)i;
+    }
+    return -1;
 }
 
 static void count_pages(const int *status, size_t pages, size_t *counts, size_t nodes,

@@ -11,12 +11,60 @@
 #include <sched.h>
 
 /*
- * The machine as the team sees it: its levels, and where this process may run. Loaded once per
- * process, on first use, and kept.
+ * The machine as the team sees it: its levels, and where this process may run. Read once per
+ * process, on first use.
  */
 
-/* Opaque: holds the hwloc topology. */
-typedef struct sb_topology sb_topology_t;
+/* What several cores share. */
+typedef enum sb_level_kind {
+    SB_LEVEL_L2,
+    SB_LEVEL_L3,
+    SB_LEVEL_NUMA,
+    SB_LEVEL_PACKAGE,
+    SB_LEVEL_TOP, /* not of the machine: the group that joins the leaders of the highest level */
+} sb_level_kind_t;
+
+#define SB_LEVELS_MOST SB_LEVEL_TOP
+
+typedef struct sb_unit {
+    uint64_t cpus[SB_CPU_WORDS];
+    size_t cores;
+} sb_unit_t;
+
+typedef struct sb_level {
+    sb_level_kind_t kind;
+    size_t cores_per_unit; /* of the largest unit */
+    size_t count;
+    sb_unit_t *units;
+} sb_level_t;
+
+typedef struct sb_numa_node {
+    uint64_t cpus[SB_CPU_WORDS]; /* none: memory alone; several nodes may have the same ones */
+    unsigned os_index;           /* what the system calls it */
+} sb_numa_node_t;
+
+/* What there is of each kind; processors that a control group forbids count, except in the last. */
+typedef struct sb_topology_counts {
+    size_t packages;
+    size_t numa_nodes;
+    size_t cores;
+    size_t pus; /* processors: several in a core with SMT */
+    size_t allowed_pus;
+} sb_topology_counts_t;
+
+/* A machine. Plain data: whoever reads another one has no more to do with hwloc either. */
+typedef struct sb_topology {
+    sb_topology_counts_t counts;
+    bool here;                        /* it is the one that this process runs on */
+    char model[128];                  /* the processors', as the machine names it; or empty */
+    uint64_t memory;                  /* bytes in all; 0: not known */
+    size_t cache[SB_LEVEL_L3 + 1];    /* bytes of one of that level; 0: none, or not known */
+    uint64_t cpus[SB_CPU_WORDS];      /* every processor */
+    uint64_t allowed[SB_CPU_WORDS];   /* those that a control group allows */
+    sb_numa_node_t *nodes;            /* by logical index */
+    sb_level_t level[SB_LEVELS_MOST]; /* each kind by itself, whether it is active or not */
+    sb_level_t cores;                 /* or processors, where the machine shows no cores */
+} sb_topology_t;
 
 /* Where one process may run. Plain data: ranks exchange it. */
 typedef struct sb_place {
@@ -40,22 +88,8 @@ const sb_topology_t *sb_topology_self(void);
 sb_topology_t *sb_topology_open(const char *machine, char *error, size_t size);
 void sb_topology_close(sb_topology_t *topology);
 
-/* What there is of each kind; processors that a control group forbids count, except in the last. */
-typedef struct sb_topology_counts {
-    size_t packages;
-    size_t numa_nodes;
-    size_t cores;
-    size_t pus; /* processors: several in a core with SMT */
-    size_t allowed_pus;
-} sb_topology_counts_t;
-
+/* The counts; without a topology, what the system says. */
 void sb_topology_count(const sb_topology_t *topology, sb_topology_counts_t *counts);
-
-/* The processors' model as the machine names it, or NULL. */
-const char *sb_topology_model(const sb_topology_t *topology);
-
-/* The processors of the machine that a control group allows; `cpus` is SB_CPU_WORDS long. */
-void sb_topology_allowed(const sb_topology_t *topology, uint64_t *cpus);
 
 /* Where this process may run, as it was when this was asked for the first time. */
 void sb_place_self(sb_place_t *place);
@@ -102,7 +136,7 @@ size_t sb_topology_numa_nodes(void);
 /* Bytes of memory of the machine divided by its cores. */
 uint64_t sb_topology_memory_per_core(void);
 
-/* Bytes of one core's second-level cache, or 0 if not known. */
-size_t sb_topology_core_cache(void);
+/* Bytes of one cache of that level; 0: there is none, or not said. Also without a topology. */
+size_t sb_topology_cache(const sb_topology_t *topology, sb_level_kind_t kind);
 
 #endif

@@ -6,7 +6,7 @@
 #include "job.h"
 
 #include "select/select.h"
-#include "topology/mapping.h"
+#include "tools/mapping.h"
 
 #include <stdio.h>
 #include <stdlib.h>

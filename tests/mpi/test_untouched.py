@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -88,6 +89,20 @@ def test_late_load(tester, key, preload):
     command = [program, mpi.library, "ompi" if mpi.open_mpi else "mpich"]
     result = tester.run_command(mpi, 2, command, sobor={} if preload else None)
     tester.expect_pass(result)
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_hwloc_of_the_program(tester, key):
+    """What a program finds by its own hwloc is the same with Sobor, which has used it before."""
+    mpi = usable_mpi(key)
+    said = []
+    for sobor in (None, {}):
+        result = tester.run(mpi, 2, ["own_hwloc"], sobor=sobor)
+        tester.expect_pass(result)
+        said.append(re.search(r"plug-ins (\d+), path .*", result.stdout))
+    if said[0] is None or said[0][1] == "0":
+        pytest.skip("hwloc has no plug-ins here")
+    assert said[0][0] == said[1][0]
 
 
 def test_alone_without_a_launcher(tester):

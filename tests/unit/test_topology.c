@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "tools/cores.h"
+#include "tools/mapping.h"
 #include "topology/cgroup.h"
-#include "topology/cores.h"
 #include "topology/groups.h"
 #include "topology/launcher.h"
-#include "topology/mapping.h"
+#include "topology/read.h"
 
+#include <hwloc.h>
+#include <link.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -864,6 +867,76 @@ static void memory_is_wished_on_nodes_that_exist(void **state)
     run_in_child(another_machine_by_environment);
 }
 
+static int count_plugin(struct dl_phdr_info *object, size_t size, void *count)
+{
+    (void)size;
+    *(int *)count += strstr(object->dlpi_name, "/hwloc_") != NULL;
+    return 0;
+}
+
+static int loaded_plugins(void)
+{
+    int count = 0;
+
+    dl_iterate_phdr(count_plugin, &count);
+    return count;
+}
+
+static int plugins_of_a_program(void)
+{
+    hwloc_topology_t topology;
+
+    assert_int_equal(hwloc_topology_init(&topology), 0);
+    int count = loaded_plugins();
+    hwloc_topology_destroy(topology);
+    return count;
+}
+
+static void reads_without_plugins(void)
+{
+    char **before = environ;
+
+    CHILD_EXPECTS(sb_topology_self() != NULL, 1);
+    CHILD_EXPECTS(loaded_plugins() == 0, 2);
+    CHILD_EXPECTS(environ == before && getenv("HWLOC_PLUGINS_PATH") == NULL, 3);
+    CHILD_EXPECTS(plugins_of_a_program() > 0, 4);
+}
+
+static void reads_beside_a_program_that_has_them(void)
+{
+    hwloc_topology_t topology;
+
+    CHILD_EXPECTS(hwloc_topology_init(&topology) == 0, 1);
+    int count = loaded_plugins();
+    CHILD_EXPECTS(sb_topology_self() != NULL && loaded_plugins() == count, 2);
+    hwloc_topology_destroy(topology);
+    CHILD_EXPECTS(loaded_plugins() == 0, 3);
+}
+
+/* Reading the machine loads none of hwloc's plug-ins, and takes none away from the program. */
+static void plugins_of_hwloc_stay_the_programs(void **state)
+{
+    (void)state;
+    if (plugins_of_a_program() == 0)
+        skip();
+    run_in_child(reads_without_plugins);
+    run_in_child(reads_beside_a_program_that_has_them);
+}
+
+static void another_machine_by_file(void)
+{
+    setenv("HWLOC_XMLFILE", stored("restricted.xml"), 1);
+    CHILD_EXPECTS(sb_topology_numa_nodes() == 4, 1);
+    CHILD_EXPECTS(sb_topology_self()->cores.count == 32, 2);
+}
+
+/* hwloc's own reader of files is enough for what users name in its variables. */
+static void a_file_stands_for_the_machine(void **state)
+{
+    (void)state;
+    run_in_child(another_machine_by_file);
+}
+
 /* More pages than one batch: touched ones are on a node, untouched ones elsewhere. */
 static void pages_are_counted_by_node(void **state)
 {
@@ -1049,13 +1122,13 @@ static void a_machine_can_be_written_and_read_again(void **state)
     (void)state;
     open_machine(FOUR_NODES, SB_LEVELS_ALL);
     sb_topology_count(scene.topology, &before);
-    assert_true(sb_topology_describe(scene.topology, text, sizeof text));
-    assert_false(sb_topology_describe(scene.topology, text, 8));
-    assert_true(sb_topology_describe(scene.topology, text, sizeof text));
+    assert_true(sb_topology_describe(FOUR_NODES, text, sizeof text));
+    assert_false(sb_topology_describe(FOUR_NODES, text, 8));
+    assert_true(sb_topology_describe(FOUR_NODES, text, sizeof text));
     int file = mkstemps(path, 4);
     assert_true(file >= 0);
     close(file);
-    assert_int_equal(sb_topology_save(scene.topology, path), SB_OK);
+    assert_int_equal(sb_topology_save(FOUR_NODES, path), SB_OK);
     const char *written[] = {text, path};
     for (size_t i = 0; i < SB_COUNT_OF(written); i++) {
         close_machine(NULL);
@@ -1064,7 +1137,7 @@ static void a_machine_can_be_written_and_read_again(void **state)
         assert_memory_equal(&before, &after, sizeof before);
     }
     unlink(path);
-    assert_int_not_equal(sb_topology_save(scene.topology, "/nowhere/machine.xml"), SB_OK);
+    assert_int_not_equal(sb_topology_save(FOUR_NODES, "/nowhere/machine.xml"), SB_OK);
 }
 
 #define SCENE(test) cmocka_unit_test_teardown(test, close_machine)
@@ -1078,6 +1151,8 @@ int main(void)
         SCENE(binding_is_seen),
         SCENE(a_machine_that_cannot_be_read_is_one_node),
         SCENE(memory_is_wished_on_nodes_that_exist),
+        SCENE(plugins_of_hwloc_stay_the_programs),
+        SCENE(a_file_stands_for_the_machine),
         SCENE(four_nodes_have_levels_numa_and_package),
         SCENE(ranks_by_core_on_four_nodes),
         SCENE(ranks_by_node_on_four_nodes),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "topology/mapping.h"
+#include "tools/mapping.h"
 
 #include "topology/levels.h"
-#include "topology/loaded.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -31,15 +30,13 @@ bool sb_mapping_parse(const char *name, sb_mapping_t *mapping)
     return false;
 }
 
-static int domain_of(hwloc_obj_t core, int node, sb_mapping_t mapping)
+static int domain_of(const sb_topology_t *topology, const card_t *card, sb_mapping_t mapping)
 {
+    int package = sb_level_unit_of(&topology->level[SB_LEVEL_PACKAGE], card->cpus);
+
     if (mapping == SB_MAP_NUMA)
-        return node;
-    if (mapping == SB_MAP_CORE)
-        return 0;
-    while (core != NULL && core->type != HWLOC_OBJ_PACKAGE)
-        core = core->parent;
-    return core == NULL ? 0 : (int)core->logical_index;
+        return card->node;
+    return mapping == SB_MAP_CORE || package < 0 ? 0 : package;
 }
 
 /* Cores before this one in the same domain. */
@@ -52,23 +49,19 @@ static size_t round_of(const card_t *cards, size_t count, int domain)
     return round;
 }
 
-/* Lays out the allowed cores; returns how many there are. `common` is for processors in passing. */
-static size_t lay_out_cores(card_t *cards, hwloc_bitmap_t common, const sb_topology_t *topology,
-                            sb_mapping_t mapping)
+/* Lays out the allowed cores; returns how many there are. */
+static size_t lay_out_cores(card_t *cards, const sb_topology_t *topology, sb_mapping_t mapping)
 {
-    hwloc_const_cpuset_t allowed = hwloc_topology_get_allowed_cpuset(topology->hwloc);
-    hwloc_obj_type_t type = sb_topology_core_type(topology);
     size_t count = 0;
-    hwloc_obj_t core = NULL;
 
-    while ((core = hwloc_get_next_obj_by_type(topology->hwloc, type, core)) != NULL) {
+    for (size_t i = 0; i < topology->cores.count; i++) {
         card_t *card = &cards[count];
-        hwloc_bitmap_and(common, core->cpuset, allowed);
-        sb_cpus_from_hwloc(card->cpus, common);
+        for (size_t word = 0; word < SB_CPU_WORDS; word++)
+            card->cpus[word] = topology->cores.units[i].cpus[word] & topology->allowed[word];
         if (sb_cpus_empty(card->cpus))
             continue;
         card->node = sb_topology_node_of(topology, card->cpus);
-        card->domain = domain_of(core, card->node, mapping);
+        card->domain = domain_of(topology, card, mapping);
         card->round = round_of(cards, count, card->domain);
         count++;
     }
@@ -89,17 +82,6 @@ static size_t lay_out_processors(card_t *cards, size_t room)
         cards[count].round = count;
         count++;
     }
-    return count;
-}
-
-static size_t lay_out(card_t *cards, size_t room, const sb_topology_t *topology,
-                      sb_mapping_t mapping)
-{
-    if (topology == NULL)
-        return lay_out_processors(cards, room);
-    hwloc_bitmap_t common = hwloc_bitmap_alloc();
-    size_t count = common == NULL ? 0 : lay_out_cores(cards, common, topology, mapping);
-    hwloc_bitmap_free(common);
     return count;
 }
 
@@ -133,7 +115,7 @@ static sb_status_t leave_unbound(sb_place_t *places, size_t ranks, const sb_topo
     if (topology == NULL)
         sb_place_read(&place, "", NULL);
     else
-        sb_topology_allowed(topology, place.cpus);
+        memcpy(place.cpus, topology->allowed, sizeof place.cpus);
     place.numa_node = sb_topology_node_of(topology, place.cpus);
     for (size_t i = 0; i < ranks; i++)
         places[i] = place;
@@ -151,7 +133,8 @@ sb_status_t sb_places_map(sb_place_t *places, size_t ranks, const sb_topology_t 
     card_t *cards = calloc(counts.cores + 1, sizeof cards[0]);
     if (cards == NULL)
         return SB_ERR_MEMORY;
-    size_t count = lay_out(cards, counts.cores, topology, mapping);
+    size_t count = topology == NULL ? lay_out_processors(cards, counts.cores)
+                                    : lay_out_cores(cards, topology, mapping);
     qsort(cards, count, sizeof cards[0], compare_cards);
     if (count > 0)
         deal(places, ranks, cards, count, counts.allowed_pus);

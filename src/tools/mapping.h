@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_TOPOLOGY_MAPPING_H
-#define SB_TOPOLOGY_MAPPING_H
+#ifndef SB_TOOLS_MAPPING_H
+#define SB_TOOLS_MAPPING_H
 
 #include "topology/topology.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_TOPOLOGY_CORES_H
-#define SB_TOPOLOGY_CORES_H
+#ifndef SB_TOOLS_CORES_H
+#define SB_TOOLS_CORES_H
 
 #include "topology/levels.h"
 
@@ -21,17 +21,5 @@ sb_status_t sb_cores_read(const sb_topology_t *topology, sb_core_t **cores, size
 
 /* The closest level that has both in one unit; SB_LEVEL_TOP: none but the machine. */
 sb_level_kind_t sb_cores_level(const sb_core_t *a, const sb_core_t *b);
-
-/* Bytes of one cache of that level, SB_LEVEL_L2 or SB_LEVEL_L3; 0: there is none, or not said. */
-size_t sb_topology_cache(const sb_topology_t *topology, sb_level_kind_t kind);
-
-/*
- * Writes the description that sb_topology_open understands. False if the machine is too uneven for
- * one, or the description too long.
- */
-bool sb_topology_describe(const sb_topology_t *topology, char *text, size_t size);
-
-/* Writes an XML file that sb_topology_open understands. */
-sb_status_t sb_topology_save(const sb_topology_t *topology, const char *path);
 
 #endif
