@@ -4,8 +4,8 @@
 #include "base/config.h"
 #include "topology/topology.h"
 
-/* Places of the modes of a policy. */
-enum { SAFE, OTHER };
+/* The place of a policy's first mode. */
+enum { SAFE };
 
 /* Messages of a class before its first trial: who sends fewer keeps to what is safe everywhere. */
 #define FIRST_TRIAL_AFTER 8
@@ -26,7 +26,7 @@ enum { SAFE, OTHER };
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
 
-/* So many samples that are longer than twice the other mode's time end a trial. */
+/* So many samples that are longer than twice another mode's time end a trial. */
 #define BAD_MOST 3
 
 sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores)
@@ -36,7 +36,7 @@ sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint3
                            : stores == SB_STORES_STREAMING ? SB_COPY_NON_TEMPORAL
                                                            : kept;
 
-    return (sb_copy_policy_t){.mode = {safe, other}, .fixed = fixed};
+    return (sb_copy_policy_t){.mode = {safe, other}, .modes = 2, .fixed = fixed};
 }
 
 size_t sb_copy_class(size_t bytes)
@@ -60,15 +60,46 @@ static bool used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
     return false;
 }
 
+/* The fastest that is known, but for one; `none`: there is no other. */
+static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t none)
+{
+    uint8_t best = none;
+
+    for (uint8_t mode = 0; mode < SB_COPY_MODES; mode++) {
+        bool better = best == none || class->ns[mode] < class->ns[best];
+        if (mode != but && class->ns[mode] > 0 && better)
+            best = mode;
+    }
+    return best;
+}
+
 /*
  * The mode that is safe everywhere is left only for a gain of a twentieth. One sample is enough to
  * try: whatever is in use is timed all the time.
  */
 static uint8_t usual_mode(const sb_copy_class_t *class)
 {
-    bool known = class->ns[SAFE] > 0 && class->ns[OTHER] > 0;
+    uint8_t other = fastest_but(class, SAFE, SAFE);
+    bool known = class->ns[SAFE] > 0 && other != SAFE;
 
-    return known && 20 * class->ns[OTHER] < 19 * class->ns[SAFE] ? OTHER : SAFE;
+    return known && 20 * class->ns[other] < 19 * class->ns[SAFE] ? other : SAFE;
+}
+
+/* The time that a mode has to be better than; 0: none is known. */
+static uint64_t rival_of(const sb_copy_class_t *class, uint8_t mode)
+{
+    uint8_t rival = fastest_but(class, mode, mode);
+
+    return rival == mode ? 0 : class->ns[rival];
+}
+
+/* All have their turn, but for the one in use. */
+static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
+                           uint8_t usual)
+{
+    uint8_t next = (uint8_t)((class->tried + 1) % policy->modes);
+
+    return next == usual ? (uint8_t)((next + 1) % policy->modes) : next;
 }
 
 static bool on_trial(const sb_copy_class_t *class)
@@ -123,7 +154,7 @@ static bool is_timed(sb_copy_class_t *class)
 }
 
 sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
-                                const size_t laps[2])
+                                const size_t *laps)
 {
     sb_copy_choice_t choice = {.mode = policy->fixed, .bytes = bytes};
 
@@ -133,7 +164,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         return choice;
     choice.again = used_before(policy->last[sb_copy_class(bytes)], buffer);
     sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
-    uint8_t usual = usual_mode(class), other = usual == SAFE ? OTHER : SAFE;
+    uint8_t usual = usual_mode(class), other = next_to_try(policy, class, usual);
 
     if (!on_trial(class) && time_for_trial(class, usual, laps[other], bytes))
         start_trial(class, other, laps[other], bytes);
@@ -152,7 +183,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
 /* Ends a trial that goes badly. */
 static void judge_trial(sb_copy_class_t *class, uint64_t ns)
 {
-    uint64_t rival = class->ns[!class->tried];
+    uint64_t rival = rival_of(class, class->tried);
 
     class->bad = rival > 0 && ns > 2 * rival ? class->bad + 1 : 0;
     if (class->bad < BAD_MOST)
@@ -171,7 +202,7 @@ static void judge_trial(sb_copy_class_t *class, uint64_t ns)
 static void smooth(sb_copy_class_t *class, uint8_t mode, uint64_t sample)
 {
     uint64_t *usual = &class->ns[mode];
-    uint64_t rival = class->ns[!mode];
+    uint64_t rival = rival_of(class, mode);
     bool forget = on_trial(class) && class->fresh && mode == class->tried;
 
     if (*usual == 0 || forget) {
@@ -188,8 +219,10 @@ static void smooth(sb_copy_class_t *class, uint8_t mode, uint64_t sample)
 void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns)
 {
     sb_copy_class_t *class = &policy->of[choice->again][sb_copy_class(choice->bytes)];
-    uint8_t mode = choice->mode == policy->mode[OTHER] ? OTHER : SAFE;
+    uint8_t mode = policy->modes - 1;
 
+    while (mode > SAFE && policy->mode[mode] != choice->mode)
+        mode--;
     if (on_trial(class) && mode == class->tried)
         judge_trial(class, ns);
     if (!choice->warming)
@@ -199,7 +232,7 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
 sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
                              size_t lap)
 {
-    const size_t laps[] = {lap, lap};
+    const size_t laps[SB_COPY_MODES] = {lap, lap, lap};
     sb_copy_mode_t followed = call->followed[sb_copy_class(bytes)];
 
     call->choice = (sb_copy_choice_t){.mode = followed};

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /*
- * How the bytes of a call are moved, where there are two modes to do it in:
+ * How the bytes of a call are moved, where there are several modes to do it in:
  *
  *   cached        ordinary stores leave the data in the writer's caches: a reader close by gets it
  *                 from there, fast; a reader on another package waits for every line to be fetched
@@ -18,7 +18,7 @@
  *
  * Which is better depends on where the ranks run, what else runs, and on the size, and may change
  * while a program runs. So the rank that decides keeps the time that calls took, by size and mode
- * and by whether the buffer was used before, and now and then tries the other mode for two laps of
+ * and by whether the buffer was used before, and now and then tries another mode for two laps of
  * the memory that it goes through: one to bring it into the state that this mode leaves it in, one
  * to time. A trial that goes badly is broken off, and the next one comes later. The first trial of
  * a class of sizes comes soon: programs that send few large messages gain too. A policy's first
@@ -39,23 +39,27 @@ typedef enum sb_copy_mode {
 #define SB_COPY_CLASSES 12
 #define SB_COPY_BUFFERS 2
 
+/* Most modes of one policy. */
+#define SB_COPY_MODES 3
+
 /* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
 typedef struct sb_copy_class {
-    uint64_t ns[2];   /* of one message, smoothed; 0: not known yet */
-    uint32_t since;   /* the last trial, or since the beginning */
+    uint64_t ns[SB_COPY_MODES]; /* of one message, smoothed; 0: not known yet */
+    uint32_t since;             /* the last trial, or since the beginning */
     uint32_t rest;    /* until the next trial, in lengths of that one; 0: there was none */
     uint32_t spoilt;  /* the rest after the last bad trial, if there was none better since */
     uint32_t warming; /* left of a trial's first lap */
     uint32_t timing;  /* left of its second */
     uint32_t bad;     /* samples of this trial, one after the other, that were far too long */
     bool fresh;       /* this trial has no sample of its second lap yet */
-    bool doubtful;    /* the last sample was well above the other mode's time */
-    uint8_t tried;    /* by this trial */
+    bool doubtful;    /* the last sample was well above another mode's time */
+    uint8_t tried;    /* by this trial, or the last one */
 } sb_copy_class_t;
 
 /* Private to a rank. All zero at first, but for what says otherwise. */
 typedef struct sb_copy_policy {
-    sb_copy_mode_t mode[2];                 /* given: the safe one, the other one */
+    sb_copy_mode_t mode[SB_COPY_MODES];     /* given: the safe one, the others, */
+    uint8_t modes;                          /* and how many they are */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
     sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */
     const void *last[SB_COPY_CLASSES][SB_COPY_BUFFERS]; /* buffers of each class */
@@ -73,14 +77,20 @@ typedef struct sb_copy_choice {
 /* A policy of these two modes; `stores`: SB_STORES_*, of which one that is not auto fixes it. */
 sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores);
 
+/* One more that is tried. */
+static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t mode)
+{
+    policy->mode[policy->modes++] = mode;
+}
+
 size_t sb_copy_class(size_t bytes);
 
 /*
  * How this rank should move its next message of `bytes` in `buffer`. `laps`: bytes that each mode
- * goes round in.
+ * goes round in, in the policy's order.
  */
 sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
-                                const size_t laps[2]);
+                                const size_t *laps);
 
 /* A message that this rank or another decided about took so long. */
 void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns);

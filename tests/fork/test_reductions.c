@@ -438,7 +438,7 @@ static int run_all(uint32_t ranks, const char *only)
 
 int main(int argc, char **argv)
 {
-    static const char *const rings[] = {"16KiB", "auto"};
+    static const char *const rings[] = {"16KiB", "auto"}, *const stores[] = {"streaming", "auto"};
     const char *only = argc > 2 ? argv[2] : NULL;
     int failures = 0;
 
@@ -447,6 +447,7 @@ int main(int argc, char **argv)
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
+        setenv("SOBOR_STORES", stores[r], 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 3 ? 1 : ranks < 5 ? 2 : 3)
             failures += run_all(ranks, only);
     }

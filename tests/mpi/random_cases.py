@@ -14,7 +14,7 @@ SEED = int(os.environ.get("SOBOR_TEST_SEED", "20240611"))
 
 #: Settings that bring out wrap-around and every way to wait.
 SETTINGS = [
-    {"SOBOR_RING": "16KiB"},
+    {"SOBOR_RING": "16KiB", "SOBOR_STORES": "streaming"},
     {"SOBOR_SEGMENT": "named"},
     {"SOBOR_WAIT": "sleep"},
     {"SOBOR_WAIT": "yield", "SOBOR_RING": "16KiB"},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The measured choice between two modes of copying: played through messages with given prices. */
+/* The measured choice between modes of copying: played through messages with given prices. */
 #include "testing.h"
 
 #include "base/config.h"
@@ -22,7 +22,7 @@ typedef struct prices {
 } prices_t;
 
 typedef struct counts {
-    unsigned of[SB_COPY_PULLED];
+    unsigned of[SB_COPY_PULLED + 1];
 } counts_t;
 
 static sb_copy_policy_t new_policy(void)
@@ -224,6 +224,50 @@ static void buffers_used_again_are_judged_apart(void **state)
                          i == 0 ? SB_COPY_CACHED : SB_COPY_NON_TEMPORAL);
 }
 
+/* Plays messages through a policy of three modes, of which `fast` takes half as long as others. */
+static counts_t play_three(sb_copy_policy_t *policy, unsigned messages, sb_copy_mode_t fast)
+{
+    static const size_t three[SB_COPY_MODES] = {8 * BYTES, 8 * BYTES, 8 * BYTES};
+    static const char buffers[3];
+    counts_t counts = {{0}};
+
+    for (unsigned i = 0; i < messages; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(policy, BYTES, &buffers[i % 3], three);
+        counts.of[choice.mode]++;
+        if (choice.timed)
+            sb_copy_record(policy, &choice, choice.mode == fast ? 500 : 1000);
+    }
+    return counts;
+}
+
+/* Each of three modes is found where it is the fastest, also when that changes. */
+static void takes_the_fastest_of_three(void **state)
+{
+    (void)state;
+    static const sb_copy_mode_t fast[] = {SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_COPY_PULLED,
+                                          SB_COPY_CACHED};
+    sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
+
+    sb_copy_policy_add(&policy, SB_COPY_CACHED);
+    for (size_t i = 0; i < SB_COUNT_OF(fast); i++) {
+        play_three(&policy, 3000, fast[i]);
+        counts_t counts = play_three(&policy, 1000, fast[i]);
+        assert_true(counts.of[fast[i]] > 900);
+    }
+}
+
+/* Trials are of the modes that are not in use, in turn. */
+static void tries_all_in_turn(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
+
+    sb_copy_policy_add(&policy, SB_COPY_CACHED);
+    counts_t counts = play_three(&policy, 10000, SB_COPY_PULLED);
+    assert_in_range(counts.of[SB_COPY_CACHED], 64, 400);
+    assert_in_range(counts.of[SB_COPY_NON_TEMPORAL], 64, 400);
+}
+
 static void small_messages_are_cached(void **state)
 {
     (void)state;
@@ -269,6 +313,8 @@ int main(void)
         cmocka_unit_test(a_trial_forgets_the_last_one),
         cmocka_unit_test(the_first_lap_does_not_count),
         cmocka_unit_test(without_samples_nothing_is_tried),
+        cmocka_unit_test(takes_the_fastest_of_three),
+        cmocka_unit_test(tries_all_in_turn),
         cmocka_unit_test(sizes_are_judged_apart),
         cmocka_unit_test(knows_a_buffer_again),
         cmocka_unit_test(buffers_used_again_are_judged_apart),

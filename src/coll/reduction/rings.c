@@ -28,6 +28,7 @@ typedef struct rings {
     const sb_reduction_t *reduction;
     sb_wanted_t wanted;
     size_t window;
+    sb_copy_mode_t mode; /* of copying in */
     bool in_place;
     sb_status_t data;
 } rings_t;
@@ -100,13 +101,13 @@ static void copy_in(const rings_t *rings, const window_t *window)
     size_t high = sb_min(sb_max(wanted->to, window->offset), end) - window->offset;
 
     if (!parts || low >= high) {
-        sb_copy_shared(to, from, window->bytes);
+        sb_workspace_copy(rings->mode, to, from, window->bytes);
         return;
     }
     if (low > 0)
-        sb_copy_shared(to, from, low);
+        sb_workspace_copy(rings->mode, to, from, low);
     if (high < window->bytes)
-        sb_copy_shared(to + high, from + high, window->bytes - high);
+        sb_workspace_copy(rings->mode, to + high, from + high, window->bytes - high);
 }
 
 /* Fills the next window of this rank's ring, once there is room. */
@@ -157,9 +158,12 @@ static sb_status_t take(rings_t *rings, window_t *window)
     if (from < to) {
         sb_peers_t given = sb_workspace_peers(rings->team, offsetof(sb_workspace_head_t, given));
         given.count = rings->wanted.sources;
+        uint64_t began = window->offset == 0 ? sb_workspace_wait_begins(rings->space) : 0;
         sb_status_t status = sb_sources_wait(rings->team, &given, end_of(window));
         if (status != SB_OK)
             return status;
+        if (window->offset == 0)
+            sb_workspace_wait_ends(rings->space, began);
         combine(rings, window, from, to);
     }
     advance(rings, window);
@@ -224,10 +228,13 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
                      .window = window_for(team, reduction, span),
                      .in_place = reduction->send == reduction->receive};
 
+    bool together = lends && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = span;
+    rings.mode = sb_workspace_copy_mode(team, reduction, together);
     sb_status_t status = go(&rings, lends || rings.in_place);
     if (status != SB_OK)
         return status;
+    sb_workspace_copied(space);
     /* Who has given something to this message is done with those before. */
     if (wanted.sources == team->size && wanted.from < wanted.to)
         sb_flow_credit(&space->out, start);

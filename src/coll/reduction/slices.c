@@ -31,7 +31,8 @@ typedef struct slices {
     uint64_t count;
     uint32_t groups; /* that a window passes */
     bool relays;
-    bool non_temporal; /* the result goes past the caches */
+    sb_copy_mode_t mode; /* of copying in */
+    bool non_temporal;   /* the result goes past the caches */
     sb_status_t data;
 } slices_t;
 
@@ -117,9 +118,9 @@ static void copy_in(slices_t *slices, uint64_t number)
     char *to = buffer_of(slices, slices->team->rank, number, SB_WINDOW_IN);
 
     if (own.from > 0)
-        sb_copy_shared(to, from, own.from);
+        sb_workspace_copy(slices->mode, to, from, own.from);
     if (own.to < bytes)
-        sb_copy_shared(to + own.to, from + own.to, bytes - own.to);
+        sb_workspace_copy(slices->mode, to + own.to, from + own.to, bytes - own.to);
 }
 
 /* Where the contribution of a rank of this rank's group to its slice is. */
@@ -279,18 +280,24 @@ typedef struct job {
 static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
 {
     uint64_t steps = slices->count + jobs[count - 1].lag;
+    sb_workspace_t *space = sb_workspace(slices->team);
     sb_status_t status = SB_OK;
 
+    slices->mode = sb_workspace_copy_mode(slices->team, slices->reduction, true);
     for (uint64_t step = 0; step < steps && status == SB_OK; step++) {
         for (size_t i = 0; i < count; i++) {
             const job_t *job = &jobs[(i + slices->team->rank) % count];
             if (step >= job->lag && step - job->lag < slices->count)
                 job->part(slices, step - job->lag);
         }
+        uint64_t began = step == 0 ? sb_workspace_wait_begins(space) : 0;
         if (step + 1 < steps)
             status = sb_workspace_meet(slices->team);
+        if (step == 0)
+            sb_workspace_wait_ends(space, began);
     }
-    sb_workspace(slices->team)->turns += slices->count;
+    sb_workspace_copied(space);
+    space->turns += slices->count;
     return sb_first(status, slices->data);
 }
 

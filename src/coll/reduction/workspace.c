@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/reduction/workspace.h"
 
+#include "base/config.h"
 #include "coll/barrier/barrier.h"
-#include "team/copy_policy.h"
 
 #define DEPTH_LEAST 3
 /* In, result and relay of each turn; and at least as much for the ring. */
@@ -124,6 +124,10 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);
     space->cached_most = sb_copy_cached_most(team);
+    space->copies = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, team->settings.stores);
+    /* There the processor's turns take the time. */
+    if (team->oversubscribed && team->settings.stores == SB_STORES_AUTO)
+        space->copies.fixed = SB_COPY_CACHED;
 }
 
 static sb_status_t make(sb_team_t *team)
@@ -154,4 +158,46 @@ static const sb_resource_kind_t kind = {SB_RESOURCE_WORKSPACE, make};
 sb_status_t sb_workspace_prepare(sb_team_t *team)
 {
     return sb_resource_need(team, &kind);
+}
+
+/* Beside the mode stands how often it was changed: flags only grow. */
+#define MODES 4
+
+static sb_copy_mode_t shown_mode(const sb_flag_t *shown)
+{
+    return (sb_copy_mode_t)(sb_flag_read(shown) % MODES);
+}
+
+static void show_mode(sb_flag_t *shown, sb_copy_mode_t mode)
+{
+    if (shown_mode(shown) != mode)
+        sb_flag_publish(shown, (sb_flag_read(shown) / MODES + 1) * MODES + mode);
+}
+
+sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
+                                      bool together)
+{
+    sb_workspace_t *space = sb_workspace(team);
+    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span};
+
+    if (reduction->bytes < SB_COPY_LEAST)
+        return SB_COPY_CACHED;
+    if (space->copies.fixed != SB_COPY_ANY)
+        return space->copies.fixed;
+    sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];
+    if (team->rank != 0 || !together)
+        return shown_mode(shown);
+    space->choice = sb_copy_choose(&space->copies, reduction->bytes, reduction->send, laps);
+    show_mode(shown, space->choice.mode);
+    space->started = space->choice.timed ? sb_now_ns() : 0;
+    return space->choice.mode;
+}
+
+void sb_workspace_copied(sb_workspace_t *space)
+{
+    uint64_t now = space->choice.timed ? sb_now_ns() : 0;
+
+    if (now > space->started)
+        sb_copy_record(&space->copies, &space->choice, now - space->started);
+    space->choice.timed = false;
 }

@@ -4,6 +4,7 @@
 
 #include "coll/reduction/reduction.h"
 #include "coll/resources.h"
+#include "team/copy_policy.h"
 #include "team/flow.h"
 
 /*
@@ -11,6 +12,7 @@
  *
  *     given       how much of its contributions is in its ring, as a position
  *     taken       how much it is done with in the rings of all
+ *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
  *     piece[]     pieces of what goes over blocks, one for each slot
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
@@ -35,13 +37,14 @@
 typedef struct sb_workspace_head {
     sb_wide_flag_t given;
     sb_wide_flag_t taken;
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t mode[SB_COPY_CLASSES];
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
 } sb_workspace_head_t;
 
 /* Most groups: a window passes them one after the other. */
 #define SB_WORKSPACE_GROUPS 4
 
-/* Private to the rank, equal on all but for `group` and `out`. */
+/* Private to the rank, equal on all but for `group`, `out` and the last three. */
 typedef struct sb_workspace {
     sb_resource_t resource;
     const sb_algorithm_t *barrier; /* between steps */
@@ -53,6 +56,9 @@ typedef struct sb_workspace {
     sb_cursor_t cursor;            /* in the rings: where the next message begins */
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t cached_most;            /* see sb_copy_cached_most */
+    sb_copy_policy_t copies;       /* into this memory: rank 0 measures */
+    sb_copy_choice_t choice;       /* of the present message, of rank 0 */
+    uint64_t started;              /* by sb_now_ns, without the wait for ranks that came late */
     uint32_t groups;
     uint32_t group;                          /* this rank's */
     uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */
@@ -113,6 +119,41 @@ static inline sb_status_t sb_workspace_meet(sb_team_t *team)
 {
     return sb_workspace(team)->barrier->barrier(team);
 }
+
+/*
+ * How this rank copies its contribution to a message in. Rank 0 chooses and shows what it does, and
+ * the others do the same as soon as they see it; nobody waits for that, and no result depends on
+ * it. `together`: no rank ends before all have given something, so that rank 0's time tells what
+ * the mode is worth. sb_workspace_copied ends the message.
+ */
+sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
+                                      bool together);
+
+/* Leaves a wait for ranks that came late out of the present message's time: from here... */
+static inline uint64_t sb_workspace_wait_begins(const sb_workspace_t *space)
+{
+    return SB_UNLIKELY(space->choice.timed) ? sb_now_ns() : 0;
+}
+
+/* ...to here. */
+static inline void sb_workspace_wait_ends(sb_workspace_t *space, uint64_t began)
+{
+    if (SB_UNLIKELY(space->choice.timed))
+        space->started += sb_now_ns() - began;
+}
+
+void sb_workspace_copied(sb_workspace_t *space);
+
+static inline void sb_workspace_copy(sb_copy_mode_t mode, char *to, const char *from, size_t bytes)
+{
+    if (mode == SB_COPY_NON_TEMPORAL)
+        sb_copy_streaming(to, from, bytes);
+    else
+        sb_copy_shared(to, from, bytes);
+}
+
+/* What it copies is reported by the line of the algorithm. */
+#define sb_workspace_copy(...) SB_SITED_VOID(sb_workspace_copy(__VA_ARGS__))
 
 /* What the barriers between `steps` steps cost. */
 double sb_workspace_steps_cost(const sb_shape_t *shape, double steps);

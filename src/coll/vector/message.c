@@ -39,7 +39,7 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
     if (stream->bytes <= SB_SLOT_PAYLOAD)
         return SB_ROUTE_SLOT;
     if (sending->prefer == SB_PREFER_STAGED || sending->mode == SB_COPY_NON_TEMPORAL ||
-        stream->base == NULL)
+        sending->mode == SB_COPY_CACHED || stream->base == NULL)
         return SB_ROUTE_STAGED;
     if (sending->prefer == SB_PREFER_PUSHED)
         return SB_ROUTE_PUSHED;
