@@ -57,7 +57,7 @@ def algorithms_page(algorithms: list[dict[str, Any]]) -> str:
                 former = "".join(f" Formerly `{name}`." for name in algorithm["former"])
                 doc = algorithm["doc"] + former
                 if algorithm["baseline"]:
-                    doc += " A baseline, in the simulator only."
+                    doc += " A baseline: taken by name alone."
                 cells = (f"`{algorithm['name']}`", doc, algorithm["source"])
                 lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"

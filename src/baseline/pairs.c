@@ -63,14 +63,14 @@ static sb_status_t make(sb_team_t *team)
         .least = sb_round_up(others * (sizeof(ends_t) + RING_LEAST), SB_PAGE),
         .willing = true,
     };
-    sb_status_t status = sb_resource_make(team, SB_RESOURCE_OTHER, &size);
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_PAIRS, &size);
 
     if (status == SB_OK)
         adopt(team);
     return status;
 }
 
-static const sb_resource_kind_t kind = {SB_RESOURCE_OTHER, make};
+static const sb_resource_kind_t kind = {SB_RESOURCE_PAIRS, make};
 
 sb_status_t sb_pairs_prepare(sb_team_t *team)
 {

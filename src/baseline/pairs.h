@@ -50,7 +50,7 @@ typedef struct sb_pair_in {
 
 static inline sb_pairs_t *sb_pairs(const sb_team_t *team)
 {
-    return (sb_pairs_t *)(void *)team->resource[SB_RESOURCE_OTHER];
+    return (sb_pairs_t *)(void *)team->resource[SB_RESOURCE_PAIRS];
 }
 
 /*

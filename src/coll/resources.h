@@ -5,17 +5,16 @@
 #include "team/team.h"
 
 /*
- * The slots of what algorithms keep for a team, see team/resource.h. The last is for what is not in
- * the library.
+ * The slots of what algorithms keep for a team, see team/resource.h.
  */
 typedef enum sb_resource_slot {
     SB_RESOURCE_RINGS,     /* coll/bcast/message.h */
     SB_RESOURCE_PIPELINE,  /* coll/bcast/pipeline.h */
     SB_RESOURCE_MESH,      /* coll/vector/mesh.h */
-    SB_RESOURCE_QUEUES,    /* coll/vector/queues.h */
     SB_RESOURCE_RELAYS,    /* coll/vector/relays.h */
     SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */
-    SB_RESOURCE_OTHER,
+    SB_RESOURCE_QUEUES,    /* baseline/queues.h */
+    SB_RESOURCE_PAIRS,     /* baseline/pairs.h */
     SB_RESOURCES,
 } sb_resource_slot_t;
 

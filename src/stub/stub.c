@@ -11,6 +11,7 @@
  * MPI_X leads to a profiling tool's MPI_X where the process has one behind this object; the tool's
  * call of PMPI_X then arrives here. So Sobor sits below profiling tools, whatever the order.
  */
+#include "base/collectives.h"
 #include "base/compiler.h"
 
 #include <sobor/sobor.h>
@@ -142,6 +143,30 @@ static const char *family(void)
     return "mpich12";
 }
 
+/* A variable names an algorithm that only the back ends with the baselines have. */
+static bool wants_baselines(void)
+{
+    static const char *const variables[] = {
+#define SB_VARIABLE_OF(enumerator, name, function) "SOBOR_" #enumerator "_ALGORITHM",
+        SB_EACH_COLLECTIVE(SB_VARIABLE_OF)
+#undef SB_VARIABLE_OF
+    };
+    static const char *const baselines[] = {
+#define SB_BASELINE(collective, name, text) text,
+#include "base/baselines.def"
+#undef SB_BASELINE
+    };
+
+    for (size_t v = 0; v < SB_COUNT_OF(variables); v++) {
+        const char *wish = getenv(variables[v]);
+        for (size_t b = 0; wish != NULL && b < SB_COUNT_OF(baselines); b++) {
+            if (strcmp(wish, baselines[b]) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
 static bool own_folder(char *folder, size_t room)
 {
     Dl_info info;
@@ -162,7 +187,8 @@ static void load_backend(void)
 
     if (!own_folder(folder, sizeof folder))
         return;
-    snprintf(path, sizeof path, "%s/sobor-%s.so", folder, family());
+    snprintf(path, sizeof path, "%s/sobor-%s%s.so", folder, family(),
+             wants_baselines() ? "-baselines" : "");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
         complain("the back end cannot be loaded, so every call goes to the host MPI", dlerror());

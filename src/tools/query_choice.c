@@ -2,6 +2,7 @@
 #include "tools/query.h"
 
 #include "base/config.h"
+#include "baseline/baseline.h"
 #include "select/tuning.h"
 
 #include <stdio.h>
@@ -128,6 +129,7 @@ json_t *sb_query_choice(const sb_query_t *query)
     sb_rules_t rules;
     char by_rule[1024];
 
+    sb_baselines_add();
     sb_settings_self(&settings);
     sb_settings_check(&settings);
     sb_shape_t shape = find_shape(query, &settings);

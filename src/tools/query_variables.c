@@ -141,6 +141,7 @@ json_t *sb_query_variables(const sb_query_t *query)
     json_t *list = json_array();
 
     (void)query;
+    sb_baselines_add();
     for (size_t i = 0; i < sb_variable_count(); i++)
         json_array_append_new(list, describe_variable(sb_variable_at(i)));
     return list;

@@ -5,6 +5,7 @@
  */
 #include "job.h"
 
+#include "baseline/baseline.h"
 #include "select/select.h"
 #include "tools/mapping.h"
 
@@ -257,6 +258,7 @@ int main(int argc, char **argv)
     static const char *const rings[] = {"16KiB", "512KiB"};
     int failures = 0;
 
+    sb_baselines_add();
     setvbuf(stdout, NULL, _IOLBF, 0);
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {

@@ -42,8 +42,7 @@ def force_each(tester, query, words, function, key, ranks, cases):
     Gives name, result, and how many calls each algorithm of the collective served.
     """
     collective = function.lower()
-    served = [a for a in query("algorithms") if not a["baseline"]]
-    for name in [a["name"] for a in served if a["collective"] == collective]:
+    for name in [a["name"] for a in query("algorithms") if a["collective"] == collective]:
         setting = {f"SOBOR_{collective.upper()}_ALGORITHM": name}
         only = [*words, "--only", function]
         result = run_cases(tester, only, key, ranks, cases, setting)

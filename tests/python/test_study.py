@@ -111,7 +111,7 @@ def test_patterns_of_counts(command, fake_native, arguments, openmpi, tmp_path):
     words = ["bench", "gatherv", "--study", "counts", "--ranks", "2", "--sizes", "1K"]
     answer = command(*words, "--out", str(tmp_path), "--json", "-").json
     points = [(p["x"], p["label"], p["algorithm"]) for p in answer["points"]]
-    kinds = ("direct", "queued")  # the back ends hold no baselines
+    kinds = ("direct", "queued", "p2p")
     assert points == [(x, name, kind) for x, name in enumerate(COUNTS) for kind in kinds]
     assert {p["curve"] for p in answer["points"]} == {f"{kind}, 1K" for kind in kinds}
     table = command(*words, "--out", str(tmp_path)).out

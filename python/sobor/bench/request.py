@@ -111,8 +111,6 @@ def parse_algorithms(
     # By collective, what each name stands for: itself, or the name that it has now.
     known: dict[str, dict[str, str]] = {}
     for algorithm in native.query("algorithms"):
-        if algorithm["baseline"]:
-            continue
         names = known.setdefault(algorithm["collective"], {"auto": "auto", "host": "host"})
         names |= dict.fromkeys([algorithm["name"], *algorithm["former"]], algorithm["name"])
     forced: dict[str, list[str]] = {}

@@ -127,12 +127,10 @@ def _find(wanted: Wanted) -> Study:
 
 
 def _configurations(study: Study, wanted: Wanted, native: Native) -> list[Configuration]:
-    # The back ends do not hold the baselines.
     names = [
         algorithm["name"]
         for algorithm in native.query("algorithms")
         if algorithm["collective"] == wanted.collectives
-        and not (algorithm["baseline"] and wanted.machine is None)
     ]
     return [
         replace(each, counts=each.counts or wanted.counts)

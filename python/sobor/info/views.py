@@ -93,7 +93,8 @@ def _algorithms(algorithms: list[dict[str, Any]], out: Console) -> None:
     columns = ("collective", "algorithm", "what it does", "source")
     grid = console.table(out, *columns, wrap=("what it does", "source"))
     for algorithm in algorithms:
-        doc = algorithm["doc"] + (" In the simulator only." if algorithm["baseline"] else "")
+        remark = " A baseline: taken by name alone." if algorithm["baseline"] else ""
+        doc = algorithm["doc"] + remark
         row = (algorithm["collective"], algorithm["name"], doc, algorithm["source"])
         grid.add_row(*(Text(str(cell)) for cell in row))
     out.print(console.indented(grid))

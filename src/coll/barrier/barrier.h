@@ -16,6 +16,27 @@ static inline sb_status_t sb_barrier_await(const sb_team_t *team, uint32_t rank,
     return sb_flag_wait(&team->lanes[rank]->arrived.flag, number, &team->waiter);
 }
 
+/* The leader of a group waits for its other members. */
+static inline sb_status_t sb_barrier_gather(sb_team_t *team, const sb_group_t *group,
+                                            uint64_t number)
+{
+    sb_status_t status = SB_OK;
+
+    for (uint32_t i = 1; status == SB_OK && i < group->size; i++)
+        status = sb_barrier_await(team, group->members[i], number);
+    return status;
+}
+
+/* Rank 0 waits for all others. */
+static inline sb_status_t sb_barrier_gather_flat(sb_team_t *team, uint64_t number)
+{
+    sb_status_t status = SB_OK;
+
+    for (uint32_t rank = 1; team->rank == 0 && rank < team->size && status == SB_OK; rank++)
+        status = sb_barrier_await(team, rank, number);
+    return status;
+}
+
 /* All that this rank speaks for have arrived: rank 0 writes one number on which the others spin. */
 static inline sb_status_t sb_barrier_meet_at_root(sb_team_t *team, uint64_t number)
 {
@@ -32,19 +53,11 @@ static inline sb_status_t sb_barrier_meet_at_root(sb_team_t *team, uint64_t numb
     return status;
 }
 
-/* The same, but this rank is woken by a line of its own. It has to wake others in turn. */
-static inline sb_status_t sb_barrier_be_woken(sb_team_t *team, uint64_t number)
-{
-    sb_status_t status = SB_OK;
-
-    if (team->rank != 0) {
-        sb_flag_publish(&team->self->arrived.flag, number);
-        status = sb_flag_wait(&team->self->woken.flag, number, &team->waiter);
-    }
-    if (status == SB_OK)
-        sb_team_all_arrived(team);
-    return status;
-}
+/*
+ * The last of all to add to the counter publishes the flag for which the others wait. The flag has
+ * a different writer each time, one for each barrier; the counter orders them.
+ */
+sb_status_t sb_barrier_meet_at_counter(sb_team_t *team, sb_counter_t *counter, sb_flag_t *flag);
 
 /* The hierarchical barrier over the set of levels s, a set of SB_LEVEL_BIT, is number s - 1. */
 extern const sb_algorithm_t sb_barrier_hierarchical[SB_LEVELS_ALL];

@@ -1,21 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Central counters: every rank adds one to a counter of rank 0; the last to arrive publishes the
- * number for which all the others wait. That flag has a different writer each time, one for each
- * barrier; the counter orders them. Numbers only grow, in place of sense reversal.
- *
- * `counter` has the two on lines of their own. Each rank that shares its processor has to run once,
- * and one wake-up reaches all sleepers. Cost: p atomic additions to one line, served one after
- * another. Memory: two lines. Source: Hensgen, Finkel, Manber, 1988.
- *
- * `central` has them in one record, on one line, so each addition takes the line from all who spin
- * on it; it stands here for comparison. Cost: p additions, each of which drives out up to p - 1
- * copies that are read again, all of it served by one line. Memory: one line. Source: the
- * sense-reversing centralized barrier, algorithm 7 of Mellor-Crummey and Scott, 1991.
+ * Central counter: every rank adds one to a counter of rank 0; the last to arrive publishes the
+ * number for which all the others wait. The two are on lines of their own. Numbers only grow, in
+ * place of sense reversal. Each rank that shares its processor has to run once, and one wake-up
+ * reaches all sleepers. Cost: p atomic additions to one line, served one after another. Memory: two
+ * lines. Source: Hensgen, Finkel, Manber, 1988.
  */
 #include "coll/barrier/barrier.h"
 
-static sb_status_t meet(sb_team_t *team, sb_counter_t *counter, sb_flag_t *flag)
+sb_status_t sb_barrier_meet_at_counter(sb_team_t *team, sb_counter_t *counter, sb_flag_t *flag)
 {
     uint64_t number = ++team->barriers;
     uint32_t place = (uint32_t)(sb_counter_add(counter, 1) % team->size);
@@ -33,14 +26,9 @@ static sb_status_t meet(sb_team_t *team, sb_counter_t *counter, sb_flag_t *flag)
 
 static sb_status_t run(sb_team_t *team)
 {
-    return meet(team, &team->lanes[0]->entered.counter, &team->lanes[0]->released.flag);
-}
+    sb_lane_t *centre = team->lanes[0];
 
-static sb_status_t run_central(sb_team_t *team)
-{
-    sb_meeting_t *centre = &team->lanes[0]->meeting;
-
-    return meet(team, &centre->counter, &centre->flag);
+    return sb_barrier_meet_at_counter(team, &centre->entered.counter, &centre->released.flag);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -54,15 +42,6 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     return 2.0 * price->line * (1 + rivals) + sb_cost_turns(shape, 1);
 }
 
-static double cost_central(const sb_shape_t *shape, size_t bytes)
-{
-    const sb_prices_t *price = shape->prices;
-    uint32_t rivals = shape->oversubscribed ? shape->processors : shape->ranks;
-
-    (void)bytes;
-    return 4.0 * price->line * (1 + rivals) + sb_cost_turns(shape, 1);
-}
-
 const sb_algorithm_t sb_barrier_counter = {
     .name = "counter",
     .collective = SB_BARRIER,
@@ -70,13 +49,4 @@ const sb_algorithm_t sb_barrier_counter = {
     .source = "Hensgen, Finkel, Manber 1988, central counter",
     .cost = cost,
     .barrier = run,
-};
-
-const sb_algorithm_t sb_barrier_central = {
-    .name = "central",
-    .collective = SB_BARRIER,
-    .doc = "One atomic counter and the number all spin on, on one line; for comparison.",
-    .source = "Mellor-Crummey, Scott 1991, algorithm 7, sense-reversing centralized barrier",
-    .cost = cost_central,
-    .barrier = run_central,
 };

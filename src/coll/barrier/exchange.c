@@ -15,22 +15,6 @@
  */
 #include "coll/barrier/barrier.h"
 
-#include "team/hierarchy.h"
-
-static sb_status_t wait_arrived(sb_team_t *team, uint32_t rank, uint64_t number)
-{
-    return sb_flag_wait(&team->lanes[rank]->arrived.flag, number, &team->waiter);
-}
-
-static sb_status_t gather(sb_team_t *team, const sb_group_t *group, uint64_t number)
-{
-    sb_status_t status = SB_OK;
-
-    for (uint32_t i = 1; status == SB_OK && i < group->size; i++)
-        status = wait_arrived(team, group->members[i], number);
-    return status;
-}
-
 /* All members look at the arrivals of all others, each beginning with the next after itself. */
 static sb_status_t meet(sb_team_t *team, const sb_group_t *group, uint64_t number)
 {
@@ -41,7 +25,7 @@ static sb_status_t meet(sb_team_t *team, const sb_group_t *group, uint64_t numbe
         self++;
     sb_flag_publish(&team->self->arrived.flag, number);
     for (uint32_t i = 1; status == SB_OK && i < group->size; i++)
-        status = wait_arrived(team, group->members[(self + i) % group->size], number);
+        status = sb_barrier_await(team, group->members[(self + i) % group->size], number);
     return status;
 }
 
@@ -79,7 +63,7 @@ static sb_status_t run(sb_team_t *team)
     uint32_t led = hierarchy->led - (meets && team->rank == 0);
     sb_status_t status = SB_OK;
     for (uint32_t i = 0; status == SB_OK && i < led; i++)
-        status = gather(team, &hierarchy->group[i], number);
+        status = sb_barrier_gather(team, &hierarchy->group[i], number);
     if (status == SB_OK && meets)
         status = meet(team, &hierarchy->group[hierarchy->count - 1], number);
     else if (status == SB_OK && team->rank != 0)

@@ -14,17 +14,6 @@
  */
 #include "coll/barrier/barrier.h"
 
-#include "team/hierarchy.h"
-
-static sb_status_t gather(sb_team_t *team, const sb_group_t *group, uint64_t number)
-{
-    sb_status_t status = SB_OK;
-
-    for (uint32_t i = 1; i < group->size && status == SB_OK; i++)
-        status = sb_barrier_await(team, group->members[i], number);
-    return status;
-}
-
 static sb_status_t run(sb_team_t *team, unsigned levels)
 {
     const sb_hierarchy_t *hierarchy = sb_team_hierarchy(team, levels, 0);
@@ -32,7 +21,7 @@ static sb_status_t run(sb_team_t *team, unsigned levels)
     sb_status_t status = hierarchy == NULL ? SB_ERR_MEMORY : SB_OK;
 
     for (uint32_t i = 0; status == SB_OK && i < hierarchy->led; i++)
-        status = gather(team, &hierarchy->group[i], number);
+        status = sb_barrier_gather(team, &hierarchy->group[i], number);
     return status == SB_OK ? sb_barrier_meet_at_root(team, number) : status;
 }
 

@@ -14,8 +14,7 @@
 static sb_status_t gather(sb_team_t *team, const sb_tree_t *tree, uint64_t number)
 {
     for (uint32_t i = 0; i < tree->children; i++) {
-        uint32_t child = sb_tree_child(tree, i);
-        sb_status_t status = sb_flag_wait(&team->lanes[child]->arrived.flag, number, &team->waiter);
+        sb_status_t status = sb_barrier_await(team, sb_tree_child(tree, i), number);
         if (status != SB_OK)
             return status;
     }

@@ -14,8 +14,7 @@
  * writes its fragment of a slot before it reads those of the others, and a turn begins when all
  * have left the set.
  */
-#include "coll/vector/mesh.h"
-#include "coll/vector/queues.h"
+#include "baseline/queues.h"
 #include "coll/vector/vector.h"
 
 /* Writes the own fragment and announces it to all. Returns whether more follows. */
@@ -141,8 +140,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "queued", .collective = of,                                                        \
         .doc = "Every rank writes its part into its own queue and reads those of the others, in "  \
                "sets of slots that all leave. The published algorithm.",                           \
-        .source = "Kurnosov, Tokmasheva, shared queues", .prepare = sb_queues_prepare,             \
-        .cost = cost, .parts = run,                                                                \
+        .source = "Kurnosov, Tokmasheva, shared queues", .on_request = true,                       \
+        .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
     }
 
 const sb_algorithm_t sb_allgather_queued = QUEUED(SB_ALLGATHER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/vector/queues.h"
+#include "baseline/queues.h"
 
 #define FRAGMENT_MOST ((uint64_t)64 << 20)
 #define SLOTS_MOST ((uint64_t)1 << 16)

@@ -12,8 +12,7 @@
  * No deadlock: the root waits until all have left an earlier turn, for which it has dealt all there
  * was to deal; the others wait for the root alone.
  */
-#include "coll/vector/mesh.h"
-#include "coll/vector/queues.h"
+#include "baseline/queues.h"
 #include "coll/vector/vector.h"
 
 /* One fragment from `offset` of the part into the slot of its rank. */
@@ -111,8 +110,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc =                                                                                     \
             "The root deals fragments into the queues of the others, in sets of slots that all "   \
             "leave. The published algorithm.",                                                     \
-        .source = "Kurnosov, Tokmasheva, shared queues", .prepare = sb_queues_prepare,             \
-        .cost = cost, .parts = run,                                                                \
+        .source = "Kurnosov, Tokmasheva, shared queues", .on_request = true,                       \
+        .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
     }
 
 const sb_algorithm_t sb_scatter_queued = QUEUED(SB_SCATTER);

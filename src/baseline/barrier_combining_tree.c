@@ -101,6 +101,7 @@ const sb_algorithm_t sb_barrier_combining_tree = {
     .doc = "A tree of counters: the last to arrive at a node goes up; fan-in by "
            "SOBOR_BARRIER_ARITY, 2 if not set.",
     .source = "Yew, Tzeng, Lawrie 1987",
+    .on_request = true,
     .cost = cost,
     .barrier = run,
 };

@@ -15,7 +15,7 @@
  * winner. Source: algorithm 10 of Mellor-Crummey and Scott, 1991, after Hensgen, Finkel, Manber,
  * 1988, and Lubachevsky, 1989.
  */
-#include "coll/barrier/barrier.h"
+#include "baseline/barriers.h"
 
 /* This rank's opponents are at the distances 1, 2, 4 and so on below `end`. */
 static sb_status_t play(sb_team_t *team, uint64_t number, uint64_t *end)
@@ -74,6 +74,7 @@ const sb_algorithm_t sb_barrier_tournament = {
     .collective = SB_BARRIER,
     .doc = "Pairs in ceil(log2 p) rounds, the lower rank goes on; the champion releases all.",
     .source = "Hensgen, Finkel, Manber 1988",
+    .on_request = true,
     .cost = cost,
     .barrier = run,
 };
@@ -83,6 +84,7 @@ const sb_algorithm_t sb_barrier_tournament_tree = {
     .collective = SB_BARRIER,
     .doc = "Pairs in ceil(log2 p) rounds, the lower rank goes on and wakes the other.",
     .source = "Mellor-Crummey, Scott 1991, algorithm 10",
+    .on_request = true,
     .cost = cost_tree,
     .barrier = run_tree,
 };

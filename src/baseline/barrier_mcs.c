@@ -71,6 +71,7 @@ const sb_algorithm_t sb_barrier_mcs = {
     .collective = SB_BARRIER,
     .doc = "Arrivals up a tree of four children that share a line, release down a binary tree.",
     .source = "Mellor-Crummey, Scott 1991, algorithm 11",
+    .on_request = true,
     .cost = cost,
     .barrier = run,
 };

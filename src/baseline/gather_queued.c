@@ -12,8 +12,7 @@
  * No deadlock: in each turn the root claims the set, which all have left w turns before, and tells
  * so; then the others fill what the counts say, and the root reads just that.
  */
-#include "coll/vector/mesh.h"
-#include "coll/vector/queues.h"
+#include "baseline/queues.h"
 #include "coll/vector/vector.h"
 
 /* One fragment of this rank's part: as many as the root's count says, if need be empty ones. */
@@ -136,8 +135,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc =                                                                                     \
             "Every rank fills its own queue as the root's counts say; the root drains them, in "   \
             "sets of slots that all leave. The published algorithm.",                              \
-        .source = "Kurnosov, Tokmasheva, shared queues", .prepare = sb_queues_prepare,             \
-        .cost = cost, .parts = run,                                                                \
+        .source = "Kurnosov, Tokmasheva, shared queues", .on_request = true,                       \
+        .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
     }
 
 const sb_algorithm_t sb_gather_queued = QUEUED(SB_GATHER);

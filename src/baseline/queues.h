@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_VECTOR_QUEUES_H
-#define SB_COLL_VECTOR_QUEUES_H
+#ifndef SB_BASELINE_QUEUES_H
+#define SB_BASELINE_QUEUES_H
 
 #include "coll/coll.h"
 #include "coll/resources.h"
