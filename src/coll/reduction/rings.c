@@ -265,11 +265,16 @@ static double cost_of(const sb_shape_t *shape, double in, double combined, doubl
     return time + combined * apart + price->moving_line * (readers - 1) * shape->ranks;
 }
 
+/*
+ * Of two ranks each reads one vector of another core: its own lies where it is. The price of more
+ * was measured for all of them together.
+ */
 static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
+    uint32_t read = shape->ranks == 2 && !shape->oversubscribed ? 1 : shape->ranks;
 
-    return cost_of(shape, all, shape->ranks * all, shape->ranks);
+    return cost_of(shape, all, read * all, shape->ranks);
 }
 
 /* Where nobody shares a processor, the root combines while the others copy. */
