@@ -8,7 +8,8 @@ static const struct {
     const char *function;
     const char *variable;
 } collectives[] = {
-#define SB_ROW(enumerator, name, function) {#name, function, "SOBOR_" #enumerator "_ALGORITHM"},
+#define SB_ROW(enumerator, name, function)                                                         \
+    {#name, "MPI_" #function, "SOBOR_" #enumerator "_ALGORITHM"},
     SB_EACH_COLLECTIVE(SB_ROW)
 #undef SB_ROW
 };

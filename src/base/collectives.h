@@ -2,31 +2,33 @@
 #ifndef SB_BASE_COLLECTIVES_H
 #define SB_BASE_COLLECTIVES_H
 
-#include <stdint.h>
-
 /*
- * Every collective operation: X(ENUMERATOR, name, "the MPI function"). For each there is a variable
- * SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of SOBOR_COLLECTIVES. The reductions are
- * last.
+ * Every collective operation: X(ENUMERATOR, name, Function), MPI_Function being what it is called
+ * by. For each there is a variable SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of
+ * SOBOR_COLLECTIVES. All but the barrier have counts, and a second function for large ones,
+ * MPI_Function_c. The reductions are last.
  */
-#define SB_EACH_COLLECTIVE(X)                                                                      \
-    X(BARRIER, barrier, "MPI_Barrier")                                                             \
-    X(BCAST, bcast, "MPI_Bcast")                                                                   \
-    X(SCATTER, scatter, "MPI_Scatter")                                                             \
-    X(SCATTERV, scatterv, "MPI_Scatterv")                                                          \
-    X(GATHER, gather, "MPI_Gather")                                                                \
-    X(GATHERV, gatherv, "MPI_Gatherv")                                                             \
-    X(ALLGATHER, allgather, "MPI_Allgather")                                                       \
-    X(ALLGATHERV, allgatherv, "MPI_Allgatherv")                                                    \
-    X(ALLTOALL, alltoall, "MPI_Alltoall")                                                          \
-    X(ALLTOALLV, alltoallv, "MPI_Alltoallv")                                                       \
-    X(ALLTOALLW, alltoallw, "MPI_Alltoallw")                                                       \
-    X(REDUCE, reduce, "MPI_Reduce")                                                                \
-    X(ALLREDUCE, allreduce, "MPI_Allreduce")                                                       \
-    X(REDUCE_SCATTER, reduce_scatter, "MPI_Reduce_scatter")                                        \
-    X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, "MPI_Reduce_scatter_block")                      \
-    X(SCAN, scan, "MPI_Scan")                                                                      \
-    X(EXSCAN, exscan, "MPI_Exscan")
+#define SB_EACH_COUNTED(X)                                                                         \
+    X(BCAST, bcast, Bcast)                                                                         \
+    X(SCATTER, scatter, Scatter)                                                                   \
+    X(SCATTERV, scatterv, Scatterv)                                                                \
+    X(GATHER, gather, Gather)                                                                      \
+    X(GATHERV, gatherv, Gatherv)                                                                   \
+    X(ALLGATHER, allgather, Allgather)                                                             \
+    X(ALLGATHERV, allgatherv, Allgatherv)                                                          \
+    X(ALLTOALL, alltoall, Alltoall)                                                                \
+    X(ALLTOALLV, alltoallv, Alltoallv)                                                             \
+    X(ALLTOALLW, alltoallw, Alltoallw)                                                             \
+    X(REDUCE, reduce, Reduce)                                                                      \
+    X(ALLREDUCE, allreduce, Allreduce)                                                             \
+    X(REDUCE_SCATTER, reduce_scatter, Reduce_scatter)                                              \
+    X(REDUCE_SCATTER_BLOCK, reduce_scatter_block, Reduce_scatter_block)                            \
+    X(SCAN, scan, Scan)                                                                            \
+    X(EXSCAN, exscan, Exscan)
+#define SB_EACH_COLLECTIVE(X) X(BARRIER, barrier, Barrier) SB_EACH_COUNTED(X)
+
+#ifndef __ASSEMBLER__
+#include <stdint.h>
 
 typedef enum sb_collective {
 #define SB_ENUMERATOR(enumerator, name, function) SB_##enumerator,
@@ -50,4 +52,5 @@ const char *sb_collective_variable(sb_collective_t collective);
 /* The set of collectives among `words`, separated by commas: bit c for collective c. */
 uint32_t sb_collectives_among(const char *words);
 
+#endif
 #endif

@@ -34,13 +34,6 @@ void *sb_host_object(const char *symbol);
 #error "no ABI chosen"
 #endif
 
-/* MPI 4 brought the functions with counts of MPI_Count. */
-#if MPI_VERSION >= 4
-#define SB_LARGE_COUNTS 1
-#else
-#define SB_LARGE_COUNTS 0
-#endif
-
 /* A handle as a number, whether the ABI makes it an integer or a pointer. */
 #define SB_HANDLE_BITS(handle) ((uintptr_t)(handle))
 

@@ -10,44 +10,12 @@
 static int try_on_self(sb_collective_t collective, MPI_Comm self)
 {
     char byte = 0;
-    const int counts[] = {1}, places[] = {0};
-    const MPI_Datatype type = sb_host.byte, types[] = {type};
-    const MPI_Op op = MPI_BOR;
+    int one = 1, place = 0;
+    sb_given_t given = {1, sb_host.byte, &one, &place, &sb_host.byte};
 
-    switch (collective) {
-    case SB_SCATTER:
-        return sb_host.Scatter(&byte, 1, type, &byte, 1, type, 0, self);
-    case SB_SCATTERV:
-        return sb_host.Scatterv(&byte, counts, places, type, &byte, 1, type, 0, self);
-    case SB_GATHER:
-        return sb_host.Gather(&byte, 1, type, &byte, 1, type, 0, self);
-    case SB_GATHERV:
-        return sb_host.Gatherv(&byte, 1, type, &byte, counts, places, type, 0, self);
-    case SB_ALLGATHER:
-        return sb_host.Allgather(&byte, 1, type, &byte, 1, type, self);
-    case SB_ALLGATHERV:
-        return sb_host.Allgatherv(&byte, 1, type, &byte, counts, places, type, self);
-    case SB_ALLTOALL:
-        return sb_host.Alltoall(&byte, 1, type, &byte, 1, type, self);
-    case SB_ALLTOALLV:
-        return sb_host.Alltoallv(&byte, counts, places, type, &byte, counts, places, type, self);
-    case SB_ALLTOALLW:
-        return sb_host.Alltoallw(&byte, counts, places, types, &byte, counts, places, types, self);
-    case SB_REDUCE:
-        return sb_host.Reduce(&byte, &byte, 1, type, op, 0, self);
-    case SB_ALLREDUCE:
-        return sb_host.Allreduce(&byte, &byte, 1, type, op, self);
-    case SB_REDUCE_SCATTER:
-        return sb_host.Reduce_scatter(&byte, &byte, counts, type, op, self);
-    case SB_REDUCE_SCATTER_BLOCK:
-        return sb_host.Reduce_scatter_block(&byte, &byte, 1, type, op, self);
-    case SB_SCAN:
-        return sb_host.Scan(&byte, &byte, 1, type, op, self);
-    case SB_EXSCAN:
-        return sb_host.Exscan(&byte, &byte, 1, type, op, self);
-    default:
-        return MPI_SUCCESS;
-    }
+    return collective < SB_REDUCE
+               ? sb_host_vector(collective, &byte, &given, &byte, &given, 0, self)
+               : sb_host_reduction(collective, &byte, &byte, &given, MPI_BOR, 0, self);
 }
 
 bool sb_alias_is_error(sb_collective_t collective)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/backend.h"
 
-#include "base/log.h"
+#include "base/collectives.h"
 #include "mpi/serve.h"
 #include "select/tuning.h"
 
@@ -30,7 +30,6 @@ void *sb_backend_function(const char *name)
     static const wrapper_t wrappers[] = {
 #define SB_FUNCTION(name) {#name, (void *)(uintptr_t)sb_mpi_##name},
 #include "base/functions.def"
-#undef SB_FUNCTION
     };
 
     for (size_t i = 0; i < SB_COUNT_OF(wrappers); i++) {

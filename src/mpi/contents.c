@@ -1,9 +1,141 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Types are taken apart with MPI_Type_get_envelope and MPI_Type_get_contents. Hosts with large
+ * counts are asked by the functions for those: they know types of both kinds, while the others
+ * reject the large kind. The two kinds give the same numbers in nearly the same order, so they are
+ * read into one array.
+ */
 #include "mpi/contents.h"
 
-#include "mpi/source.h"
-
 #include <stdlib.h>
+
+/* ---- what the host says ---- */
+
+/* What a type was built from. */
+typedef struct source {
+    int combiner;
+    bool large; /* by a constructor with large counts */
+    MPI_Count integers, addresses, counts;
+    size_t numbers; /* of these three together */
+    size_t types;   /* named types, which may not be asked for more, have none */
+    MPI_Count *number;
+    MPI_Datatype *type;
+} source_t;
+
+static bool knows_large(void)
+{
+    return sb_host.Type_get_envelope_c != NULL && sb_host.Type_get_contents_c != NULL;
+}
+
+static bool read_envelope(MPI_Datatype type, source_t *source)
+{
+    MPI_Count types = 0;
+    int integers = 0, addresses = 0, few = 0, error;
+
+    *source = (source_t){0};
+    if (knows_large()) {
+        error = sb_host.Type_get_envelope_c(type, &source->integers, &source->addresses,
+                                            &source->counts, &types, &source->combiner);
+    } else {
+        error = sb_host.Type_get_envelope(type, &integers, &addresses, &few, &source->combiner);
+        source->integers = integers;
+        source->addresses = addresses;
+        types = few;
+    }
+    source->large = source->counts > 0;
+    source->numbers = (size_t)(source->integers + source->addresses + source->counts);
+    source->types = (size_t)types;
+    return error == MPI_SUCCESS;
+}
+
+static bool read_contents(MPI_Datatype type, const source_t *source, int *integer,
+                          MPI_Aint *address)
+{
+    MPI_Count integers = source->integers, addresses = source->addresses, *number = source->number;
+    int error;
+
+    if (integer == NULL || address == NULL || number == NULL || source->type == NULL)
+        return false;
+    if (knows_large())
+        error = sb_host.Type_get_contents_c(type, integers, addresses, source->counts,
+                                            (MPI_Count)source->types, integer, address,
+                                            number + integers + addresses, source->type);
+    else
+        error = sb_host.Type_get_contents(type, (int)integers, (int)addresses, (int)source->types,
+                                          integer, address, source->type);
+    for (MPI_Count i = 0; i < integers; i++)
+        number[i] = integer[i];
+    for (MPI_Count i = 0; i < addresses; i++)
+        number[integers + i] = address[i];
+    return error == MPI_SUCCESS;
+}
+
+/* What was read is released in any case. False: the host does not say, or lack of memory. */
+static bool read_source(MPI_Datatype type, source_t *source)
+{
+    if (!read_envelope(type, source))
+        return false;
+    if (source->types == 0)
+        return true;
+    source->number = calloc(source->numbers + 1, sizeof *source->number);
+    source->type = calloc(source->types, sizeof(MPI_Datatype));
+    int *integer = calloc((size_t)source->integers + 1, sizeof *integer);
+    MPI_Aint *address = calloc((size_t)source->addresses + 1, sizeof *address);
+    bool done = read_contents(type, source, integer, address);
+    free(integer);
+    free(address);
+    return done;
+}
+
+bool sb_type_is_permanent(MPI_Datatype type)
+{
+    source_t source;
+
+    if (!read_envelope(type, &source))
+        return false;
+    return source.combiner == MPI_COMBINER_NAMED || source.combiner == MPI_COMBINER_F90_REAL ||
+           source.combiner == MPI_COMBINER_F90_COMPLEX ||
+           source.combiner == MPI_COMBINER_F90_INTEGER;
+}
+
+/* Whether a constructor is known to have made the type: others must not be freed. */
+static bool is_constructed(MPI_Datatype type)
+{
+    source_t source;
+
+    if (!read_envelope(type, &source))
+        return false;
+    switch (source.combiner) {
+    case MPI_COMBINER_DUP:
+    case MPI_COMBINER_CONTIGUOUS:
+    case MPI_COMBINER_VECTOR:
+    case MPI_COMBINER_HVECTOR:
+    case MPI_COMBINER_INDEXED:
+    case MPI_COMBINER_HINDEXED:
+    case MPI_COMBINER_INDEXED_BLOCK:
+    case MPI_COMBINER_HINDEXED_BLOCK:
+    case MPI_COMBINER_STRUCT:
+    case MPI_COMBINER_SUBARRAY:
+    case MPI_COMBINER_DARRAY:
+    case MPI_COMBINER_RESIZED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Reading contents hands out derived types as new handles. */
+static void release_source(source_t *source, bool read)
+{
+    for (size_t i = 0; read && i < source->types; i++) {
+        if (sb_predefined_find(source->type[i]) == NULL && is_constructed(source->type[i]))
+            sb_host.Type_free(&source->type[i]);
+    }
+    free(source->number);
+    free(source->type);
+}
+
+/* ---- as a layout ---- */
 
 /* A type of types of types ... deeper than this is left to the host. */
 #define NESTING_MOST 200
@@ -51,41 +183,24 @@ static sb_layout_t *vector_of(const inner_t *inner, MPI_Count count, MPI_Count l
     return result;
 }
 
-/* Blocks at places counted in `unit` bytes; all of lengths[0] elements if `equal`. */
-static sb_layout_t *blocks_of(const inner_t *inner, size_t count, const MPI_Count *lengths,
-                              bool equal, const MPI_Count *places, ptrdiff_t unit)
+/* Blocks at places counted in `unit` bytes, of one length if they are `equal`. */
+static sb_layout_t *describe_blocks(const source_t *source, const inner_t *inner, bool equal,
+                                    ptrdiff_t unit)
 {
+    size_t count = (size_t)source->number[0], lengths = equal ? 1 : count;
+    const MPI_Count *length = source->number + 1, *place = length + lengths;
     sb_builder_t builder;
 
+    if (source->numbers != 1 + lengths + count)
+        return NULL;
     sb_builder_start(&builder);
     for (size_t i = 0; i < count; i++)
-        sb_builder_add(&builder, scaled(places[i], unit), (size_t)lengths[equal ? 0 : i],
+        sb_builder_add(&builder, scaled(place[i], unit), (size_t)length[equal ? 0 : i],
                        inner->extent, inner->layout);
     return sb_builder_end(&builder);
 }
 
-static sb_layout_t *describe_blocks(const sb_source_t *source, const inner_t *inner, ptrdiff_t unit)
-{
-    const MPI_Count *number = source->number;
-    size_t count = (size_t)number[0];
-
-    if (source->numbers != 1 + 2 * count)
-        return NULL;
-    return blocks_of(inner, count, number + 1, false, number + 1 + count, unit);
-}
-
-static sb_layout_t *describe_equal_blocks(const sb_source_t *source, const inner_t *inner,
-                                          ptrdiff_t unit)
-{
-    const MPI_Count *number = source->number;
-    size_t count = (size_t)number[0];
-
-    if (source->numbers != 2 + count)
-        return NULL;
-    return blocks_of(inner, count, number + 1, true, number + 2, unit);
-}
-
-static sb_layout_t *describe_struct(const sb_source_t *source, unsigned nesting)
+static sb_layout_t *describe_struct(const source_t *source, unsigned nesting)
 {
     const MPI_Count *number = source->number;
     size_t count = source->types;
@@ -158,7 +273,7 @@ static sb_layout_t *wrap_axes(const inner_t *inner, const axis_t *axes, size_t c
     return layout;
 }
 
-static sb_layout_t *describe_subarray(const sb_source_t *source, const inner_t *inner)
+static sb_layout_t *describe_subarray(const source_t *source, const inner_t *inner)
 {
     size_t count = (size_t)source->number[0];
     axis_t *axes = source->numbers == 2 + 3 * count ? calloc(count + 1, sizeof *axes) : NULL;
@@ -200,7 +315,7 @@ static axis_t distribute(MPI_Count size, MPI_Count how, MPI_Count argument, MPI_
     return axis;
 }
 
-static sb_layout_t *describe_darray(const sb_source_t *source, const inner_t *inner)
+static sb_layout_t *describe_darray(const source_t *source, const inner_t *inner)
 {
     const MPI_Count *number = source->number;
     MPI_Count processes = number[0], rank = number[1];
@@ -225,7 +340,7 @@ static sb_layout_t *describe_darray(const sb_source_t *source, const inner_t *in
 }
 
 /* A type with one inner type. */
-static sb_layout_t *describe_single(const sb_source_t *source, const inner_t *inner)
+static sb_layout_t *describe_single(const source_t *source, const inner_t *inner)
 {
     const MPI_Count *number = source->number;
 
@@ -240,13 +355,13 @@ static sb_layout_t *describe_single(const sb_source_t *source, const inner_t *in
     case MPI_COMBINER_HVECTOR:
         return vector_of(inner, number[0], number[1], (ptrdiff_t)number[2]);
     case MPI_COMBINER_INDEXED:
-        return describe_blocks(source, inner, inner->extent);
+        return describe_blocks(source, inner, false, inner->extent);
     case MPI_COMBINER_HINDEXED:
-        return describe_blocks(source, inner, 1);
+        return describe_blocks(source, inner, false, 1);
     case MPI_COMBINER_INDEXED_BLOCK:
-        return describe_equal_blocks(source, inner, inner->extent);
+        return describe_blocks(source, inner, true, inner->extent);
     case MPI_COMBINER_HINDEXED_BLOCK:
-        return describe_equal_blocks(source, inner, 1);
+        return describe_blocks(source, inner, true, 1);
     case MPI_COMBINER_SUBARRAY:
         return describe_subarray(source, inner);
     case MPI_COMBINER_DARRAY:
@@ -256,15 +371,14 @@ static sb_layout_t *describe_single(const sb_source_t *source, const inner_t *in
     }
 }
 
-static sb_layout_t *describe_source(const sb_source_t *source, unsigned nesting)
+static sb_layout_t *describe_source(const source_t *source, unsigned nesting)
 {
     inner_t inner = {0};
     sb_layout_t *layout = NULL;
 
     if (source->combiner == MPI_COMBINER_STRUCT)
         return describe_struct(source, nesting);
-    if (source->types == 1 && sb_combiner_is_known(source->combiner) &&
-        open_inner(&inner, source->type[0], nesting))
+    if (source->types == 1 && open_inner(&inner, source->type[0], nesting))
         layout = describe_single(source, &inner);
     sb_layout_release(inner.layout);
     return layout;
@@ -273,7 +387,7 @@ static sb_layout_t *describe_source(const sb_source_t *source, unsigned nesting)
 static sb_layout_t *describe(MPI_Datatype type, unsigned nesting)
 {
     const sb_type_t *known = sb_predefined_find(type);
-    sb_source_t source;
+    source_t source;
 
     if (known == NULL && sb_type_is_permanent(type))
         known = sb_predefined_add(type);
@@ -281,9 +395,9 @@ static sb_layout_t *describe(MPI_Datatype type, unsigned nesting)
         return known->layout == NULL ? NULL : sb_layout_hold(known->layout);
     if (nesting > NESTING_MOST)
         return NULL;
-    bool read = sb_source_read(type, &source);
+    bool read = read_source(type, &source);
     sb_layout_t *layout = read ? describe_source(&source, nesting) : NULL;
-    sb_source_release(&source, read);
+    release_source(&source, read);
     return layout;
 }
 

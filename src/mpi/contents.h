@@ -11,4 +11,7 @@
  */
 sb_layout_t *sb_contents_layout(MPI_Datatype type);
 
+/* Whether the type lives as long as the process and must not be freed. */
+bool sb_type_is_permanent(MPI_Datatype type);
+
 #endif

@@ -3,7 +3,6 @@
 
 #include "mpi/contents.h"
 #include "mpi/self.h"
-#include "mpi/source.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -31,29 +31,12 @@ static bool take(void *target, const char *symbol)
     return function != NULL;
 }
 
-static bool take_functions(void)
-{
-    bool complete = true;
-
-#define SB_HOST(name) complete = take(&sb_host.name, "PMPI_" #name) && complete;
-#define SB_HOST_COLLECTIVE(name, lower)                                                            \
-    SB_HOST(name)                                                                                  \
-    take(&sb_host.name##_c, "PMPI_" #name "_c");
-#if SB_LARGE_COUNTS
-#define SB_HOST_LARGE(name) take(&sb_host.name, "PMPI_" #name);
-#else
-#define SB_HOST_LARGE(name)
-#endif
-#include "mpi/host.def"
-#undef SB_HOST
-#undef SB_HOST_COLLECTIVE
-#undef SB_HOST_LARGE
-    return complete;
-}
-
 /* What only some hosts have. */
 static void take_extras(void)
 {
+    take(&sb_host.Bcast_c, "PMPI_Bcast_c");
+    take(&sb_host.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
+    take(&sb_host.Type_get_contents_c, "PMPI_Type_get_contents_c");
     take(&sb_host.is_revoked, "PMPIX_Comm_is_revoked");
     take(&sb_host.device_support, "MPIX_Query_cuda_support");
     take(&sb_host.device_kind_support, "MPIX_GPU_query_support");
@@ -63,19 +46,55 @@ static void take_extras(void)
 
 bool sb_host_open(void *libmpi)
 {
+    bool complete = true;
+
     library = libmpi;
-    if (!take_functions())
-        return false;
+#define SB_HOST(name) complete = take(&sb_host.name, "PMPI_" #name) && complete;
+#define SB_HOST_OBJECT(type, name, handle) sb_host.name = handle;
+#define SB_VECTOR(enumerator, name, ...)                                                           \
+    SB_HOST(name)                                                                                  \
+    take(&sb_host.name##_c, "PMPI_" #name "_c");
+#define SB_REDUCTION SB_VECTOR
+#include "mpi/host.def"
     take_extras();
-    sb_host.comm_null = MPI_COMM_NULL;
-    sb_host.comm_self = MPI_COMM_SELF;
-    sb_host.comm_world = MPI_COMM_WORLD;
-    sb_host.datatype_null = MPI_DATATYPE_NULL;
-    sb_host.byte = MPI_BYTE;
-    sb_host.op_null = MPI_OP_NULL;
-    sb_host.errors_are_fatal = MPI_ERRORS_ARE_FATAL;
-    sb_host.errors_return = MPI_ERRORS_RETURN;
-    return true;
+    return complete;
+}
+
+#define GIVEN_EQUAL(side) side->count, side->type
+#define GIVEN_VARYING(side) side->counts, side->places, side->type
+#define GIVEN_TYPED(side) side->counts, side->places, side->types
+#define COUNTS_EQUAL given->count
+#define COUNTS_VARYING given->counts
+#define GIVEN_ROOTED root,
+#define GIVEN_ROOTLESS
+
+int sb_host_vector(sb_collective_t collective, const void *from, const sb_given_t *out, void *to,
+                   const sb_given_t *in, int root, MPI_Comm comm)
+{
+    switch (collective) {
+#define SB_VECTOR(enumerator, name, sends, out_how, receives, in_how, rooted)                      \
+    case SB_##enumerator:                                                                          \
+        return sb_host.name(from, GIVEN_##out_how(out), to, GIVEN_##in_how(in),                    \
+                            GIVEN_##rooted comm);
+#define SB_REDUCTION(...)
+#include "mpi/collectives.def"
+    default:
+        return MPI_ERR_INTERN;
+    }
+}
+
+int sb_host_reduction(sb_collective_t collective, const void *from, void *to,
+                      const sb_given_t *given, MPI_Op op, int root, MPI_Comm comm)
+{
+    switch (collective) {
+#define SB_VECTOR(...)
+#define SB_REDUCTION(enumerator, name, how, rooted)                                                \
+    case SB_##enumerator:                                                                          \
+        return sb_host.name(from, to, COUNTS_##how, given->type, op, GIVEN_##rooted comm);
+#include "mpi/collectives.def"
+    default:
+        return MPI_ERR_INTERN;
+    }
 }
 
 _Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];

@@ -2,38 +2,33 @@
 #ifndef SB_MPI_HOST_H
 #define SB_MPI_HOST_H
 
+#include "base/collectives.h"
 #include "base/compiler.h"
 #include "mpi/abi.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Functions with counts of MPI_Count, also where the header knows none. */
-typedef int sb_bcast_c_t(void *, MPI_Count, MPI_Datatype, int, MPI_Comm);
-typedef int sb_scatter_c_t(const void *, MPI_Count, MPI_Datatype, void *, MPI_Count, MPI_Datatype,
-                           int, MPI_Comm);
-typedef int sb_scatterv_c_t(const void *, const MPI_Count[], const MPI_Aint[], MPI_Datatype, void *,
-                            MPI_Count, MPI_Datatype, int, MPI_Comm);
-typedef sb_scatter_c_t sb_gather_c_t;
-typedef int sb_gatherv_c_t(const void *, MPI_Count, MPI_Datatype, void *, const MPI_Count[],
-                           const MPI_Aint[], MPI_Datatype, int, MPI_Comm);
-typedef int sb_allgather_c_t(const void *, MPI_Count, MPI_Datatype, void *, MPI_Count, MPI_Datatype,
-                             MPI_Comm);
-typedef int sb_allgatherv_c_t(const void *, MPI_Count, MPI_Datatype, void *, const MPI_Count[],
-                              const MPI_Aint[], MPI_Datatype, MPI_Comm);
-typedef sb_allgather_c_t sb_alltoall_c_t;
-typedef int sb_alltoallv_c_t(const void *, const MPI_Count[], const MPI_Aint[], MPI_Datatype,
-                             void *, const MPI_Count[], const MPI_Aint[], MPI_Datatype, MPI_Comm);
-typedef int sb_alltoallw_c_t(const void *, const MPI_Count[], const MPI_Aint[],
-                             const MPI_Datatype[], void *, const MPI_Count[], const MPI_Aint[],
-                             const MPI_Datatype[], MPI_Comm);
-typedef int sb_reduce_c_t(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, int, MPI_Comm);
-typedef int sb_allreduce_c_t(const void *, void *, MPI_Count, MPI_Datatype, MPI_Op, MPI_Comm);
-typedef int sb_reduce_scatter_c_t(const void *, void *, const MPI_Count[], MPI_Datatype, MPI_Op,
-                                  MPI_Comm);
-typedef sb_allreduce_c_t sb_reduce_scatter_block_c_t;
-typedef sb_allreduce_c_t sb_scan_c_t;
-typedef sb_allreduce_c_t sb_exscan_c_t;
+/*
+ * The parameters of the functions of collectives.def, with counts of `count_t` and displacements of
+ * `place_t`. A side of a vector collective has the buffer `out` or `in`; what else it has begins
+ * with that name.
+ */
+#define SB_TAKES_EQUAL(side, count_t, place_t) count_t side##_count, MPI_Datatype side##_type
+#define SB_TAKES_VARYING(side, count_t, place_t)                                                   \
+    const count_t side##_counts[], const place_t side##_places[], MPI_Datatype side##_type
+#define SB_TAKES_TYPED(side, count_t, place_t)                                                     \
+    const count_t side##_counts[], const place_t side##_places[], const MPI_Datatype side##_types[]
+#define SB_COUNTS_EQUAL(count_t) count_t count
+#define SB_COUNTS_VARYING(count_t) const count_t counts[]
+#define SB_TAKES_ROOTED int root,
+#define SB_TAKES_ROOTLESS
+#define SB_VECTOR_TAKES(count_t, place_t, sends, out_how, receives, in_how, rooted)                \
+    (const void *out, SB_TAKES_##out_how(out, count_t, place_t), void *in,                         \
+     SB_TAKES_##in_how(in, count_t, place_t), SB_TAKES_##rooted MPI_Comm handle)
+#define SB_REDUCTION_TAKES(count_t, how, rooted)                                                   \
+    (const void *out, void *in, SB_COUNTS_##how(count_t), MPI_Datatype type, MPI_Op op,            \
+     SB_TAKES_##rooted MPI_Comm handle)
 
 /*
  * The host MPI: its own functions, taken from its library by handle, never through the names that
@@ -41,37 +36,47 @@ typedef sb_allreduce_c_t sb_exscan_c_t;
  */
 typedef struct sb_host {
 #define SB_HOST(name) __typeof__(&PMPI_##name) name;
-#define SB_HOST_COLLECTIVE(name, lower)                                                            \
+#define SB_HOST_OBJECT(type, name, handle) type name;
+#define SB_VECTOR(enumerator, name, ...)                                                           \
     __typeof__(&PMPI_##name) name;                                                                 \
-    sb_##lower##_c_t *name##_c; /* NULL: the host has none */
-#if SB_LARGE_COUNTS
-#define SB_HOST_LARGE(name) __typeof__(&PMPI_##name) name; /* NULL: the host has none */
-#else
-#define SB_HOST_LARGE(name)
-#endif
+    int(*name##_c) SB_VECTOR_TAKES(MPI_Count, MPI_Aint, __VA_ARGS__); /* NULL: it has none */
+#define SB_REDUCTION(enumerator, name, ...)                                                        \
+    __typeof__(&PMPI_##name) name;                                                                 \
+    int(*name##_c) SB_REDUCTION_TAKES(MPI_Count, __VA_ARGS__);
 #include "mpi/host.def"
-#undef SB_HOST
-#undef SB_HOST_COLLECTIVE
-#undef SB_HOST_LARGE
-    int (*is_revoked)(MPI_Comm, int *); /* NULL: no fault tolerance */
-    void (*opal_progress)(void);        /* NULL: not Open MPI, or not exported */
-    bool (*opal_set_yield)(bool);       /* NULL likewise; returns the value before */
-    int (*device_support)(void);        /* NULL: the host knows no device memory */
-    int (*device_kind_support)(int kind, int *supported); /* NULL: it does not say */
-    MPI_Comm comm_null;
-    MPI_Comm comm_self;
-    MPI_Comm comm_world;
-    MPI_Datatype datatype_null;
-    MPI_Datatype byte;
-    MPI_Op op_null;
-    MPI_Errhandler errors_are_fatal;
-    MPI_Errhandler errors_return;
+    /* What only some hosts have; NULL elsewhere. */
+    int (*Bcast_c)(void *, MPI_Count, MPI_Datatype, int, MPI_Comm);
+    int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count *integers, MPI_Count *addresses,
+                               MPI_Count *counts, MPI_Count *types, int *combiner);
+    int (*Type_get_contents_c)(MPI_Datatype, MPI_Count integers, MPI_Count addresses,
+                               MPI_Count counts, MPI_Count types, int *, MPI_Aint *, MPI_Count *,
+                               MPI_Datatype *);
+    int (*is_revoked)(MPI_Comm, int *);
+    void (*opal_progress)(void);
+    bool (*opal_set_yield)(bool); /* returns the value before */
+    int (*device_support)(void);  /* NULL too: the host knows no device memory */
+    int (*device_kind_support)(int kind, int *supported);
 } sb_host_t;
 
 extern sb_host_t sb_host;
 
 /* Fills sb_host. Returns false if the library lacks a function of this ABI. */
 bool sb_host_open(void *libmpi);
+
+/* What a function of the host takes of a side: which of these follows from the function. */
+typedef struct sb_given {
+    int count;
+    MPI_Datatype type;
+    int *counts;
+    int *places;
+    const MPI_Datatype *types;
+} sb_given_t;
+
+/* The host's function for this collective: of those that move blocks, and of the reductions. */
+int sb_host_vector(sb_collective_t collective, const void *from, const sb_given_t *out, void *to,
+                   const sb_given_t *in, int root, MPI_Comm comm);
+int sb_host_reduction(sb_collective_t collective, const void *from, void *to,
+                      const sb_given_t *given, MPI_Op op, int root, MPI_Comm comm);
 
 /*
  * Verdicts by call site, so that asking costs one look. An entry is the return address, shifted up

@@ -6,11 +6,8 @@
 
 /* A side for a function whose counts are int. */
 typedef struct small {
-    int count;
-    MPI_Datatype type;
+    sb_given_t given;
     bool made; /* the type is one of ours */
-    int *counts;
-    int *places;
 } small_t;
 
 /*
@@ -19,16 +16,16 @@ typedef struct small {
  */
 static int shrink(bool significant, int64_t count, MPI_Datatype type, small_t *small)
 {
-    *small = (small_t){.count = count < 0 ? -1 : 0, .type = type};
+    *small = (small_t){{.count = count < 0 ? -1 : 0, .type = type}, false};
     if (!significant)
         return MPI_SUCCESS;
     if (count <= INT_MAX) {
-        small->count = count < 0 ? -1 : (int)count;
+        small->given.count = count < 0 ? -1 : (int)count;
         return MPI_SUCCESS;
     }
-    int error = sb_make_large_type(count, type, &small->type);
+    int error = sb_make_large_type(count, type, &small->given.type);
     small->made = error == MPI_SUCCESS;
-    small->count = 1;
+    small->given.count = 1;
     return error;
 }
 
@@ -50,23 +47,22 @@ static int narrow(const sb_numbers_t *numbers, int n, bool counts, int **small)
 
 static int shrink_side(const sb_side_t *side, bool significant, int members, small_t *small)
 {
-    int error = MPI_SUCCESS;
-
     if (side->kind == SB_BLOCKS_EQUAL)
         return shrink(significant, side->count, side->type, small);
-    *small = (small_t){.type = side->type};
+    *small = (small_t){{.type = side->type, .types = side->types}, false};
     if (!significant || members == 0 || side->counts.at == NULL || side->places.at == NULL)
         return MPI_SUCCESS;
-    error = narrow(&side->counts, members, true, &small->counts);
-    return error != MPI_SUCCESS ? error : narrow(&side->places, members, false, &small->places);
+    int error = narrow(&side->counts, members, true, &small->given.counts);
+    return error != MPI_SUCCESS ? error
+                                : narrow(&side->places, members, false, &small->given.places);
 }
 
 static void release(small_t *small)
 {
     if (small->made)
-        sb_host.Type_free(&small->type);
-    free(small->counts);
-    free(small->places);
+        sb_host.Type_free(&small->given.type);
+    free(small->given.counts);
+    free(small->given.places);
 }
 
 /* Raises the error on the user's error handler. */
@@ -96,56 +92,25 @@ static int look_at(MPI_Comm comm, int root, bool *is_root)
     return size;
 }
 
-static int call_vector(const sb_vector_call_t *call, const small_t *out, const small_t *in,
-                       MPI_Comm comm)
+/* Whether what a side gives counts at this rank. */
+static bool is_significant(const sb_vector_call_t *call, const sb_side_t *side, bool is_root)
 {
-    const sb_side_t *send = &call->send, *receive = &call->receive;
-    const void *from = send->buffer;
-    void *to = receive->buffer;
-    int root = call->root;
-
-    switch (call->rules->collective) {
-    case SB_SCATTER:
-        return sb_host.Scatter(from, out->count, out->type, to, in->count, in->type, root, comm);
-    case SB_SCATTERV:
-        return sb_host.Scatterv(from, out->counts, out->places, out->type, to, in->count, in->type,
-                                root, comm);
-    case SB_GATHER:
-        return sb_host.Gather(from, out->count, out->type, to, in->count, in->type, root, comm);
-    case SB_GATHERV:
-        return sb_host.Gatherv(from, out->count, out->type, to, in->counts, in->places, in->type,
-                               root, comm);
-    case SB_ALLGATHER:
-        return sb_host.Allgather(from, out->count, out->type, to, in->count, in->type, comm);
-    case SB_ALLGATHERV:
-        return sb_host.Allgatherv(from, out->count, out->type, to, in->counts, in->places, in->type,
-                                  comm);
-    case SB_ALLTOALL:
-        return sb_host.Alltoall(from, out->count, out->type, to, in->count, in->type, comm);
-    case SB_ALLTOALLV:
-        return sb_host.Alltoallv(from, out->counts, out->places, out->type, to, in->counts,
-                                 in->places, in->type, comm);
-    default:
-        return sb_host.Alltoallw(from, out->counts, out->places, send->types, to, in->counts,
-                                 in->places, receive->types, comm);
-    }
+    return call->rooted && side->all ? is_root : side->buffer != MPI_IN_PLACE;
 }
 
 int sb_large_vector(const sb_vector_call_t *call, MPI_Comm comm)
 {
-    sb_collective_t collective = call->rules->collective;
-    bool scatter = collective == SB_SCATTER || collective == SB_SCATTERV;
-    bool gather = collective == SB_GATHER || collective == SB_GATHERV, is_root;
+    const sb_side_t *send = &call->send, *receive = &call->receive;
+    bool is_root;
     int members = look_at(comm, call->root, &is_root);
     small_t out, in;
-    int out_error = shrink_side(&call->send, scatter ? is_root : call->send.buffer != MPI_IN_PLACE,
-                                members, &out);
-    int in_error = shrink_side(
-        &call->receive, gather ? is_root : call->receive.buffer != MPI_IN_PLACE, members, &in);
+    int out_error = shrink_side(send, is_significant(call, send, is_root), members, &out);
+    int in_error = shrink_side(receive, is_significant(call, receive, is_root), members, &in);
     int error = raise(comm, out_error != MPI_SUCCESS ? out_error : in_error);
 
     if (error == MPI_SUCCESS)
-        error = call_vector(call, &out, &in, comm);
+        error = sb_host_vector(call->collective, send->buffer, &out.given, receive->buffer,
+                               &in.given, call->root, comm);
     release(&out);
     release(&in);
     return error;
@@ -157,7 +122,7 @@ int sb_large_bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root, M
     int error = shrink(true, count, type, &small);
 
     if (error == MPI_SUCCESS)
-        error = sb_host.Bcast(buffer, small.count, small.type, root, comm);
+        error = sb_host.Bcast(buffer, small.given.count, small.given.type, root, comm);
     release(&small);
     return error;
 }
@@ -166,20 +131,11 @@ int sb_large_bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root, M
  */
 
 static int call_reduction(const sb_reduce_call_t *call, const void *out, void *in, int count,
-                          MPI_Comm comm)
+                          int *counts, MPI_Comm comm)
 {
-    switch (call->rules->collective) {
-    case SB_REDUCE:
-        return sb_host.Reduce(out, in, count, call->type, call->op, call->root, comm);
-    case SB_ALLREDUCE:
-        return sb_host.Allreduce(out, in, count, call->type, call->op, comm);
-    case SB_SCAN:
-        return sb_host.Scan(out, in, count, call->type, call->op, comm);
-    case SB_EXSCAN:
-        return sb_host.Exscan(out, in, count, call->type, call->op, comm);
-    default:
-        return sb_host.Reduce_scatter_block(out, in, count, call->type, call->op, comm);
-    }
+    const sb_given_t given = {.type = call->type, .count = count, .counts = counts};
+
+    return sb_host_reduction(call->collective, out, in, &given, call->op, call->root, comm);
 }
 
 static void *moved(const void *address, MPI_Aint bytes)
@@ -199,7 +155,7 @@ static int call_pieces(const sb_reduce_call_t *call, MPI_Comm comm)
     for (int64_t at = 0; at < call->count && error == MPI_SUCCESS; at += most) {
         int some = (int)(call->count - at < most ? call->count - at : most);
         error = call_reduction(call, moved(call->out, (MPI_Aint)at * extent),
-                               moved(call->in, (MPI_Aint)at * extent), some, comm);
+                               moved(call->in, (MPI_Aint)at * extent), some, NULL, comm);
     }
     return error;
 }
@@ -211,22 +167,22 @@ static int reduce_scatter(const sb_reduce_call_t *call, MPI_Comm comm)
 
     if (call->counts.at == NULL || comm == sb_host.comm_null ||
         sb_host.Comm_size(comm, &size) != MPI_SUCCESS)
-        return sb_host.Reduce_scatter(call->out, call->in, NULL, call->type, call->op, comm);
+        return call_reduction(call, call->out, call->in, 0, NULL, comm);
     error = raise(comm, narrow(&call->counts, size, true, &small));
     if (error == MPI_SUCCESS)
-        error = sb_host.Reduce_scatter(call->out, call->in, small, call->type, call->op, comm);
+        error = call_reduction(call, call->out, call->in, 0, small, comm);
     free(small);
     return error;
 }
 
 int sb_large_reduction(const sb_reduce_call_t *call, MPI_Comm comm)
 {
-    if (call->rules->collective == SB_REDUCE_SCATTER)
+    if (call->collective == SB_REDUCE_SCATTER)
         return reduce_scatter(call, comm);
     if (call->count <= INT_MAX)
         return call_reduction(call, call->out, call->in, call->count < 0 ? -1 : (int)call->count,
-                              comm);
-    if (call->rules->collective == SB_REDUCE_SCATTER_BLOCK)
+                              NULL, comm);
+    if (call->collective == SB_REDUCE_SCATTER_BLOCK)
         return raise(comm, MPI_ERR_COUNT);
     return call_pieces(call, comm);
 }

@@ -8,8 +8,8 @@
 /*
  * Calls with large counts at a host that has no functions for them: it gets its functions for small
  * ones. A single count becomes a type, or, of a reduction, several calls; an array has to fit.
- * Only the arguments of the calls are looked at, nothing that is set by rules. They return what the
- * host's function returns.
+ * Only the arguments of the calls are looked at, nothing that follows from them. They return what
+ * the host's function returns.
  */
 int sb_large_bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm comm);
 int sb_large_vector(const sb_vector_call_t *call, MPI_Comm comm);

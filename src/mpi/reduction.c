@@ -17,6 +17,52 @@ typedef struct judged {
     sb_combination_t combination;
 } judged_t;
 
+/* Everyone is given the counts of all. False: they cannot be right. */
+static bool add_counts(sb_reduce_call_t *call, const sb_comm_t *comm)
+{
+    if (call->counts.at == NULL)
+        return false;
+    call->elements = 0;
+    for (int i = 0; i < comm->size; i++) {
+        int64_t count = sb_number(&call->counts, i);
+        if (count < 0 || __builtin_add_overflow(call->elements, count, &call->elements))
+            return false;
+        call->received = i == comm->rank ? count : call->received;
+    }
+    return true;
+}
+
+/* How many elements this rank gives and receives. False: the arguments cannot be right. */
+static bool count_elements(sb_reduce_call_t *call, const sb_comm_t *comm)
+{
+    call->elements = call->received = call->count;
+    call->dealt = true;
+    if (call->collective == SB_REDUCE_SCATTER)
+        return add_counts(call, comm);
+    if (call->collective == SB_REDUCE_SCATTER_BLOCK)
+        return !__builtin_mul_overflow(call->count, (int64_t)comm->size, &call->elements);
+    call->dealt = false;
+    return true;
+}
+
+/*
+ * MPI_IN_PLACE as send buffer: the contribution is in the receive buffer; of a rooted call, at its
+ * root. A rank that receives nothing has no receive buffer: in an exscan the first one. False: the
+ * buffers cannot be right.
+ */
+static bool take_sides(sb_reduce_call_t *call, const sb_comm_t *comm)
+{
+    bool in_place = call->out == MPI_IN_PLACE;
+    bool allowed = !call->rooted || comm->rank == call->root;
+    bool receives = call->collective == SB_EXSCAN ? comm->rank > 0 : allowed;
+
+    call->send = in_place ? call->in : (void *)(uintptr_t)call->out;
+    call->receive = call->in;
+    if (!receives)
+        call->received = 0;
+    return (!in_place || allowed) && ((!receives && !in_place) || call->in != MPI_IN_PLACE);
+}
+
 /* Adds up what is contributed. False: the host has to judge. */
 static bool measure(sb_comm_t *comm, judged_t *judged)
 {
@@ -34,17 +80,18 @@ static bool measure(sb_comm_t *comm, judged_t *judged)
 /* Whether the host raises an error because the buffers are one. */
 static bool is_refused(const sb_reduce_call_t *call)
 {
-    int64_t elements = call->rules->rooted ? call->received : call->elements;
+    int64_t elements = call->rooted ? call->received : call->elements;
 
-    return call->out == call->in && elements > 0 && sb_alias_is_error(call->rules->collective);
+    return call->out == call->in && elements > 0 && sb_alias_is_error(call->collective);
 }
 
 static bool judge(sb_comm_t *comm, sb_reduce_call_t *call, judged_t *judged)
 {
     judged->call = call;
-    if (call->rules->rooted && (call->root < 0 || call->root >= comm->size))
+    if (call->root < 0 || call->root >= comm->size)
         return false;
-    return call->rules->judge(call, comm) && !is_refused(call) && measure(comm, judged) &&
+    return count_elements(call, comm) && take_sides(call, comm) && !is_refused(call) &&
+           measure(comm, judged) &&
            sb_combination_find(&judged->combination, call->op, call->type, judged->type,
                                comm->comm);
 }
@@ -52,7 +99,7 @@ static bool judge(sb_comm_t *comm, sb_reduce_call_t *call, judged_t *judged)
 /* What all ranks tell an algorithm alike. */
 static sb_reduction_t common(const judged_t *judged, size_t bytes)
 {
-    return (sb_reduction_t){.root = judged->call->rules->rooted ? (uint32_t)judged->call->root : 0,
+    return (sb_reduction_t){.root = (uint32_t)judged->call->root,
                             .operation = judged->combination.operation,
                             .bytes = bytes};
 }
@@ -144,7 +191,7 @@ static sb_status_t run_stage(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     size_t gained = judged->call->received > 0 ? bytes : 0;
     sb_reduction_t reduction = common(judged, bytes);
 
-    if (judged->call->rules->dealt) {
+    if (judged->call->dealt) {
         cut_parts(comm, at, at + bytes);
         reduction.parts = scratch->some;
         gained = reduction.parts[comm->rank];
@@ -177,7 +224,7 @@ static sb_status_t run_stages(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     packed_t packed;
 
     open_packed(&packed, comm, judged);
-    if (judged->call->rules->dealt)
+    if (judged->call->dealt)
         prepare_parts(comm, judged);
     /* A rank without its data goes on; one that waited in vain does not. */
     for (size_t at = 0; at < judged->bytes && (first == SB_OK || first == SB_ERR_DATA);
@@ -250,7 +297,6 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm, judged_
 
 bool sb_reduction_serve(sb_comm_t *comm, sb_reduce_call_t *call, int *result)
 {
-    sb_collective_t collective = call->rules->collective;
     int error = MPI_SUCCESS;
     judged_t judged;
 
@@ -261,7 +307,8 @@ bool sb_reduction_serve(sb_comm_t *comm, sb_reduce_call_t *call, int *result)
         return sb_pass(comm, SB_WHY_OPERATOR) != NULL;
     if (SB_UNLIKELY(!sb_has_team(comm)))
         return false;
-    sb_planned_t *planned = sb_choose_for(comm, collective, judged.bytes, !operation->commutative);
+    sb_planned_t *planned =
+        sb_choose_for(comm, call->collective, judged.bytes, !operation->commutative);
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);

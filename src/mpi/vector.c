@@ -90,12 +90,47 @@ static bool is_sound(const sb_side_t *side)
            (side->kind != SB_BLOCKS_TYPED || side->types != NULL);
 }
 
-/* Whether root and buffers can be right; fills what the rules set. Reads no array. */
+/*
+ * Which blocks count at this rank. `here`: whether those for all ranks do. MPI_IN_PLACE stands for
+ * the side of fewer blocks, or for what is sent. Returns false if it stands where it may not.
+ */
+static bool count_blocks(sb_vector_call_t *call, int ranks, bool here)
+{
+    sb_side_t *fewer = call->receive.all ? &call->send : &call->receive;
+    int all = here ? ranks : 0;
+
+    call->send.blocks = call->send.all ? all : 1;
+    call->receive.blocks = call->receive.all ? all : 1;
+    call->in_place = fewer->blocks > 0 && fewer->buffer == MPI_IN_PLACE;
+    if (call->in_place)
+        fewer->blocks = 0;
+    return here || !call->in_place;
+}
+
+/* All blocks are of one size, which all members know. */
+static bool is_regular(const sb_vector_call_t *call)
+{
+    return call->send.kind == SB_BLOCKS_EQUAL && call->receive.kind == SB_BLOCKS_EQUAL;
+}
+
+/* One block's packed bytes, of a regular call: as the side of more blocks has them, which counts
+ * at every rank where it is the only one, and at the root. */
+static bool know(sb_vector_call_t *call)
+{
+    const sb_side_t *side = call->send.blocks > call->receive.blocks ? &call->send : &call->receive;
+    sb_type_t type;
+
+    return sb_type_describe(side->type, &type) &&
+           sb_packed_bytes(side->count, type.size, &call->known);
+}
+
+/* Whether root and buffers can be right; fills what follows from them. Reads no array. */
 static bool judge(sb_vector_call_t *call, const sb_comm_t *comm)
 {
-    if (call->rules->rooted && (call->root < 0 || call->root >= comm->size))
+    if (call->root < 0 || call->root >= comm->size)
         return false;
-    return call->rules->judge(call, comm) && is_sound(&call->send) && is_sound(&call->receive);
+    return count_blocks(call, comm->size, !call->rooted || comm->rank == call->root) &&
+           is_sound(&call->send) && is_sound(&call->receive) && (!is_regular(call) || know(call));
 }
 
 /* ---- buffers that are one ---- */
@@ -156,7 +191,7 @@ static bool is_aliased(const sb_vector_call_t *call, int rank)
 /* Whether the host raises an error because the buffers are one. */
 static bool is_refused(const sb_vector_call_t *call, int rank)
 {
-    return is_aliased(call, rank) && sb_alias_is_error(call->rules->collective);
+    return is_aliased(call, rank) && sb_alias_is_error(call->collective);
 }
 
 /* Whether they may be one: as few looks as there can be, because every call pays for them. */
@@ -247,7 +282,7 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     sb_scratch_t *scratch = comm->scratch;
     sb_status_t staged = SB_OK;
     sb_parts_t parts = {
-        .root = call->rules->rooted ? (uint32_t)call->root : 0,
+        .root = (uint32_t)call->root,
         .in_place = call->in_place,
         .send = call->send.blocks > 0 ? scratch->send : NULL,
         .receive = call->receive.blocks > 0 ? scratch->receive : NULL,
@@ -255,7 +290,7 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 
     if (call->in_place && parts.receive == NULL) {
         parts.receive = &scratch->send[comm->rank];
-    } else if (call->in_place && call->rules->collective < SB_ALLTOALL) {
+    } else if (call->in_place && call->collective < SB_ALLTOALL) {
         parts.send = &scratch->receive[comm->rank];
     } else if (call->in_place) {
         staged = stage(scratch, call->receive.blocks);
@@ -270,13 +305,14 @@ static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
 {
     bool open = false;
 
-    if (call->rules->counted) {
+    /* Here all members are given the sizes of all blocks. */
+    if (call->collective == SB_ALLGATHERV) {
         open = open_all(comm, call);
         if (SB_UNLIKELY(!open))
             return sb_pass(comm, SB_WHY_ARGUMENTS);
         call->known = comm->scratch->received / (size_t)comm->size;
     }
-    sb_planned_t *planned = sb_choose_for(comm, call->rules->collective, call->known, false);
+    sb_planned_t *planned = sb_choose_for(comm, call->collective, call->known, false);
     if (SB_UNLIKELY(planned == NULL)) {
         if (open)
             close_all(comm->scratch);
@@ -297,7 +333,7 @@ bool sb_vector_serve(sb_comm_t *comm, sb_vector_call_t *call, int *result)
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);
-    bool nothing = call->rules->regular && call->known == 0;
+    bool nothing = is_regular(call) && call->known == 0;
     sb_status_t status =
         SB_UNLIKELY(nothing) ? comm->team->failure : sb_make_ready(comm, planned, call->known);
     if (SB_LIKELY(status == SB_OK && !nothing))

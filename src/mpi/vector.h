@@ -7,9 +7,8 @@
 
 /*
  * The calls that move blocks of data between ranks: scatter, gather, allgather, alltoall and their
- * variants. Each function turns its arguments into an sb_vector_call_t; one function for each
- * collective then says which of them count at this rank, and what the choice of an algorithm
- * follows from (sb_vector_rules_t); the rest is the same for all.
+ * variants. Each function writes its arguments into an sb_vector_call_t; the rest is the same for
+ * all.
  *
  * What goes to the host is found out before any array is read, but for wrong arguments. These go
  * to the host too, so that it raises its own error. That the buffers of a call overlap, which MPI
@@ -17,65 +16,36 @@
  * asked the host about it alone would hang where the host does not check.
  */
 
-/* How the blocks of a side are given. */
+/* How the blocks of a side are given: see collectives.def. */
 typedef enum sb_blocks_kind {
-    SB_BLOCKS_EQUAL,   /* one count; each block behind the one before */
-    SB_BLOCKS_VARYING, /* counts; displacements by the type's extent */
-    SB_BLOCKS_TYPED,   /* counts, types; displacements in bytes */
+    SB_BLOCKS_EQUAL,   /* each block behind the one before */
+    SB_BLOCKS_VARYING, /* displacements by the type's extent */
+    SB_BLOCKS_TYPED,   /* displacements in bytes */
 } sb_blocks_kind_t;
 
 /* What a rank sends or receives, as it gave it. */
 typedef struct sb_side {
     sb_blocks_kind_t kind;
+    bool all; /* a block for each rank; of a rooted call, at its root */
     void *buffer;
     MPI_Datatype type;
     const MPI_Datatype *types;
     int64_t count;
     sb_numbers_t counts;
     sb_numbers_t places;
-    int blocks; /* set by the rules: that count at this rank; 0: the arguments are insignificant */
+    int blocks; /* that count at this rank, once it is judged; 0: the arguments are insignificant */
 } sb_side_t;
 
-#define SB_BUFFER(address) ((void *)(uintptr_t)(address))
-#define SB_EQUAL_BLOCKS(at, n, of)                                                                 \
-    {                                                                                              \
-        .kind = SB_BLOCKS_EQUAL, .buffer = SB_BUFFER(at), .type = (of), .count = (n)               \
-    }
-#define SB_VARYING_BLOCKS(at, n, where, of)                                                        \
-    {                                                                                              \
-        .kind = SB_BLOCKS_VARYING, .buffer = SB_BUFFER(at), .type = (of), .counts = (n),           \
-        .places = (where)                                                                          \
-    }
-#define SB_TYPED_BLOCKS(at, n, where, of)                                                          \
-    {                                                                                              \
-        .kind = SB_BLOCKS_TYPED, .buffer = SB_BUFFER(at), .types = (of), .counts = (n),            \
-        .places = (where)                                                                          \
-    }
-
-typedef struct sb_vector_call sb_vector_call_t;
-
-typedef struct sb_vector_rules {
+typedef struct sb_vector_call {
     sb_collective_t collective;
     bool rooted;
-    bool regular; /* all blocks are of one size, which all members know */
-    bool counted; /* all members are given the sizes of all blocks that each receives */
-    /*
-     * Sets which blocks of each side count at this rank, whether MPI_IN_PLACE keeps its own block
-     * where it is, and `known`. Returns false if the host has to judge the arguments. Reads no
-     * array.
-     */
-    bool (*judge)(sb_vector_call_t *call, const sb_comm_t *comm);
-} sb_vector_rules_t;
-
-struct sb_vector_call {
-    const sb_vector_rules_t *rules;
-    int root;
+    int root; /* 0 where there is none */
     sb_side_t send;
     sb_side_t receive;
-    /* Set by the rules: */
+    /* Once it is judged: */
     bool in_place;
     size_t known; /* packed bytes of one block, as all members know it; 0: they do not know it */
-};
+} sb_vector_call_t;
 
 /*
  * Returns false if the call is the host's; else the call's result is in *result. Collective at the

@@ -28,7 +28,6 @@
 static const char *const names[] = {
 #define SB_FUNCTION(name) #name,
 #include "base/functions.def"
-#undef SB_FUNCTION
 };
 
 #define FUNCTIONS SB_COUNT_OF(names)

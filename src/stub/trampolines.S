@@ -3,6 +3,8 @@
  * One trampoline for each exported name: jump to the target if it is known, else ask
  * sb_stub_resolve(index, return address) for it first. All arguments stay where they are.
  */
+#include "base/collectives.h"
+
     .section .note.GNU-stack, "", %progbits
     .text
 
@@ -96,7 +98,5 @@ resolve_and_jump: /* index in x16 */
 .set next_index, 0
 #define SB_FUNCTION(name) TRAMPOLINE MPI_##name, next_index; .set next_index, next_index + 1;
 #include "base/functions.def"
-#undef SB_FUNCTION
 #define SB_FUNCTION(name) TRAMPOLINE PMPI_##name, next_index; .set next_index, next_index + 1;
 #include "base/functions.def"
-#undef SB_FUNCTION

@@ -21,7 +21,7 @@ ENGINE = [
     ),
     *(SOURCES / "base" / f"{n}.c" for n in ("collectives", "config", "log")),
     *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
-    *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self", "source")),
+    *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
 ]
 INSIDE = {"flatten": [PROGRAMS / "typemap.c", *ENGINE], "pack_speed": ENGINE}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
