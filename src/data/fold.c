@@ -25,7 +25,7 @@ typedef struct folder {
 static folder_t folders[SB_OPERATIONS][SB_ELEMENTS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-static const size_t element_bytes[SB_ELEMENTS] = {
+const size_t sb_element_bytes[SB_ELEMENTS] = {
     [SB_INT8] = 1,
     [SB_INT16] = 2,
     [SB_INT32] = 4,
@@ -95,7 +95,7 @@ static size_t unit_of(sb_operation_t operation, sb_element_t element)
         return sizeof(float);
     if (element == SB_COMPLEX_DOUBLE && operation == SB_SUM)
         return sizeof(double);
-    return element_bytes[element];
+    return sb_element_bytes[element];
 }
 
 /* A third source and further ones join what the ones before gave. */
@@ -167,7 +167,7 @@ static void fill(folder_t *folder, sb_operation_t operation, sb_element_t elemen
     uint8_t loop = loops[operation][element];
 
     *folder = (folder_t){
-        .operation = {.element = element_bytes[element], .commutative = true, .fold = fold},
+        .operation = {.element = sb_element_bytes[element], .commutative = true, .fold = fold},
         .unit = unit_of(operation, element),
         .vector = loop != 0,
         .loop = loop != 0 ? (uint8_t)(loop - 1) : 0,

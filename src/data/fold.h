@@ -65,6 +65,8 @@ typedef enum sb_element {
     SB_ELEMENTS,
 } sb_element_t;
 
+extern const size_t sb_element_bytes[SB_ELEMENTS];
+
 /* The operator; NULL: there is none of this operation on such elements. Lives for ever. */
 const sb_operator_t *sb_fold_operator(sb_operation_t operation, sb_element_t element);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-_Atomic(sb_comm_t *) sb_comm_cache[SB_COMMS_CACHED];
+_Atomic(sb_comm_t *) sb_comm_chains[SB_COMM_CHAINS];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static sb_comm_t *records;      /* all, free ones too: a record is never given back */
@@ -17,22 +17,31 @@ static uint64_t generations;
 static int keyval = MPI_KEYVAL_INVALID;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* All live records by handle. */
-#define CHAINS 1024
-static sb_comm_t *chains[CHAINS];
+/* All with the lock held. Relaxed: records are chained under it. */
 
-static sb_comm_t **chain_of(MPI_Comm handle)
+static sb_comm_t *first_of(MPI_Comm handle)
 {
-    return &chains[SB_COMM_HASH(handle) % CHAINS];
+    return atomic_load_explicit(SB_COMM_CHAIN(handle), memory_order_relaxed);
+}
+
+static void put_first(sb_comm_t *comm)
+{
+    comm->next_chained = first_of(comm->comm);
+    /* Release: pairs with the load in sb_enter(). */
+    atomic_store_explicit(SB_COMM_CHAIN(comm->comm), comm, memory_order_release);
 }
 
 static void unchain(sb_comm_t *comm)
 {
-    sb_comm_t **at = chain_of(comm->comm);
+    sb_comm_t *before = first_of(comm->comm);
 
-    while (*at != comm)
-        at = &(*at)->next_chained;
-    *at = comm->next_chained;
+    if (before == comm) {
+        atomic_store_explicit(SB_COMM_CHAIN(comm->comm), comm->next_chained, memory_order_relaxed);
+        return;
+    }
+    while (before->next_chained != comm)
+        before = before->next_chained;
+    before->next_chained = comm->next_chained;
 }
 
 /* The attribute: a record, and which of its uses is meant. */
@@ -41,25 +50,9 @@ typedef struct sb_use {
     uint64_t generation;
 } use_t;
 
-static void remember(sb_comm_t *comm)
-{
-    /* Release: pairs with the load in sb_enter(). */
-    atomic_store_explicit(SB_COMM_ENTRY(comm->comm), comm, memory_order_release);
-}
-
-static void give_back(sb_comm_t *comm)
-{
-    pthread_mutex_lock(&lock);
-    comm->next_free = free_records;
-    free_records = comm;
-    pthread_mutex_unlock(&lock);
-}
-
 /* Takes the record from the communicator, if this use of it is not over yet. */
 static bool take_away(sb_comm_t *comm, uint64_t generation)
 {
-    sb_comm_t *expected = comm;
-
     pthread_mutex_lock(&lock);
     bool live = comm->generation == generation;
     if (live) {
@@ -67,11 +60,17 @@ static bool take_away(sb_comm_t *comm, uint64_t generation)
         unchain(comm);
         /* Relaxed: who compares the handle has a communicator of its own. */
         atomic_store_explicit(&comm->handle, 0, memory_order_relaxed);
-        atomic_compare_exchange_strong_explicit(SB_COMM_ENTRY(comm->comm), &expected, NULL,
-                                                memory_order_relaxed, memory_order_relaxed);
     }
     pthread_mutex_unlock(&lock);
     return live;
+}
+
+static void give_back(sb_comm_t *comm)
+{
+    pthread_mutex_lock(&lock);
+    comm->next_chained = free_records;
+    free_records = comm;
+    pthread_mutex_unlock(&lock);
 }
 
 static void end(sb_comm_t *comm, uint64_t generation)
@@ -83,7 +82,7 @@ static void end(sb_comm_t *comm, uint64_t generation)
         sb_team_destroy(comm->team);
         sb_plan_end(&comm->plan);
     }
-    sb_scratch_free(comm->scratch);
+    free(comm->scratch);
     give_back(comm);
 }
 
@@ -126,21 +125,17 @@ static sb_comm_t *take_record(MPI_Comm handle)
     pthread_mutex_lock(&lock);
     sb_comm_t *record = free_records, *next = records;
     if (record != NULL) {
-        free_records = record->next_free;
+        free_records = record->next_chained;
         next = record->next;
     } else {
         record = malloc(sizeof *record);
         records = record == NULL ? records : record;
     }
     if (record != NULL) {
-        memset(record, 0, sizeof *record);
-        record->next = next;
-        record->comm = handle;
-        record->generation = ++generations;
-        record->next_chained = *chain_of(handle);
-        *chain_of(handle) = record;
+        *record = (sb_comm_t){.next = next, .comm = handle, .generation = ++generations};
         /* Relaxed: others read it only to compare. */
         atomic_store_explicit(&record->handle, SB_HANDLE_BITS(handle), memory_order_relaxed);
+        put_first(record);
     }
     pthread_mutex_unlock(&lock);
     return record;
@@ -175,7 +170,6 @@ static sb_comm_t *make(MPI_Comm handle, bool inter)
         return NULL;
     }
     survey(comm, inter);
-    remember(comm);
     return comm;
 }
 
@@ -189,14 +183,17 @@ void sb_comm_tie(sb_comm_t *comm)
     sb_host.Comm_set_attr(comm->comm, keyval, use);
 }
 
+/* The live record of the communicator, which is the first of its chain then; or NULL. */
 static sb_comm_t *find(MPI_Comm handle)
 {
     pthread_mutex_lock(&lock);
-    sb_comm_t *comm = *chain_of(handle);
-    /* Relaxed: records are chained under the lock. */
-    while (comm != NULL &&
-           atomic_load_explicit(&comm->handle, memory_order_relaxed) != SB_HANDLE_BITS(handle))
+    sb_comm_t *comm = first_of(handle);
+    while (comm != NULL && comm->comm != handle)
         comm = comm->next_chained;
+    if (comm != NULL) {
+        unchain(comm);
+        put_first(comm);
+    }
     pthread_mutex_unlock(&lock);
     return comm;
 }
@@ -210,10 +207,8 @@ sb_comm_t *sb_comm_get(MPI_Comm handle)
         return NULL;
     pthread_once(&once, start);
     comm = find(handle);
-    if (comm != NULL) {
-        remember(comm);
+    if (comm != NULL)
         return comm;
-    }
     /* A handle that is none raises the host's error here. */
     if (keyval == MPI_KEYVAL_INVALID || sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS)
         return NULL;

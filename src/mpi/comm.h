@@ -11,8 +11,8 @@
 
 /*
  * What Sobor knows of a communicator: its team, or why it has none, the choice of algorithms, and
- * what was done. Made at the first call by this rank alone; the team follows (setup.h). A table by
- * handle makes finding it one look.
+ * what was done. Made at the first call by this rank alone; the team follows (sb_has_team). A table
+ * by handle makes finding it one look.
  *
  * A record is used again for other communicators. A host may forget a communicator long after
  * MPI_Comm_free, when what was under way on it is complete, and its record has another by then. So
@@ -34,22 +34,21 @@ typedef struct sb_comm {
     sb_plan_table_t plan; /* with a team */
     uint64_t passed;      /* calls that went to the host because the communicator was new */
     uint64_t generation;
-    struct sb_comm *next_chained; /* of one hash */
-    struct sb_comm *next_free;
-    struct sb_comm *next; /* in the list of all records */
+    struct sb_comm *next_chained; /* of one hash; of a free record: the next free one */
+    struct sb_comm *next;         /* in the list of all records */
 } sb_comm_t;
 
-/* By hash of the handle, those that were used last. */
-#define SB_COMMS_CACHED 1024 /* a power of two */
+/* Chains of live records, by hash of the handle: the one that was used last is the first. */
+#define SB_COMM_CHAINS 1024 /* a power of two */
 
-extern _Atomic(sb_comm_t *) sb_comm_cache[SB_COMMS_CACHED];
+extern _Atomic(sb_comm_t *) sb_comm_chains[SB_COMM_CHAINS];
 
 #define SB_COMM_HASH(comm) ((uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u >> 32)
-#define SB_COMM_ENTRY(comm) (&sb_comm_cache[SB_COMM_HASH(comm) % SB_COMMS_CACHED])
+#define SB_COMM_CHAIN(comm) (&sb_comm_chains[SB_COMM_HASH(comm) % SB_COMM_CHAINS])
 
 /*
- * The record of a communicator that the table does not have, made if there is none; asks nobody
- * else. NULL: let the host judge the handle.
+ * The record of a communicator that is not the first of its chain, made if there is none; asks
+ * nobody else. NULL: let the host judge the handle.
  */
 sb_comm_t *sb_comm_get(MPI_Comm handle);
 

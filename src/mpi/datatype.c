@@ -8,7 +8,6 @@
 #include <stdlib.h>
 
 static int keyval = MPI_KEYVAL_INVALID;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* Types are described by one thread at a time; looking one up needs no lock. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -55,16 +54,11 @@ static int copy(MPI_Datatype type, int key, void *extra, void *in, void *out, in
     return MPI_SUCCESS;
 }
 
-static void start(void)
+void sb_types_start(void)
 {
     sb_predefined_start();
     if (sb_host.Type_create_keyval(copy, forget, &keyval, NULL) != MPI_SUCCESS)
         keyval = MPI_KEYVAL_INVALID;
-}
-
-void sb_types_start(void)
-{
-    pthread_once(&once, start);
 }
 
 /* The host's own check, in a broadcast to nobody, which moves nothing. Of no elements at all MPICH

@@ -93,71 +93,19 @@ const sb_type_t *sb_predefined_add(MPI_Datatype type)
     return &entry->description;
 }
 
-/* What lies in memory, as types.def says it. */
-typedef enum form {
-    FORM_NONE,
-    FORM_SIGNED,
-    FORM_UNSIGNED,
-    FORM_LOGICAL,
-    FORM_REAL,
-    FORM_LONG_REAL,
-    FORM_COMPLEX,
-    FORM_LONG_COMPLEX,
-    FORM_PAIR_SHORT,
-    FORM_PAIR_INT,
-    FORM_PAIR_LONG,
-    FORM_PAIR_FLOAT,
-    FORM_PAIR_DOUBLE,
-    FORM_PAIR_LONG_DOUBLE,
-    FORM_PAIR_2FLOAT,
-    FORM_PAIR_2DOUBLE,
-} form_t;
-
-/* The element of this form and size; none: Sobor has no operators for it. */
-static sb_element_t element_of(form_t form, size_t size)
+/* The element from the first to the last that has this size; none: Sobor has no operators for it.
+ */
+static sb_element_t element_of(sb_element_t first, sb_element_t last, size_t size)
 {
-    static const struct {
-        form_t form;
-        size_t size;
-        sb_element_t element;
-    } elements[] = {
-        {FORM_SIGNED, 1, SB_INT8},
-        {FORM_SIGNED, 2, SB_INT16},
-        {FORM_SIGNED, 4, SB_INT32},
-        {FORM_SIGNED, 8, SB_INT64},
-        {FORM_UNSIGNED, 1, SB_UINT8},
-        {FORM_UNSIGNED, 2, SB_UINT16},
-        {FORM_UNSIGNED, 4, SB_UINT32},
-        {FORM_UNSIGNED, 8, SB_UINT64},
-        {FORM_LOGICAL, 1, SB_LOGICAL8},
-        {FORM_LOGICAL, 2, SB_LOGICAL16},
-        {FORM_LOGICAL, 4, SB_LOGICAL32},
-        {FORM_LOGICAL, 8, SB_LOGICAL64},
-        {FORM_REAL, sizeof(float), SB_FLOAT},
-        {FORM_REAL, sizeof(double), SB_DOUBLE},
-        {FORM_LONG_REAL, sizeof(long double), SB_LONG_DOUBLE},
-        {FORM_COMPLEX, 2 * sizeof(float), SB_COMPLEX_FLOAT},
-        {FORM_COMPLEX, 2 * sizeof(double), SB_COMPLEX_DOUBLE},
-        {FORM_LONG_COMPLEX, 2 * sizeof(long double), SB_COMPLEX_LONG_DOUBLE},
-        {FORM_PAIR_SHORT, sizeof(short) + sizeof(int), SB_PAIR_SHORT},
-        {FORM_PAIR_INT, 2 * sizeof(int), SB_PAIR_INT},
-        {FORM_PAIR_LONG, sizeof(long) + sizeof(int), SB_PAIR_LONG},
-        {FORM_PAIR_FLOAT, sizeof(float) + sizeof(int), SB_PAIR_FLOAT},
-        {FORM_PAIR_DOUBLE, sizeof(double) + sizeof(int), SB_PAIR_DOUBLE},
-        {FORM_PAIR_LONG_DOUBLE, sizeof(long double) + sizeof(int), SB_PAIR_LONG_DOUBLE},
-        {FORM_PAIR_2FLOAT, 2 * sizeof(float), SB_PAIR_2FLOAT},
-        {FORM_PAIR_2DOUBLE, 2 * sizeof(double), SB_PAIR_2DOUBLE},
-    };
-
-    for (size_t i = 0; i < SB_COUNT_OF(elements); i++) {
-        if (elements[i].form == form && elements[i].size == size)
-            return elements[i].element;
+    for (sb_element_t element = first; element <= last; element++) {
+        if (sb_element_bytes[element] == size)
+            return element;
     }
     return SB_NO_ELEMENT;
 }
 
 /* Types that this host was built without are the null type, or have no size. */
-static void learn(MPI_Datatype type, sb_type_group_t group, form_t form)
+static void learn(MPI_Datatype type, sb_type_group_t group, sb_element_t first, sb_element_t last)
 {
     static uint8_t learned;
     MPI_Count size = 0;
@@ -172,12 +120,12 @@ static void learn(MPI_Datatype type, sb_type_group_t group, form_t form)
         return;
     description->group = group;
     description->number = ++learned;
-    description->element = element_of(form, (size_t)size);
+    description->element = element_of(first, last, (size_t)size);
 }
 
 void sb_predefined_start(void)
 {
-#define SB_TYPE(name, group, form) learn(name, SB_GROUP_##group, FORM_##form);
+#define SB_TYPE(name, group, first, last) learn(name, SB_GROUP_##group, SB_##first, SB_##last);
 #include "mpi/types.def"
 #undef SB_TYPE
 }

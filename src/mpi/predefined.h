@@ -22,7 +22,7 @@ typedef enum sb_type_group {
 
 /* How many types.def names. */
 enum {
-#define SB_TYPE(name, group, form) +1
+#define SB_TYPE(name, group, first, last) +1
     SB_TYPES = 0
 #include "mpi/types.def"
 #undef SB_TYPE

@@ -11,13 +11,11 @@
 
 #include "mpi/self.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 /* The largest tag that every MPI allows. */
 #define UNLIKELY_TAG 32767
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static MPI_Request never;
 static char nothing[1];
 static atomic_bool have_request;
@@ -25,7 +23,7 @@ static atomic_flag testing = ATOMIC_FLAG_INIT;
 
 static bool opal_yields; /* what the user or the launcher has set */
 
-static void prepare(void)
+void sb_progress_start(void)
 {
     if (sb_host.opal_set_yield != NULL) {
         opal_yields = sb_host.opal_set_yield(false);
@@ -38,11 +36,6 @@ static void prepare(void)
     if (sb_host.Irecv(nothing, 1, sb_host.byte, 0, 0, self, &never) == MPI_SUCCESS)
         /* Release: pairs with the load in sb_progress. */
         atomic_store_explicit(&have_request, true, memory_order_release);
-}
-
-void sb_progress_start(void)
-{
-    pthread_once(&once, prepare);
 }
 
 static void test_request(void)
@@ -77,7 +70,7 @@ void sb_progress(void *context)
 
     if (sb_host.opal_progress != NULL)
         poke_opal();
-    /* Acquire: pairs with the store in prepare(). */
+    /* Acquire: pairs with the store in sb_progress_start(). */
     else if (atomic_load_explicit(&have_request, memory_order_acquire))
         test_request();
     else
@@ -86,7 +79,7 @@ void sb_progress(void *context)
 
 void sb_progress_stop(void)
 {
-    /* Acquire: pairs with the store in prepare(). */
+    /* Acquire: pairs with the store in sb_progress_start(). */
     if (!atomic_exchange_explicit(&have_request, false, memory_order_acquire))
         return;
     sb_host.Cancel(&never);

@@ -30,9 +30,8 @@ typedef struct text {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char *lines[LINES_MOST];
 static size_t line_count;
-static struct {
-    uint64_t comms, calls[SB_COLLECTIVES], bytes, host_calls;
-} more;
+static uint64_t more_comms;
+static sb_usage_t more = {.served = true}; /* of these together */
 static bool printed;
 static pid_t reporter; /* the process whose calls were counted: not a child that forks off */
 
@@ -108,32 +107,27 @@ static void append_calls(text_t *text, const uint64_t *calls)
 
 static void append_algorithms(text_t *text, const sb_usage_t *usage)
 {
-    const char *separator = "";
+    size_t start = text->length;
 
     for (size_t i = 0; usage->by_algorithm != NULL && i < sb_algorithm_count(); i++) {
         const sb_algorithm_t *algorithm = sb_algorithm_at(i);
-        if (usage->by_algorithm[i] == 0)
-            continue;
-        append(text, "%s%s:%s=%" PRIu64, separator, sb_collective_name(algorithm->collective),
-               algorithm->name, usage->by_algorithm[i]);
-        separator = ",";
+        if (usage->by_algorithm[i] > 0)
+            append(text, "%s%s:%s=%" PRIu64, text->length > start ? "," : "",
+                   sb_collective_name(algorithm->collective), algorithm->name,
+                   usage->by_algorithm[i]);
     }
-    if (separator[0] == '\0')
-        append(text, "-");
+    append(text, "%s", text->length > start ? "" : "-");
 }
 
 static void append_reasons(text_t *text, const sb_usage_t *usage)
 {
-    const char *separator = "";
+    size_t start = text->length;
 
     for (int why = 0; why < SB_WHY_COUNT; why++) {
-        if (!(usage->reasons & (1u << why)))
-            continue;
-        append(text, "%s%s", separator, why_names[why]);
-        separator = ",";
+        if (usage->reasons & (1u << why))
+            append(text, "%s%s", text->length > start ? "," : "", why_names[why]);
     }
-    if (separator[0] == '\0')
-        append(text, "-");
+    append(text, "%s", text->length > start ? "" : "-");
 }
 
 static void describe(text_t *text, const sb_usage_t *usage, const char *name)
@@ -142,9 +136,8 @@ static void describe(text_t *text, const sb_usage_t *usage, const char *name)
     append(text, "comm name=%s size=%d where=%s", name == NULL ? "-" : name, usage->size,
            usage->served ? "shm" : "host");
     append_calls(text, usage->calls);
-    append(text, " bytes=%" PRIu64, usage->bytes);
-    append(text, " host=%" PRIu64 " time_us=%.1f algorithms=", usage->host_calls,
-           (double)usage->time_ns / 1000);
+    append(text, " bytes=%" PRIu64 " host=%" PRIu64 " time_us=%.1f algorithms=", usage->bytes,
+           usage->host_calls, (double)usage->time_ns / 1000);
     append_algorithms(text, usage);
     append(text, " reason=");
     append_reasons(text, usage);
@@ -224,7 +217,7 @@ static bool is_silent(const sb_usage_t *usage)
 
 static void sum_up(const sb_usage_t *usage)
 {
-    more.comms++;
+    more_comms++;
     for (int c = 0; c < SB_COLLECTIVES; c++)
         more.calls[c] += usage->calls[c];
     more.bytes += usage->bytes;
@@ -267,12 +260,12 @@ void sb_report_live(const sb_usage_t *usage)
 
 static void print_more(void)
 {
-    text_t text = {.length = 0};
+    char name[40];
+    text_t text;
 
-    append(&text, "comm name=(%" PRIu64 "_more) size=0 where=shm", more.comms);
-    append_calls(&text, more.calls);
-    sb_log("%s bytes=%" PRIu64 " host=%" PRIu64 " time_us=0.0 algorithms=- reason=-", text.bytes,
-           more.bytes, more.host_calls);
+    snprintf(name, sizeof name, "(%" PRIu64 "_more)", more_comms);
+    describe(&text, &more, name);
+    sb_log("%s", text.bytes);
 }
 
 bool sb_report_ended(void)
@@ -285,7 +278,7 @@ bool sb_report_ended(void)
         free(lines[i]);
     }
     line_count = 0;
-    if (more.comms > 0)
+    if (more_comms > 0)
         print_more();
     return true;
 }

@@ -32,8 +32,3 @@ sb_scratch_t *sb_scratch_new(int size)
                               .fold = {fold, fold + FOLD_ROOM}};
     return scratch;
 }
-
-void sb_scratch_free(sb_scratch_t *scratch)
-{
-    free(scratch);
-}

@@ -34,8 +34,7 @@ typedef struct sb_scratch {
     char *fold[2]; /* of SB_FOLD_BYTES, and as many as SB_FOLD_ALIGNMENT more */
 } sb_scratch_t;
 
-/* For a communicator of so many ranks. NULL: no memory. */
+/* For a communicator of so many ranks; freed by free(). NULL: no memory. */
 sb_scratch_t *sb_scratch_new(int size);
-void sb_scratch_free(sb_scratch_t *scratch); /* NULL is fine */
 
 #endif

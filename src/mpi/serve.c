@@ -2,25 +2,9 @@
 #include "mpi/serve.h"
 
 #include "base/log.h"
-#include "mpi/setup.h"
 
 const char *_Atomic sb_last_algorithm_name;
 const char sb_host_name[] = "host";
-
-static void note_algorithm(const char *name)
-{
-    atomic_store_explicit(&sb_last_algorithm_name, name, memory_order_relaxed);
-}
-
-void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
-{
-    if (comm != NULL) {
-        comm->usage.host_calls++;
-        comm->usage.reasons |= 1u << why;
-    }
-    note_algorithm(sb_host_name);
-    return NULL;
-}
 
 const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
 {
@@ -32,19 +16,6 @@ const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *ro
         return known;
     }
     return sb_type_describe(type, room) ? room : NULL;
-}
-
-bool sb_first_use(sb_comm_t *comm)
-{
-    if (!sb_comm_is_due(comm)) {
-        sb_pass(comm, SB_WHY_NEW);
-        return false;
-    }
-    sb_comm_setup(comm);
-    if (comm->team != NULL)
-        return true;
-    sb_pass(comm, comm->why);
-    return false;
 }
 
 sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)

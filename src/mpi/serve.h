@@ -22,15 +22,13 @@
 extern const char *_Atomic sb_last_algorithm_name;
 extern const char sb_host_name[];
 
-/* Counts a call that the host is about to serve, and returns NULL. `comm`: may be NULL. */
-void *sb_pass(sb_comm_t *comm, sb_why_host_t why);
-
-/* The same where a call is let by at the first look. */
-static inline void sb_pass_by(sb_comm_t *comm)
+/* Counts a call that the host is about to serve, and returns NULL. */
+static inline void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
 {
     comm->usage.host_calls++;
-    comm->usage.reasons |= 1u << comm->why;
+    comm->usage.reasons |= 1u << why;
     atomic_store_explicit(&sb_last_algorithm_name, sb_host_name, memory_order_relaxed);
+    return NULL;
 }
 
 /*
@@ -46,8 +44,8 @@ static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collec
 
     if (SB_UNLIKELY(verdict != site << 1) && (verdict == (site << 1 | 1) || sb_host_judge(site)))
         return NULL;
-    /* Acquire: pairs with the store in remember(). */
-    sb_comm_t *comm = atomic_load_explicit(SB_COMM_ENTRY(handle), memory_order_acquire);
+    /* Acquire: pairs with the store in put_first(). */
+    sb_comm_t *comm = atomic_load_explicit(SB_COMM_CHAIN(handle), memory_order_acquire);
     /* Relaxed: if the handles agree the record is this thread's own communicator, made or found by
      * it before, or by a thread that it has synchronised with since. */
     if (SB_UNLIKELY(comm == NULL || atomic_load_explicit(&comm->handle, memory_order_relaxed) !=
@@ -57,8 +55,7 @@ static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collec
         return NULL;
     if (SB_LIKELY((comm->open >> collective & 1) != 0))
         return comm;
-    sb_pass_by(comm);
-    return NULL;
+    return sb_pass(comm, comm->why);
 }
 
 /* A predefined type's description is found at one look if the last call's type was the same. */
@@ -82,7 +79,8 @@ static inline bool sb_packed_bytes(int64_t count, size_t size, size_t *bytes)
            *bytes <= SB_BYTES_MOST;
 }
 
-/* Sets up the team, if it is time to. Collective. False: the call is the host's, and counted. */
+/* Sets up the team, if it is time to: SOBOR_SERVE_AFTER. Collective. False: the call is the host's,
+ * and counted. */
 bool sb_first_use(sb_comm_t *comm);
 
 /* Whether there is a team. The arguments must have been judged: wrong ones may be wrong on one rank

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "mpi/setup.h"
+/* The team of a communicator, or why it has none. */
+#include "mpi/serve.h"
 
 #include "base/log.h"
 #include "mpi/device.h"
@@ -147,12 +148,8 @@ static void make_team(sb_comm_t *comm, sb_members_t *members)
     comm->why = SB_WHY_ALGORITHM;
 }
 
-bool sb_comm_is_due(sb_comm_t *comm)
-{
-    return comm->comm == sb_host.comm_world || ++comm->passed >= sb_world_serve_after();
-}
-
-void sb_comm_setup(sb_comm_t *comm)
+/* Makes the team, or says why there is none, and which collectives are open from now on. */
+static void set_up(sb_comm_t *comm)
 {
     sb_members_t members;
 
@@ -164,4 +161,13 @@ void sb_comm_setup(sb_comm_t *comm)
         comm->open = 0;
     else
         sb_comm_tie(comm);
+}
+
+bool sb_first_use(sb_comm_t *comm)
+{
+    bool due = comm->comm == sb_host.comm_world || ++comm->passed >= sb_world_serve_after();
+
+    if (due)
+        set_up(comm);
+    return comm->team != NULL || sb_pass(comm, due ? comm->why : SB_WHY_NEW) != NULL;
 }
