@@ -63,18 +63,18 @@ static size_t bound(void)
 }
 
 /* Half of what is left must hold this region once for each sharer. */
-static bool fits_limits(size_t bytes, size_t sharers, sb_reason_t *reason)
+static sb_status_t check_limits(size_t bytes, size_t sharers, sb_reason_t *reason)
 {
     sb_limits_t limits;
 
     sb_limits_read("", &limits);
     uint64_t available = sb_limits_available(&limits);
     if (available / 2 / sharers >= bytes)
-        return true;
-    snprintf(reason->text, sizeof reason->text,
-             "%zu ranks need %zu KiB each, but the control group or machine has %llu KiB left",
-             sharers, bytes >> 10, (unsigned long long)available >> 10);
-    return false;
+        return SB_OK;
+    return sb_region_fail(
+        reason, SB_ERR_MEMORY,
+        "%zu ranks need %zu KiB each, but the control group or machine has %llu KiB left", sharers,
+        bytes >> 10, (unsigned long long)available >> 10);
 }
 
 /* How large the next region is to be, for a block of `bytes`; 0 if the bound forbids it. */
@@ -158,12 +158,10 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
 {
     size_t region_bytes = next_region_bytes(bytes);
 
-    if (region_bytes == 0) {
-        snprintf(reason->text, sizeof reason->text, "SOBOR_MEMORY of %zu KiB is used up",
-                 bound() >> 10);
-        return SB_ERR_MEMORY;
-    }
-    if (!fits_limits(region_bytes, sharers, reason))
+    if (region_bytes == 0)
+        return sb_region_fail(reason, SB_ERR_MEMORY, "SOBOR_MEMORY of %zu KiB is used up",
+                              bound() >> 10);
+    if (check_limits(region_bytes, sharers, reason) != SB_OK)
         return SB_ERR_MEMORY;
     owned_t *owned = calloc(1, sizeof *owned);
     if (owned == NULL)
@@ -218,11 +216,9 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
                           sb_reason_t *reason)
 {
     *block = (sb_block_t){0};
-    if (sb_config()->segment.number == SB_SEGMENT_OFF) {
-        snprintf(reason->text, sizeof reason->text, "SOBOR_SEGMENT=off");
-        return SB_ERR_MEMORY;
-    }
-    snprintf(reason->text, sizeof reason->text, "private memory exhausted");
+    if (sb_config()->segment.number == SB_SEGMENT_OFF)
+        return sb_region_fail(reason, SB_ERR_MEMORY, "SOBOR_SEGMENT=off");
+    sb_region_fail(reason, SB_ERR_MEMORY, "private memory exhausted");
     pthread_mutex_lock(&arena.lock);
     sb_status_t status =
         take_locked(block, sb_round_up(bytes, grain(bytes)), source, sharers, reason);
@@ -379,34 +375,10 @@ void sb_arena_usage(sb_arena_usage_t *usage)
     pthread_mutex_unlock(&arena.lock);
 }
 
-sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere)
+const sb_region_t *sb_arena_region(size_t index)
 {
-    size_t *here = calloc(nodes, sizeof *here);
-    sb_status_t status = here == NULL ? SB_ERR_MEMORY : SB_OK;
-
-    memset(counts, 0, nodes * sizeof *counts);
-    *elsewhere = 0;
     pthread_mutex_lock(&arena.lock);
-    for (size_t i = 0; i < arena.owned_count && status == SB_OK; i++) {
-        const sb_region_t *region = &arena.owned[i]->region;
-        size_t others;
-        status = sb_topology_pages(region->base, region->ticket.bytes, here, nodes, &others);
-        for (size_t node = 0; status == SB_OK && node < nodes; node++)
-            counts[node] += here[node];
-        *elsewhere += status == SB_OK ? others : 0;
-    }
+    const sb_region_t *region = index < arena.owned_count ? &arena.owned[index]->region : NULL;
     pthread_mutex_unlock(&arena.lock);
-    free(here);
-    return status;
-}
-
-size_t sb_arena_huge(void)
-{
-    size_t huge = 0;
-
-    pthread_mutex_lock(&arena.lock);
-    for (size_t i = 0; i < arena.owned_count; i++)
-        huge += sb_huge_mapped(arena.owned[i]->region.base, arena.owned[i]->region.ticket.bytes);
-    pthread_mutex_unlock(&arena.lock);
-    return huge;
+    return region;
 }

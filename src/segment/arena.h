@@ -71,13 +71,7 @@ typedef struct sb_arena_usage {
 
 void sb_arena_usage(sb_arena_usage_t *usage);
 
-/*
- * The pages of this process's regions per NUMA node: counts[i] for logical node i < nodes, the rest
- * in *elsewhere.
- */
-sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere);
-
-/* Bytes of this process's regions that it has mapped by huge pages. */
-size_t sb_arena_huge(void);
+/* The regions that this process owns, one by one; NULL: there are no more. */
+const sb_region_t *sb_arena_region(size_t index);
 
 #endif

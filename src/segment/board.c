@@ -13,19 +13,18 @@
 #include "base/config.h"
 #include "base/hash.h"
 #include "segment/process.h"
+#include "segment/region.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAME_PREFIX "sobor.board."
+#define NAME_PREFIX "/sobor.board."
 
 typedef struct wide_flag {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
@@ -69,7 +68,7 @@ static void make_name(const sb_job_t *job)
     const uint64_t parts[] = {
         job->key, job->size, sb_build_id(), geteuid(), sb_process_namespace(), sb_process_node()};
 
-    snprintf(board.name, sizeof board.name, "/" NAME_PREFIX "%016" PRIx64,
+    snprintf(board.name, sizeof board.name, NAME_PREFIX "%016" PRIx64,
              sb_hash_bytes(SB_HASH_START, parts, sizeof parts));
 }
 
@@ -89,35 +88,21 @@ static void unlink_name(void)
     board.linked = false;
 }
 
-static void sweep_entry(const char *entry)
+/* Of another job, whose founder has ended before all had come. */
+static bool is_left(const char *name)
 {
-    char name[300];
     board_t header = {0};
 
-    snprintf(name, sizeof name, "/%s", entry);
+    if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || strcmp(name, board.name) == 0)
+        return false;
     int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
     bool read_all = fd >= 0 && is_own(fd) && pread(fd, &header, sizeof header, 0) == sizeof header;
     /* Relaxed: a leftover changes no more. */
     uint64_t founder = atomic_load_explicit(&header.founder, memory_order_relaxed);
     uint64_t started = atomic_load_explicit(&header.founder_started, memory_order_relaxed);
-    if (read_all && founder != 0 && started != 0 && !sb_process_alive((int)founder, started))
-        shm_unlink(name);
     if (fd >= 0)
         close(fd);
-}
-
-static void sweep(void)
-{
-    DIR *folder = opendir("/dev/shm");
-
-    if (folder == NULL)
-        return;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        if (strncmp(entry->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) == 0 &&
-            strcmp(entry->d_name, board.name + 1) != 0)
-            sweep_entry(entry->d_name);
-    }
-    closedir(folder);
+    return read_all && founder != 0 && started != 0 && !sb_process_alive((int)founder, started);
 }
 
 static size_t header_bytes(void)
@@ -130,27 +115,15 @@ static size_t slot_offset(uint32_t rank)
     return header_bytes() + rank * sizeof(slot_t);
 }
 
-/* A file that would be too long for this process raises a signal. */
-static bool may_be_so_long(size_t bytes)
-{
-    struct rlimit limit;
-
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
-}
-
 static void *map_board(int fd)
 {
     size_t bytes = slot_offset(board.job.size);
 
-    if (!is_own(fd) || !may_be_so_long(bytes) || ftruncate(fd, (off_t)bytes) != 0 ||
+    if (!is_own(fd) || !sb_region_resize(fd, bytes) ||
         posix_fallocate(fd, 0, (off_t)header_bytes()) != 0 ||
         posix_fallocate(fd, (off_t)slot_offset(board.job.rank), sizeof(slot_t)) != 0)
         return NULL;
-    char *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (memory == MAP_FAILED)
-        return NULL;
-    madvise(memory, bytes, MADV_DONTFORK);
-    return memory;
+    return sb_region_map(fd, bytes);
 }
 
 /* Acquire and release: pair with each other. Who finds the number finds what was before it. */
@@ -173,7 +146,7 @@ static bool take_slot(void)
         return false;
     if (set_once(&memory->founder, pid)) {
         atomic_store_explicit(&memory->founder_started, started, memory_order_relaxed);
-        sweep();
+        sb_process_sweep(is_left);
     }
     set_once(&memory->serve_after, sb_config()->serve_after.number);
     /* Relaxed: a number for those who ask whether all are here; the last one removes the name. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "segment/extents.h"
 
-#include "base/compiler.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,12 +13,6 @@ bool sb_extents_init(sb_extents_t *extents, size_t offset, size_t bytes)
         return false;
     extents->list[0] = (sb_extent_t){offset, bytes};
     return true;
-}
-
-void sb_extents_destroy(sb_extents_t *extents)
-{
-    free(extents->list);
-    *extents = (sb_extents_t){0};
 }
 
 static void erase(sb_extents_t *extents, size_t index)
@@ -98,13 +90,4 @@ bool sb_extents_give(sb_extents_t *extents, size_t offset, size_t bytes)
         return true;
     }
     return insert(extents, at, (sb_extent_t){offset, bytes});
-}
-
-size_t sb_extents_free_bytes(const sb_extents_t *extents)
-{
-    size_t bytes = 0;
-
-    for (size_t i = 0; i < extents->count; i++)
-        bytes += extents->list[i].bytes;
-    return bytes;
 }

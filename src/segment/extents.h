@@ -23,7 +23,6 @@ typedef struct sb_extents {
 
 /* Starts with one free extent. Returns false if private memory is exhausted. */
 bool sb_extents_init(sb_extents_t *extents, size_t offset, size_t bytes);
-void sb_extents_destroy(sb_extents_t *extents);
 
 /* First fit, at a multiple of `alignment`. Returns false if no extent is large enough. */
 bool sb_extents_take(sb_extents_t *extents, size_t bytes, size_t alignment, size_t *offset);
@@ -31,8 +30,5 @@ bool sb_extents_take(sb_extents_t *extents, size_t bytes, size_t alignment, size
 /* Gives back what was taken, exactly as it was taken. Returns false if private memory is exhausted.
  */
 bool sb_extents_give(sb_extents_t *extents, size_t offset, size_t bytes);
-
-/* Bytes free in all extents together. */
-size_t sb_extents_free_bytes(const sb_extents_t *extents);
 
 #endif

@@ -5,12 +5,14 @@
 #include "base/file.h"
 #include "base/hash.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,4 +101,19 @@ uint64_t sb_process_node(void)
 {
     pthread_once(&identity_once, read_identity);
     return own_node;
+}
+
+void sb_process_sweep(bool (*is_left)(const char *name))
+{
+    DIR *folder = opendir("/dev/shm");
+    struct dirent *entry;
+    char name[300];
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(name, sizeof name, "/%s", entry->d_name);
+        if (strncmp(name, "/sobor.", strlen("/sobor.")) == 0 && is_left(name))
+            shm_unlink(name); /* refused by the system if another user's */
+    }
+    if (folder != NULL)
+        closedir(folder);
 }

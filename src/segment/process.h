@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What /proc says of a process. */
+/* What the system says of processes, and what they have left. */
 
 /* Inode number of this process's PID namespace, read once, or 0 if it could not be read. */
 uint64_t sb_process_namespace(void);
@@ -28,5 +28,8 @@ uint64_t sb_process_node(void);
  * 0: not compared).
  */
 bool sb_process_alive(int pid, uint64_t start_time);
+
+/* Removes the names of shared memory ("/sobor...") that are said to be left by the dead. */
+void sb_process_sweep(bool (*is_left)(const char *name));
 
 #endif

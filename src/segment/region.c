@@ -11,11 +11,9 @@
 #include "segment/process.h"
 #include "topology/topology.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -23,11 +21,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define MAGIC 0x31726f626f73ULL /* "sobor1" */
-#define NAME_PREFIX "sobor."
+#define NAME_PREFIX "/sobor."
 
 /* The first bytes of every region. */
 typedef struct header {
@@ -40,10 +39,7 @@ typedef struct name {
     char text[96];
 } name_t;
 
-static sb_status_t failed(sb_reason_t *reason, sb_status_t status, const char *format, ...)
-    SB_PRINTF(3, 4);
-
-static sb_status_t failed(sb_reason_t *reason, sb_status_t status, const char *format, ...)
+sb_status_t sb_region_fail(sb_reason_t *reason, sb_status_t status, const char *format, ...)
 {
     va_list arguments;
 
@@ -58,7 +54,7 @@ static name_t region_name(const sb_ticket_t *ticket)
 {
     name_t name;
 
-    snprintf(name.text, sizeof name.text, "/" NAME_PREFIX "%d.%" PRIu64 ".%016" PRIx64, ticket->pid,
+    snprintf(name.text, sizeof name.text, NAME_PREFIX "%d.%" PRIu64 ".%016" PRIx64, ticket->pid,
              ticket->pid_namespace, ticket->nonce[0]);
     return name;
 }
@@ -71,7 +67,7 @@ static sb_status_t draw_ticket(sb_ticket_t *ticket, sb_region_kind_t kind, size_
     ticket->pid_namespace = sb_process_namespace();
     ticket->start_time = sb_process_start_time(getpid());
     if (getrandom(ticket->nonce, sizeof ticket->nonce, 0) != (ssize_t)sizeof ticket->nonce)
-        return failed(reason, SB_ERR_SYSTEM, "getrandom: %s", strerror(errno));
+        return sb_region_fail(reason, SB_ERR_SYSTEM, "getrandom: %s", strerror(errno));
     return SB_OK;
 }
 
@@ -90,13 +86,23 @@ static const char *kind_name(uint32_t kind)
     return kind == SB_REGION_MEMFD ? "memfd" : "/dev/shm";
 }
 
-static char *map_shared(int fd, size_t bytes)
+/* A limit on the size of files (RLIMIT_FSIZE) is told by a signal that ends the program. */
+bool sb_region_resize(int fd, size_t bytes)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes)
+        return ftruncate(fd, (off_t)bytes) == 0;
+    errno = EFBIG;
+    return false;
+}
+
+void *sb_region_map(int fd, size_t bytes)
 {
     char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
     if (base == MAP_FAILED)
         return NULL;
-    /* A child of fork has no part in the team; without this its memory would outlive the job. */
     madvise(base, bytes, MADV_DONTFORK);
     return base;
 }
@@ -120,13 +126,13 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
     size_t bytes = region->ticket.bytes;
     const char *kind = kind_name(region->ticket.kind);
 
-    if (fchmod(region->fd, 0600) != 0 || ftruncate(region->fd, (off_t)bytes) != 0)
-        return failed(reason, SB_ERR_MEMORY, "%s of %zu KiB: %s", kind, bytes >> 10,
-                      strerror(errno));
-    region->base = map_shared(region->fd, bytes);
+    if (fchmod(region->fd, 0600) != 0 || !sb_region_resize(region->fd, bytes))
+        return sb_region_fail(reason, SB_ERR_MEMORY, "%s of %zu KiB: %s", kind, bytes >> 10,
+                              strerror(errno));
+    region->base = sb_region_map(region->fd, bytes);
     if (region->base == NULL)
-        return failed(reason, SB_ERR_MEMORY, "mapping %zu KiB of %s: %s", bytes >> 10, kind,
-                      strerror(errno));
+        return sb_region_fail(reason, SB_ERR_MEMORY, "mapping %zu KiB of %s: %s", bytes >> 10, kind,
+                              strerror(errno));
     sb_topology_prefer(region->base, bytes, numa_node);
     madvise(region->base, bytes, MADV_RANDOM);
     /* Memory by name goes by how its file system was mounted. */
@@ -134,31 +140,11 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
         sb_huge_populate(region->base, bytes, sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO);
     int error = posix_fallocate(region->fd, 0, (off_t)bytes);
     if (error != 0)
-        return failed(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10, kind,
-                      strerror(error));
+        return sb_region_fail(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10,
+                              kind, strerror(error));
     touch_pages(region->base, bytes);
     madvise(region->base, bytes, MADV_NORMAL);
     return SB_OK;
-}
-
-/*
- * A limit on the size of files (RLIMIT_FSIZE) holds for regions too, and is told by a signal that
- * ends the program. Held back meanwhile, and taken away, it leaves the error alone.
- */
-static sb_status_t place_quietly(sb_region_t *region, int numa_node, sb_reason_t *reason)
-{
-    static const struct timespec at_once = {0};
-    sigset_t too_large, before, pending;
-
-    sigemptyset(&too_large);
-    sigaddset(&too_large, SIGXFSZ);
-    sigpending(&pending);
-    pthread_sigmask(SIG_BLOCK, &too_large, &before);
-    sb_status_t status = place(region, numa_node, reason);
-    if (sigismember(&pending, SIGXFSZ) == 0)
-        sigtimedwait(&too_large, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return status;
 }
 
 sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t bytes,
@@ -170,10 +156,10 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
         return status;
     region->fd = open_new(region);
     if (region->fd < 0)
-        return failed(reason, SB_ERR_SYSTEM, "making a %s region: %s", kind_name(kind),
-                      strerror(errno));
+        return sb_region_fail(reason, SB_ERR_SYSTEM, "making a %s region: %s", kind_name(kind),
+                              strerror(errno));
     region->ticket.fd = region->fd;
-    status = place_quietly(region, numa_node, reason);
+    status = place(region, numa_node, reason);
     if (status != SB_OK) {
         sb_region_close(region);
         return status;
@@ -223,19 +209,20 @@ sb_status_t sb_region_attach(sb_region_t *region, const sb_ticket_t *ticket, sb_
     *region = (sb_region_t){.ticket = *ticket, .fd = -1};
     int fd = open_peer(ticket);
     if (fd < 0)
-        return failed(reason, SB_ERR_SYSTEM, "opening the region of process %d: %s", ticket->pid,
-                      errno == EXDEV ? "it is in another PID namespace" : strerror(errno));
+        return sb_region_fail(reason, SB_ERR_SYSTEM, "opening the region of process %d: %s",
+                              ticket->pid,
+                              errno == EXDEV ? "it is in another PID namespace" : strerror(errno));
     if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size >= ticket->bytes)
-        region->base = map_shared(fd, ticket->bytes);
+        region->base = sb_region_map(fd, ticket->bytes);
     close(fd);
     if (region->base == NULL)
-        return failed(reason, SB_ERR_SYSTEM, "mapping the region of process %d failed",
-                      ticket->pid);
+        return sb_region_fail(reason, SB_ERR_SYSTEM, "mapping the region of process %d failed",
+                              ticket->pid);
     if (is_promised(region))
         return SB_OK;
     sb_region_close(region);
-    return failed(reason, SB_ERR_SYSTEM, "process %d does not share the expected region",
-                  ticket->pid);
+    return sb_region_fail(reason, SB_ERR_SYSTEM, "process %d does not share the expected region",
+                          ticket->pid);
 }
 
 void sb_region_unlink(sb_region_t *region)
@@ -278,27 +265,16 @@ bool sb_region_departed(const sb_region_t *region)
     return atomic_load_explicit(&header->departed, memory_order_acquire) != 0;
 }
 
-static void sweep_entry(const char *entry)
+static bool is_left(const char *name)
 {
     int pid;
     uint64_t space;
-    char name[300];
 
-    if (sscanf(entry, NAME_PREFIX "%d.%" SCNu64 ".", &pid, &space) != 2)
-        return;
-    if (sb_process_reachable(space) && !sb_process_alive(pid, 0)) {
-        snprintf(name, sizeof name, "/%s", entry);
-        shm_unlink(name); /* refused by the system if another user's */
-    }
+    return sscanf(name, NAME_PREFIX "%d.%" SCNu64 ".", &pid, &space) == 2 &&
+           sb_process_reachable(space) && !sb_process_alive(pid, 0);
 }
 
 void sb_region_sweep(void)
 {
-    DIR *folder = opendir("/dev/shm");
-
-    if (folder == NULL)
-        return;
-    for (struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder))
-        sweep_entry(entry->d_name);
-    closedir(folder);
+    sb_process_sweep(is_left);
 }

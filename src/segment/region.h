@@ -37,6 +37,10 @@ typedef struct sb_reason {
     char text[160];
 } sb_reason_t;
 
+/* Fills in the reason, and returns the status. */
+sb_status_t sb_region_fail(sb_reason_t *reason, sb_status_t status, const char *format, ...)
+    SB_PRINTF(3, 4);
+
 /* Bytes at the start of a region that belong to the region itself. */
 #define SB_REGION_HEADER 4096
 
@@ -68,6 +72,15 @@ void sb_region_depart(sb_region_t *region);
 
 /* Whether the owner of an attached region has said so. */
 bool sb_region_departed(const sb_region_t *region);
+
+/* Makes a file of shared memory so long, where the process's limits allow it; or sets errno. */
+bool sb_region_resize(int fd, size_t bytes);
+
+/*
+ * Maps a file of shared memory, or returns NULL. Not for children of fork: they have no part in the
+ * team, and memory would outlive the job with them.
+ */
+void *sb_region_map(int fd, size_t bytes);
 
 /* Removes regions' names that processes of this user left when they were killed during set-up. */
 void sb_region_sweep(void);

@@ -53,6 +53,25 @@ static size_t bytes_of_rank(void)
     return sizeof(sb_lane_t) + (size_t)settings.ring_bytes + sb_pipeline_bytes(&form);
 }
 
+/* Adds up where the pages of this rank's regions are, and what of them are huge pages. */
+static sb_status_t count_pages(finding_t *finding, size_t nodes)
+{
+    size_t here[NODES_MOST], others;
+    const sb_region_t *region;
+
+    for (size_t i = 0; (region = sb_arena_region(i)) != NULL; i++) {
+        sb_status_t status =
+            sb_topology_pages(region->base, region->ticket.bytes, here, nodes, &others);
+        if (status != SB_OK)
+            return status;
+        for (size_t node = 0; node < nodes; node++)
+            finding->counts[node] += here[node];
+        finding->elsewhere += others;
+        finding->huge += sb_huge_mapped(region->base, region->ticket.bytes);
+    }
+    return SB_OK;
+}
+
 /* Takes memory, or as much as there is, and counts the pages of all that this rank then owns. */
 static sb_status_t survey_memory(finding_t *finding, uint32_t ranks, size_t nodes)
 {
@@ -65,8 +84,7 @@ static sb_status_t survey_memory(finding_t *finding, uint32_t ranks, size_t node
         return status;
     sb_arena_settle(&block);
     snprintf(finding->error.text, sizeof finding->error.text, "the system does not tell");
-    finding->huge = sb_arena_huge();
-    return sb_arena_pages(finding->counts, nodes, &finding->elsewhere);
+    return count_pages(finding, nodes);
 }
 
 static void run_rank(finding_t *finding, const sb_place_t *place, uint32_t ranks, size_t nodes)

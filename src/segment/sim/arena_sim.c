@@ -13,7 +13,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define BOUND_LEAST ((uint64_t)4 << 20)
 #define BOUND_MOST ((uint64_t)64 << 20)
@@ -124,13 +123,6 @@ void sb_arena_usage(sb_arena_usage_t *used)
 {
     *used = (sb_arena_usage_t){bound(), usage()->taken, usage()->taken, usage()->blocks,
                                usage()->attachments};
-}
-
-sb_status_t sb_arena_pages(size_t *counts, size_t nodes, size_t *elsewhere)
-{
-    memset(counts, 0, nodes * sizeof *counts);
-    *elsewhere = 0;
-    return SB_ERR_UNSUPPORTED;
 }
 
 uint64_t sb_process_node(void)
