@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +38,8 @@ void sb_log(const char *format, ...)
     va_end(arguments);
 }
 
-bool sb_log_speaker(void)
+/* Whether this process's launcher calls it rank 0, or it has none. */
+static bool is_speaker(void)
 {
     for (size_t i = 0; i < SB_COUNT_OF(rank_variables); i++) {
         const char *value = getenv(rank_variables[i]);
@@ -51,7 +53,7 @@ void sb_log_once(const char *format, ...)
 {
     va_list arguments;
 
-    if (!sb_log_speaker())
+    if (!is_speaker())
         return;
     va_start(arguments, format);
     print_line(format, arguments);

@@ -4,12 +4,9 @@
 
 #include "base/compiler.h"
 
-#include <stdbool.h>
-
 /*
  * Lines for people go to standard error, one write each, so that lines of several ranks do not mix.
- * A message that every rank would print is printed by one of them: sb_log_speaker() tells whether
- * this process is the one, by the rank its launcher gave it.
+ * A message that every rank would print is printed by one of them.
  */
 
 /* Prints "sobor: <message>\n" in a single write. */
@@ -17,8 +14,5 @@ void sb_log(const char *format, ...) SB_PRINTF(1, 2);
 
 /* Prints like sb_log, but only from the process that speaks for its job. */
 void sb_log_once(const char *format, ...) SB_PRINTF(1, 2);
-
-/* True in the process whose launcher calls it rank 0, and in a process without a launcher. */
-bool sb_log_speaker(void);
 
 #endif

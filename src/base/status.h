@@ -2,18 +2,24 @@
 #ifndef SB_BASE_STATUS_H
 #define SB_BASE_STATUS_H
 
-/* What every function of the core that can fail returns. Zero is success. */
+/* What every function of the core that can fail returns, and how people are told. */
+#define SB_EACH_STATUS(X)                                                                          \
+    X(SB_OK, "success")                                                                            \
+    X(SB_ERR_MEMORY, "out of memory")           /* shared or private, within the bound */          \
+    X(SB_ERR_SYSTEM, "a system call failed")    /* the detail was logged where it happened */      \
+    X(SB_ERR_PEER_DEAD, "a peer process ended") /* while we waited for it */                       \
+    X(SB_ERR_TRUNCATE, "ranks disagree on the number of bytes") /* or are out of step */           \
+    X(SB_ERR_SHORT,                                                                                \
+      "the root sent fewer bytes than this rank expects") /* it has what there was */              \
+    X(SB_ERR_BOOTSTRAP, "the exchange over the host MPI failed")                                   \
+    X(SB_ERR_UNSUPPORTED, "not supported by this team") /* as all members agree */                 \
+    X(SB_ERR_REVOKED, "the communicator was revoked")                                              \
+    X(SB_ERR_DATA, "packing or unpacking failed")
+
 typedef enum sb_status {
-    SB_OK = 0,
-    SB_ERR_MEMORY,      /* no shared or private memory left within the bound */
-    SB_ERR_SYSTEM,      /* a system call failed; the detail was logged where it happened */
-    SB_ERR_PEER_DEAD,   /* a member of the team ended while we waited for it */
-    SB_ERR_TRUNCATE,    /* there was more than this rank expects, or ranks are out of step */
-    SB_ERR_SHORT,       /* there was less than this rank expects; it has what there was */
-    SB_ERR_BOOTSTRAP,   /* the front end's exchange failed */
-    SB_ERR_UNSUPPORTED, /* agreed by all members: this team cannot do it */
-    SB_ERR_REVOKED,     /* the front end says that the communicator was revoked */
-    SB_ERR_DATA,        /* the front end could not pack or unpack the user's data */
+#define SB_ENUMERATOR(enumerator, phrase) enumerator,
+    SB_EACH_STATUS(SB_ENUMERATOR)
+#undef SB_ENUMERATOR
 } sb_status_t;
 
 /* A short English phrase for a status, for messages. Never NULL. */

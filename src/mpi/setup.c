@@ -71,7 +71,7 @@ static void complain(sb_comm_t *comm, const sb_reason_t *reason)
 static void tell_refused(sb_comm_t *comm)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    sb_choice_t choice = sb_plan_choose(&comm->plan, SB_BARRIER, 0, false);
+    sb_choice_t choice = sb_choose(SB_BARRIER, &comm->plan.shape, comm->plan.settings, 0, false);
 
     if (choice.refused == NULL || comm->rank != 0)
         return;

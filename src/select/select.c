@@ -152,19 +152,28 @@ static sb_shape_t shape_for(sb_collective_t collective, const sb_shape_t *shape,
     return made;
 }
 
-static sb_choice_t choose(sb_collective_t collective, const sb_shape_t *team_shape,
-                          const sb_settings_t *settings, size_t bytes, bool ordered,
-                          const sb_rule_t *rule)
+/* The rule that names an algorithm for just these bytes, or the host; NULL: none. */
+static const sb_rule_t *rule_for(sb_collective_t collective, const sb_settings_t *settings,
+                                 size_t bytes)
+{
+    const sb_rule_t *rule = sb_rule_find(settings->rules, collective, SB_TUNE_ALGORITHM, bytes);
+
+    return rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO ? NULL : rule;
+}
+
+sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
+                      const sb_settings_t *settings, size_t bytes, bool ordered)
 {
     order_t order = {ordered, settings->reproducible == SB_REPRODUCIBLE_STRICT};
-    wish_t wish = wish_of(collective, settings, rule);
-    sb_shape_t shape = shape_for(collective, team_shape, settings, bytes);
+    wish_t wish = wish_of(collective, settings, rule_for(collective, settings, bytes));
+    size_t most = sb_class_bytes(sb_size_class(bytes));
+    sb_shape_t shape = shape_for(collective, team_shape, settings, most);
 
     if (!(settings->collectives & (1u << collective)))
         return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL};
     if (wish.host)
         return (sb_choice_t){NULL, wish.reason, NULL};
-    sb_choice_t choice = cheapest(collective, &shape, bytes, &order);
+    sb_choice_t choice = cheapest(collective, &shape, most, &order);
     if (wish.algorithm != NULL && breaks_order(wish.algorithm, &order)) {
         choice.reason = order.strict ? "SOBOR_REPRODUCIBLE=strict" : "the operator's order";
         choice.refused = wish.algorithm;
@@ -175,20 +184,6 @@ static sb_choice_t choose(sb_collective_t collective, const sb_shape_t *team_sha
         choice = (sb_choice_t){wish.algorithm, wish.reason, NULL};
     }
     return choice;
-}
-
-sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
-                              const sb_settings_t *settings, size_t bytes, bool ordered)
-{
-    const sb_rule_t *rule = sb_rule_find(settings->rules, collective, SB_TUNE_ALGORITHM, bytes);
-
-    return choose(collective, shape, settings, bytes, ordered, rule);
-}
-
-sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
-                      const sb_settings_t *settings, size_t bytes)
-{
-    return sb_choose_ordered(collective, shape, settings, bytes, false);
 }
 
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings)
@@ -213,24 +208,6 @@ void sb_plan_end(sb_plan_table_t *table)
     free(table->by_rule);
 }
 
-/* The rule that names an algorithm for just these bytes, or the host; NULL: none. */
-static const sb_rule_t *rule_for(const sb_plan_table_t *table, sb_collective_t collective,
-                                 size_t bytes)
-{
-    const sb_rule_t *rule = NULL;
-
-    if ((table->ruled & (1u << collective)) != 0)
-        rule = sb_rule_find(table->settings->rules, collective, SB_TUNE_ALGORITHM, bytes);
-    return rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO ? NULL : rule;
-}
-
-sb_choice_t sb_plan_choose(const sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
-                           bool ordered)
-{
-    return choose(collective, &table->shape, table->settings, sb_class_bytes(sb_size_class(bytes)),
-                  ordered, rule_for(table, collective, bytes));
-}
-
 /* Where the choice is kept, which was made there for this or another class, or not yet. */
 static sb_planned_t *place_of(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
                               bool ordered, const sb_rule_t *rule)
@@ -250,13 +227,13 @@ static sb_planned_t *place_of(sb_plan_table_t *table, sb_collective_t collective
 sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
                            bool ordered)
 {
-    const sb_rule_t *rule = rule_for(table, collective, bytes);
+    const sb_rule_t *rule = rule_for(collective, table->settings, bytes);
     sb_planned_t *planned = place_of(table, collective, bytes, ordered, rule);
     uint8_t size_class = (uint8_t)sb_size_class(bytes);
 
     if (planned->made && (planned->size_class == 0 || planned->size_class == size_class))
         return planned;
-    sb_choice_t choice = sb_plan_choose(table, collective, bytes, ordered);
+    sb_choice_t choice = sb_choose(collective, &table->shape, table->settings, bytes, ordered);
     *planned = (sb_planned_t){
         .algorithm = choice.algorithm,
         .made = planned != &table->spare,
@@ -265,25 +242,6 @@ sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, s
         .size_class = rule != NULL && choice.refused != NULL ? size_class : 0,
     };
     return planned;
-}
-
-sb_status_t sb_shape_place(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,
-                           const sb_place_t *places)
-{
-    sb_levels_t levels;
-    sb_groups_t groups;
-
-    if (sb_levels_read(&levels, topology, kinds) != SB_OK)
-        return SB_ERR_MEMORY;
-    sb_status_t status = sb_groups_build(&groups, &levels, places, shape->ranks);
-    shape->ungrouped = groups.refusal;
-    shape->stages = (uint32_t)groups.count;
-    for (size_t i = 0; i < groups.count; i++)
-        shape->fan[i] = (uint32_t)sb_stage_largest(&groups.stage[i]);
-    shape->apart = groups.count > 1 && groups.stage[groups.count - 1].kind == SB_LEVEL_TOP;
-    sb_groups_free(&groups);
-    sb_levels_free(&levels);
-    return status == SB_ERR_MEMORY ? status : SB_OK;
 }
 
 static void group_shape(sb_shape_t *shape, const sb_hierarchy_t *hierarchy)

@@ -59,6 +59,15 @@ typedef struct sb_choice {
 /* The reason of a choice that a rule of the tuning file made. */
 extern const char sb_reason_rule[];
 
+/*
+ * The choice for a call, with its reason: by a rule for just these bytes, else for all of their
+ * class, as for its largest size. `ordered`: of a reduction whose operator is not commutative,
+ * among the algorithms that keep the order of ranks. SOBOR_REPRODUCIBLE=strict leaves only those
+ * that go from left to right.
+ */
+sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
+                      const sb_settings_t *settings, size_t bytes, bool ordered);
+
 /* A choice that was made, and whether the team has what the algorithm needs: see sb_planned. */
 typedef struct sb_planned {
     const sb_algorithm_t *algorithm; /* NULL: the host MPI */
@@ -89,13 +98,6 @@ typedef struct sb_plan_table {
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings);
 void sb_plan_end(sb_plan_table_t *table);
 
-/*
- * The choice for a call, with its reason: by a rule for just these bytes, else for all of their
- * class, as for its largest size. `ordered`: of a reduction whose operator is not commutative.
- */
-sb_choice_t sb_plan_choose(const sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
-                           bool ordered);
-
 /* Makes a choice of the table. */
 sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
                            bool ordered);
@@ -112,25 +114,6 @@ static inline sb_planned_t *sb_planned(sb_plan_table_t *table, sb_collective_t c
         return &row[size_class];
     return sb_plan_make(table, collective, bytes, ordered);
 }
-
-/*
- * The choice for one collective and exactly this size; `ordered`: of a reduction, among the
- * algorithms that keep the order of ranks. SOBOR_REPRODUCIBLE=strict leaves only those that go from
- * left to right.
- */
-sb_choice_t sb_choose_ordered(sb_collective_t collective, const sb_shape_t *shape,
-                              const sb_settings_t *settings, size_t bytes, bool ordered);
-
-/* The choice where the order does not matter. */
-sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
-                      const sb_settings_t *settings, size_t bytes);
-
-/*
- * Fills in what a shape says of the hierarchy of its ranks, if they are at `places`. Returns
- * SB_ERR_MEMORY, or SB_OK.
- */
-sb_status_t sb_shape_place(sb_shape_t *shape, unsigned levels, const sb_topology_t *topology,
-                           const sb_place_t *places);
 
 /* The shape of a team that exists. */
 sb_shape_t sb_team_shape(const sb_team_t *team);

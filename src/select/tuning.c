@@ -404,15 +404,3 @@ const sb_rules_t *sb_tuning_self(void)
     pthread_once(&once, read_own);
     return own.count > 0 ? &own : NULL;
 }
-
-void sb_tuning_fit(sb_settings_t *settings, uint32_t ranks, bool oversubscribed, sb_rules_t *room)
-{
-    const sb_rules_t *rules = sb_tuning_self();
-
-    settings->rules = NULL;
-    if (rules == NULL)
-        return;
-    *room = *rules;
-    sb_rules_keep(room, ranks, oversubscribed);
-    settings->rules = room;
-}

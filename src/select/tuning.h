@@ -30,9 +30,6 @@ const char *sb_tuning_overruled(const sb_rule_t *rule, sb_tunable_t tunable);
  */
 const sb_rules_t *sb_tuning_self(void);
 
-/* For a team that is only asked about: gives `settings` those of them that fit it, in `room`. */
-void sb_tuning_fit(sb_settings_t *settings, uint32_t ranks, bool oversubscribed, sb_rules_t *room);
-
 /* "algorithm", "fragment", ... as in the file. */
 const char *sb_tunable_name(sb_tunable_t tunable);
 

@@ -3,7 +3,7 @@
 
 #include "base/config.h"
 #include "baseline/baseline.h"
-#include "select/tuning.h"
+#include "tools/asked.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,20 +24,14 @@ static sb_place_t *place_ranks(const sb_query_t *query, const sb_topology_t *top
     return places;
 }
 
-/* As the library does it: from the plan of a team, where one size stands for a class of them. */
 static sb_choice_t choose(const sb_query_t *query, const sb_shape_t *shape,
                           const sb_settings_t *settings)
 {
-    sb_plan_table_t plan;
-
     if (sb_config()->enabled.number == 0)
         return (sb_choice_t){NULL, "SOBOR is off", NULL};
     if (query->ranks == 1)
         return (sb_choice_t){NULL, "a communicator of one rank has nothing to share", NULL};
-    sb_plan_start(&plan, shape, settings);
-    sb_choice_t choice = sb_plan_choose(&plan, query->collective, query->bytes, false);
-    sb_plan_end(&plan);
-    return choice;
+    return sb_choose(query->collective, shape, settings, query->bytes, false);
 }
 
 /* The size for which the plan compares costs: the largest of its class. */
@@ -84,22 +78,15 @@ static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *setti
 {
     sb_query_machine_t machine = sb_query_open_machine(query);
     sb_place_t *places = place_ranks(query, machine.topology);
-    uint32_t processors = (uint32_t)sb_max(1, sb_places_processors(places, query->ranks));
-    if (query->oversubscribed == 0) /* as it was said */
-        processors = (uint32_t)sb_max(processors, query->ranks);
-    sb_shape_t shape = {
-        .prices = &sb_prices_standard,
-        .ranks = query->ranks,
-        .oversubscribed = query->oversubscribed < 0 ? sb_places_oversubscribed(places, query->ranks)
-                                                    : query->oversubscribed != 0,
-        .processors = processors,
-        .tree_arity = settings->tree_arity,
-        .barrier_arity = settings->barrier_arity,
-        .ring_bytes = settings->ring_bytes,
-    };
+    sb_shape_t shape;
 
-    if (sb_shape_place(&shape, settings->levels, machine.topology, places) != SB_OK)
+    if (sb_asked_shape(&shape, settings, machine.topology, places, query->ranks) != SB_OK)
         sb_query_fail("sobor-query: out of memory");
+    shape.processors = (uint32_t)sb_max(1, shape.processors);
+    if (query->oversubscribed >= 0)
+        shape.oversubscribed = query->oversubscribed != 0;
+    if (query->oversubscribed == 0) /* as it was said */
+        shape.processors = (uint32_t)sb_max(shape.processors, query->ranks);
     free(places);
     sb_query_close_machine(&machine);
     return shape;
@@ -133,7 +120,7 @@ json_t *sb_query_choice(const sb_query_t *query)
     sb_settings_self(&settings);
     sb_settings_check(&settings);
     sb_shape_t shape = find_shape(query, &settings);
-    sb_tuning_fit(&settings, shape.ranks, shape.oversubscribed, &rules);
+    sb_asked_rules(&settings, &shape, &rules);
     sb_choice_t choice = choose(query, &shape, &settings);
     name_rule(query, &settings, &choice, by_rule, sizeof by_rule);
     const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;

@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "baseline/baseline.h"
 #include "select/tuning.h"
+#include "tools/asked.h"
 #include "topology/sim/simulated.h"
 
 #include <ctype.h>
@@ -385,20 +386,12 @@ static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simul
         sb_simulate_fail("out of memory");
     sb_topology_simulate(machine->topology, places);
     sb_settings_self(&settings);
-    sb_shape_t shape = {
-        .prices = &sb_prices_standard,
-        .ranks = options->ranks,
-        .oversubscribed = sb_places_oversubscribed(places, options->ranks),
-        .processors = (uint32_t)sb_places_processors(places, options->ranks),
-        .tree_arity = settings.tree_arity,
-        .barrier_arity = settings.barrier_arity,
-        .ring_bytes = (size_t)settings.ring_bytes,
-    };
-    if (sb_shape_place(&shape, settings.levels, machine->topology, places) != SB_OK)
+    sb_shape_t shape;
+    if (sb_asked_shape(&shape, &settings, machine->topology, places, options->ranks) != SB_OK)
         sb_simulate_fail("out of memory");
     free(places);
-    sb_tuning_fit(&settings, shape.ranks, shape.oversubscribed, &rules);
-    return sb_choose(options->collective, &shape, &settings, bytes).algorithm;
+    sb_asked_rules(&settings, &shape, &rules);
+    return sb_choose(options->collective, &shape, &settings, bytes, false).algorithm;
 }
 
 static json_t *run_one(const sb_simulate_t *options, const sb_simulated_t *machine,

@@ -220,7 +220,7 @@ static sb_status_t serve(run_t *run, sb_team_t *team, const buffers_t *buffers,
 static void come_from_barrier(sb_team_t *team)
 {
     sb_shape_t shape = sb_team_shape(team);
-    sb_choice_t choice = sb_choose(SB_BARRIER, &shape, &team->settings, 0);
+    sb_choice_t choice = sb_choose(SB_BARRIER, &shape, &team->settings, 0, false);
 
     if (choice.algorithm == NULL)
         sb_sim_stop("the barrier before each call is left to the host MPI (%s), which is not "

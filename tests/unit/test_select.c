@@ -131,7 +131,7 @@ static void a_forced_algorithm_is_taken_at_every_size(void **state)
         sb_settings_t forced = settings("auto", "auto");
         snprintf(forced.algorithm[algorithm->collective], SB_NAME_BYTES, "%s", algorithm->name);
         for (size_t bytes = 1; bytes < (size_t)1 << 40; bytes *= 8) {
-            sb_choice_t choice = sb_choose(algorithm->collective, &ranks, &forced, bytes);
+            sb_choice_t choice = sb_choose(algorithm->collective, &ranks, &forced, bytes, false);
             assert_ptr_equal(choice.algorithm, algorithm);
         }
     }
@@ -148,10 +148,11 @@ static void parts_are_moved_by_the_direct_algorithms(void **state)
         for (uint32_t c = SB_SCATTER; c <= SB_ALLTOALLW; c++) {
             for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 8) {
                 assert_string_equal(
-                    sb_choose((sb_collective_t)c, &calm, &automatic, bytes).algorithm->name,
+                    sb_choose((sb_collective_t)c, &calm, &automatic, bytes, false).algorithm->name,
                     "direct");
                 assert_string_equal(
-                    sb_choose((sb_collective_t)c, &crowded, &automatic, bytes).algorithm->name,
+                    sb_choose((sb_collective_t)c, &crowded, &automatic, bytes, false)
+                        .algorithm->name,
                     "direct");
             }
         }
@@ -165,11 +166,11 @@ static void host_is_taken_when_asked_for(void **state)
     sb_shape_t ranks = shape(8, false);
 
     (void)state;
-    assert_null(sb_choose(SB_BARRIER, &ranks, &asked, 0).algorithm);
-    assert_null(sb_choose(SB_BCAST, &ranks, &asked, 100).algorithm);
+    assert_null(sb_choose(SB_BARRIER, &ranks, &asked, 0, false).algorithm);
+    assert_null(sb_choose(SB_BCAST, &ranks, &asked, 100, false).algorithm);
     barrier_only.collectives = 1u << SB_BARRIER;
-    assert_non_null(sb_choose(SB_BARRIER, &ranks, &barrier_only, 0).algorithm);
-    assert_null(sb_choose(SB_BCAST, &ranks, &barrier_only, 100).algorithm);
+    assert_non_null(sb_choose(SB_BARRIER, &ranks, &barrier_only, 0, false).algorithm);
+    assert_null(sb_choose(SB_BCAST, &ranks, &barrier_only, 100, false).algorithm);
 }
 
 static void choice_fits_size_and_ranks(void **state)
@@ -179,13 +180,18 @@ static void choice_fits_size_and_ranks(void **state)
 
     (void)state;
     for (size_t bytes = 1; bytes <= SB_SLOT_PAYLOAD; bytes++)
-        assert_string_equal(sb_choose(SB_BCAST, &two, &automatic, bytes).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_BCAST, &two, &automatic, 65536).algorithm->name, "ring");
-    assert_string_equal(sb_choose(SB_BARRIER, &two, &automatic, 0).algorithm->name, "flat");
-    assert_string_equal(sb_choose(SB_BARRIER, &crowded, &automatic, 0).algorithm->name, "counter");
-    assert_string_not_equal(sb_choose(SB_BARRIER, &many, &automatic, 0).algorithm->name, "flat");
-    assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 65536).algorithm->name, "tree");
-    assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 8).algorithm->name, "tree");
+        assert_string_equal(sb_choose(SB_BCAST, &two, &automatic, bytes, false).algorithm->name,
+                            "slots");
+    assert_string_equal(sb_choose(SB_BCAST, &two, &automatic, 65536, false).algorithm->name,
+                        "ring");
+    assert_string_equal(sb_choose(SB_BARRIER, &two, &automatic, 0, false).algorithm->name, "flat");
+    assert_string_equal(sb_choose(SB_BARRIER, &crowded, &automatic, 0, false).algorithm->name,
+                        "counter");
+    assert_string_not_equal(sb_choose(SB_BARRIER, &many, &automatic, 0, false).algorithm->name,
+                            "flat");
+    assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 65536, false).algorithm->name,
+                        "tree");
+    assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 8, false).algorithm->name, "tree");
 }
 
 /* Groups bring what comes from far only if there are groups, and something comes from far. */
@@ -197,13 +203,14 @@ static void relays_serve_ranks_that_are_apart(void **state)
     (void)state;
     apart.apart = true;
     for (size_t bytes = 1000; bytes < 512 << 10; bytes *= 4) {
-        assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, bytes).algorithm->name,
+        assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, bytes, false).algorithm->name,
                             "numa-relay");
     }
-    assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, 8).algorithm->name, "tree");
-    assert_string_not_equal(sb_choose(SB_BCAST, &apart, &automatic, 4 << 20).algorithm->name,
+    assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, 8, false).algorithm->name, "tree");
+    assert_string_not_equal(sb_choose(SB_BCAST, &apart, &automatic, 4 << 20, false).algorithm->name,
                             "numa-relay");
-    assert_string_equal(sb_choose(SB_BCAST, &together, &automatic, 65536).algorithm->name, "tree");
+    assert_string_equal(sb_choose(SB_BCAST, &together, &automatic, 32768, false).algorithm->name,
+                        "tree");
 }
 
 /* So in allgather, unless a large group receives more than its caches hold. */
@@ -217,15 +224,17 @@ static void near_parts_are_shared(void **state)
     crowded.oversubscribed = true;
     crowded.processors = 8;
     for (size_t bytes = 1; bytes <= 1 << 20; bytes *= 2) {
-        const char *wanted = bytes <= 2048 ? "numa-relay" : "direct";
+        const char *wanted = bytes < 2048 ? "numa-relay" : "direct";
         for (uint32_t c = SB_ALLGATHER; c <= SB_ALLGATHERV; c++) {
             sb_collective_t all = (sb_collective_t)c;
-            assert_string_equal(sb_choose(all, &small, &automatic, bytes).algorithm->name,
+            assert_string_equal(sb_choose(all, &small, &automatic, bytes, false).algorithm->name,
                                 "numa-relay");
-            assert_string_equal(sb_choose(all, &large, &automatic, bytes).algorithm->name, wanted);
+            assert_string_equal(sb_choose(all, &large, &automatic, bytes, false).algorithm->name,
+                                wanted);
         }
     }
-    assert_string_equal(sb_choose(SB_ALLGATHER, &crowded, &automatic, 8).algorithm->name, "direct");
+    assert_string_equal(sb_choose(SB_ALLGATHER, &crowded, &automatic, 8, false).algorithm->name,
+                        "direct");
 }
 
 static void forced_groups_need_groups(void **state)
@@ -235,10 +244,10 @@ static void forced_groups_need_groups(void **state)
     const sb_algorithm_t *numa = sb_algorithm_find(SB_BARRIER, "hierarchical-numa");
 
     (void)state;
-    sb_choice_t choice = sb_choose(SB_BARRIER, &bound, &forced, 0);
+    sb_choice_t choice = sb_choose(SB_BARRIER, &bound, &forced, 0, false);
     assert_ptr_equal(choice.algorithm, numa);
     assert_null(choice.refused);
-    choice = sb_choose(SB_BARRIER, &unbound, &forced, 0);
+    choice = sb_choose(SB_BARRIER, &unbound, &forced, 0, false);
     assert_ptr_equal(choice.refused, numa);
     assert_string_equal(choice.reason, "the ranks are not bound to processors");
     assert_int_equal(choice.algorithm->levels, 0);
@@ -252,7 +261,7 @@ static void named_sets_of_levels_are_not_chosen_by_themselves(void **state)
     (void)state;
     for (bound.ranks = 2; bound.ranks < 1024; bound.ranks++) {
         bound.processors = bound.ranks;
-        assert_false(sb_choose(SB_BARRIER, &bound, &automatic, 0).algorithm->on_request);
+        assert_false(sb_choose(SB_BARRIER, &bound, &automatic, 0, false).algorithm->on_request);
     }
 }
 
@@ -264,27 +273,36 @@ static void reductions_fit_size_and_ranks(void **state)
     sb_shape_t two = shape(2, false), crowded = shape(8, true), many = grouped();
 
     (void)state;
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 8).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 2000).algorithm->name, "rings");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 8, false).algorithm->name,
+                        "slots");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 2000, false).algorithm->name,
+                        "rings");
     for (size_t bytes = 4 << 10; bytes <= (size_t)64 << 20; bytes *= 2)
-        assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, bytes).algorithm->name,
+        assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, bytes, false).algorithm->name,
                             "rings");
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &crowded, &automatic, 8).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &automatic, 8).algorithm->name,
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &crowded, &automatic, 8, false).algorithm->name,
+                        "slots");
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &automatic, 8, false).algorithm->name,
                         "k-ary-tree");
-    assert_string_equal(sb_choose(SB_SCAN, &many, &automatic, 8).algorithm->name, "k-ary-tree");
-    assert_string_equal(sb_choose(SB_EXSCAN, &two, &automatic, 1 << 24).algorithm->name, "rings");
-    assert_string_equal(sb_choose(SB_REDUCE, &crowded, &automatic, 4096).algorithm->name, "rings");
+    assert_string_equal(sb_choose(SB_SCAN, &many, &automatic, 8, false).algorithm->name,
+                        "k-ary-tree");
+    assert_string_equal(sb_choose(SB_EXSCAN, &two, &automatic, 1 << 24, false).algorithm->name,
+                        "rings");
+    assert_string_equal(sb_choose(SB_REDUCE, &crowded, &automatic, 4096, false).algorithm->name,
+                        "rings");
     /* Who waits for nobody may run far ahead. */
-    assert_string_equal(sb_choose(SB_REDUCE, &crowded, &automatic, 8).algorithm->name, "rings");
-    assert_string_equal(sb_choose(SB_SCAN, &crowded, &automatic, 8).algorithm->name, "rings");
-    assert_string_equal(sb_choose(SB_EXSCAN, &crowded, &automatic, 8).algorithm->name, "rings");
-    assert_string_equal(sb_choose(SB_SCAN, &two, &automatic, 8).algorithm->name, "slots");
-    assert_string_equal(sb_choose(SB_REDUCE, &many, &automatic, 1 << 20).algorithm->name,
+    assert_string_equal(sb_choose(SB_REDUCE, &crowded, &automatic, 8, false).algorithm->name,
+                        "rings");
+    assert_string_equal(sb_choose(SB_SCAN, &crowded, &automatic, 8, false).algorithm->name,
+                        "rings");
+    assert_string_equal(sb_choose(SB_EXSCAN, &crowded, &automatic, 8, false).algorithm->name,
+                        "rings");
+    assert_string_equal(sb_choose(SB_SCAN, &two, &automatic, 8, false).algorithm->name, "slots");
+    assert_string_equal(sb_choose(SB_REDUCE, &many, &automatic, 1 << 20, false).algorithm->name,
                         "reduce-scatter-allgather");
     for (uint32_t c = SB_REDUCE; c <= SB_EXSCAN; c++) {
         for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 4) {
-            sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &automatic, bytes);
+            sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &automatic, bytes, false);
             assert_false(choice.algorithm->on_request || choice.algorithm->reorders);
         }
     }
@@ -303,15 +321,16 @@ static void order_is_kept_where_it_has_to_be(void **state)
     strcpy(doubling.algorithm[SB_ALLREDUCE], "p2p-recursive-doubling");
     for (uint32_t c = SB_REDUCE; c <= SB_EXSCAN; c++) {
         for (size_t bytes = 1; bytes < (size_t)1 << 30; bytes *= 4) {
-            sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &strict, bytes);
+            sb_choice_t choice = sb_choose((sb_collective_t)c, &many, &strict, bytes, false);
             assert_false(choice.algorithm->brackets || choice.algorithm->reorders);
         }
     }
-    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &ring, 8).algorithm->name, "p2p-ring");
-    sb_choice_t choice = sb_choose_ordered(SB_ALLREDUCE, &many, &ring, 8, true);
+    assert_string_equal(sb_choose(SB_ALLREDUCE, &many, &ring, 8, false).algorithm->name,
+                        "p2p-ring");
+    sb_choice_t choice = sb_choose(SB_ALLREDUCE, &many, &ring, 8, true);
     assert_false(choice.algorithm->reorders);
     assert_string_equal(choice.refused->name, "p2p-ring");
-    choice = sb_choose(SB_ALLREDUCE, &many, &doubling, 8);
+    choice = sb_choose(SB_ALLREDUCE, &many, &doubling, 8, false);
     assert_false(choice.algorithm->brackets);
     assert_string_equal(choice.reason, "SOBOR_REPRODUCIBLE=strict");
 }

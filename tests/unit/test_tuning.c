@@ -324,8 +324,9 @@ static void plans_keep_to_the_limits(void **state)
         if (strcmp(planned(&plan, bytes), expected) != 0)
             fail_msg("%zu bytes: %s, not %s", bytes, planned(&plan, bytes), expected);
     }
-    assert_ptr_equal(sb_plan_choose(&plan, SB_BCAST, 65536, false).reason, sb_reason_rule);
-    assert_string_equal(sb_plan_choose(&plan, SB_BARRIER, 0, false).reason, "least expected time");
+    assert_ptr_equal(sb_choose(SB_BCAST, &eight, &with, 65536, false).reason, sb_reason_rule);
+    assert_string_equal(sb_choose(SB_BARRIER, &eight, &with, 0, false).reason,
+                        "least expected time");
     sb_plan_end(&plan);
     sb_plan_end(&plain);
 }
@@ -342,10 +343,9 @@ static void refused_rules_leave_the_choice_free(void **state)
     (void)state;
     sb_plan_start(&plan, &eight, &with);
     for (size_t bytes = 8; bytes < 1 << 24; bytes *= 2) {
-        sb_choice_t choice = sb_plan_choose(&plan, SB_ALLREDUCE, bytes, true);
+        sb_choice_t choice = sb_choose(SB_ALLREDUCE, &eight, &with, bytes, true);
         size_t planned_bytes = sb_class_bytes(sb_size_class(bytes));
-        sb_choice_t free_choice =
-            sb_choose_ordered(SB_ALLREDUCE, &eight, &without, planned_bytes, true);
+        sb_choice_t free_choice = sb_choose(SB_ALLREDUCE, &eight, &without, planned_bytes, true);
         assert_string_equal(choice.refused->name, "p2p-ring");
         assert_ptr_equal(choice.algorithm, free_choice.algorithm);
         assert_ptr_equal(sb_planned(&plan, SB_ALLREDUCE, bytes, true)->algorithm,
@@ -353,7 +353,7 @@ static void refused_rules_leave_the_choice_free(void **state)
         assert_string_equal(sb_planned(&plan, SB_ALLREDUCE, bytes, false)->algorithm->name,
                             "p2p-ring");
     }
-    assert_string_equal(sb_plan_choose(&plan, SB_BARRIER, 0, false).refused->name,
+    assert_string_equal(sb_choose(SB_BARRIER, &eight, &with, 0, false).refused->name,
                         "hierarchical-numa");
     sb_plan_end(&plan);
 }

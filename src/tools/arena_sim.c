@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The arena on the simulated machine: each block is a region of its own, named by its number in the
- * ticket. A block that is given back is dead: who uses it after that is told.
+ * The arena (segment/arena.h) on the simulated machine: each block is a region of its own, named by
+ * its number in the ticket. A block that is given back is dead: who uses it after that is told.
  */
 #include "segment/arena.h"
 
