@@ -18,14 +18,9 @@ __attribute__((visibility("default"))) const char *sb_backend_last_algorithm(voi
 
 /* The functions of functions.def, with the host's own prototypes. */
 int sb_mpi_Barrier(MPI_Comm handle);
-__typeof__(PMPI_Bcast) sb_mpi_Bcast;
-int sb_mpi_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm handle);
-#define SB_VECTOR(enumerator, name, ...)                                                           \
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
     __typeof__(PMPI_##name) sb_mpi_##name;                                                         \
-    int sb_mpi_##name##_c SB_VECTOR_TAKES(MPI_Count, MPI_Aint, __VA_ARGS__);
-#define SB_REDUCTION(enumerator, name, ...)                                                        \
-    __typeof__(PMPI_##name) sb_mpi_##name;                                                         \
-    int sb_mpi_##name##_c SB_REDUCTION_TAKES(MPI_Count, __VA_ARGS__);
+    int sb_mpi_##name##_c SB_TAKES_##kind(MPI_Count, MPI_Aint, __VA_ARGS__);
 #include "mpi/collectives.def"
 int sb_mpi_Comm_free(MPI_Comm *handle);
 int sb_mpi_Comm_disconnect(MPI_Comm *handle);

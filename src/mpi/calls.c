@@ -101,111 +101,88 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 }
 
 /*
- * What a function with counts does. The call is made only where it may be served: what is passed by
- * costs next to nothing.
+ * The functions with counts, of small and of large ones: NUMBERS is SB_SMALL or SB_LARGE. How the
+ * parts of their arguments (collectives.def) become those of a call, and of the host's function.
  */
-#define STAND_IN(enumerator, kind, serve, host, ...)                                               \
+#define CALL_ONE .all = false
+#define CALL_ALL .all = true
+#define CALL_EQUAL(side, NUMBERS)                                                                  \
+    .kind = SB_BLOCKS_EQUAL, .type = side##_type, .count = side##_count
+#define CALL_VARYING(side, NUMBERS)                                                                \
+    .kind = SB_BLOCKS_VARYING, .type = side##_type, .counts = NUMBERS(side##_counts),              \
+    .places = NUMBERS(side##_places)
+#define CALL_TYPED(side, NUMBERS)                                                                  \
+    .kind = SB_BLOCKS_TYPED, .types = side##_types, .counts = NUMBERS(side##_counts),              \
+    .places = NUMBERS(side##_places)
+#define CALL_COUNTS_EQUAL(NUMBERS) .count = count
+#define CALL_COUNTS_VARYING(NUMBERS) .counts = NUMBERS(counts)
+#define CALL_ROOTED .rooted = true, .root = root
+#define CALL_ROOTLESS .rooted = false
+#define HOST_EQUAL(side) side##_count, side##_type
+#define HOST_VARYING(side) side##_counts, side##_places, side##_type
+#define HOST_TYPED(side) side##_counts, side##_places, side##_types
+#define HOST_COUNTS_EQUAL count
+#define HOST_COUNTS_VARYING counts
+#define HOST_ROOTED root,
+#define HOST_ROOTLESS
+
+/* For each kind: its calls, what serves them, and the arguments of both. */
+#define TYPE_MESSAGE bcast_t
+#define SERVE_MESSAGE serve_bcast
+#define LARGE_MESSAGE(call, handle) sb_large_bcast(buffer, count, type, root, handle)
+#define CALL_MESSAGE(NUMBERS, enumerator, rooted)                                                  \
+    {                                                                                              \
+        .buffer = buffer, .count = count, .type = type, .root = root                               \
+    }
+#define HOST_MESSAGE(rooted) (buffer, count, type, HOST_##rooted handle)
+
+#define TYPE_VECTOR sb_vector_call_t
+#define SERVE_VECTOR sb_vector_serve
+#define LARGE_VECTOR sb_large_vector
+#define CALL_VECTOR(NUMBERS, enumerator, sends, out_how, receives, in_how, is_rooted)              \
+    {                                                                                              \
+        .collective = SB_##enumerator, CALL_##is_rooted,                                           \
+        .send = {.buffer = (void *)(uintptr_t)out, CALL_##sends, CALL_##out_how(out, NUMBERS)},    \
+        .receive = {.buffer = in, CALL_##receives, CALL_##in_how(in, NUMBERS)},                    \
+    }
+#define HOST_VECTOR(sends, out_how, receives, in_how, is_rooted)                                   \
+    (out, HOST_##out_how(out), in, HOST_##in_how(in), HOST_##is_rooted handle)
+
+#define TYPE_REDUCTION sb_reduce_call_t
+#define SERVE_REDUCTION sb_reduction_serve
+#define LARGE_REDUCTION sb_large_reduction
+#define CALL_REDUCTION(NUMBERS, enumerator, how, is_rooted)                                        \
+    {                                                                                              \
+        .collective = SB_##enumerator, CALL_##is_rooted, .out = out, .in = in,                     \
+        CALL_COUNTS_##how(NUMBERS), .type = type, .op = op                                         \
+    }
+#define HOST_REDUCTION(how, is_rooted)                                                             \
+    (out, in, HOST_COUNTS_##how, type, op, HOST_##is_rooted handle)
+
+/* The call is made only where it may be served: what is passed by costs next to nothing. */
+#define STAND_IN(kind, enumerator, host, ...)                                                      \
     sb_comm_t *comm = sb_enter(SB_CALLER(), handle, SB_##enumerator);                              \
     if (SB_LIKELY(comm != NULL)) {                                                                 \
-        kind call = __VA_ARGS__;                                                                   \
+        TYPE_##kind call = __VA_ARGS__;                                                            \
         int result;                                                                                \
-        if (SB_LIKELY(serve(comm, &call, &result)))                                                \
+        if (SB_LIKELY(SERVE_##kind(comm, &call, &result)))                                         \
             return result;                                                                         \
     }                                                                                              \
     return host;
-
-int sb_mpi_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm handle)
-{
-    STAND_IN(BCAST, bcast_t, serve_bcast, sb_host.Bcast(buffer, count, type, root, handle),
-             {.buffer = buffer, .count = count, .type = type, .root = root})
-}
-
-int sb_mpi_Bcast_c(void *buffer, MPI_Count count, MPI_Datatype type, int root, MPI_Comm handle)
-{
-    STAND_IN(BCAST, bcast_t, serve_bcast,
-             sb_host.Bcast_c != NULL ? sb_host.Bcast_c(buffer, count, type, root, handle)
-                                     : sb_large_bcast(buffer, count, type, root, handle),
-             {.buffer = buffer, .count = count, .type = type, .root = root})
-}
-
-/*
- * The others, each for small and for large counts: NUMBERS is SB_SMALL or SB_LARGE. How the parts
- * of their arguments (collectives.def) become those of a call, and of the host's function.
- */
-#define CALLED_ONE .all = false
-#define CALLED_ALL .all = true
-#define CALLED_EQUAL(side, NUMBERS)                                                                \
-    .kind = SB_BLOCKS_EQUAL, .type = side##_type, .count = side##_count
-#define CALLED_VARYING(side, NUMBERS)                                                              \
-    .kind = SB_BLOCKS_VARYING, .type = side##_type, .counts = NUMBERS(side##_counts),              \
-    .places = NUMBERS(side##_places)
-#define CALLED_TYPED(side, NUMBERS)                                                                \
-    .kind = SB_BLOCKS_TYPED, .types = side##_types, .counts = NUMBERS(side##_counts),              \
-    .places = NUMBERS(side##_places)
-#define COUNTED_EQUAL(NUMBERS) .count = count
-#define COUNTED_VARYING(NUMBERS) .counts = NUMBERS(counts)
-#define CALLED_ROOTED .rooted = true, .root = root
-#define CALLED_ROOTLESS .rooted = false
-
-#define GIVEN_EQUAL(side) side##_count, side##_type
-#define GIVEN_VARYING(side) side##_counts, side##_places, side##_type
-#define GIVEN_TYPED(side) side##_counts, side##_places, side##_types
-#define NUMBER_EQUAL count
-#define NUMBER_VARYING counts
-#define GIVEN_ROOTED root,
-#define GIVEN_ROOTLESS
-
-#define VECTOR(NUMBERS, enumerator, sends, out_how, receives, in_how, is_rooted)                   \
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
+    int sb_mpi_##name SB_TAKES_##kind(int, int, __VA_ARGS__)                                       \
     {                                                                                              \
-        .collective = SB_##enumerator, CALLED_##is_rooted,                                         \
-        .send = {.buffer = (void *)(uintptr_t)out,                                                 \
-                 CALLED_##sends,                                                                   \
-                 CALLED_##out_how(out, NUMBERS)},                                                  \
-        .receive = {.buffer = in, CALLED_##receives, CALLED_##in_how(in, NUMBERS)},                \
-    }
-#define VECTOR_GIVEN(sends, out_how, receives, in_how, is_rooted)                                  \
-    (out, GIVEN_##out_how(out), in, GIVEN_##in_how(in), GIVEN_##is_rooted handle)
-
-#define SB_VECTOR(enumerator, name, ...)                                                           \
-    int sb_mpi_##name SB_VECTOR_TAKES(int, int, __VA_ARGS__)                                       \
-    {                                                                                              \
-        STAND_IN(enumerator, sb_vector_call_t, sb_vector_serve,                                    \
-                 sb_host.name VECTOR_GIVEN(__VA_ARGS__),                                           \
-                 VECTOR(SB_SMALL, enumerator, __VA_ARGS__))                                        \
+        STAND_IN(kind, enumerator, sb_host.name HOST_##kind(__VA_ARGS__),                          \
+                 CALL_##kind(SB_SMALL, enumerator, __VA_ARGS__))                                   \
     }                                                                                              \
-    int sb_mpi_##name##_c SB_VECTOR_TAKES(MPI_Count, MPI_Aint, __VA_ARGS__)                        \
+    int sb_mpi_##name##_c SB_TAKES_##kind(MPI_Count, MPI_Aint, __VA_ARGS__)                        \
     {                                                                                              \
-        STAND_IN(enumerator, sb_vector_call_t, sb_vector_serve,                                    \
+        STAND_IN(kind, enumerator,                                                                 \
                  sb_host.name##_c != NULL                                                          \
-                     ? sb_host.name##_c VECTOR_GIVEN(__VA_ARGS__)                                  \
-                     : sb_large_vector(                                                            \
-                           &(sb_vector_call_t)VECTOR(SB_LARGE, enumerator, __VA_ARGS__), handle),  \
-                 VECTOR(SB_LARGE, enumerator, __VA_ARGS__))                                        \
-    }
-
-#define REDUCTION(NUMBERS, enumerator, how, is_rooted)                                             \
-    {                                                                                              \
-        .collective = SB_##enumerator, CALLED_##is_rooted, .out = out, .in = in,                   \
-        COUNTED_##how(NUMBERS), .type = type, .op = op                                             \
-    }
-#define REDUCTION_GIVEN(how, is_rooted) (out, in, NUMBER_##how, type, op, GIVEN_##is_rooted handle)
-
-#define SB_REDUCTION(enumerator, name, ...)                                                        \
-    int sb_mpi_##name SB_REDUCTION_TAKES(int, __VA_ARGS__)                                         \
-    {                                                                                              \
-        STAND_IN(enumerator, sb_reduce_call_t, sb_reduction_serve,                                 \
-                 sb_host.name REDUCTION_GIVEN(__VA_ARGS__),                                        \
-                 REDUCTION(SB_SMALL, enumerator, __VA_ARGS__))                                     \
-    }                                                                                              \
-    int sb_mpi_##name##_c SB_REDUCTION_TAKES(MPI_Count, __VA_ARGS__)                               \
-    {                                                                                              \
-        STAND_IN(                                                                                  \
-            enumerator, sb_reduce_call_t, sb_reduction_serve,                                      \
-            sb_host.name##_c != NULL                                                               \
-                ? sb_host.name##_c REDUCTION_GIVEN(__VA_ARGS__)                                    \
-                : sb_large_reduction(                                                              \
-                      &(sb_reduce_call_t)REDUCTION(SB_LARGE, enumerator, __VA_ARGS__), handle),    \
-            REDUCTION(SB_LARGE, enumerator, __VA_ARGS__))                                          \
+                     ? sb_host.name##_c HOST_##kind(__VA_ARGS__)                                   \
+                     : LARGE_##kind(&(TYPE_##kind)CALL_##kind(SB_LARGE, enumerator, __VA_ARGS__),  \
+                                    handle),                                                       \
+                 CALL_##kind(SB_LARGE, enumerator, __VA_ARGS__))                                   \
     }
 #include "mpi/collectives.def"
 

@@ -34,7 +34,6 @@ static bool take(void *target, const char *symbol)
 /* What only some hosts have. */
 static void take_extras(void)
 {
-    take(&sb_host.Bcast_c, "PMPI_Bcast_c");
     take(&sb_host.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
     take(&sb_host.Type_get_contents_c, "PMPI_Type_get_contents_c");
     take(&sb_host.is_revoked, "PMPIX_Comm_is_revoked");
@@ -51,10 +50,9 @@ bool sb_host_open(void *libmpi)
     library = libmpi;
 #define SB_HOST(name) complete = take(&sb_host.name, "PMPI_" #name) && complete;
 #define SB_HOST_OBJECT(type, name, handle) sb_host.name = handle;
-#define SB_VECTOR(enumerator, name, ...)                                                           \
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
     SB_HOST(name)                                                                                  \
     take(&sb_host.name##_c, "PMPI_" #name "_c");
-#define SB_REDUCTION SB_VECTOR
 #include "mpi/host.def"
     take_extras();
     return complete;
@@ -67,16 +65,19 @@ bool sb_host_open(void *libmpi)
 #define COUNTS_VARYING given->counts
 #define GIVEN_ROOTED root,
 #define GIVEN_ROOTLESS
+#define NO_CASE(...)
 
 int sb_host_vector(sb_collective_t collective, const void *from, const sb_given_t *out, void *to,
                    const sb_given_t *in, int root, MPI_Comm comm)
 {
     switch (collective) {
-#define SB_VECTOR(enumerator, name, sends, out_how, receives, in_how, rooted)                      \
+#define CASE_MESSAGE NO_CASE
+#define CASE_VECTOR(enumerator, name, sends, out_how, receives, in_how, rooted)                    \
     case SB_##enumerator:                                                                          \
         return sb_host.name(from, GIVEN_##out_how(out), to, GIVEN_##in_how(in),                    \
                             GIVEN_##rooted comm);
-#define SB_REDUCTION(...)
+#define CASE_REDUCTION NO_CASE
+#define SB_COLLECTIVE(kind, ...) CASE_##kind(__VA_ARGS__)
 #include "mpi/collectives.def"
     default:
         return MPI_ERR_INTERN;
@@ -87,10 +88,13 @@ int sb_host_reduction(sb_collective_t collective, const void *from, void *to,
                       const sb_given_t *given, MPI_Op op, int root, MPI_Comm comm)
 {
     switch (collective) {
-#define SB_VECTOR(...)
-#define SB_REDUCTION(enumerator, name, how, rooted)                                                \
+#undef CASE_VECTOR
+#undef CASE_REDUCTION
+#define CASE_VECTOR NO_CASE
+#define CASE_REDUCTION(enumerator, name, how, rooted)                                              \
     case SB_##enumerator:                                                                          \
         return sb_host.name(from, to, COUNTS_##how, given->type, op, GIVEN_##rooted comm);
+#define SB_COLLECTIVE(kind, ...) CASE_##kind(__VA_ARGS__)
 #include "mpi/collectives.def"
     default:
         return MPI_ERR_INTERN;

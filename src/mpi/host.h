@@ -23,10 +23,12 @@
 #define SB_COUNTS_VARYING(count_t) const count_t counts[]
 #define SB_TAKES_ROOTED int root,
 #define SB_TAKES_ROOTLESS
-#define SB_VECTOR_TAKES(count_t, place_t, sends, out_how, receives, in_how, rooted)                \
+#define SB_TAKES_MESSAGE(count_t, place_t, rooted)                                                 \
+    (void *buffer, count_t count, MPI_Datatype type, SB_TAKES_##rooted MPI_Comm handle)
+#define SB_TAKES_VECTOR(count_t, place_t, sends, out_how, receives, in_how, rooted)                \
     (const void *out, SB_TAKES_##out_how(out, count_t, place_t), void *in,                         \
      SB_TAKES_##in_how(in, count_t, place_t), SB_TAKES_##rooted MPI_Comm handle)
-#define SB_REDUCTION_TAKES(count_t, how, rooted)                                                   \
+#define SB_TAKES_REDUCTION(count_t, place_t, how, rooted)                                          \
     (const void *out, void *in, SB_COUNTS_##how(count_t), MPI_Datatype type, MPI_Op op,            \
      SB_TAKES_##rooted MPI_Comm handle)
 
@@ -37,15 +39,11 @@
 typedef struct sb_host {
 #define SB_HOST(name) __typeof__(&PMPI_##name) name;
 #define SB_HOST_OBJECT(type, name, handle) type name;
-#define SB_VECTOR(enumerator, name, ...)                                                           \
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
     __typeof__(&PMPI_##name) name;                                                                 \
-    int(*name##_c) SB_VECTOR_TAKES(MPI_Count, MPI_Aint, __VA_ARGS__); /* NULL: it has none */
-#define SB_REDUCTION(enumerator, name, ...)                                                        \
-    __typeof__(&PMPI_##name) name;                                                                 \
-    int(*name##_c) SB_REDUCTION_TAKES(MPI_Count, __VA_ARGS__);
+    int(*name##_c) SB_TAKES_##kind(MPI_Count, MPI_Aint, __VA_ARGS__); /* NULL: it has none */
 #include "mpi/host.def"
     /* What only some hosts have; NULL elsewhere. */
-    int (*Bcast_c)(void *, MPI_Count, MPI_Datatype, int, MPI_Comm);
     int (*Type_get_envelope_c)(MPI_Datatype, MPI_Count *integers, MPI_Count *addresses,
                                MPI_Count *counts, MPI_Count *types, int *combiner);
     int (*Type_get_contents_c)(MPI_Datatype, MPI_Count integers, MPI_Count addresses,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/reduction.h"
 
-#include "mpi/alias.h"
 #include "mpi/device.h"
+#include "mpi/self.h"
 #include "mpi/serve.h"
 
 #include <stdlib.h>

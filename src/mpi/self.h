@@ -21,6 +21,14 @@ void sb_private_self_give(void);
 /* Whether MPI_COMM_WORLD and MPI_COMM_SELF may be used now. */
 bool sb_world_is_open(void);
 
+/*
+ * Whether the host raises an error if both buffers of this collective begin at one address; found
+ * out once for each. MPI forbids it. Some hosts look for that, MPICH and its relatives; others do
+ * not, and often give the result that was meant. With Sobor it has to be as with the host alone: an
+ * error at the rank that is wrong, before it waits for anybody, or a call that is served.
+ */
+bool sb_alias_is_error(sb_collective_t collective);
+
 /* Frees it, and hands out the null communicator from then on. */
 void sb_private_self_free(void);
 

@@ -101,11 +101,6 @@ static uint32_t offered(const sb_comm_t *comm)
     return offered;
 }
 
-static const sb_profile_t *profile(void *context, uint32_t rank)
-{
-    return sb_members_profile(context, rank);
-}
-
 static void make_team(sb_comm_t *comm, sb_members_t *members)
 {
     comm->scratch = sb_scratch_new(comm->size);
@@ -116,7 +111,7 @@ static void make_team(sb_comm_t *comm, sb_members_t *members)
                         .check = check,
                         .objection = objection(comm),
                         .rules = sb_tuning_self(),
-                        .profile = members->is_on_board ? profile : NULL,
+                        .profile = members->is_on_board ? sb_members_profile : NULL,
                         .profile_context = members};
     sb_refusal_t refusal;
     sb_reason_t reason;

@@ -12,8 +12,8 @@
  *
  * What goes to the host is found out before any array is read, but for wrong arguments. These go
  * to the host too, so that it raises its own error. That the buffers of a call overlap, which MPI
- * forbids, is noticed as far as the host would notice it (alias.h), and no further: a rank that
- * asked the host about it alone would hang where the host does not check.
+ * forbids, is noticed as far as the host would notice it (sb_alias_is_error), and no further: a
+ * rank that asked the host about it alone would hang where the host does not check.
  */
 
 /* How the blocks of a side are given: see collectives.def. */

@@ -99,7 +99,7 @@ static int world_rank(const sb_members_t *members, int rank)
                : MPI_UNDEFINED;
 }
 
-const sb_profile_t *sb_members_profile(const sb_members_t *members, uint32_t rank)
+const sb_profile_t *sb_members_profile(void *members, uint32_t rank)
 {
     return sb_board_told((uint32_t)world_rank(members, (int)rank), progress);
 }
@@ -118,7 +118,7 @@ static sb_why_host_t judge_profiles(const sb_profile_t *first, const sb_profile_
  * all decide alike. So they do where all are of one world: they are on one board, or one of those
  * that a member finds is not on its own.
  */
-static sb_why_host_t judge(const sb_members_t *members)
+static sb_why_host_t judge(sb_members_t *members)
 {
     sb_why_host_t why = SB_WHY_NONE;
 

@@ -33,7 +33,8 @@ typedef struct sb_members {
 sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size);
 void sb_members_close(sb_members_t *members);
 
-const sb_profile_t *sb_members_profile(const sb_members_t *members, uint32_t rank);
+/* What this member says of itself; `members`: an sb_members_t. */
+const sb_profile_t *sb_members_profile(void *members, uint32_t rank);
 
 /* An exchange of all ranks of MPI_COMM_WORLD that needs no host; all of them are here. */
 sb_status_t sb_world_exchange(void *context, const void *mine, void *all, size_t bytes);

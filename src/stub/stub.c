@@ -77,21 +77,25 @@ static void *find_in(void *handle)
     return found != NULL && !is_own(found) ? found : NULL;
 }
 
+/* The program itself has the empty name: its scope is what RTLD_NEXT searches. */
+static void *find_in_object(const struct link_map *map)
+{
+    void *handle = map->l_name[0] != '\0' ? dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+    void *found = find_in(handle);
+
+    if (handle != NULL)
+        dlclose(handle);
+    return found;
+}
+
 static void *find_by_caller(void *caller)
 {
     Dl_info info;
     struct link_map *map = NULL;
 
-    if (!dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || map == NULL)
-        return NULL;
-    /* The program itself has the empty name: its scope is what RTLD_NEXT searches. */
-    if (map->l_name[0] == '\0')
-        return NULL;
-    void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    void *found = find_in(handle);
-    if (handle != NULL)
-        dlclose(handle);
-    return found;
+    return dladdr1(caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map != NULL
+               ? find_in_object(map)
+               : NULL;
 }
 
 /* A library that was loaded apart from the program, by dlopen. */
@@ -103,14 +107,8 @@ static void *find_in_any_object(void)
 
     if (self == NULL || dlinfo(self, RTLD_DI_LINKMAP, &map) != 0)
         return NULL;
-    for (; map != NULL && found == NULL; map = map->l_next) {
-        if (map->l_name[0] == '\0')
-            continue;
-        void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-        found = find_in(handle);
-        if (handle != NULL)
-            dlclose(handle);
-    }
+    for (; map != NULL && found == NULL; map = map->l_next)
+        found = find_in_object(map);
     dlclose(self);
     return found;
 }
