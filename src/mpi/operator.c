@@ -55,9 +55,6 @@ static size_t operation_of(MPI_Op op)
 
 /* Elements are combined some at a time, in memory of our own: the function may expect any
  * alignment that the type can have, and has to leave its left operand alone. */
-#define BLOCK_BYTES SB_FOLD_BYTES
-#define ALIGNMENT SB_FOLD_ALIGNMENT
-
 static sb_status_t apply(sb_combination_t *user, const void *left, void *right, size_t count)
 {
     int error = sb_host.Reduce_local(left, right, (int)count, user->type, user->op);
@@ -68,36 +65,7 @@ static sb_status_t apply(sb_combination_t *user, const void *left, void *right, 
     return SB_ERR_DATA;
 }
 
-/* Elements without gaps: `right` = left op right, and becomes the left operand of the next. */
-static sb_status_t fold_plain_block(sb_combination_t *user, char *to, const void *const from[],
-                                    uint32_t n, size_t at, size_t bytes)
-{
-    char *left = user->blocks[0];
-    sb_status_t status = SB_OK;
-
-    sb_copy(left, (const char *)from[0] + at, bytes);
-    for (uint32_t k = 1; k < n && status == SB_OK; k++) {
-        char *right = user->blocks[k % 2];
-        sb_copy(right, (const char *)from[k] + at, bytes);
-        status = apply(user, left, right, bytes / user->user.element);
-        left = right;
-    }
-    sb_copy(to + at, left, bytes);
-    return status;
-}
-
-static sb_status_t fold_plain(const sb_operator_t *self, void *to, const void *const from[],
-                              uint32_t n, size_t bytes)
-{
-    size_t most = BLOCK_BYTES / self->element * self->element;
-    sb_status_t status = SB_OK;
-
-    for (size_t at = 0; at < bytes && status == SB_OK; at += most)
-        status = fold_plain_block(self->context, to, from, n, at, sb_min(most, bytes - at));
-    return status;
-}
-
-/* Packs the elements at `user`, in the user's layout, or unpacks them there. */
+/* Brings packed elements into the user's layout, or back from there. */
 static sb_status_t convert(const sb_combination_t *user, void *elements, void *packed, size_t count,
                            bool pack)
 {
@@ -105,16 +73,20 @@ static sb_status_t convert(const sb_combination_t *user, void *elements, void *p
     sb_packer_t packer;
     sb_stream_t stream;
 
+    if (user->description->contiguous) {
+        sb_copy(pack ? packed : elements, pack ? elements : packed, bytes);
+        return SB_OK;
+    }
     sb_packer_open(&packer, &stream, elements, count, user->type, user->description, user->comm);
     sb_status_t status = pack ? sb_stream_read(&stream, 0, packed, bytes)
                               : sb_stream_write(&stream, 0, packed, bytes);
     return sb_packer_close(&packer) == MPI_SUCCESS ? status : SB_ERR_DATA;
 }
 
-/* As fold_plain_block, of elements that are unpacked first. blocks[i] holds the memory of such
- * elements, origin[i] is their buffer's address. */
-static sb_status_t fold_packed_block(sb_combination_t *user, char *to, const void *const from[],
-                                     uint32_t n, size_t at, size_t count, char *const origin[2])
+/* `right` = left op right, and becomes the left operand of the next. origin[i] is the address of
+ * the elements in a buffer. */
+static sb_status_t fold_block(sb_combination_t *user, char *to, const void *const from[],
+                              uint32_t n, size_t at, size_t count, char *const origin[2])
 {
     char *left = origin[0];
     sb_status_t status = convert(user, left, (char *)(uintptr_t)from[0] + at, count, false);
@@ -136,7 +108,7 @@ static char *origin_in(const sb_combination_t *user, char *memory, size_t count)
     MPI_Aint lowest = user->lower + (extent < 0 ? (MPI_Aint)(count - 1) * extent : 0);
     uintptr_t address = (uintptr_t)memory - (uintptr_t)lowest;
 
-    return (char *)((address + ALIGNMENT - 1) & ~(uintptr_t)(ALIGNMENT - 1));
+    return (char *)((address + SB_FOLD_ALIGNMENT - 1) & ~(uintptr_t)(SB_FOLD_ALIGNMENT - 1));
 }
 
 static sb_status_t fold_in(sb_combination_t *user, void *to, const void *const from[], uint32_t n,
@@ -147,33 +119,31 @@ static sb_status_t fold_in(sb_combination_t *user, void *to, const void *const f
     sb_status_t status = SB_OK;
 
     for (size_t at = 0; at < bytes && status == SB_OK; at += most * size)
-        status =
-            fold_packed_block(user, to, from, n, at, sb_min(most, (bytes - at) / size), origin);
+        status = fold_block(user, to, from, n, at, sb_min(most, (bytes - at) / size), origin);
     return status;
 }
 
-/* Elements with gaps, or whose parts are not in order. */
-static sb_status_t fold_packed(const sb_operator_t *self, void *to, const void *const from[],
-                               uint32_t n, size_t bytes)
+static sb_status_t fold(const sb_operator_t *self, void *to, const void *const from[], uint32_t n,
+                        size_t bytes)
 {
     sb_combination_t *user = self->context;
     size_t step = (size_t)llabs((long long)user->description->extent), span = (size_t)user->span;
 
     if (user->error != MPI_SUCCESS)
         return SB_ERR_DATA;
-    if (span <= BLOCK_BYTES) {
-        size_t most = step == 0 ? 1 : 1 + (BLOCK_BYTES - span) / step;
-        memset(user->blocks[0], 0, BLOCK_BYTES + ALIGNMENT);
-        memset(user->blocks[1], 0, BLOCK_BYTES + ALIGNMENT);
+    if (span <= SB_FOLD_BYTES) {
+        size_t most = step == 0 ? 1 : 1 + (SB_FOLD_BYTES - span) / step;
+        for (int i = 0; i < 2 && !user->description->contiguous; i++) /* gaps hold zeroes */
+            memset(user->blocks[i], 0, SB_FOLD_BYTES + SB_FOLD_ALIGNMENT);
         return fold_in(user, to, from, n, bytes, user->blocks, most);
     }
-    char *large = calloc(2, span + ALIGNMENT);
+    char *large = calloc(2, span + SB_FOLD_ALIGNMENT);
     if (large == NULL) {
         user->error = MPI_ERR_NO_MEM;
         return SB_ERR_DATA;
     }
-    sb_status_t status =
-        fold_in(user, to, from, n, bytes, (char *const[]){large, large + span + ALIGNMENT}, 1);
+    sb_status_t status = fold_in(user, to, from, n, bytes,
+                                 (char *const[]){large, large + span + SB_FOLD_ALIGNMENT}, 1);
     free(large);
     return status;
 }
@@ -197,8 +167,10 @@ static bool find_user(sb_combination_t *combination)
         return false;
     combination->user = (sb_operator_t){.element = description->size,
                                         .commutative = commutative != 0,
-                                        .fold = description->contiguous ? fold_plain : fold_packed,
+                                        .fold = fold,
                                         .context = combination};
+    combination->lower = 0;
+    combination->span = (MPI_Aint)description->size;
     if (!description->contiguous &&
         sb_host.Type_get_true_extent(combination->type, &combination->lower, &combination->span) !=
             MPI_SUCCESS)

@@ -53,7 +53,7 @@ static const char *const why_names[SB_WHY_COUNT] = {
     [SB_WHY_OPERATOR] = "operator",
 };
 
-bool sb_report_wanted(void)
+static bool is_wanted(void)
 {
     return sb_config()->verbose.number > 0;
 }
@@ -66,7 +66,7 @@ void sb_report_start(void)
 void sb_report_begin(sb_usage_t *usage)
 {
     /* NULL: no memory; then the report says nothing of algorithms. */
-    if (sb_report_wanted())
+    if (is_wanted())
         usage->by_algorithm = calloc(sb_algorithm_count(), sizeof *usage->by_algorithm);
 }
 
@@ -201,7 +201,7 @@ void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
 
 void sb_report_name(sb_usage_t *usage)
 {
-    if (sb_report_wanted() && usage->rank == 0 && usage->name == NULL)
+    if (is_wanted() && usage->rank == 0 && usage->name == NULL)
         usage->name = ask_name(usage->comm);
 }
 
@@ -240,7 +240,7 @@ static void keep_line(const sb_usage_t *usage)
 
 void sb_report_end(sb_usage_t *usage)
 {
-    if (sb_report_wanted() && usage->rank == 0 && !is_silent(usage))
+    if (is_wanted() && usage->rank == 0 && !is_silent(usage))
         keep_line(usage);
     free(usage->by_algorithm);
     free(usage->name);
@@ -270,7 +270,7 @@ static void print_more(void)
 
 bool sb_report_ended(void)
 {
-    if (!sb_report_wanted() || printed || reporter != getpid())
+    if (!is_wanted() || printed || reporter != getpid())
         return false;
     printed = true;
     for (size_t i = 0; i < line_count; i++) {

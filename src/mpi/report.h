@@ -45,9 +45,6 @@ typedef struct sb_usage {
     char *name;             /* kept when the communicator is freed; else NULL */
 } sb_usage_t;
 
-/* Whether calls are timed for the report. */
-bool sb_report_wanted(void);
-
 /* This process is the one that prints. Before any record. */
 void sb_report_start(void);
 

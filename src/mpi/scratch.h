@@ -34,7 +34,4 @@ typedef struct sb_scratch {
     char *fold[2]; /* of SB_FOLD_BYTES, and as many as SB_FOLD_ALIGNMENT more */
 } sb_scratch_t;
 
-/* For a communicator of so many ranks; freed by free(). NULL: no memory. */
-sb_scratch_t *sb_scratch_new(int size);
-
 #endif

@@ -7,11 +7,10 @@
 
     .section .note.GNU-stack, "", %progbits
     .text
-
-#if defined(__x86_64__)
-
     .hidden sb_stub_targets
     .hidden sb_stub_resolve
+
+#if defined(__x86_64__)
 
     .type resolve_and_jump, @function
 resolve_and_jump: /* index in eax */
@@ -51,9 +50,6 @@ resolve_and_jump: /* index in eax */
 .endm
 
 #elif defined(__aarch64__)
-
-    .hidden sb_stub_targets
-    .hidden sb_stub_resolve
 
     .type resolve_and_jump, %function
 resolve_and_jump: /* index in x16 */
