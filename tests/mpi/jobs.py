@@ -15,6 +15,8 @@ from pathlib import Path
 from mpis import LAUNCH_ENVIRONMENT, PRELOAD, Mpi
 
 TAG = "SOBOR_TEST_JOB"
+#: Tags of the jobs of the present test.
+started: list[str] = []
 TAIL = 4000
 #: Every collective, as the report names it.
 COLLECTIVES = (
@@ -155,6 +157,7 @@ class Job:
 
     def __init__(self, command: list[str], environment: dict[str, str], folder: Path):
         self.tag = uuid.uuid4().hex
+        started.append(self.tag)
         self.command = command
         self.started = time.monotonic()
         self._stdout = (folder / f"{self.tag}.out").open("w+b")
@@ -172,6 +175,10 @@ class Job:
     def output(self) -> str:
         """Standard output so far."""
         return Path(self._stdout.name).read_text(errors="replace")
+
+    def errors(self) -> str:
+        """Standard error so far."""
+        return Path(self._stderr.name).read_text(errors="replace")
 
     def processes(self) -> list[int]:
         """Live processes of the job."""

@@ -17,7 +17,8 @@ PRELOAD = BUILD / "lib" / "sobor" / "libsobor.so"
 QUERY = BUILD / "libexec" / "sobor" / "sobor-query"
 MULTIARCH = Path("/usr/lib") / (sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu")
 
-#: Root may start jobs, more ranks than cores may run, and nobody is bound to a core.
+#: Root may start jobs, more ranks than cores may run, and nobody is bound to a core. No Open MPI
+#: chooses libfabric here, but version 5 sleeps a second in MPI_Init to find that out.
 LAUNCH_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -25,6 +26,8 @@ LAUNCH_ENVIRONMENT = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMPI_MCA_mtl": "^ofi",
+    "OMPI_MCA_btl": "^ofi",
 }
 
 

@@ -36,16 +36,18 @@ def served_calls(result):
     return {name for report in result.reports for name, n in report.calls.items() if n > 0}
 
 
-def force_each(tester, query, words, function, key, ranks, cases):
-    """Run one function of the program with each algorithm by force.
+def force_all(tester, query, words, collectives, key, ranks, cases):
+    """Run a program, the first of the words, until each algorithm of each collective was forced.
 
-    Gives name, result, and how many calls each algorithm of the collective served.
+    Every job forces one algorithm of each and draws so many cases for each. Gives the job's result,
+    and for each of its collectives the name and how many calls each algorithm served.
     """
-    collective = function.lower()
-    for name in [a["name"] for a in query("algorithms") if a["collective"] == collective]:
-        setting = {f"SOBOR_{collective.upper()}_ALGORITHM": name}
-        only = [*words, "--only", function]
-        result = run_cases(tester, only, key, ranks, cases, setting)
-        calls = result.algorithm_calls()
-        mine = [n.partition(":") for n in calls if n.startswith(f"{collective}:")]
-        yield name, result, {n: calls[f"{c}:{n}"] for c, _, n in mine}
+    table = query("algorithms")
+    names = {c: [a["name"] for a in table if a["collective"] == c] for c in collectives}
+    for turn in range(max(map(len, names.values()))):
+        forced = {c: of_one[turn % len(of_one)] for c, of_one in names.items()}
+        sobor = {f"SOBOR_{c.upper()}_ALGORITHM": name for c, name in forced.items()}
+        result = run_cases(tester, words, key, ranks, cases * len(names), sobor)
+        calls = [(*name.split(":"), n) for name, n in result.algorithm_calls().items()]
+        for collective, name in forced.items():
+            yield name, result, {a: n for c, a, n in calls if c == collective}

@@ -61,8 +61,7 @@ def test_large(tester, long_run, key, ranks):
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 5), ("m40", 2)])
 def test_algorithms(tester, query, long_run, key, ranks):
     """Every algorithm of the two by force."""
-    for algorithm in query("algorithms"):
-        if algorithm["collective"] not in ("barrier", "bcast") or algorithm["name"] == "host":
-            continue
-        setting = {f"SOBOR_{algorithm['collective'].upper()}_ALGORITHM": algorithm["name"]}
-        run_cases(tester, key, ranks, 3000 if long_run else 300, setting)
+    cases = 1500 if long_run else 150
+    words, two = ["differential"], ["barrier", "bcast"]
+    for name, result, ran in random_cases.force_all(tester, query, words, two, key, ranks, cases):
+        assert set(ran) == {name} or f"{name} cannot serve" in result.stderr, result.tail()

@@ -7,7 +7,7 @@ SOBOR_TEST_LONG=1 draws 50,000 cases over Open MPI and MPICH.
 from __future__ import annotations
 
 import pytest
-from random_cases import SETTINGS, force_each, run_cases, served_calls
+from random_cases import SETTINGS, force_all, run_cases, served_calls
 
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 
@@ -71,14 +71,14 @@ def test_order(tester, long_run, function):
     run_cases(tester, words, "o41", 7, 1000 if long_run else 60, {})
 
 
-@pytest.mark.parametrize("function", REDUCTIONS)
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 @pytest.mark.parametrize("words", [[], ["--types", "beyond"]], ids=["any", "beyond"])
-def test_algorithms(tester, query, long_run, words, key, ranks, function):
+def test_algorithms(tester, query, long_run, words, key, ranks):
     """Every algorithm by force; another only where this one would change the order."""
+    names = [name.lower() for name in REDUCTIONS]
     cases = 1000 if long_run else 60
     words = ["reductions", *words]
-    for name, result, ran in force_each(tester, query, words, function, key, ranks, cases):
+    for name, result, ran in force_all(tester, query, words, names, key, ranks, cases):
         forced = ran.pop(name, 0)
         if name == "host":
             assert not ran, f"{name} forced\n{result.tail()}"
