@@ -25,7 +25,9 @@
 typedef struct owned {
     sb_region_t region;
     sb_extents_t free_space;
-    size_t settling; /* of its blocks: other threads may be setting up others */
+    size_t blocks;   /* taken of it */
+    size_t settling; /* of these: other threads may be setting up others */
+    bool fresh;      /* made for the occasion */
 } owned_t;
 
 struct sb_attachment {
@@ -175,6 +177,7 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
         free(owned);
         return status;
     }
+    owned->fresh = source == SB_ARENA_FRESH_NAMED;
     arena.owned[arena.owned_count++] = owned;
     arena.owned_bytes += region_bytes;
     return SB_OK;
@@ -193,6 +196,7 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     block->bytes = bytes;
     block->address = owned->region.base + block->offset;
     block->settling = true;
+    owned->blocks++;
     owned->settling++;
     memset(block->address, 0, bytes);
     arena.taken_bytes += bytes;
@@ -249,6 +253,19 @@ void sb_arena_settle(sb_block_t *block)
     pthread_mutex_unlock(&arena.lock);
 }
 
+static void drop_region(owned_t *owned)
+{
+    size_t i = 0;
+
+    while (arena.owned[i] != owned)
+        i++;
+    arena.owned[i] = arena.owned[--arena.owned_count];
+    arena.owned_bytes -= owned->region.ticket.bytes;
+    free(owned->free_space.list);
+    sb_region_close(&owned->region);
+    free(owned);
+}
+
 void sb_arena_give(sb_block_t *block)
 {
     if (block->region == NULL)
@@ -258,6 +275,9 @@ void sb_arena_give(sb_block_t *block)
     settle_locked(block);
     if (sb_extents_give(&owned->free_space, block->offset, block->bytes))
         arena.taken_bytes -= block->bytes;
+    /* Whoever comes needs one that is fresh again: its name is gone. */
+    if (--owned->blocks == 0 && owned->fresh)
+        drop_region(owned);
     pthread_mutex_unlock(&arena.lock);
     *block = (sb_block_t){0};
 }

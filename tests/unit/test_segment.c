@@ -521,6 +521,26 @@ static void arena_is_bounded_and_reused(void **state)
     assert_int_equal(usage.regions, regions);
 }
 
+static void fresh_regions_go_with_their_last_block(void **state)
+{
+    sb_block_t first, second;
+    sb_reason_t reason;
+    sb_arena_usage_t before, usage;
+
+    (void)state;
+    sb_arena_usage(&before);
+    for (int round = 0; round < 100; round++) {
+        assert_int_equal(sb_arena_take(&first, 1000, SB_ARENA_FRESH_NAMED, 1, &reason), SB_OK);
+        assert_int_equal(sb_arena_take(&second, 400 << 10, SB_ARENA_ANY, 1, &reason), SB_OK);
+        sb_arena_give(&first);
+        memset(second.address, 1, second.bytes);
+        sb_arena_give(&second);
+    }
+    sb_arena_usage(&usage);
+    assert_true(usage.regions <= before.regions + 1 && usage.owned <= usage.bound);
+    assert_int_equal(usage.taken, before.taken);
+}
+
 static void write_file(const char *root, const char *path, const char *text)
 {
     char command[1024], whole[512];
@@ -644,6 +664,7 @@ int main(void)
         cmocka_unit_test(the_dead_are_known),
         cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(arena_is_bounded_and_reused),
+        cmocka_unit_test(fresh_regions_go_with_their_last_block),
         cmocka_unit_test(limits_of_control_groups),
         cmocka_unit_test(the_system_says_whether_pages_are_huge),
     };
