@@ -15,9 +15,9 @@ KEYS = ["o41", "m40", "m50"]
 
 
 @pytest.mark.parametrize("key", KEYS)
-@pytest.mark.parametrize("case", ["freed-early", "freed-early-threads"])
+@pytest.mark.parametrize("case", ["freed-early", "freed-early-requests", "freed-early-threads"])
 def test_freed_early(tester, key, case):
-    """MPICH forgets a communicator when the messages on it are through: its record has another."""
+    """Hosts forget a communicator when nothing on it is left: its record is another's by then."""
     result = tester.run(usable_mpi(key), 2, ["life", case], sobor={"SOBOR_VERBOSE": "1"})
     tester.expect_pass(result, served=True)
     # One line for each of the communicators: no record was ended for another.

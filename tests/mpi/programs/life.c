@@ -62,6 +62,26 @@ static void freed_early(const char *argument)
     }
 }
 
+/* One that is freed while a persistent request is on it; that every host keeps until then. */
+static void freed_early_requests(const char *argument)
+{
+    (void)argument;
+    for (int round = 0; round < ROUNDS; round++) {
+        int to = (rank_of(MPI_COMM_WORLD) + 1) % size_of(MPI_COMM_WORLD);
+        MPI_Request request;
+        MPI_Comm comm, next;
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        use(comm, round);
+        CALL(MPI_Send_init(out, BYTES, MPI_BYTE, to, 5, comm, &request));
+        CALL(MPI_Comm_free(&comm));
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &next));
+        use(next, round);
+        CALL(MPI_Request_free(&request));
+        use(next, round);
+        CALL(MPI_Comm_free(&next));
+    }
+}
+
 /* The host forgets it in another thread. */
 static void freed_early_threads(const char *argument)
 {
@@ -190,6 +210,7 @@ static const struct {
     int threads;
 } CASES[] = {
     {"freed-early", freed_early, MPI_THREAD_SINGLE},
+    {"freed-early-requests", freed_early_requests, MPI_THREAD_SINGLE},
     {"freed-early-threads", freed_early_threads, MPI_THREAD_MULTIPLE},
     {"small-stack", small_stack, MPI_THREAD_SINGLE},
     {"child-exits", child_exits, MPI_THREAD_SINGLE},
