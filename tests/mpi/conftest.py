@@ -14,6 +14,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import aftermath
 import building
 import jobs
 import mpis
@@ -55,6 +56,14 @@ def mpi_keys(item) -> set[str]:
     for mark in item.iter_markers("mpis"):
         named |= set(mark.args)
     return named
+
+
+@pytest.fixture(autouse=True)
+def nothing_left():
+    """No test leaves a process, a name in /dev/shm or a file of Sobor's behind."""
+    look = aftermath.Aftermath()
+    yield
+    look.check()
 
 
 @pytest.fixture(params=list(ALL))

@@ -5,7 +5,6 @@
  * usage: everything [exit | exec | continue]   what the child does */
 #include "support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,30 +131,6 @@ static void call_everything(MPI_Comm comm)
     }
 }
 
-static int count_descriptors(void)
-{
-    int count = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    CHECK(folder != NULL, "no /proc/self/fd");
-    while (readdir(folder) != NULL)
-        count++;
-    closedir(folder);
-    return count;
-}
-
-/* Maps of Sobor's shared memory. */
-static int count_maps(void)
-{
-    int count = 0;
-    char line[512];
-    FILE *maps = fopen("/proc/self/maps", "r");
-    CHECK(maps != NULL, "no /proc/self/maps");
-    while (fgets(line, sizeof line, maps) != NULL)
-        count += strstr(line, "sobor") != NULL && strstr(line, "rw-s") != NULL;
-    fclose(maps);
-    return count;
-}
-
 /* The child writes over all that it has of the parent's, too. */
 static void make_child(const char *way)
 {
@@ -170,7 +145,7 @@ static void make_child(const char *way)
         if (strcmp(way, "exec") == 0)
             execl("/bin/true", "true", (char *)NULL);
         sleep_ms(100);
-        _exit(count_maps() == 0 ? 0 : 1);
+        _exit(holdings().maps == 0 ? 0 : 1);
     }
     call_everything(MPI_COMM_SELF);
     CHECK(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
@@ -195,7 +170,7 @@ int main(int argc, char **argv)
         call_everything(MPI_COMM_WORLD);
         come_and_go();
     }
-    int descriptors = count_descriptors(), maps = count_maps();
+    struct holdings before = holdings();
     if (argc > 1 && rank == size - 1) {
         rank = 0;
         size = 1;
@@ -207,8 +182,6 @@ int main(int argc, char **argv)
         call_everything(MPI_COMM_WORLD);
         come_and_go();
     }
-    CHECK(count_descriptors() == descriptors, "%d descriptors open, %d before", count_descriptors(),
-          descriptors);
-    CHECK(count_maps() == maps, "%d maps of shared memory, %d before", count_maps(), maps);
+    check_holdings(before);
     return test_end();
 }

@@ -59,7 +59,14 @@ static void wait_for_go(void)
         sleep_ms(1);
 }
 
-__attribute__((noreturn)) static void survivor(int status, double start)
+/* What has been opened and mapped since `before`, and not given back. */
+static struct holdings more_than(struct holdings before)
+{
+    struct holdings now = holdings();
+    return (struct holdings){now.descriptors - before.descriptors, now.maps - before.maps};
+}
+
+__attribute__((noreturn)) static void survivor(int status, double start, struct holdings more)
 {
     char name[32];
     int class = 0;
@@ -67,7 +74,8 @@ __attribute__((noreturn)) static void survivor(int status, double start)
     snprintf(name, sizeof name, "survivor.%d", rank_of(MPI_COMM_WORLD));
     FILE *file = fopen(name, "w");
     CHECK(file != NULL, "cannot write %s", name);
-    fprintf(file, "failed=%d class=%d after=%.2f\n", status != MPI_SUCCESS, class, now() - start);
+    fprintf(file, "failed=%d class=%d after=%.2f descriptors=%d maps=%d\n", status != MPI_SUCCESS,
+            class, now() - start, more.descriptors, more.maps);
     fclose(file);
     _exit(0);
 }
@@ -120,7 +128,10 @@ static void survive(int (*call)(void), int victim, bool inside)
 {
     int rank = rank_of(MPI_COMM_WORLD);
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
-    round_of_work(1);
+    for (int i = 0; i < size_of(MPI_COMM_WORLD); i++)
+        round_of_work(i);
+    CALL(call());
+    struct holdings before = holdings();
     wait_for_go();
     double start = now();
     if (rank == victim)
@@ -130,24 +141,36 @@ static void survive(int (*call)(void), int victim, bool inside)
     int status = MPI_SUCCESS;
     while (status == MPI_SUCCESS && now() - start < 10.0)
         status = call();
-    survivor(status, start);
+    survivor(status, start, more_than(before));
 }
+
+/* Each root has had every length by then: no more is held from there on. */
+enum { WARM_UP = 61 };
 
 static void stopped(double seconds)
 {
     double end = now() + seconds;
     int go_on = 1;
+    struct holdings before = holdings();
     for (int i = 0; go_on; i++) {
+        if (i <= WARM_UP)
+            before = holdings();
         round_of_work(i);
         go_on = now() < end;
         CALL(MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD));
     }
+    check_holdings(before);
 }
 
 static void work(void)
 {
-    for (int i = 0; i < 100; i++)
+    struct holdings before = holdings();
+    for (int i = 0; i < 130; i++) {
+        if (i == WARM_UP)
+            before = holdings();
         round_of_work(i);
+    }
+    check_holdings(before);
 }
 
 int main(int argc, char **argv)

@@ -6,7 +6,6 @@
  * "private_kib ..." likewise, the largest over all ranks. */
 #include "support.h"
 
-#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,17 +14,6 @@ enum { WARM_UP = 20, STAGES = 5 };
 enum { DESCRIPTORS, SHARED, PRIVATE, KINDS };
 
 static long figures[KINDS][STAGES];
-
-static long count_descriptors(void)
-{
-    long count = 0;
-    DIR *directory = opendir("/proc/self/fd");
-    CHECK(directory != NULL, "no /proc/self/fd");
-    while (readdir(directory) != NULL)
-        count++;
-    closedir(directory);
-    return count;
-}
 
 static long status_kib(const char *name)
 {
@@ -43,7 +31,7 @@ static long status_kib(const char *name)
 
 static void take_figures(int stage)
 {
-    long mine[KINDS] = {count_descriptors(), status_kib("RssShmem"), status_kib("RssAnon")};
+    long mine[KINDS] = {holdings().descriptors, status_kib("RssShmem"), status_kib("RssAnon")};
     long largest[KINDS];
     CALL(MPI_Allreduce(mine, largest, KINDS, MPI_LONG, MPI_MAX, MPI_COMM_WORLD));
     for (int kind = 0; kind < KINDS; kind++)

@@ -25,20 +25,29 @@ static void come_late(MPI_Comm comm)
     use(comm);
 }
 
-static void use_new(void)
+static void use_new(void (*then)(MPI_Comm))
 {
     MPI_Comm copy;
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     use(copy);
-    come_late(copy);
+    then(copy);
     CALL(MPI_Comm_free(&copy));
+}
+
+/* The second is made of what the first has given back. */
+static void use_some_new(void)
+{
+    use_new(come_late);
+    struct holdings before = holdings();
+    use_new(use);
+    check_holdings(before);
 }
 
 static void *go_on(void *first)
 {
     pthread_join(*(pthread_t *)first, NULL);
     come_late(MPI_COMM_WORLD);
-    use_new();
+    use_some_new();
     exit(test_end());
 }
 
@@ -57,6 +66,6 @@ int main(int argc, char **argv)
     if (rank_of(MPI_COMM_WORLD) == 1)
         CHECK(chroot("/dev") == 0, "only root may change its root");
     come_late(MPI_COMM_WORLD);
-    use_new();
+    use_some_new();
     return test_end();
 }

@@ -60,10 +60,18 @@ static void use(MPI_Comm comm)
     CHECK(sum == size * (size - 1) / 2, "the sum is %d", sum);
 }
 
+static void use_new(void)
+{
+    MPI_Comm again;
+
+    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &again));
+    use(again);
+    CALL(MPI_Comm_free(&again));
+}
+
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "nothing";
-    MPI_Comm again;
 
     test_begin(&argc, &argv);
     if (rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1) {
@@ -75,8 +83,9 @@ int main(int argc, char **argv)
             leave_root();
     }
     use(MPI_COMM_WORLD);
-    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &again));
-    use(again);
-    CALL(MPI_Comm_free(&again));
+    use_new();
+    struct holdings before = holdings();
+    use_new();
+    check_holdings(before);
     return test_end();
 }

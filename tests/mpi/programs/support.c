@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <link.h>
 #include <stdarg.h>
@@ -246,6 +247,44 @@ void watched_barrier(MPI_Comm comm, const int *members, int size, uint64_t tick)
     CALL(MPI_Barrier(comm));
     for (int i = 0; i < size; i++)
         check_came(members[i], tick);
+}
+
+static int count_descriptors(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL)
+        return 0;
+    while (readdir(folder) != NULL)
+        count++;
+    closedir(folder);
+    return count;
+}
+
+static int count_maps(void)
+{
+    int count = 0;
+    char line[512];
+    FILE *maps = fopen("/proc/self/maps", "r");
+    if (maps == NULL)
+        return 0;
+    while (fgets(line, sizeof line, maps) != NULL)
+        count += strstr(line, "sobor") != NULL && strstr(line, "rw-s") != NULL;
+    fclose(maps);
+    return count;
+}
+
+struct holdings holdings(void)
+{
+    return (struct holdings){count_descriptors(), count_maps()};
+}
+
+void check_holdings(struct holdings before)
+{
+    struct holdings now = holdings();
+    CHECK(now.descriptors <= before.descriptors, "%d descriptors open, %d before", now.descriptors,
+          before.descriptors);
+    CHECK(now.maps <= before.maps, "%d maps of shared memory, %d before", now.maps, before.maps);
 }
 
 void sleep_ms(long milliseconds)

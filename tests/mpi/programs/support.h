@@ -53,6 +53,17 @@ void checked_barrier(MPI_Comm comm, uint64_t tick);
 /* The same, if the members' ranks in the world are known. */
 void watched_barrier(MPI_Comm comm, const int *members, int size, uint64_t tick);
 
+/* What a process has open, and how much of Sobor's shared memory it has mapped; nothing where it
+ * cannot see /proc. */
+struct holdings {
+    int descriptors;
+    int maps;
+};
+
+struct holdings holdings(void);
+/* Nothing more than before is held. */
+void check_holdings(struct holdings before);
+
 void sleep_ms(long milliseconds);
 double now(void);
 
