@@ -63,6 +63,17 @@ int job_pid(const rank_context_t *context, uint32_t rank)
     return context->job->pids[rank];
 }
 
+static uint32_t turn;
+
+void *job_memory(size_t bytes)
+{
+    static const size_t alignments[] = {0, 64, 4096};
+    size_t alignment = alignments[turn++ % SB_COUNT_OF(alignments)];
+
+    return alignment == 0 ? malloc(bytes)
+                          : aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+}
+
 sb_team_t *job_team(rank_context_t *context)
 {
     sb_team_t *team;
@@ -85,6 +96,7 @@ static int run_rank(job_t *job, uint32_t rank, int (*body)(rank_context_t *, voi
     context.front = (sb_front_t){.context = &context, .allgather = allgather};
     sb_machine_start();
     job->pids[rank] = getpid();
+    turn = rank;
     job_synchronise(&context);
     return body(&context, argument);
 }

@@ -35,6 +35,10 @@ void job_synchronise(const rank_context_t *context);
 /* Everybody gives `bytes` and receives those of all, in rank order. */
 sb_status_t job_allgather(const rank_context_t *context, const void *mine, void *all, size_t bytes);
 
+/* Memory for a user's data, by turns where malloc has it, on a line and on a page: how bytes are
+ * copied may depend on that. Ranks begin at another turn each. To be freed by free(). */
+void *job_memory(size_t bytes);
+
 /* The team of all ranks, or NULL (with a message). */
 sb_team_t *job_team(rank_context_t *context);
 

@@ -32,7 +32,7 @@ static unsigned char pattern(size_t i, uint32_t root, size_t bytes)
 static int send_checked(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_t root,
                         size_t bytes)
 {
-    unsigned char *data = malloc(bytes + 1);
+    unsigned char *data = job_memory(bytes + 1);
     sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
     int failures = 0;
 

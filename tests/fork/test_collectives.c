@@ -113,7 +113,7 @@ static int check_bcast(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_
                        size_t bytes, bool is_sparse, uint64_t call)
 {
     size_t step = is_sparse ? 2 : 1;
-    unsigned char *data = malloc(bytes * step + 1);
+    unsigned char *data = job_memory(bytes * step + 1);
     sb_stream_t stream = {.bytes = bytes,
                           .base = is_sparse ? NULL : (char *)data,
                           .read = sparse_read,

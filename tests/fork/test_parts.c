@@ -134,7 +134,7 @@ static end_t make_end(size_t bytes, bool is_sparse)
 {
     end_t end = {.step = is_sparse ? 2 : 1, .true_bytes = bytes};
 
-    end.data = malloc(bytes * end.step + 1);
+    end.data = job_memory(bytes * end.step + 1);
     memset(end.data, 0xee, bytes * end.step + 1);
     end.stream = (sb_stream_t){.bytes = bytes,
                                .base = is_sparse ? NULL : (char *)end.data,

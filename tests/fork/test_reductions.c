@@ -245,7 +245,7 @@ typedef struct memory {
 
 static memory_t take_memory(size_t bytes, size_t shift)
 {
-    memory_t memory = {.base = malloc(bytes + shift + 1), .bytes = bytes};
+    memory_t memory = {.base = job_memory(bytes + shift + 1), .bytes = bytes};
 
     memory.data = memory.base + shift;
     memset(memory.base, GUARD, bytes + shift + 1);
