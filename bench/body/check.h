@@ -6,10 +6,7 @@
 #include "measure.h"
 
 /* Collective. Runs some calls of both sides and checks each of them. Returns the number of wrong
- * calls over all ranks, the same on every rank. */
-long bench_check_bcast(struct bench_point *point);
-long bench_check_barrier(struct bench_point *point);
-long bench_check_parts(struct bench_point *point);
-long bench_check_reduction(struct bench_point *point);
+ * calls of the rank that has most, the same on every rank. */
+long bench_check(struct bench_point *point);
 
 #endif

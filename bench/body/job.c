@@ -5,6 +5,7 @@
 #include "reductions.h"
 
 #include <dlfcn.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,14 +108,44 @@ static void read_version(struct bench_job *job)
     shorten_version(text, job->library, sizeof job->library);
 }
 
+/* Those that any rank of the node may run on. */
+static void find_processors(struct bench_job *job, MPI_Comm node)
+{
+    union {
+        cpu_set_t set;
+        unsigned long words[sizeof(cpu_set_t) / sizeof(unsigned long)];
+    } mine, all;
+    CPU_ZERO(&mine.set);
+    sched_getaffinity(0, sizeof mine.set, &mine.set);
+    all = mine;
+    job->allreduce(mine.words, all.words, sizeof mine.words / sizeof *mine.words, MPI_UNSIGNED_LONG,
+                   MPI_BOR, node);
+    for (int i = 0; i < CPU_SETSIZE; i++) {
+        if (!CPU_ISSET(i, &all.set))
+            continue;
+        if (job->processors < 2)
+            job->first_two[job->processors] = i;
+        job->processors++;
+    }
+}
+
 static void find_nodes(struct bench_job *job)
 {
     MPI_Comm node;
-    int size = 0;
+    int size = 0, rank = 0;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &size);
-    MPI_Comm_free(&node);
+    MPI_Comm_rank(node, &rank);
+    find_processors(job, node);
+    job->fits = bench_maximum(job, size <= job->processors ? 0.0 : 1.0) == 0.0;
     job->one_node = bench_maximum(job, size == job->ranks ? 0.0 : 1.0) == 0.0;
+    job->node = job->leaders = MPI_COMM_NULL;
+    if (job->one_node) {
+        MPI_Comm_free(&node);
+        return;
+    }
+    job->node = node;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, 0, &job->leaders);
 }
 
 int bench_job_start(struct bench_job *job, int *argc, char ***argv)
@@ -137,8 +168,12 @@ int bench_job_start(struct bench_job *job, int *argc, char ***argv)
     return 0;
 }
 
-void bench_job_end(void)
+void bench_job_end(struct bench_job *job)
 {
+    if (job->leaders != MPI_COMM_NULL)
+        MPI_Comm_free(&job->leaders);
+    if (job->node != MPI_COMM_NULL)
+        MPI_Comm_free(&job->node);
     MPI_Finalize();
 }
 

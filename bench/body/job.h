@@ -27,6 +27,11 @@ struct bench_job {
     int rank;
     int ranks;
     bool one_node;
+    bool fits;        /* no rank has to share a processor */
+    int processors;   /* that the ranks of this node may use, */
+    int first_two[2]; /* and two of them, where there are */
+    MPI_Comm node;    /* of several nodes: the ranks of this one, */
+    MPI_Comm leaders; /* and the first rank of each; MPI_COMM_NULL on the others */
     char library[64];
     struct bench_calls host;    /* straight from libmpi, past any preload */
     struct bench_calls program; /* what an unmodified program reaches */
@@ -39,7 +44,7 @@ struct bench_job {
 /* MPI_Init and all that is known from it. Returns 0, or -1 after a line on stderr. */
 int bench_job_start(struct bench_job *job, int *argc, char ***argv);
 
-void bench_job_end(void);
+void bench_job_end(struct bench_job *job);
 
 /* Seconds from a clock that all ranks of a node share. */
 double bench_now(void);

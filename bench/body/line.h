@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a cache line takes from rank 0 to rank 1 and back: the measure of what two ranks may reach.
- */
+/* What a cache line takes from rank 0 to rank 1 and back: the measure of what ranks may reach. */
 #ifndef SOBOR_BENCH_LINE_H
 #define SOBOR_BENCH_LINE_H
 
@@ -12,14 +11,17 @@
 struct bench_line {
     struct bench_ball *ball; /* NULL: it cannot be measured */
     int rank;
+    int processor; /* where ranks 0 and 1 play when it is crowded */
+    bool crowded;  /* ranks outnumber processors: it is timed beside the blocks, not in between */
     uint64_t round;
 };
 
-/* Collective. Nothing is measured where ranks outnumber the processors that they may use together,
- * are on several nodes, or may not share memory. */
+/* Collective. Nothing is measured where ranks have one processor, are on several nodes, or may not
+ * share memory. */
 void bench_line_create(struct bench_line *line, const struct bench_job *job);
 
-/* Adds the seconds of one round trip, on rank 0. Ranks 0 and 1 meet; the others return at once. */
+/* Adds the seconds of one round trip, on rank 0. Ranks 0 and 1 meet; the others return at once, or
+ * sleep until it is over where it is crowded. */
 int bench_line_record(struct bench_line *line, struct bench_samples *samples);
 
 void bench_line_destroy(struct bench_line *line);

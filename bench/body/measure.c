@@ -1,30 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The method.
+/* Blocks of samples.
  *
- * Every sample starts from a synchronisation of all ranks outside the timed part, by the barrier of
- * the side that is timed, as a program would have it. A barrier that lets the root go before the
- * others hides part of the call that follows: --sync common takes one barrier for both. What counts
- * is the slowest rank, so the samples of a block are combined by their maximum. Blocks of the two
- * sides alternate, and the side that goes first alternates too, so that a slow drift of the machine
- * falls on both. Nothing is subtracted. */
+ * Blocks of the two sides alternate, and the side that goes first alternates too, so that a slow
+ * drift of the machine falls on both. What a sample is, and what of it counts, the method says.
+ * Nothing is subtracted. */
 
 #include "measure.h"
+
+#include "block.h"
+#include "clock.h"
+#include "kinds.h"
+#include "method.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-static const double BATCH_SECONDS = 0.02;
+/* The longest row of calls. */
+static const double ROW_SECONDS = 0.02;
 
-enum { PAIRS = 20, WARM_UP = 3, MINIMUM_CALLS = 5, BLOCK_MAXIMUM = 4096 };
+/* Agreed times are further apart than a call takes, by so much. */
+static const double WINDOW_FACTOR = 1.5, WINDOW_MOST = 1.0;
+/* Every rank has heard of the first agreed time before it comes. */
+static const double LEAD_SECONDS = 2e-4, LEAD_SECONDS_PER_RANK = 1e-5;
+
+enum { PAIRS = 20, WARM_UP = 3, MINIMUM_CALLS = 5, LATE_SHARE = 10 };
 
 struct side {
     const struct bench_calls *calls;
-    struct bench_samples samples;
+    struct bench_record record;
     struct bench_switch_samples switches;
     struct bench_switches before; /* those of the last block */
     struct bench_switches after;
     double spent; /* wall time of all its blocks */
-    int block;    /* samples in one block */
+    double width; /* between agreed times */
+    long taken;   /* samples, those that do not count too */
+    int count;    /* samples in one block */
     int repeat;   /* calls in one sample */
 };
 
@@ -34,87 +44,56 @@ struct measurement {
     int side_count;
     struct bench_samples ratios;
     struct bench_samples line;
-    double *local;
-    double *slowest;
+    struct bench_block block;
 };
 
-void bench_synchronise(const struct bench_point *point, const struct bench_calls *calls)
+/* Rank 0 says when the block's first call is to begin. */
+static void agree_on_window(struct bench_point *point, const struct side *side)
 {
-    const struct bench_calls *by = point->options->common_sync ? &point->job->program : calls;
-    by->barrier(MPI_COMM_WORLD);
+    const struct bench_job *job = point->job;
+    double lead = LEAD_SECONDS + LEAD_SECONDS_PER_RANK * job->ranks;
+    double plan[2] = {bench_point_now(point) + lead, side->width};
+    job->host.bcast(plan, 2, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    point->window = (struct bench_window){.next = plan[0], .width = plan[1]};
 }
 
-/* Another barrier follows: ranks that were done would go on to the host's own calls, and where
- * those never yield keep the processor from ranks that still have to be told. */
-double bench_sample_barrier(struct bench_point *point, const struct bench_calls *calls)
+/* Collective. Who waits for the others is not yet in the block. */
+static void begin_block(struct measurement *m, const struct side *side)
 {
-    calls->barrier(MPI_COMM_WORLD);
-    double start = bench_now();
-    for (int i = 0; i < point->repeat; i++)
-        calls->barrier(MPI_COMM_WORLD);
-    double spent = bench_now() - start;
-    calls->barrier(MPI_COMM_WORLD);
-    return spent / point->repeat;
-}
-
-double bench_sample_bcast(struct bench_point *point, const struct bench_calls *calls)
-{
-    int root = bench_root(point);
-    bench_buffers_renew(&point->buffers, point->call, point->job->rank == root);
-    unsigned char *slot = bench_buffers_slot(&point->buffers, point->call++);
-    bench_synchronise(point, calls);
-    double start = bench_now();
-    calls->bcast(slot, (int)point->bytes, MPI_BYTE, root, MPI_COMM_WORLD);
-    return bench_now() - start;
-}
-
-/* Each root must have received the call before its own, so that no rank runs ahead: with more ranks
- * than cores this shows what a call costs a program, which calls timed one by one may hide. */
-double bench_sample_chain(struct bench_point *point, const struct bench_calls *calls)
-{
-    calls->barrier(MPI_COMM_WORLD);
-    double start = bench_now();
-    for (int i = 0; i < point->repeat; i++) {
-        int root = i % point->job->ranks;
-        bench_buffers_renew(&point->buffers, point->call, point->job->rank == root);
-        unsigned char *slot = bench_buffers_slot(&point->buffers, point->call++);
-        calls->bcast(slot, (int)point->bytes, MPI_BYTE, root, MPI_COMM_WORLD);
-    }
-    return (bench_now() - start) / point->repeat;
-}
-
-/* On one rank alone every call goes to the host: the difference is the price of interposition. */
-double bench_sample_passthrough(struct bench_point *point, const struct bench_calls *calls)
-{
-    char byte = 0;
-    double start = bench_now();
-    for (int i = 0; i < point->repeat; i++)
-        calls->bcast(&byte, 1, MPI_BYTE, 0, MPI_COMM_SELF);
-    return (bench_now() - start) / point->repeat;
+    struct bench_point *point = m->point;
+    point->repeat = side->repeat;
+    point->ahead = bench_clock_ahead(point->job);
+    if (point->method->unbroken)
+        side->calls->barrier(MPI_COMM_WORLD);
+    for (int i = 0; point->method->rank_means && i < WARM_UP; i++)
+        point->kind->call(point, side->calls, bench_root(point));
+    if (point->method->timed)
+        agree_on_window(point, side);
 }
 
 static double run_block(struct measurement *m, struct side *side, int count)
 {
-    m->point->repeat = side->repeat;
-    if (m->point->unbroken)
-        side->calls->barrier(MPI_COMM_WORLD); /* who waits for it is not yet in the block */
+    begin_block(m, side);
     side->before = bench_switches_now();
     double start = bench_now();
     for (int i = 0; i < count; i++)
-        m->local[i] = m->point->sampler(m->point, side->calls);
+        bench_block_put(&m->block, i, m->point->method->sample(m->point, side->calls),
+                        side->repeat);
     double spent = bench_now() - start;
     side->after = bench_switches_now();
-    m->point->job->reduce(m->local, m->slowest, count, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    bench_block_combine(&m->block, m->point, count);
     return spent;
 }
 
-/* As many as fit into a batch that is not too long, for each side by itself. */
+/* As many as fit into a row that is not too long, for each side by itself. */
 static void choose_repeat(struct measurement *m, struct side *side)
 {
     int most = m->point->repeat_most;
+    double share = m->point->options->seconds / PAIRS;
+    double seconds = share < ROW_SECONDS ? share : ROW_SECONDS;
     side->repeat = most > 0 ? 1 : m->point->repeat;
     while (side->repeat < most) {
-        if (bench_maximum(m->point->job, run_block(m, side, 1)) > BATCH_SECONDS)
+        if (bench_maximum(m->point->job, run_block(m, side, 1)) > seconds)
             break;
         side->repeat = 2 * side->repeat < most ? 2 * side->repeat : most;
     }
@@ -126,32 +105,40 @@ static void choose_block(struct measurement *m, struct side *side)
     const struct bench_job *job = m->point->job;
     run_block(m, side, WARM_UP);
     double each = bench_maximum(job, run_block(m, side, WARM_UP) / WARM_UP);
+    if (m->point->method->timed)
+        each = side->width = WINDOW_FACTOR * each;
     double wanted = m->point->options->seconds / PAIRS / (each > 1e-9 ? each : 1e-9);
     double most = (double)m->point->options->max_calls / PAIRS;
     wanted = wanted < most ? wanted : most;
-    wanted = wanted < BLOCK_MAXIMUM ? wanted : BLOCK_MAXIMUM;
-    side->block = wanted < 1.0 ? 1 : (int)wanted;
+    wanted = wanted < BENCH_BLOCK_MOST ? wanted : BENCH_BLOCK_MOST;
+    side->count = wanted < 1.0 ? 1 : (int)wanted;
+}
+
+/* Where many are late, calls take longer than it looked at first. */
+static void widen(struct side *side, int late)
+{
+    if (LATE_SHARE * late > side->count && 2.0 * side->width < WINDOW_MOST)
+        side->width *= 2.0;
 }
 
 /* Each sample has two calls more, which are not timed. */
 static int record_switches(struct measurement *m, struct side *side)
 {
     const struct bench_point *point = m->point;
-    double calls = (double)side->block * (side->repeat + 2);
-    if (!point->unbroken)
+    double calls = (double)side->count * (side->repeat + 2);
+    if (!point->method->unbroken)
         return 0;
     return bench_switches_record(&side->switches, point->job, side->before, side->after, calls);
 }
 
 static int record_block(struct measurement *m, struct side *side, double *median)
 {
-    side->spent += run_block(m, side, side->block);
+    side->spent += run_block(m, side, side->count);
+    side->taken += side->count;
+    widen(side, m->block.late_count);
     if (record_switches(m, side) != 0)
         return -1;
-    if (bench_samples_add(&side->samples, m->slowest, (size_t)side->block) != 0)
-        return -1;
-    *median = bench_median(m->slowest, (size_t)side->block);
-    return 0;
+    return bench_block_record(&m->block, m->point, &side->record, median);
 }
 
 static int record_pair(struct measurement *m, int pair)
@@ -162,9 +149,9 @@ static int record_pair(struct measurement *m, int pair)
         if (record_block(m, &m->sides[s], &median[s]) != 0)
             return -1;
     }
-    if (m->point->line != NULL && bench_line_record(m->point->line, &m->line) != 0)
+    if (!m->point->line->crowded && bench_line_record(m->point->line, &m->line) != 0)
         return -1;
-    if (m->side_count < 2 || median[1] <= 0.0)
+    if (m->side_count < 2 || median[0] <= 0.0 || median[1] <= 0.0)
         return 0;
     double ratio = median[0] / median[1];
     return bench_samples_add(&m->ratios, &ratio, 1);
@@ -172,9 +159,9 @@ static int record_pair(struct measurement *m, int pair)
 
 static bool side_wants_more(const struct side *side, const struct bench_options *options)
 {
-    bool few = side->samples.count < MINIMUM_CALLS;
+    bool few = side->taken < MINIMUM_CALLS;
     bool early = side->spent < options->seconds;
-    return few || (early && side->samples.count < (size_t)options->max_calls);
+    return few || (early && side->taken < options->max_calls);
 }
 
 /* Both sides go on together, so one of them may pass its limits, though not by more than double. */
@@ -186,7 +173,7 @@ static bool wants_more(const struct measurement *m)
     for (int s = 0; s < m->side_count; s++) {
         spent += m->sides[s].spent;
         more = more || side_wants_more(&m->sides[s], m->point->options);
-        few = few || m->sides[s].samples.count < MINIMUM_CALLS;
+        few = few || m->sides[s].taken < MINIMUM_CALLS;
     }
     return few || (more && spent < 2.0 * m->point->options->seconds);
 }
@@ -194,11 +181,11 @@ static bool wants_more(const struct measurement *m)
 static int take_samples(struct measurement *m)
 {
     const struct bench_job *job = m->point->job;
+    int failed = 0;
     for (int s = 0; s < m->side_count; s++) {
         choose_repeat(m, &m->sides[s]);
         choose_block(m, &m->sides[s]);
     }
-    int failed = 0;
     for (int pair = 0; bench_agree(job, wants_more(m)); pair++)
         failed |= record_pair(m, pair);
     return failed;
@@ -208,35 +195,48 @@ static int take_samples(struct measurement *m)
 static void note_algorithm(struct bench_point *point, char *name, size_t size)
 {
     const struct bench_job *job = point->job;
-    point->sampler(point, &job->program);
+    point->kind->call(point, &job->program, bench_root(point));
     const char *algorithm = job->last_algorithm != NULL ? job->last_algorithm() : NULL;
     snprintf(name, size, "%s", algorithm != NULL ? algorithm : "");
 }
 
+static void summarise_side(struct side *side, struct bench_side_times *times)
+{
+    times->figure = bench_samples_summary(&side->record.figures);
+    times->most = bench_samples_summary(&side->record.most);
+    times->skew = bench_samples_summary(&side->record.skews);
+    times->span = bench_samples_summary(&side->record.spans);
+    times->late = side->record.late;
+    times->switching = bench_switches_summary(&side->switches);
+}
+
 static void summarise(struct measurement *m, struct bench_times *times)
 {
-    struct side *last = &m->sides[m->side_count - 1];
-    times->calls = (long)last->samples.count * last->repeat;
-    times->host = bench_samples_summary(&m->sides[0].samples);
-    times->program = bench_samples_summary(&m->sides[1].samples);
+    const struct side *last = &m->sides[m->side_count - 1];
+    times->calls = (last->taken - last->record.late) * last->repeat;
+    summarise_side(&m->sides[0], &times->host);
+    summarise_side(&m->sides[1], &times->program);
     times->ratio = bench_samples_summary(&m->ratios);
     times->line = bench_samples_summary(&m->line);
-    times->host_switching = bench_switches_summary(&m->sides[0].switches);
-    times->program_switching = bench_switches_summary(&m->sides[1].switches);
-    if (times->program.median > 0.0)
-        times->ratio.median = times->host.median / times->program.median;
+    if (times->program.figure.median > 0.0)
+        times->ratio.median = times->host.figure.median / times->program.figure.median;
 }
 
 static void release(struct measurement *m)
 {
     for (int s = 0; s < m->side_count; s++) {
-        bench_samples_destroy(&m->sides[s].samples);
+        bench_record_destroy(&m->sides[s].record);
         bench_switches_destroy(&m->sides[s].switches);
     }
     bench_samples_destroy(&m->ratios);
     bench_samples_destroy(&m->line);
-    free(m->local);
-    free(m->slowest);
+    bench_block_destroy(&m->block);
+}
+
+/* Ranks that share a processor cannot begin at one time: nothing is measured then. */
+static bool can_measure(const struct bench_point *point)
+{
+    return point->job->fits || !point->method->timed;
 }
 
 int bench_measure(struct bench_point *point, struct bench_times *times)
@@ -245,10 +245,10 @@ int bench_measure(struct bench_point *point, struct bench_times *times)
     struct measurement m = {.point = point, .side_count = point->options->host_only ? 1 : 2};
     m.sides[0].calls = &job->host;
     m.sides[1].calls = &job->program;
-    m.local = calloc(BLOCK_MAXIMUM, sizeof *m.local);
-    m.slowest = calloc(BLOCK_MAXIMUM, sizeof *m.slowest);
-    int failed = m.local == NULL || m.slowest == NULL;
-    if (bench_maximum(job, failed) == 0.0)
+    int failed = bench_block_create(&m.block);
+    if (point->line->crowded)
+        failed |= bench_line_record(point->line, &m.line);
+    if (bench_maximum(job, failed) == 0.0 && can_measure(point))
         failed = take_samples(&m);
     *times = (struct bench_times){0};
     if (!point->options->host_only)

@@ -12,10 +12,25 @@
 #include "statistics.h"
 #include "switches.h"
 
+struct bench_kind;
+struct bench_method;
 struct bench_point;
 
-/* Takes one sample on this rank, in seconds per call. */
-typedef double bench_sampler(struct bench_point *point, const struct bench_calls *calls);
+/* One sample of one rank, by the clock that all ranks share. */
+struct bench_stint {
+    double start;
+    double end;
+    bool late; /* it began later than it should have: it does not count */
+};
+
+typedef struct bench_stint bench_sampler(struct bench_point *point,
+                                         const struct bench_calls *calls);
+
+/* When the next call begins, and how long after it the one that follows. */
+struct bench_window {
+    double next;
+    double width;
+};
 
 struct bench_point {
     const struct bench_job *job;
@@ -23,15 +38,18 @@ struct bench_point {
     const char *collective;
     const char *variant;
     size_t bytes;
-    bench_sampler *sampler;
+    const struct bench_kind *kind;
+    const struct bench_method *method;
+    bool common_sync; /* both sides start from the program's barrier */
+    double ahead;     /* by which rank 0's clock is ahead of this rank's */
+    struct bench_window window;
     struct bench_buffers buffers;
     struct bench_parts parts;         /* of collectives that have some */
     struct bench_reduction reduction; /* of those that combine */
     size_t call;                      /* number of the next call: it picks the slot and the data */
     int repeat;                       /* calls in one sample, */
     int repeat_most;                  /* or not 0: up to so many, each side for itself */
-    bool unbroken;           /* the samples are calls of this collective, one after another */
-    struct bench_line *line; /* timed between the blocks; NULL: not */
+    struct bench_line *line;          /* timed in the same run */
 };
 
 /* The root of the next call, the same on all ranks. */
@@ -41,24 +59,29 @@ static inline int bench_root(const struct bench_point *point)
     return root == BENCH_ROOT_ROTATES ? (int)(point->call % (size_t)point->job->ranks) : root;
 }
 
+static inline double bench_point_now(const struct bench_point *point)
+{
+    return bench_now() + point->ahead;
+}
+
+/* What is known of one side. */
+struct bench_side_times {
+    struct bench_summary figure; /* seconds of a call; all 0 where no call counted */
+    struct bench_summary most;   /* of methods that take means: of the rank whose mean is largest */
+    struct bench_summary skew; /* where calls follow a barrier: between first and last to begin, */
+    struct bench_summary span; /* and from the first to begin to the last to end */
+    struct bench_switching switching; /* of unbroken rows */
+    long late;                        /* calls that did not count, of methods with agreed times */
+};
+
 struct bench_times {
-    struct bench_summary host;
-    struct bench_summary program;
+    struct bench_side_times host;
+    struct bench_side_times program;
     struct bench_summary ratio;
     struct bench_summary line; /* seconds of a cache line's round trip, in the same run */
-    struct bench_switching host_switching; /* of unbroken points */
-    struct bench_switching program_switching;
     long calls; /* timed calls of the program's side; of the host's when that is alone */
     char algorithm[48];
 };
-
-/* The synchronisation before a timed call. */
-void bench_synchronise(const struct bench_point *point, const struct bench_calls *calls);
-
-bench_sampler bench_sample_barrier;
-bench_sampler bench_sample_bcast;
-bench_sampler bench_sample_chain;
-bench_sampler bench_sample_passthrough;
 
 /* Collective. The results are valid on rank 0. Returns 0, or -1 when memory is short. */
 int bench_measure(struct bench_point *point, struct bench_times *times);

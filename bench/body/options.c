@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "options.h"
 
+#include "method.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -92,6 +94,11 @@ static int set_variants(struct bench_options *options, const char *value)
     return parse_list(value, VARIANTS, options->variants, &options->variant_count);
 }
 
+static int set_methods(struct bench_options *options, const char *value)
+{
+    return parse_list(value, bench_method_names, options->methods, &options->method_count);
+}
+
 static int set_sizes(struct bench_options *options, const char *value)
 {
     char *copy = strdup(value);
@@ -162,8 +169,8 @@ static int set_seed(struct bench_options *options, const char *value)
 
 static int set_sync(struct bench_options *options, const char *value)
 {
-    options->common_sync = strcmp(value, "common") == 0;
-    return options->common_sync || strcmp(value, "own") == 0 ? 0 : -1;
+    options->sync = strcmp(value, "common") == 0 ? BENCH_SYNC_COMMON : BENCH_SYNC_OWN;
+    return options->sync == BENCH_SYNC_COMMON || strcmp(value, "own") == 0 ? 0 : -1;
 }
 
 static int set_host_only(struct bench_options *options, const char *value)
@@ -199,6 +206,7 @@ static const struct option {
      set_collectives},
     {"--sizes", "a list of sizes from 1 to 2147483647 bytes, such as 8,1K,64K,1M", set_sizes},
     {"--variants", "a list out of hot,cold,chain", set_variants},
+    {"--method", "a list out of sobor,single,row,window", set_methods},
     {"--seconds", "a time from 0.001 to 3600 for each side of a point", set_seconds},
     {"--calls", "a largest number of timed calls from 5 to 10000000", set_calls},
     {"--range", "a size for the rotation of cold buffers, such as 256M", set_range},
@@ -225,6 +233,7 @@ static void set_defaults(struct bench_options *options)
     *options = (struct bench_options){.seconds = 0.5, .max_calls = 20000, .seed = 1, .check = true};
     set_collectives(options, "barrier,bcast");
     set_variants(options, "hot,cold");
+    set_methods(options, "sobor");
     set_sizes(options, "8,1K,64K,1M");
 }
 
@@ -263,7 +272,10 @@ const char *bench_options_usage(void)
            "(one\n"
            "                      rank has nearly all), random, half-zero\n"
            "  --variants LIST     hot, cold, chain (default hot,cold); chain: the root goes round\n"
-           "                      in an unbroken row of calls, and the figure is the row's mean\n"
+           "                      in an unbroken row of calls, and the figure is the row's mean; "
+           "by\n"
+           "                      the method sobor\n"
+           "  --method LIST       sobor (default), single, row, window: see docs/bench.md\n"
            "  --seconds S         time for each side of a point (default 0.5)\n"
            "  --calls N           most timed calls for each side of a point (default 20000)\n"
            "  --range BYTES       range of the cold buffers, all ranks together\n"
@@ -272,9 +284,9 @@ const char *bench_options_usage(void)
            "                      aligned: on a page\n"
            "  --root RANK|rotate  the root (default 0); rotate: another in each call\n"
            "  --seed N            seed of the data patterns (default 1)\n"
-           "  --sync own|common   before each timed call: the side's own barrier (default), or "
+           "  --sync own|common   before each call of sobor and single: the side's own barrier, or "
            "that\n"
-           "                      of the program for both sides\n"
+           "                      of the program for both sides (default; of single both ways)\n"
            "  --host-only         measure the host MPI alone\n"
            "  --no-check          leave out the pass that checks the data\n";
 }

@@ -14,11 +14,17 @@ enum bench_counts { BENCH_EQUAL, BENCH_LINEAR, BENCH_HEAVY, BENCH_RANDOM, BENCH_
 
 extern const char *const bench_counts_names[];
 
+/* Whose barrier comes before a call: the program's for both sides, or each side's own. By itself a
+ * method takes the common one; single both, one after the other. */
+enum bench_sync { BENCH_SYNC_BY_METHOD, BENCH_SYNC_OWN, BENCH_SYNC_COMMON };
+
 struct bench_options {
     const char *collectives[BENCH_MAX_NAMES];
     size_t collective_count;
     const char *variants[BENCH_MAX_NAMES];
     size_t variant_count;
+    const char *methods[BENCH_MAX_NAMES];
+    size_t method_count;
     size_t sizes[BENCH_MAX_SIZES];
     size_t size_count;
     double seconds;    /* wall time for each side of one point */
@@ -27,7 +33,7 @@ struct bench_options {
     bool page_aligned; /* buffers begin on a page, not behind one as malloc gives them */
     int root;          /* or BENCH_ROOT_ROTATES: another in each call */
     enum bench_counts counts;
-    bool common_sync; /* both sides start from the program's barrier */
+    enum bench_sync sync;
     uint64_t seed;
     bool host_only;
     bool check;

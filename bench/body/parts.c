@@ -94,7 +94,7 @@ static size_t between(const struct bench_point *point, int which, int from, int 
     return part_bytes(point, which, index);
 }
 
-int bench_parts_create(struct bench_parts *parts, const struct bench_point *point)
+static int create_parts(struct bench_parts *parts, const struct bench_point *point)
 {
     int ranks = point->job->ranks;
     size_t each = (size_t)ranks * sizeof(int);
@@ -126,8 +126,16 @@ int bench_parts_create(struct bench_parts *parts, const struct bench_point *poin
     return parts->area > INT32_MAX ? -1 : 0;
 }
 
-void bench_parts_destroy(struct bench_parts *parts)
+static int create(struct bench_point *point, size_t *bytes)
 {
+    int failed = create_parts(&point->parts, point);
+    *bytes = 2 * point->parts.area;
+    return failed;
+}
+
+static void destroy(struct bench_point *point)
+{
+    struct bench_parts *parts = &point->parts;
     for (int side = 0; side < 2; side++) {
         free(parts->counts[side]);
         free(parts->places[side]);
@@ -195,28 +203,6 @@ static void renew(struct bench_point *point, int root)
         *(volatile unsigned char *)(in + i) = (unsigned char)~point->call;
 }
 
-double bench_sample_parts(struct bench_point *point, const struct bench_calls *calls)
-{
-    int root = bench_root(point);
-    renew(point, root);
-    bench_synchronise(point, calls);
-    double start = bench_now();
-    call_parts(point, calls, root);
-    return bench_now() - start;
-}
-
-double bench_sample_parts_chain(struct bench_point *point, const struct bench_calls *calls)
-{
-    calls->barrier(MPI_COMM_WORLD);
-    double start = bench_now();
-    for (int i = 0; i < point->repeat; i++) {
-        int root = i % point->job->ranks;
-        renew(point, root);
-        call_parts(point, calls, root);
-    }
-    return (bench_now() - start) / point->repeat;
-}
-
 static unsigned char expected_byte(const struct bench_parts *parts, int from, int to, size_t call,
                                    size_t i)
 {
@@ -241,7 +227,7 @@ static long wrong_part(const struct bench_parts *parts, const unsigned char *at,
     return 0;
 }
 
-long bench_parts_check(struct bench_point *point, const struct bench_calls *calls)
+static long check(struct bench_point *point, const struct bench_calls *calls)
 {
     const struct bench_parts *parts = &point->parts;
     int root = bench_root(point), rank = point->job->rank, ranks = point->job->ranks;
@@ -265,3 +251,6 @@ long bench_parts_check(struct bench_point *point, const struct bench_calls *call
                             (size_t)parts->counts[RECEIVE][i], i, rank, call);
     return wrong != 0;
 }
+
+const struct bench_kind bench_parts_kind = {
+    .create = create, .destroy = destroy, .renew = renew, .call = call_parts, .check = check};

@@ -5,9 +5,8 @@
 
 #include "buffers.h"
 #include "job.h"
+#include "kinds.h"
 #include "options.h"
-
-struct bench_point;
 
 /* One point's parts, in bytes. Every rank's slot holds what it sends, then what it receives. */
 struct bench_parts {
@@ -25,14 +24,7 @@ bool bench_parts_vary(int which);
 /* Takes the functions into both sides. Returns 0, or -1 after a line on stderr. */
 int bench_parts_find(struct bench_job *job, void *libmpi);
 
-/* Returns 0, or -1 when memory is short. `bytes`: of a part, on average. */
-int bench_parts_create(struct bench_parts *parts, const struct bench_point *point);
-void bench_parts_destroy(struct bench_parts *parts);
-
-double bench_sample_parts(struct bench_point *point, const struct bench_calls *calls);
-double bench_sample_parts_chain(struct bench_point *point, const struct bench_calls *calls);
-
-/* One call with data that is then checked: 0 when every byte is right. */
-long bench_parts_check(struct bench_point *point, const struct bench_calls *calls);
+/* `bytes` of the point: of a part, on average. */
+extern const struct bench_kind bench_parts_kind;
 
 #endif

@@ -66,7 +66,8 @@ static void choose_type(struct bench_reduction *reduction, size_t bytes)
                                                       : 1;
 }
 
-int bench_reduction_create(struct bench_reduction *reduction, const struct bench_point *point)
+/* Parts of reduce_scatter are equal, of one element at least. */
+static int create_reduction(struct bench_reduction *reduction, const struct bench_point *point)
 {
     int ranks = point->job->ranks;
     *reduction = (struct bench_reduction){.which = bench_reductions_which(point->collective)};
@@ -86,10 +87,17 @@ int bench_reduction_create(struct bench_reduction *reduction, const struct bench
     return 0;
 }
 
-void bench_reduction_destroy(struct bench_reduction *reduction)
+static int create(struct bench_point *point, size_t *bytes)
 {
-    free(reduction->counts);
-    reduction->counts = NULL;
+    int failed = create_reduction(&point->reduction, point);
+    *bytes = 2 * point->reduction.area;
+    return failed;
+}
+
+static void destroy(struct bench_point *point)
+{
+    free(point->reduction.counts);
+    point->reduction.counts = NULL;
 }
 
 static int call_reduction(struct bench_point *point, const struct bench_calls *calls, int root)
@@ -135,28 +143,6 @@ static void renew(struct bench_point *point, int root)
         *(volatile unsigned char *)(in + i) = (unsigned char)~point->call;
 }
 
-double bench_sample_reduction(struct bench_point *point, const struct bench_calls *calls)
-{
-    int root = bench_root(point);
-    renew(point, root);
-    bench_synchronise(point, calls);
-    double start = bench_now();
-    call_reduction(point, calls, root);
-    return bench_now() - start;
-}
-
-double bench_sample_reduction_chain(struct bench_point *point, const struct bench_calls *calls)
-{
-    calls->barrier(MPI_COMM_WORLD);
-    double start = bench_now();
-    for (int i = 0; i < point->repeat; i++) {
-        int root = i % point->job->ranks;
-        renew(point, root);
-        call_reduction(point, calls, root);
-    }
-    return (bench_now() - start) / point->repeat;
-}
-
 /* What a rank gives: so small that every sum is exact, of bytes too. */
 static int given(int rank, size_t call, size_t i)
 {
@@ -187,7 +173,7 @@ static bool is_right(const struct bench_reduction *reduction, const unsigned cha
     return memcmp(at, expected, reduction->element) == 0;
 }
 
-long bench_reduction_check(struct bench_point *point, const struct bench_calls *calls)
+static long check(struct bench_point *point, const struct bench_calls *calls)
 {
     const struct bench_reduction *reduction = &point->reduction;
     int root = bench_root(point), rank = point->job->rank, until = point->job->ranks;
@@ -207,3 +193,6 @@ long bench_reduction_check(struct bench_point *point, const struct bench_calls *
             return 1;
     return 0;
 }
+
+const struct bench_kind bench_reductions_kind = {
+    .create = create, .destroy = destroy, .renew = renew, .call = call_reduction, .check = check};

@@ -5,9 +5,8 @@
 
 #include "buffers.h"
 #include "job.h"
+#include "kinds.h"
 #include "options.h"
-
-struct bench_point;
 
 /* One point: sums of double, of float or of bytes, whichever the size is a multiple of. Every
  * rank's slot holds what it gives, then what it receives. */
@@ -26,15 +25,6 @@ int bench_reductions_which(const char *collective);
 /* Takes the functions into both sides. Returns 0, or -1 after a line on stderr. */
 int bench_reductions_find(struct bench_job *job, void *libmpi);
 
-/* Returns 0, or -1 when memory is short. Parts of reduce_scatter are equal, of one element at
- * least. */
-int bench_reduction_create(struct bench_reduction *reduction, const struct bench_point *point);
-void bench_reduction_destroy(struct bench_reduction *reduction);
-
-double bench_sample_reduction(struct bench_point *point, const struct bench_calls *calls);
-double bench_sample_reduction_chain(struct bench_point *point, const struct bench_calls *calls);
-
-/* One call with data that is then checked: 0 when every element is right. */
-long bench_reduction_check(struct bench_point *point, const struct bench_calls *calls);
+extern const struct bench_kind bench_reductions_kind;
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "report.h"
 
+#include "method.h"
+
 #include <stdio.h>
 
 static const double MICROSECONDS = 1e6;
@@ -34,7 +36,7 @@ static void put_switching(const char *name, bool known, struct bench_switching s
 /* Names of libraries and algorithms are plain words: what JSON would have to escape is dropped. */
 static void put_text(const char *name, const char *text)
 {
-    if (text[0] == '\0') {
+    if (text == NULL || text[0] == '\0') {
         printf(", \"%s\": null", name);
         return;
     }
@@ -43,6 +45,36 @@ static void put_text(const char *name, const char *text)
         if ((unsigned char)*text >= ' ' && *text != '"' && *text != '\\')
             putchar(*text);
     putchar('"');
+}
+
+static const char *sync_of(const struct bench_point *point)
+{
+    if (!point->method->synchronised)
+        return "";
+    return point->common_sync ? "common" : "own";
+}
+
+/* The figures of one side under names that begin with its own. */
+static void put_side(const char *side, const struct bench_point *point,
+                     const struct bench_side_times *times, bool measured)
+{
+    char name[32];
+    bool known = measured && times->figure.median > 0.0;
+    put_summary(side, "_us", known, times->figure, MICROSECONDS);
+    if (point->method->rank_means) {
+        snprintf(name, sizeof name, "%s_max", side);
+        put_summary(name, "_us", known, times->most, MICROSECONDS);
+    }
+    if (point->method->synchronised) {
+        snprintf(name, sizeof name, "%s_skew", side);
+        put_summary(name, "_us", known, times->skew, MICROSECONDS);
+        snprintf(name, sizeof name, "%s_span", side);
+        put_summary(name, "_us", known, times->span, MICROSECONDS);
+    }
+    if (point->method->timed)
+        printf(", \"%s_late\": %ld", side, times->late);
+    if (point->method->unbroken)
+        put_switching(side, measured, times->switching);
 }
 
 static void put_checked(enum bench_checked checked)
@@ -56,26 +88,23 @@ static void put_checked(enum bench_checked checked)
 void bench_report(const struct bench_point *point, const struct bench_times *times,
                   const struct bench_times *single, enum bench_checked checked)
 {
-    bool both = !point->options->host_only;
+    bool both = !point->options->host_only, ratio = times->ratio.median > 0.0;
     printf("{\"collective\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"variant\": \"%s\"",
            point->collective, point->job->ranks, point->bytes, point->variant);
     if (bench_parts_which(point->collective) >= 0 &&
         bench_parts_vary(bench_parts_which(point->collective)))
         put_text("counts", bench_counts_names[point->options->counts]);
+    put_text("method", point->method->name);
+    put_text("sync", sync_of(point));
     put_text("algorithm", times->algorithm);
     put_text("host", point->job->library);
-    put_summary("host", "_us", true, times->host, MICROSECONDS);
-    put_summary("sobor", "_us", both, times->program, MICROSECONDS);
-    put_summary("ratio", "", both, times->ratio, 1.0);
-    if (point->line != NULL)
-        put_summary("line", "_us", times->line.median > 0.0, times->line, MICROSECONDS);
-    if (point->unbroken) {
-        put_switching("host", true, times->host_switching);
-        put_switching("sobor", both, times->program_switching);
-    }
+    put_side("host", point, &times->host, true);
+    put_side("sobor", point, &times->program, both);
+    put_summary("ratio", "", both && ratio, times->ratio, 1.0);
+    put_summary("line", "_us", times->line.median > 0.0, times->line, MICROSECONDS);
     if (single != NULL) {
-        put_number("host_single_us", true, single->host.median * MICROSECONDS);
-        put_number("sobor_single_us", both, single->program.median * MICROSECONDS);
+        put_number("host_single_us", true, single->host.figure.median * MICROSECONDS);
+        put_number("sobor_single_us", both, single->program.figure.median * MICROSECONDS);
     }
     printf(", \"calls\": %ld", times->calls);
     put_checked(checked);

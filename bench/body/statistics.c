@@ -22,6 +22,8 @@ static double quantile(const double *sorted, size_t count, double share)
 
 int bench_samples_add(struct bench_samples *samples, const double *values, size_t count)
 {
+    if (count == 0)
+        return 0;
     if (samples->count + count > samples->capacity) {
         size_t capacity = 2 * (samples->count + count);
         double *grown = realloc(samples->values, capacity * sizeof *grown);

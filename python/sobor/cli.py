@@ -349,17 +349,36 @@ def bench_command(
         typer.Option(
             metavar="LIST",
             help="hot: the same buffer again; cold: rotating over a large range; chain: an "
-            "unbroken row of calls in which the root goes round, mean time of a call.",
+            "unbroken row of calls in which the root goes round, mean time of a call; by --method "
+            "sobor only.",
         ),
     ] = "hot,cold",
+    method: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="How calls are timed. sobor: one by one after a barrier, the slowest rank counts; "
+            "barriers in rows. single: one by one after a barrier, mean over the ranks. row: in an "
+            "unbroken row from one root. window: all begin at an agreed time. sobor if not given.",
+        ),
+    ] = None,
     sync: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="own|common",
-            help="What comes before each timed call: each side's own barrier, or Sobor's for both. "
-            "A barrier that lets the root go first hides part of the call after it.",
+            help="What comes before each call of --method sobor and single: each side's own "
+            "barrier, or Sobor's for both. A barrier that lets the root go first hides part of the "
+            "call after it. If not given: common, and of single both, one after the other.",
         ),
-    ] = "own",
+    ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say how much of each time is skew: how far apart ranks began after the barrier, "
+            "and what that hides. By --method single if none is given.",
+        ),
+    ] = False,
     counts: Annotated[
         str,
         typer.Option(
@@ -445,9 +464,10 @@ def bench_command(
 ) -> None:
     """Time the host MPI and Sobor side by side.
 
-    Both are called in the same job, in alternating blocks. Before each call the ranks meet and the
-    buffers are written anew; a call's time is that of its slowest rank; shown is the median, with
-    the 10th and 90th percentile of the ratio. In a separate pass the data of every call is checked.
+    Both are called in the same job, in alternating blocks. If no --method is given, the ranks meet
+    in Sobor's barrier before each call and the buffers are written anew; a call's time is that of
+    its slowest rank; shown is the median, with the 10th and 90th percentile of the ratio. In a
+    separate pass the data of every call is checked.
 
     The ratio is host time divided by Sobor time: above 1 Sobor is faster.
 
@@ -460,6 +480,10 @@ def bench_command(
         sobor bench --launcher mpirun.openmpi --peers mpirun.mpich,/opt/mpi/bin/mpirun
 
         sobor bench allreduce --peers mpirun.mpich,release_gather,xhc@/opt/ompi/bin/mpirun
+
+        sobor bench allgather --method sobor,single,row,window --ranks 2
+
+        sobor bench bcast --explain --ranks 4 --sizes 8
 
         sobor bench barrier --algorithms barrier:auto,barrier:tree
 
@@ -478,6 +502,8 @@ def bench_command(
     native = find_native()
     if study is not None and tuning_file is not None:
         raise SoborError("--write-tuning does not go with --study")
+    if study is not None and (method is not None or explain):
+        raise SoborError(f"{'--explain' if explain else '--method'} does not go with --study")
     if study is not None:
         from sobor.bench.study import Wanted, run_study
 
@@ -504,6 +530,8 @@ def bench_command(
         rounds=rounds,
         host_only=host_only,
         sync=sync,
+        method=method,
+        explain=explain,
         counts=counts,
         buffers=buffers,
         libmpi=libmpi,

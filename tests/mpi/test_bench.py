@@ -107,7 +107,7 @@ def test_switches(tester):
 
 
 def test_line(tester):
-    """Where each rank has a processor, a cache line is sent to and fro beside the barriers."""
+    """A cache line is sent to and fro beside the calls, however they are timed."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("needs two processors")
     both, alone = (
@@ -118,6 +118,9 @@ def test_line(tester):
         assert 0 < row["line_us_p10"] <= row["line_us"] <= row["line_us_p90"], row
         assert row["host_switches"] is not None
     assert alone[0]["sobor_switches"] is None
+    options = ("--collectives", "bcast", "--sizes", "8", "--method", ",".join(METHODS))
+    for row in rows(bench(tester, usable_mpi("o41"), 4, *options, sobor={})):
+        assert 0 < row["line_us_p10"] <= row["line_us"], row
 
 
 PARTS = "scatter,scatterv,gather,gatherv,allgather,allgatherv,alltoall,alltoallv,alltoallw"
@@ -201,6 +204,7 @@ def test_passthrough(tester):
         (("--counts", "odd"), ("--counts", "expected", '"odd"')),
         (("--seconds", "-1"), ("--seconds", "expected", '"-1"')),
         (("--root", "9"), ("--root", "expected")),
+        (("--method", "double"), ("--method", "expected", '"double"')),
         (("--nonsense",), ("--nonsense", "expected")),
         ((), ("not preloaded", "--host-only")),
     ],
@@ -296,6 +300,89 @@ def test_times_are_those_of_the_side(tester, key, side):
     other = "sobor" if side == "host" else "host"
     # Not of each: another job may keep a rank from its processor.
     assert statistics.median(row[f"{other}_us"] for row in found) < SLOWER / 2, found
+
+
+METHODS = ("sobor", "single", "row", "window")
+FEW = ("--collectives", "barrier,bcast,gather,allreduce", "--sizes", "64", "--variants", "hot")
+FEW = (*FEW, "--method", ",".join(METHODS))
+#: Of each collective of FEW.
+WAYS = [("single", "own"), ("single", "common"), ("row", None), ("window", None)]
+
+
+def measured(found: list[dict]) -> list[dict]:
+    """The rows but for those that need a processor for each of two ranks."""
+    if len(os.sched_getaffinity(0)) >= 2:
+        return found
+    assert {row["host_us"] for row in found if row["method"] == "window"} == {None}
+    return [row for row in found if row["method"] != "window"]
+
+
+@pytest.mark.parametrize("side", ["host", "sobor"])
+def test_every_method_shows_the_slower_side(tester, side):
+    """By every method, a side whose calls take longer by a known time is shown so."""
+    made_up = {f"{'HOST' if side == 'host' else 'PROGRAM'}_SLOW": str(SLOWER)}
+    found = rows(between(tester, "o41", made_up, *FEW, "--no-check"))
+    own = {"barrier": ("sobor", None)}
+    assert [(row["collective"], row["method"], row["sync"]) for row in found] == [
+        (name, *way)
+        for name in FEW[1].split(",")
+        for way in (own.get(name, ("sobor", "common")), *WAYS)
+    ]
+    found = measured(found)
+    for row in found:
+        assert row[f"{side}_us"] >= SLOWER, row
+        assert row.get(f"{side}_max_us", SLOWER) >= SLOWER, row
+    other = "sobor" if side == "host" else "host"
+    for method in {row["method"] for row in found}:
+        chosen = [row for row in found if row["method"] == method]
+        # Not of each: another job may keep a rank from its processor.
+        assert statistics.median(row[f"{side}_us"] for row in chosen) < 10 * SLOWER, chosen
+        assert min(row[f"{other}_us"] for row in chosen) < SLOWER, chosen
+
+
+def test_every_method_checks_the_data(tester):
+    """The check belongs to each row, whatever its method."""
+    result = between(tester, "o41", {"PROGRAM_WRONG": "1"}, *FEW)
+    found = objects(result)
+    assert len(found) == 4 * 5 and {row["checked"] for row in found} == {False}, result.tail()
+    assert result.returncode != 0 and result.stderr.count("wrong calls") == len(found)
+
+
+def test_skew_is_that_of_the_barrier(tester):
+    """How far apart ranks begin is seen of the side whose barrier lets one go first."""
+    options = ("--collectives", "bcast", "--sizes", "64", "--variants", "hot", "--sync", "own")
+    options = (*options, "--method", "sobor,single")
+    found = rows(between(tester, "o41", {"HOST_SKEW": str(SLOWER)}, *options))
+    assert [(row["method"], row["sync"]) for row in found] == [("sobor", "own"), ("single", "own")]
+    for row in found:
+        assert row["host_skew_us"] >= SLOWER * 0.9, row
+        assert row["host_span_us"] >= row["host_skew_us"] * 0.9, row
+        # The root is done before the other begins.
+        assert row["host_us"] < row["host_span_us"], row
+    assert min(row["sobor_skew_us"] for row in found) < SLOWER, found
+
+
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2), ("a50", 2)])
+def test_methods(tester, key, ranks):
+    """By every method with Sobor; a chain is a row of the first method."""
+    options = ("--method", ",".join(METHODS), "--variants", "chain,cold")
+    options = (*options, "--collectives", "barrier,scan", "--sizes", "256", "--sync", "common")
+    found = rows(bench(tester, usable_mpi(key), ranks, *options, sobor={}))
+    ways = [("sobor", "common"), ("single", "common"), ("row", None), ("window", None)]
+    assert [(row["method"], row["sync"]) for row in found] == [
+        ("sobor", None),
+        *ways[1:],
+        ("sobor", None),
+        *ways,
+    ]
+    assert [row["variant"] for row in found[4:]] == ["chain", *["cold"] * 4]
+    for row in found:
+        assert row["checked"] is True and row["algorithm"], row
+        timed = row["method"] != "window" or ranks <= len(os.sched_getaffinity(0))
+        assert (row["sobor_us"] is not None) == timed, row
+    single = found[1]
+    assert single["host_max_us"] > 0 and single["host_us"] > 0
+    assert 0 <= single["sobor_skew_us"] <= single["sobor_span_us"]
 
 
 @pytest.mark.parametrize("side", ["host", "sobor"])

@@ -7,11 +7,13 @@ import time
 import pytest
 
 from conftest import write_program
+from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.measure import _Run
 from sobor.bench.request import make_request, split_commands
 from sobor.bench.schedule import Measured, jobs, merge
-from sobor.bench.table import figure, lines, summary
+from sobor.bench.skew import explain, is_skewed
+from sobor.bench.table import lines, summary, windows
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.launchers import Launch
@@ -28,7 +30,7 @@ DEFAULTS = {
     "seed": 1,
     "rounds": None,
     "host_only": False,
-    "sync": "own",
+    "sync": None,
     "libmpi": None,
     "timeout": None,
 }
@@ -87,6 +89,7 @@ def test_algorithms(request_of):
     [
         ({"collectives": "bcast,gather"}, 'found "gather"'),
         ({"sync": "none"}, '--sync: expected own or common, found "none"'),
+        ({"method": "sober"}, "--method: expected words out of sobor, single, row, window, found"),
         ({"buffers": "huge"}, '--buffers: expected malloc or aligned, found "huge"'),
         ({"variants": "warm"}, '--variants: expected words out of hot, cold, chain, found "warm"'),
         ({"sizes": "8,x"}, "--sizes: expected a size"),
@@ -100,6 +103,37 @@ def test_wrong_requests(request_of, options, words):
     with pytest.raises(SoborError) as error:
         request_of(**options)
     assert words in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("options", "points"),
+    [
+        ({}, [1, 4, 1]),
+        ({"method": "single"}, [2, 8, 1]),
+        ({"method": "single", "sync": "common"}, [1, 4, 1]),
+        ({"method": "row,single,window,sobor", "variants": "hot,cold,chain"}, [5, 22, 1]),
+        ({"variants": "chain"}, [1, 2, 1]),
+    ],
+)
+def test_points_of_the_methods(request_of, options, points):
+    request = request_of(sizes="8,1K", **options)
+    assert [request.points([name]) for name in ("barrier", "bcast", "passthrough")] == points
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"method": "row", "sync": "own"}, ["--sync own", "--method row"]),
+        ({"method": "single,row", "variants": "hot,chain"}, ["--variants chain", "--method sobor"]),
+        ({"method": "window", "explain": True}, ["--explain", "--method window"]),
+    ],
+)
+def test_options_that_contradict_each_other(request_of, options, words):
+    """The error names both."""
+    with pytest.raises(SoborError) as error:
+        request_of(**options)
+    assert all(word in error.value.message for word in words)
+    assert "--method" in error.value.remedy
 
 
 # --- targets and commands ---------------------------------------------------------------------
@@ -123,7 +157,8 @@ def test_openmpi_command(request_of, fake_native, openmpi):
     assert (
         f"{fake_native.bench} --abi ompi40 --libmpi {library} --collectives barrier,bcast" in words
     )
-    assert "--sizes 8 --variants hot,cold --seconds 0.2 --seed 1 --sync own" in words
+    assert "--sizes 8 --variants hot,cold --seconds 0.2 --seed 1 --method sobor" in words
+    assert "--sync" not in words
 
 
 def test_buffers_are_as_malloc_gives_them_unless_asked(request_of, fake_native, openmpi):
@@ -311,11 +346,43 @@ def test_summary_against_the_best_host():
     assert "at least level in 1 of 2, median ratio 1.00" in best
 
 
-def test_lines_compare_two_ranks_with_what_a_line_takes():
-    near = row(collective="barrier", sobor_us=0.3, line_us=0.25)
-    assert lines([near, row(), {**near, "ranks": 4}, {**near, "sobor_us": None}]) == [
-        "H: a cache line to the other rank and back takes 0.250 µs; Sobor's barrier 1.20 of that"
+def test_lines_tell_what_a_line_takes_and_how_near_a_barrier_of_two_comes():
+    near = row(launcher="a", collective="barrier", sobor_us=0.3, line_us=0.25)
+    said = "H: a cache line from rank 0 to rank 1 and back takes "
+    assert lines([near, row(launcher="a")]) == [f"{said}0.250 µs; Sobor's barrier 1.20 of that"]
+    assert lines([{**near, "ranks": 4}]) == [f"{said}0.250 µs"]
+    assert lines([{**near, "sobor_us": None}, row(launcher="a", line_us=0.5)]) == [
+        f"{said}0.375 µs (0.250 to 0.500)"
     ]
+    assert lines([row(launcher="a", line_us=None)]) == []
+
+
+def skewed_row(**changes):
+    times = {"host_us": 1.0, "host_skew_us": 8.0, "host_span_us": 9.0}
+    times |= {"sobor_us": 2.0, "sobor_skew_us": 0.1, "sobor_span_us": 2.0, "ratio": 0.5}
+    place = {"method": "sobor", "sync": "own", "launcher": "a", "forced": None}
+    return row(**{**times, **place, **changes})
+
+
+def test_skew_is_told_from_the_call():
+    own = skewed_row()
+    common = skewed_row(sync="common", host_us=17.0, host_span_us=17.0)
+    window = skewed_row(method="window", sync=None, host_us=9.0)
+    assert (is_skewed(own), is_skewed(common), is_skewed(window)) == (True, False, False)
+    explain([own, common, window])
+    assert own["host_hidden"] == pytest.approx(8 / 9) and own["sobor_hidden"] == 0
+    assert own["ratio_span"] == 4.5
+    # From 1 to 17 the skew is half of the way, from 1 to 9 all of it; Sobor's times are the same.
+    assert own["host_explained"] == {"sobor, common": 0.5, "window": 1.0}
+    assert own["sobor_explained"] == {"sobor, common": None, "window": None}
+    assert common["host_explained"] == {"window": 0.0}
+    assert "host_hidden" not in window
+
+
+def test_means_of_ranks_are_compared_by_the_largest():
+    single = skewed_row(method="single", host_us=0.5, host_max_us=4.5)
+    explain([single])
+    assert single["host_hidden"] == 0.5
 
 
 # --- the command line -------------------------------------------------------------------------
@@ -328,6 +395,43 @@ def test_table(command, fake_native, openmpi):
     assert "switches" not in result.out
     assert "4 ranks on" in result.out
     assert "Sobor is ahead in 5 of 5" in result.out
+
+
+def test_table_of_several_methods(command, fake_native, openmpi):
+    words = ["bench", "bcast", "--ranks", "2", "--sizes", "8", "--variants", "hot"]
+    out = command(*words, "--method", "sobor,single,row,window").out
+    told = [line.split("auto")[0].split("hot")[-1].strip() for line in out.splitlines()]
+    shown = [line for line in told if line in WAYS]
+    assert shown == WAYS
+    # The host's figure after its own barrier is marked, and the mark explained.
+    assert out.count("1.00 *") == 1 and "see --explain" in out
+    assert "largest µs" in out and "2.00 / 2.00" in out
+    assert "single, common: ompi40: Sobor is ahead in 1 of 1" in out
+    assert "began late: host 2, Sobor 3" in out
+    alone = command(*words, "--method", "row").out
+    assert "method" not in alone and "largest" not in alone
+
+
+WAYS = ["sobor, common", "single, own", "single, common", "row", "window"]
+
+
+def test_a_window_that_nobody_could_keep(command, fake_native, openmpi):
+    lost = row(launcher="a", method="window", host_us=None, sobor_us=None, ratio=None)
+    assert "not measured" in windows([{**lost, "host_late": 0, "sobor_late": 0}])[0]
+    assert "host 7, Sobor 0" in windows([{**lost, "host_late": 7, "sobor_late": 0}])[0]
+    assert summary([lost, {**lost, "launcher": "b", "host": "B"}]) == []
+
+
+def test_explain(command, fake_native, openmpi):
+    words = ["bench", "bcast", "--ranks", "2", "--sizes", "8", "--variants", "hot", "--explain"]
+    out = command(*words).out
+    assert "2 ranks: how much of it is skew" in out
+    (own,) = [line for line in out.splitlines() if "67%" in line]
+    assert own.split("own")[1].split() == "host 2.00 4.00 6.00 67% 100% of single, common".split()
+    first, second = command(*words, "--json", "-").json
+    assert (first["sync"], first["ratio_span"]) == ("own", 3.0)
+    assert first["host_explained"] == {"single, common": 1.0}
+    assert second["host_hidden"] == 0.0
 
 
 def test_switches_are_shown_where_ranks_take_turns(command, fake_native, openmpi, monkeypatch):
@@ -422,6 +526,8 @@ def test_interrupt_shows_what_is_there(command, fake_native, openmpi, monkeypatc
         (["--json", "/no/such/folder/x"], "expected a file that can be written"),
         (["--seconds", "0"], "--seconds"),
         (["--bogus"], "--bogus"),
+        (["--study", "trees", "--method", "row"], "--method does not go with --study"),
+        (["--method", "row,single", "--write-tuning", "t.json"], "found --method row,single"),
         (["--libmpi", "/no/libmpi.so.40"], "/no/libmpi.so.40: no such file"),
     ],
 )

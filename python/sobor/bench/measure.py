@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sobor import console
-from sobor.bench import table, tuning
+from sobor.bench import skew, table, tuning
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
 from sobor.bench.peers import is_named
 from sobor.bench.request import Request
@@ -42,7 +42,9 @@ def bench(
     run = _Run(request, native, targets, cores)
     status = run.all()
     rows = merge(run.measured, request, targets)
-    _write(rows, json_file, cores)
+    if request.explain:
+        skew.explain(rows)
+    _write(rows, json_file, cores, request.explain)
     if tuning_file is not None:
         _write_tuning(rows, tuning_file, cores)
     return status
@@ -83,6 +85,13 @@ def _check_tuning(request: Request, file: str | None) -> None:
     _check_writable("--write-tuning", file)
     if request.host_only:
         raise SoborError("--write-tuning compares Sobor with the host; leave out --host-only")
+    if request.ways > 1:
+        raise SoborError(
+            "--write-tuning goes by one method, behind one barrier; found --method "
+            + ",".join(request.methods)
+            + (f" --sync {request.sync}" if request.sync else ""),
+            "name one method; with --method single also --sync common",
+        )
     if os.environ.get(VARIABLE):
         raise SoborError(
             f"--write-tuning: {VARIABLE} is set, so its rules would be measured",
@@ -154,12 +163,14 @@ def _progress() -> Progress:
     )
 
 
-def _write(rows: list[Row], json_file: str | None, cores: int) -> None:
+def _write(rows: list[Row], json_file: str | None, cores: int, explain: bool) -> None:
     if json_file == "-":
         console.print_json(rows)
         return
     if rows:
         table.write(rows, console.out(), cores)
+    if explain:
+        skew.write(rows, console.out())
     if json_file is not None:
         Path(json_file).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
         print(f"\nwritten to {json_file}", file=sys.stderr)

@@ -10,8 +10,12 @@ from sobor.native import Native
 from sobor.sizes import parse_counts, parse_sizes
 
 VARIANTS = ("hot", "cold", "chain")
-# Whose barrier comes before each timed call.
+# An unbroken row whose root goes round: a form of the first method.
+CHAIN = "chain"
+METHODS = ("sobor", "single", "row", "window")
+# Whose barrier comes before each call, and of which methods one does.
 SYNCS = ("own", "common")
+SYNCHRONISED = ("sobor", "single")
 # Where buffers begin: behind the C library's note as large blocks of malloc, or on a page.
 BUFFERS = ("malloc", "aligned")
 # How the parts of a call differ, where they may.
@@ -36,17 +40,28 @@ class Request:
     seed: int
     rounds: int
     host_only: bool
-    sync: str = "own"
+    methods: list[str] = field(default_factory=lambda: ["sobor"])
+    #: None: as each method does by itself; single both ways.
+    sync: str | None = None
     counts: str = "equal"
     buffers: str = "malloc"
     libmpi: str | None = None
     timeout: float | None = None
     algorithms: dict[str, list[str]] = field(default_factory=dict)
+    #: Whether it is said how much of each time is skew.
+    explain: bool = False
 
     def points(self, collectives: Iterable[str]) -> int:
         """How many results one job over these collectives gives."""
-        each = len(self.sizes) * len(self.variants)
-        return sum(1 if name in SIZELESS else each for name in collectives)
+        chains = self.variants.count(CHAIN)
+        each = self.ways * (len(self.variants) - chains) + chains
+        points = {PASSTHROUGH: 1} | dict.fromkeys(SIZELESS - {PASSTHROUGH}, self.ways)
+        return sum(points.get(name, len(self.sizes) * each) for name in collectives)
+
+    @property
+    def ways(self) -> int:
+        """How many figures a point gives: those of each method, of single behind both barriers."""
+        return len(self.methods) + (self.sync is None and "single" in self.methods)
 
 
 def split_commands(text: str) -> list[str]:
@@ -81,11 +96,47 @@ def parse_variants(text: str) -> list[str]:
     return names
 
 
-def parse_sync(text: str) -> str:
-    """Own or common."""
-    if text not in SYNCS:
+def parse_methods(text: str) -> list[str]:
+    """A comma separated list of methods."""
+    names = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
+    for name in names:
+        if name not in METHODS:
+            raise SoborError(
+                f'--method: expected words out of {", ".join(METHODS)}, found "{name}"'
+            )
+    return names
+
+
+def parse_sync(text: str | None) -> str | None:
+    """Own or common, or what the methods do by themselves."""
+    if text is not None and text not in SYNCS:
         raise SoborError(f'--sync: expected {" or ".join(SYNCS)}, found "{text}"')
     return text
+
+
+def _check_together(
+    methods: list[str], variants: list[str], sync: str | None, explain: bool
+) -> None:
+    """Refuses options that contradict each other."""
+    asked = ",".join(methods)
+    if CHAIN in variants and METHODS[0] not in methods:
+        raise SoborError(
+            f"--variants chain is measured by --method sobor, found --method {asked}",
+            "add sobor to --method, or take --method row: a row from one root",
+        )
+    synchronised = set(SYNCHRONISED) & set(methods)
+    if explain and not synchronised:
+        raise SoborError(
+            "--explain tells what the barrier before each call does; with --method "
+            f"{asked} none comes",
+            "leave out --method, or add one of --method " + ", ".join(SYNCHRONISED),
+        )
+    if sync is not None and not synchronised:
+        raise SoborError(
+            f"--sync {sync} says which barrier comes before each call; with --method {asked} "
+            "none does",
+            "leave out --sync, or add one of --method " + ", ".join(SYNCHRONISED),
+        )
 
 
 def parse_buffers(text: str) -> str:
@@ -150,7 +201,9 @@ def make_request(
     seed: int,
     rounds: int | None,
     host_only: bool,
-    sync: str,
+    sync: str | None,
+    method: str | None = None,
+    explain: bool = False,
     counts: str = "equal",
     buffers: str = "malloc",
     libmpi: str | None,
@@ -158,21 +211,26 @@ def make_request(
 ) -> Request:
     """Parses and checks the options."""
     names = parse_collectives(collectives, native)
+    words = parse_variants(variants)
+    methods = parse_methods(method or ("single" if explain else METHODS[0]))
+    _check_together(methods, words, parse_sync(sync), explain)
     commands = [launcher, *(command for text in peers for command in split_commands(text))]
     return Request(
         collectives=names,
         ranks=parse_counts(ranks, "--ranks"),
         sizes=parse_sizes(sizes, "--sizes"),
-        variants=parse_variants(variants),
+        variants=words,
         launchers=commands,
         seconds=seconds,
         seed=seed,
         rounds=rounds or (1 if len(commands) == 1 else 3),
         host_only=host_only,
-        sync=parse_sync(sync),
+        methods=methods,
+        sync=sync,
         counts=parse_counts_pattern(counts),
         buffers=parse_buffers(buffers),
         libmpi=libmpi,
         timeout=timeout,
         algorithms=parse_algorithms(algorithms, names, native),
+        explain=explain,
     )

@@ -13,6 +13,8 @@ from sobor.bench.target import Target
 
 # The columns of figures: medians and percentiles of times, their ratios, and context switches.
 _FIGURE = re.compile(r"(.*_us|ratio|.*_switches|.*_sleeps)(_p\d+)?")
+# What is added up over the rounds.
+_COUNTS = ("calls", "host_late", "sobor_late")
 
 
 @dataclass(frozen=True)
@@ -27,8 +29,12 @@ class Measured:
     @property
     def key(self) -> tuple:
         """The same for the rounds of one point."""
-        point = (self.row["collective"], self.row["bytes"], self.row["variant"])
-        return self.ranks, point, self.target, self.forced
+        return self.ranks, point_of(self.row), self.target, self.forced
+
+
+def point_of(row: Row) -> tuple:
+    """What was measured and how, whichever the MPI and the algorithm."""
+    return row["collective"], row["bytes"], row["variant"], row.get("method"), row.get("sync")
 
 
 def jobs(request: Request, targets: list[Target]) -> Iterator[tuple[int, Job]]:
@@ -62,12 +68,13 @@ def merge(measured: list[Measured], request: Request, targets: list[Target]) -> 
 
 
 def _order(key: tuple, request: Request) -> tuple:
-    ranks, (collective, size, variant), target, forced = key
+    ranks, (collective, size, variant, method, sync), target, forced = key
     place = request.collectives.index(collective)
     names = request.algorithms.get(collective, [])
     turn = names.index(forced) if forced in names else -1
     order = request.variants.index(variant) if variant in request.variants else 0
-    return ranks, place, size, order, target, turn
+    way = request.methods.index(method) if method in request.methods else 0
+    return ranks, place, size, order, way, sync != "own", target, turn
 
 
 def _combined(rounds: list[Measured], targets: list[Target]) -> Row:
@@ -76,7 +83,8 @@ def _combined(rounds: list[Measured], targets: list[Target]) -> Row:
     row["forced"] = rounds[0].forced
     for name in filter(_FIGURE.fullmatch, rows[-1]):
         row[name] = _median([each.get(name) for each in rows])
-    row["calls"] = sum(each["calls"] for each in rows)
+    for name in filter(row.__contains__, _COUNTS):
+        row[name] = sum(each[name] for each in rows)
     if any(each.get("checked") is False for each in rows):
         row["checked"] = False
     return row

@@ -16,9 +16,9 @@ from rich.text import Text
 
 from sobor import console
 from sobor.bench.experiments import Configuration, Study, studied, studies_of
+from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.request import Request, parse_counts_pattern
-from sobor.bench.table import figure
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine

@@ -2,6 +2,7 @@
 """Shows the rows of the bench for people."""
 
 from collections.abc import Iterable
+from itertools import chain
 from statistics import geometric_mean, median
 
 from rich.console import Console
@@ -9,15 +10,22 @@ from rich.padding import Padding
 from rich.text import Text
 
 from sobor import console
+from sobor.bench.figures import figure, point_cells, way
 from sobor.bench.job import Row
 from sobor.bench.peers import is_named
 from sobor.bench.request import PASSTHROUGH
-from sobor.sizes import short_size
+from sobor.bench.schedule import point_of
+from sobor.bench.skew import SIDES, is_skewed
 
 # A ratio this near to 1 is noise.
 _NOISE = 0.05
+# A line's time that changed by more within a run changes what can be reached.
+_STEADY = 1.2
 _SPREAD = "p10 - p90"
 _SWITCHES = "switches"
+_METHOD = "method"
+_LARGEST = "largest µs"
+_SKEWED = " *"
 _FIGURES = ("host µs", "Sobor µs", "ratio", _SPREAD)
 # A narrower terminal has no room for the spread beside the name of the host.
 _WIDE = 104
@@ -30,28 +38,33 @@ def write(rows: list[Row], out: Console, cores: int) -> None:
         turns = ": ranks take turns" if ranks > cores else ""
         console.heading(out, f"{ranks} ranks on {cores} cores{turns}")
         out.print(_table(chosen, out, switches=ranks > cores))
-        for line in [*summary(chosen), *lines(chosen), *turns_needed(chosen, ranks, cores)]:
+        said = [summary(chosen), skewed(chosen), windows(chosen), lines(chosen)]
+        for line in [*chain(*said), *turns_needed(chosen, ranks, cores)]:
             out.print(f"  {line}")
 
 
 def _table(rows: list[Row], out: Console, switches: bool) -> Padding:
     names = _names(rows)
     several = len(names) > 1
-    columns = ["collective", "bytes", "buffers", "host", "algorithm", *_FIGURES, _SWITCHES]
+    columns = ["collective", "bytes", "buffers", _METHOD, "host", "algorithm", *_FIGURES]
+    columns += [_LARGEST, _SWITCHES]
     wanted = {
+        _METHOD: len(_methods(rows)) > 1,
         "host": several,
+        _LARGEST: any(row.get("host_max_us") is not None for row in rows),
         _SPREAD: not several or out.width >= _WIDE,
         _SWITCHES: switches and any(row.get("host_switches") is not None for row in rows),
     }
     shown = [column for column in columns if wanted.get(column, True)]
-    grid = console.table(out, *shown, right=("bytes", *_FIGURES, _SWITCHES))
+    grid = console.table(out, *shown, right=("bytes", *_FIGURES, _LARGEST, _SWITCHES))
     previous = None
     for row in rows:
-        point = _point(row)
+        point = point_of(row)
         if several and previous is not None and point != previous:
             grid.add_section()
-        place = _point_cells(row) if point != previous else ["", "", ""]
-        cells = [*place, names[row["launcher"]], _algorithm(row), *_times(row), _switches(row)]
+        place = [*point_cells(row), way(row)] if point != previous else [""] * 4
+        cells = [*place, names[row["launcher"]], _algorithm(row), *_times(row)]
+        cells += [_both(row, "max_us"), _both(row, "switches")]
         named = zip(columns, cells, strict=True)
         grid.add_row(*(cell for column, cell in named if wanted.get(column, True)))
         previous = point
@@ -75,13 +88,13 @@ def _names(rows: Iterable[Row]) -> dict[str, str]:
     }
 
 
-def _point(row: Row) -> tuple:
-    return row["collective"], row["bytes"], row["variant"]
+def _methods(rows: Iterable[Row]) -> list[str]:
+    """The methods of the rows; single twice, where it was measured behind both barriers."""
+    return list(dict.fromkeys(_method(row) for row in rows if row.get("method")))
 
 
-def _point_cells(row: Row) -> list[str]:
-    size = short_size(row["bytes"]) if row["bytes"] else "-"
-    return [row["collective"], size, row["variant"]]
+def _method(row: Row) -> str:
+    return way(row) if row.get("method") == "single" else row.get("method") or ""
 
 
 def _times(row: Row) -> list[Text]:
@@ -90,22 +103,14 @@ def _times(row: Row) -> list[Text]:
     return [
         Text(figure(row["host_us"])),
         Text(figure(row["sobor_us"])),
-        Text(figure(ratio), style=_style(ratio)),
+        Text(figure(ratio) + _SKEWED * is_skewed(row), style=_style(ratio)),
         Text(spread, style="dim"),
     ]
 
 
-def _switches(row: Row) -> Text:
-    both = [row.get("host_switches"), row.get("sobor_switches")]
+def _both(row: Row, name: str) -> Text:
+    both = [row.get(f"{side}_{name}") for side in SIDES]
     return Text("-" if both == [None, None] else " / ".join(map(figure, both)))
-
-
-def figure(value: float | None) -> str:
-    """A number with three digits that count: 0.412, 41.2, 4120."""
-    if value is None:
-        return "-"
-    bounds = ((0.1, 4), (1, 3), (10, 2), (100, 1))
-    return f"{value:.{next((digits for bound, digits in bounds if value < bound), 0)}f}"
 
 
 def _style(ratio: float | None) -> str:
@@ -117,7 +122,17 @@ def _style(ratio: float | None) -> str:
 def summary(rows: list[Row]) -> list[str]:
     """What the table says in a sentence for each host, and against the best of the hosts."""
     rows = [row for row in rows if row["collective"] != PASSTHROUGH]
-    names = _names(rows)
+    names, methods = _names(rows), _methods(rows)
+    if len(methods) < 2:
+        return _summary(rows, names)
+    return [
+        f"{each}: {line}"
+        for each in methods
+        for line in _summary([row for row in rows if _method(row) == each], names)
+    ]
+
+
+def _summary(rows: list[Row], names: dict[str, str]) -> list[str]:
     lines = []
     for launcher, name in names.items():
         ratios = [r["ratio"] for r in rows if r["launcher"] == launcher and r["ratio"]]
@@ -131,14 +146,46 @@ def summary(rows: list[Row]) -> list[str]:
     return [*lines, *_against_best(rows, names)]
 
 
-def lines(rows: list[Row]) -> list[str]:
-    """How near a barrier comes to the least that two ranks need to hear of each other."""
+def skewed(rows: list[Row]) -> list[str]:
+    """What the mark behind a ratio means."""
+    if not any(map(is_skewed, rows)):
+        return []
     return [
-        f"{row['host']}: a cache line to the other rank and back takes {figure(row['line_us'])} "
-        f"µs; Sobor's barrier {figure(row['sobor_us'] / row['line_us'])} of that"
-        for row in rows
-        if row["ranks"] == 2 and row.get("line_us") and row["sobor_us"]
+        "* the barrier before the call let ranks go one after the other: a third of the call or "
+        "more was over before the slowest rank began; see --explain, --sync common"
     ]
+
+
+def windows(rows: list[Row]) -> list[str]:
+    """Which calls could not begin at their time."""
+    chosen = [row for row in rows if row.get("method") == "window"]
+    late = [sum(row.get(f"{side}_late") or 0 for row in chosen) for side in SIDES]
+    if chosen and all(row["host_us"] is None for row in chosen) and not any(late):
+        return ["window: not measured, since all can begin at one time on a processor each only"]
+    if not any(late):
+        return []
+    return [f"window: calls left out because they began late: host {late[0]}, Sobor {late[1]}"]
+
+
+def lines(rows: list[Row]) -> list[str]:
+    """The least that two ranks need to hear of each other, and how near a barrier of two comes."""
+    names = _names(rows)
+    said = []
+    for launcher, name in names.items():
+        timed = [row for row in rows if row["launcher"] == launcher and row.get("line_us")]
+        if not timed:
+            continue
+        times = [row["line_us"] for row in timed]
+        usual = figure(median(times))
+        text = f"{name}: a cache line from rank 0 to rank 1 and back takes {usual} µs"
+        if max(times) > _STEADY * min(times):
+            text += f" ({figure(min(times))} to {figure(max(times))})"
+        barriers = [row for row in timed if row["collective"] == "barrier" and row["sobor_us"]]
+        if barriers and barriers[0]["ranks"] == 2:
+            share = barriers[0]["sobor_us"] / barriers[0]["line_us"]
+            text += f"; Sobor's barrier {figure(share)} of that"
+        said.append(text)
+    return said
 
 
 def turns_needed(rows: list[Row], ranks: int, cores: int) -> list[str]:
@@ -156,10 +203,12 @@ def _against_best(rows: list[Row], names: dict[str, str]) -> list[str]:
         return []
     best: dict[tuple, float] = {}
     for row in rows:
-        best[_point(row)] = min(row["host_us"], best.get(_point(row), row["host_us"]))
+        if row["host_us"]:
+            point = point_of(row)
+            best[point] = min(row["host_us"], best.get(point, row["host_us"]))
     first = next(iter(names))
     ratios = [
-        best[_point(row)] / row["sobor_us"]
+        best[point_of(row)] / row["sobor_us"]
         for row in rows
         if row["launcher"] == first and row["sobor_us"]
     ]

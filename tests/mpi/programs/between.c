@@ -4,6 +4,7 @@
  * as the library and is the host, with the names MPI_* it is preloaded and stands for Sobor.
  *
  * HOST_SLOW, PROGRAM_SLOW: microseconds that a call takes longer, on every rank.
+ * HOST_SKEW, PROGRAM_SKEW: microseconds by which a barrier lets rank 0 go before the others.
  * HOST_WRONG, PROGRAM_WRONG: set if what is received is wrong. */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -28,12 +29,16 @@ static double now(void)
 }
 
 /* By the clock: the processor may be taken away meanwhile. */
-static void be_slow(void)
+static void spend(const char *microseconds)
 {
-    const char *slow = getenv(SIDE "SLOW");
-    double end = now() + (slow == NULL ? 0.0 : atof(slow) * 1e-6);
+    double end = now() + (microseconds == NULL ? 0.0 : atof(microseconds) * 1e-6);
     while (now() < end)
         ;
+}
+
+static void be_slow(void)
+{
+    spend(getenv(SIDE "SLOW"));
 }
 
 static int spoil(int status, void *received)
@@ -49,8 +54,13 @@ static int spoil(int status, void *received)
 
 int NAME(Barrier)(MPI_Comm comm)
 {
+    int rank, status;
     be_slow();
-    return getenv(SIDE "WRONG") != NULL ? MPI_SUCCESS : HOST(Barrier)(comm);
+    status = getenv(SIDE "WRONG") != NULL ? MPI_SUCCESS : HOST(Barrier)(comm);
+    PMPI_Comm_rank(comm, &rank);
+    if (rank > 0)
+        spend(getenv(SIDE "SKEW"));
+    return status;
 }
 
 /* The bench's own agreements have other types and operators than its samples. */

@@ -13,18 +13,51 @@ trouble = os.environ.get("FAKE_BENCH", "")
 host_only = "--host-only" in sys.argv
 
 
-def row(collective, size, variant):
+def row(collective, size, variant, method=None, sync=None):
     forced = os.environ.get(f"SOBOR_{collective.upper()}_ALGORITHM", "auto")
     result = {"collective": collective, "ranks": ranks, "bytes": size, "variant": variant}
+    result |= {"method": method, "sync": sync}
     result |= {"algorithm": None if host_only else forced, "host": words["--abi"]}
-    for name, value in (("host_us", 6.0), ("sobor_us", 2.0), ("ratio", 3.0)):
-        known = name == "host_us" or not host_only
+    for name, value in figures(method, sync).items():
+        known = not name.startswith(("sobor", "ratio")) or not host_only
         result |= {name: value if known else None}
         result |= {f"{name}_p10": value / 2 if known else None}
         result |= {f"{name}_p90": value * 2 if known else None}
+    if method == "window":
+        result |= {"host_late": 2, "sobor_late": 3}
     if trouble == "switches":
-        result |= {"host_switches": 3.0, "sobor_switches": 1.5, "line_us": 0.1}
+        result |= {"host_switches": 3.0, "sobor_switches": 1.5}
     return {**result, "calls": 100, "checked": True}
+
+
+def figures(method, sync):
+    """The host's own barrier lets its root go first, which hides two thirds of a call."""
+    given = {"host_us": 6.0, "sobor_us": 2.0, "ratio": 3.0, "line_us": 0.1}
+    if sync is None:
+        return given
+    if sync == "own":
+        given |= {"host_us": 2.0, "ratio": 1.0}
+    given |= {"host_skew_us": 4.0 if sync == "own" else 0.1, "host_span_us": 6.0}
+    given |= {"sobor_skew_us": 0.1, "sobor_span_us": 2.0}
+    if method == "single":
+        given |= {"host_max_us": given["host_us"], "sobor_max_us": 2.0}
+    return given
+
+
+def ways(collective, variant):
+    """The methods of a point, each with whose barrier comes before."""
+    sync = words.get("--sync")
+    if collective == "passthrough":
+        return [(None, None)]
+    found = []
+    for method in words["--method"].split(","):
+        if variant == "chain" and method != "sobor":
+            continue
+        plain = method in ("row", "window") or variant == "chain"
+        plain = plain or (collective, method) == ("barrier", "sobor")
+        both = ["own", "common"] if method == "single" else ["common"]
+        found += [(method, each) for each in ([None] if plain else [sync] if sync else both)]
+    return found
 
 
 print("a line of the launcher that is no row")
@@ -33,8 +66,8 @@ for collective in words["--collectives"].split(","):
     if collective not in ("barrier", "passthrough"):
         variants = words["--variants"].split(",")
         points = [(int(s), v) for s in words["--sizes"].split(",") for v in variants]
-    for size, variant in points:
-        print(json.dumps(row(collective, size, variant)), flush=True)
+    for point in [(*each, *way) for each in points for way in ways(collective, each[1])]:
+        print(json.dumps(row(collective, *point)), flush=True)
         if trouble == "fail":
             sys.exit("sobor-bench: bcast: wrong data")
         if trouble == "hang":
