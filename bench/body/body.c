@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "kinds.h"
+#include "limits.h"
 #include "measure.h"
 #include "method.h"
 #include "options.h"
@@ -41,6 +42,8 @@ static bool has_single(const struct bench_point *point)
 static void run_method(struct bench_point *point, struct outcome *outcome)
 {
     struct bench_times times, single;
+    struct bench_limit_times limit;
+    bool limited = bench_limits_has(point->limits, point->collective);
     int failed = 0;
     point->repeat = point->method->repeat * (point->method->each_root ? point->job->ranks : 1);
     point->repeat_most = 0;
@@ -48,10 +51,13 @@ static void run_method(struct bench_point *point, struct outcome *outcome)
         failed |= bench_measure(point, &single);
     point->repeat_most = point->method->repeat_most;
     failed |= bench_measure(point, &times);
+    if (limited)
+        failed |= bench_limits_measure(point, &limit);
     outcome->failed |= failed;
     enum bench_checked checked = verdict(point, outcome);
     if (point->job->rank == 0 && !failed)
-        bench_report(point, &times, has_single(point) ? &single : NULL, checked);
+        bench_report(point, &times, has_single(point) ? &single : NULL, limited ? &limit : NULL,
+                     checked);
 }
 
 /* Without --sync the calls of single come after both barriers, in turn. */
@@ -122,16 +128,21 @@ static void run_points(const struct bench_job *job, const struct bench_options *
                        struct outcome *outcome)
 {
     struct bench_line line;
+    struct bench_limits limits = {0};
     bench_line_create(&line, job);
+    if (options->limits)
+        bench_limits_create(&limits, job);
     for (size_t c = 0; c < options->collective_count; c++) {
         const char *name = options->collectives[c];
         struct bench_point point = {.job = job,
                                     .options = options,
                                     .collective = name,
                                     .kind = bench_kind_of(name),
-                                    .line = &line};
+                                    .line = &line,
+                                    .limits = &limits};
         run_collective(point, outcome);
     }
+    bench_limits_destroy(&limits);
     bench_line_destroy(&line);
 }
 
@@ -155,6 +166,9 @@ static int run(const struct bench_job *job, int argc, char **argv)
     }
     if (options.root >= job->ranks)
         return refuse(job, "--root: expected a rank of the job, found a larger number");
+    if (options.limits && (job->ranks != 2 || !job->fits || options.host_only))
+        return refuse(job, "--limits: expected two ranks of one node with a processor each, and "
+                           "Sobor, found another job");
     if (!options.host_only && !job->preloaded)
         return refuse(job, "Sobor is not preloaded; preload it, or give --host-only");
     struct outcome outcome = {0};

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "line.h"
 
-#include <fcntl.h>
+#include "share.h"
+
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* Apart by two lines: processors fetch lines in pairs. */
@@ -17,49 +16,12 @@ struct bench_ball {
     _Alignas(APART) _Atomic uint64_t over;  /* the round after which rank 0 stopped */
 };
 
-static struct bench_ball *map(int file)
-{
-    size_t bytes = sizeof(struct bench_ball);
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    return memory == MAP_FAILED ? NULL : memory;
-}
-
-/* Rank 0's file, -1 if there is none. */
-static int open_file(const struct bench_job *job, long owner, long number)
-{
-    char path[64];
-    if (number < 0)
-        return -1;
-    snprintf(path, sizeof path, "/proc/%ld/fd/%ld", owner, number);
-    return job->rank == 0 ? dup((int)number) : open(path, O_RDWR | O_CLOEXEC);
-}
-
-static struct bench_ball *share(const struct bench_job *job)
-{
-    int own = job->rank == 0 ? memfd_create("sobor-bench", MFD_CLOEXEC) : -1;
-    if (own >= 0 && ftruncate(own, sizeof(struct bench_ball)) != 0) {
-        close(own);
-        own = -1;
-    }
-    long number = bench_agree(job, own);
-    int file = open_file(job, bench_agree(job, getpid()), number);
-    struct bench_ball *ball = file < 0 ? NULL : map(file);
-    if (file >= 0)
-        close(file);
-    bool failed = bench_maximum(job, ball == NULL) != 0.0;
-    if (own >= 0)
-        close(own);
-    if (failed && ball != NULL)
-        munmap(ball, sizeof *ball);
-    return failed ? NULL : ball;
-}
-
 void bench_line_create(struct bench_line *line, const struct bench_job *job)
 {
     bool possible = job->one_node && job->ranks >= 2 && job->processors >= 2;
     *line = (struct bench_line){.rank = job->rank, .crowded = !job->fits};
     line->processor = job->first_two[job->rank & 1];
-    line->ball = possible ? share(job) : NULL;
+    line->ball = possible ? bench_share(job, sizeof(struct bench_ball)) : NULL;
 }
 
 /* Two ranks on one processor would wait for a time slice each time: they let go now and then. */
@@ -152,7 +114,6 @@ int bench_line_record(struct bench_line *line, struct bench_samples *samples)
 
 void bench_line_destroy(struct bench_line *line)
 {
-    if (line->ball != NULL)
-        munmap(line->ball, sizeof *line->ball);
+    bench_unshare(line->ball, sizeof *line->ball);
     *line = (struct bench_line){0};
 }

@@ -13,6 +13,7 @@
 #include "switches.h"
 
 struct bench_kind;
+struct bench_limits;
 struct bench_method;
 struct bench_point;
 
@@ -50,6 +51,7 @@ struct bench_point {
     int repeat;                       /* calls in one sample, */
     int repeat_most;                  /* or not 0: up to so many, each side for itself */
     struct bench_line *line;          /* timed in the same run */
+    struct bench_limits *limits;      /* that the point is measured against too */
 };
 
 /* The root of the next call, the same on all ranks. */

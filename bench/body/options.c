@@ -180,6 +180,13 @@ static int set_host_only(struct bench_options *options, const char *value)
     return 0;
 }
 
+static int set_limits(struct bench_options *options, const char *value)
+{
+    (void)value;
+    options->limits = true;
+    return 0;
+}
+
 static int set_no_check(struct bench_options *options, const char *value)
 {
     (void)value;
@@ -216,6 +223,7 @@ static const struct option {
     {"--seed", "a number", set_seed},
     {"--sync", "own or common", set_sync},
     {"--host-only", NULL, set_host_only},
+    {"--limits", NULL, set_limits},
     {"--no-check", NULL, set_no_check},
     {"--help", NULL, set_help},
 };
@@ -288,5 +296,6 @@ const char *bench_options_usage(void)
            "that\n"
            "                      of the program for both sides (default; of single both ways)\n"
            "  --host-only         measure the host MPI alone\n"
+           "  --limits            measure two ranks against the loops of bench/limits too\n"
            "  --no-check          leave out the pass that checks the data\n";
 }

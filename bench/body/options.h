@@ -36,6 +36,7 @@ struct bench_options {
     enum bench_sync sync;
     uint64_t seed;
     bool host_only;
+    bool limits;
     bool check;
     bool help;
 };

@@ -77,6 +77,21 @@ static void put_side(const char *side, const struct bench_point *point,
         put_switching(side, measured, times->switching);
 }
 
+/* Both forms' times, and Sobor's relative to the better one. */
+static void put_limits(const struct bench_limit_times *times)
+{
+    double best = 0.0;
+    for (int form = 0; form < LIMIT_FORMS; form++) {
+        double limit = times->limit[form].median;
+        double ratio = limit > 0.0 ? times->program[form].median / limit : 0.0;
+        char name[32];
+        snprintf(name, sizeof name, "limit_%s_us", limit_forms[form]);
+        put_number(name, limit > 0.0, limit * MICROSECONDS);
+        best = ratio > best ? ratio : best;
+    }
+    put_number("limit_ratio", best > 0.0, best);
+}
+
 static void put_checked(enum bench_checked checked)
 {
     if (checked == BENCH_UNCHECKED)
@@ -86,7 +101,8 @@ static void put_checked(enum bench_checked checked)
 }
 
 void bench_report(const struct bench_point *point, const struct bench_times *times,
-                  const struct bench_times *single, enum bench_checked checked)
+                  const struct bench_times *single, const struct bench_limit_times *limit,
+                  enum bench_checked checked)
 {
     bool both = !point->options->host_only, ratio = times->ratio.median > 0.0;
     printf("{\"collective\": \"%s\", \"ranks\": %d, \"bytes\": %zu, \"variant\": \"%s\"",
@@ -106,6 +122,8 @@ void bench_report(const struct bench_point *point, const struct bench_times *tim
         put_number("host_single_us", true, single->host.figure.median * MICROSECONDS);
         put_number("sobor_single_us", both, single->program.figure.median * MICROSECONDS);
     }
+    if (limit != NULL)
+        put_limits(limit);
     printf(", \"calls\": %ld", times->calls);
     put_checked(checked);
     printf("}\n");

@@ -379,6 +379,15 @@ def bench_command(
             "and what that hides. By --method single if none is given.",
         ),
     ] = False,
+    limits: Annotated[
+        bool,
+        typer.Option(
+            "--limits",
+            help="Time two ranks beside the best simple loops of two processes over a shared "
+            "segment too, with ordinary and with non-temporal stores: barrier, bcast, allgather, "
+            "alltoall, allreduce.",
+        ),
+    ] = False,
     counts: Annotated[
         str,
         typer.Option(
@@ -485,6 +494,8 @@ def bench_command(
 
         sobor bench bcast --explain --ranks 4 --sizes 8
 
+        sobor bench allreduce,alltoall --limits --ranks 2 --sizes 16K,64K,1M
+
         sobor bench barrier --algorithms barrier:auto,barrier:tree
 
         sobor bench bcast --algorithms bcast:auto,bcast:ring,bcast:tree --write-tuning tuning.json
@@ -532,6 +543,7 @@ def bench_command(
         sync=sync,
         method=method,
         explain=explain,
+        limits=limits,
         counts=counts,
         buffers=buffers,
         libmpi=libmpi,

@@ -415,6 +415,25 @@ def test_table_of_several_methods(command, fake_native, openmpi):
 WAYS = ["sobor, common", "single, own", "single, common", "row", "window"]
 
 
+def test_limits_are_shown_beside_the_table(command, fake_native, openmpi):
+    """Two ranks alone have them; who is beyond them is counted."""
+    words = ["bench", "allreduce", "--sizes", "64K", "--variants", "hot"]
+    out = command(*words, "--ranks", "2,4", "--limits").out
+    assert out.count("non-temporal µs") == 1
+    assert "1.90" in out and "1.60" in out
+    assert "within 1.15 of the better limit in 0 of 1; geometric mean of Sobor/limit 1.25" in out
+    assert "limit" not in command(*words, "--ranks", "2").out
+
+
+def test_limits_need_two_ranks_of_sobor(request_of, fake_native, openmpi):
+    for options in ({"ranks": "4"}, {"host_only": True}):
+        with pytest.raises(SoborError, match="--limits compares two ranks of Sobor"):
+            request_of(limits=True, **options)
+    request = request_of(limits=True, ranks="2,4")
+    assert "--limits" in command_of(request, fake_native, 2).argv
+    assert "--limits" not in command_of(request, fake_native, 4).argv
+
+
 def test_a_window_that_nobody_could_keep(command, fake_native, openmpi):
     lost = row(launcher="a", method="window", host_us=None, sobor_us=None, ratio=None)
     assert "not measured" in windows([{**lost, "host_late": 0, "sobor_late": 0}])[0]

@@ -26,6 +26,8 @@ _SHOWN_LINES = 6
 _SECONDS_FACTOR = 10
 _POINT_SECONDS = 20
 _START_SECONDS = 60
+# The ranks of a job that has limits.
+_LIMIT_RANKS = 2
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,8 @@ def plan_job(job: Job, request: Request, native: Native, cores: int) -> Launch:
         *("--buffers", request.buffers),
         *("--root", job.root),
     ]
+    if request.limits and job.ranks == _LIMIT_RANKS and target.preloads:
+        command.append("--limits")
     needed = target.environment(job.ranks > cores)
     if not target.preloads:
         return Launch([*command, "--host-only"], needed)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from sobor import console
-from sobor.bench import skew, table, tuning
+from sobor.bench import limits, skew, table, tuning
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
 from sobor.bench.peers import is_named
 from sobor.bench.request import Request
@@ -171,6 +171,7 @@ def _write(rows: list[Row], json_file: str | None, cores: int, explain: bool) ->
         table.write(rows, console.out(), cores)
     if explain:
         skew.write(rows, console.out())
+    limits.write(rows, console.out())
     if json_file is not None:
         Path(json_file).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
         print(f"\nwritten to {json_file}", file=sys.stderr)

@@ -50,6 +50,8 @@ class Request:
     algorithms: dict[str, list[str]] = field(default_factory=dict)
     #: Whether it is said how much of each time is skew.
     explain: bool = False
+    #: Whether two ranks are timed beside the loops of bench/limits too.
+    limits: bool = False
 
     def points(self, collectives: Iterable[str]) -> int:
         """How many results one job over these collectives gives."""
@@ -139,6 +141,16 @@ def _check_together(
         )
 
 
+def _check_limits(limits: bool, ranks: list[int], host_only: bool) -> None:
+    """Refuses what has no limit."""
+    if limits and (host_only or 2 not in ranks):
+        found = "--host-only" if host_only else f"--ranks {','.join(map(str, ranks))}"
+        raise SoborError(
+            f"--limits compares two ranks of Sobor with loops of two processes; found {found}",
+            "leave out --host-only, and add 2 to --ranks",
+        )
+
+
 def parse_buffers(text: str) -> str:
     """Malloc or aligned."""
     if text not in BUFFERS:
@@ -204,6 +216,7 @@ def make_request(
     sync: str | None,
     method: str | None = None,
     explain: bool = False,
+    limits: bool = False,
     counts: str = "equal",
     buffers: str = "malloc",
     libmpi: str | None,
@@ -214,10 +227,12 @@ def make_request(
     words = parse_variants(variants)
     methods = parse_methods(method or ("single" if explain else METHODS[0]))
     _check_together(methods, words, parse_sync(sync), explain)
+    numbers = parse_counts(ranks, "--ranks")
+    _check_limits(limits, numbers, host_only)
     commands = [launcher, *(command for text in peers for command in split_commands(text))]
     return Request(
         collectives=names,
-        ranks=parse_counts(ranks, "--ranks"),
+        ranks=numbers,
         sizes=parse_sizes(sizes, "--sizes"),
         variants=words,
         launchers=commands,
@@ -233,4 +248,5 @@ def make_request(
         timeout=timeout,
         algorithms=parse_algorithms(algorithms, names, native),
         explain=explain,
+        limits=limits,
     )

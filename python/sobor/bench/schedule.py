@@ -12,7 +12,7 @@ from sobor.bench.request import Request
 from sobor.bench.target import Target
 
 # The columns of figures: medians and percentiles of times, their ratios, and context switches.
-_FIGURE = re.compile(r"(.*_us|ratio|.*_switches|.*_sleeps)(_p\d+)?")
+_FIGURE = re.compile(r"(.*_us|ratio|limit_ratio|.*_switches|.*_sleeps)(_p\d+)?")
 # What is added up over the rounds.
 _COUNTS = ("calls", "host_late", "sobor_late")
 

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "limits.h"
+
+#include "share.h"
+
+#include <string.h>
+
+/* That the functions below work for: one at a time. */
+static struct limit at_work;
+
+/* The types that the bench calls with cost no call of MPI. */
+static size_t bytes_of(int count, MPI_Datatype type)
+{
+    int size = type == MPI_BYTE || type == MPI_UNSIGNED_CHAR ? 1
+               : type == MPI_FLOAT                           ? (int)sizeof(float)
+               : type == MPI_DOUBLE                          ? (int)sizeof(double)
+                                                             : 0;
+    if (size == 0)
+        MPI_Type_size(type, &size);
+    return (size_t)count * (size_t)size;
+}
+
+static int barrier(MPI_Comm comm)
+{
+    (void)comm;
+    limit_barrier(&at_work);
+    return MPI_SUCCESS;
+}
+
+static int bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    (void)comm;
+    limit_broadcast(&at_work, buffer, bytes_of(count, type), root);
+    return MPI_SUCCESS;
+}
+
+static int allgather(const void *send, int count, MPI_Datatype type, void *receive, int received,
+                     MPI_Datatype as, MPI_Comm comm)
+{
+    (void)received, (void)as, (void)comm;
+    limit_allgather(&at_work, send, receive, bytes_of(count, type));
+    return MPI_SUCCESS;
+}
+
+static int alltoall(const void *send, int count, MPI_Datatype type, void *receive, int received,
+                    MPI_Datatype as, MPI_Comm comm)
+{
+    (void)received, (void)as, (void)comm;
+    limit_alltoall(&at_work, send, receive, bytes_of(count, type));
+    return MPI_SUCCESS;
+}
+
+static int allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                     MPI_Comm comm)
+{
+    enum limit_element element = type == MPI_DOUBLE  ? LIMIT_DOUBLE
+                                 : type == MPI_FLOAT ? LIMIT_FLOAT
+                                                     : LIMIT_BYTE;
+    (void)op, (void)comm;
+    limit_allreduce(&at_work, send, receive, bytes_of(count, type), element);
+    return MPI_SUCCESS;
+}
+
+void bench_limits_create(struct bench_limits *limits, const struct bench_job *job)
+{
+    limits->segment = job->one_node ? bench_share(job, limit_segment_bytes) : NULL;
+}
+
+void bench_limits_destroy(struct bench_limits *limits)
+{
+    bench_unshare(limits->segment, limit_segment_bytes);
+}
+
+bool bench_limits_has(const struct bench_limits *limits, const char *collective)
+{
+    static const char *const known[] = {"barrier", "bcast", "allgather", "alltoall", "allreduce"};
+    for (size_t i = 0; limits->segment != NULL && i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], collective) == 0)
+            return true;
+    return false;
+}
+
+/* The limit in the place of the host. */
+static struct bench_job stand_in(const struct bench_job *job)
+{
+    struct bench_job other = *job;
+    other.host.barrier = barrier;
+    other.host.bcast = bcast;
+    other.host.parts[bench_parts_which("allgather")] = (void *)allgather;
+    other.host.parts[bench_parts_which("alltoall")] = (void *)alltoall;
+    other.host.reductions[bench_reductions_which("allreduce")] = (void *)allreduce;
+    return other;
+}
+
+int bench_limits_measure(struct bench_point *point, struct bench_limit_times *times)
+{
+    struct limit_segment *segment = point->limits->segment;
+    const struct bench_job *job = point->job, other = stand_in(job);
+    int failed = 0;
+    point->job = &other;
+    for (int form = 0; form < LIMIT_FORMS; form++) {
+        struct bench_times both;
+        job->host.barrier(MPI_COMM_WORLD);
+        if (job->rank == 0)
+            memset(segment, 0, limit_segment_bytes);
+        at_work = (struct limit){
+            .segment = segment, .rank = job->rank, .stores = (enum limit_stores)form};
+        job->host.barrier(MPI_COMM_WORLD);
+        failed |= bench_measure(point, &both);
+        times->limit[form] = both.host.figure;
+        times->program[form] = both.program.figure;
+    }
+    point->job = job;
+    return failed;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "limit.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+/* Two lines apart: processors fetch lines in pairs. A ring stays in a second-level cache. */
+enum { LINE = 64, APART = 128, RING = 256 << 10, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
+
+struct direction {
+    _Alignas(APART) _Atomic uint64_t met;
+    _Alignas(APART) _Atomic uint64_t given;
+    _Alignas(APART) _Atomic uint64_t taken; /* by the other */
+    _Alignas(APART) char ring[RING];
+};
+
+struct limit_segment {
+    struct direction from[2];
+};
+
+const size_t limit_segment_bytes = sizeof(struct limit_segment);
+
+const char *const limit_forms[LIMIT_FORMS] = {"ordinary", "non_temporal"};
+
+static void await(const _Atomic uint64_t *count, uint64_t value)
+{
+    /* Acquire: pairs with the releases of `met`, `given` and `taken` below. */
+    while (atomic_load_explicit(count, memory_order_acquire) < value) {
+#if defined(__SSE2__)
+        _mm_pause();
+#endif
+    }
+}
+
+static void store(char *to, const char *from, size_t bytes, enum limit_stores stores)
+{
+#if defined(__SSE2__)
+    for (; stores == LIMIT_NON_TEMPORAL && bytes >= LINE; bytes -= LINE, to += LINE, from += LINE)
+        for (size_t i = 0; i < LINE; i += sizeof(__m128i))
+            _mm_stream_si128((__m128i *)(void *)(to + i),
+                             _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
+    if (stores == LIMIT_NON_TEMPORAL)
+        _mm_sfence();
+#endif
+    memcpy(to, from, bytes);
+}
+
+/* Chunks begin on lines, and none goes round the ring's end: RING is a multiple of each length. */
+static size_t piece_of(size_t bytes)
+{
+    size_t piece = PIECE_LEAST;
+    while (piece < PIECE_MOST && piece * 8 < bytes)
+        piece *= 2;
+    return piece;
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+static void give(struct limit *limit, const char *from, size_t bytes, size_t piece)
+{
+    struct direction *out = &limit->segment->from[limit->rank];
+    if (limit->given % piece != 0)
+        limit->given += piece - limit->given % piece;
+    await(&out->taken, limit->given + piece < RING ? 0 : limit->given + piece - RING);
+    store(out->ring + limit->given % RING, from, bytes, limit->stores);
+    limit->given += piece;
+    atomic_store_explicit(&out->given, limit->given, memory_order_release);
+}
+
+typedef void taker(void *to, const void *own, const void *theirs, size_t bytes);
+
+static void take(struct limit *limit, char *to, const char *own, size_t bytes, size_t piece,
+                 taker *taker)
+{
+    struct direction *in = &limit->segment->from[!limit->rank];
+    if (limit->taken % piece != 0)
+        limit->taken += piece - limit->taken % piece;
+    await(&in->given, limit->taken + piece);
+    taker(to, own, in->ring + limit->taken % RING, bytes);
+    limit->taken += piece;
+    atomic_store_explicit(&in->taken, limit->taken, memory_order_release);
+}
+
+/* Both give `bytes` and take as many; one chunk is written ahead. */
+static void exchange(struct limit *limit, const char *give_from, char *to, const char *own,
+                     size_t bytes, taker *taker)
+{
+    size_t piece = piece_of(bytes), given = 0;
+    for (size_t at = 0; at < bytes; at += piece) {
+        for (; given < bytes && given <= at + piece; given += piece)
+            give(limit, give_from + given, least(piece, bytes - given), piece);
+        take(limit, to + at, own + at, least(piece, bytes - at), piece, taker);
+    }
+}
+
+void limit_barrier(struct limit *limit)
+{
+    limit->met++;
+    atomic_store_explicit(&limit->segment->from[limit->rank].met, limit->met, memory_order_release);
+    await(&limit->segment->from[!limit->rank].met, limit->met);
+}
+
+static void take_copy(void *to, const void *own, const void *theirs, size_t bytes)
+{
+    (void)own;
+    memcpy(to, theirs, bytes);
+}
+
+void limit_broadcast(struct limit *limit, void *buffer, size_t bytes, int root)
+{
+    size_t piece = piece_of(bytes);
+    for (size_t at = 0; at < bytes; at += piece) {
+        char *place = (char *)buffer + at;
+        if (limit->rank == root)
+            give(limit, place, least(piece, bytes - at), piece);
+        else
+            take(limit, place, place, least(piece, bytes - at), piece, take_copy);
+    }
+}
+
+void limit_allgather(struct limit *limit, const void *send, void *receive, size_t bytes)
+{
+    char *theirs = (char *)receive + (limit->rank == 0 ? bytes : 0);
+    exchange(limit, send, theirs, theirs, bytes, take_copy);
+    memcpy((char *)receive + (limit->rank == 0 ? 0 : bytes), send, bytes);
+}
+
+void limit_alltoall(struct limit *limit, const void *send, void *receive, size_t bytes)
+{
+    size_t own = limit->rank == 0 ? 0 : bytes, other = bytes - own;
+    char *theirs = (char *)receive + other;
+    exchange(limit, (const char *)send + other, theirs, theirs, bytes, take_copy);
+    memcpy((char *)receive + own, (const char *)send + own, bytes);
+}
+
+#if defined(__x86_64__)
+#define WIDE __attribute__((target_clones("avx512f", "avx2", "default")))
+#else
+#define WIDE
+#endif
+
+#define TAKE_SUM(name, type)                                                                       \
+    WIDE static void name(void *to, const void *own, const void *theirs, size_t bytes)             \
+    {                                                                                              \
+        type *restrict sum = to;                                                                   \
+        const type *restrict mine = own;                                                           \
+        const type *restrict other = theirs;                                                       \
+        for (size_t i = 0; i < bytes / sizeof(type); i++)                                          \
+            sum[i] = (type)(mine[i] + other[i]);                                                   \
+    }
+
+TAKE_SUM(take_bytes, unsigned char)
+TAKE_SUM(take_floats, float)
+TAKE_SUM(take_doubles, double)
+
+void limit_allreduce(struct limit *limit, const void *send, void *receive, size_t bytes,
+                     enum limit_element element)
+{
+    static taker *const takers[] = {take_bytes, take_floats, take_doubles};
+    exchange(limit, send, receive, send, bytes, takers[element]);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What two processes can reach: the best simple loops over private buffers and a shared segment,
+ * without MPI and without anything that a library has to do. Each direction has a ring of chunks
+ * and two counts of bytes, given and taken. Chunks are written by ordinary stores (memcpy) or by
+ * non-temporal ones.
+ */
+#ifndef SOBOR_BENCH_LIMIT_H
+#define SOBOR_BENCH_LIMIT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum limit_stores { LIMIT_ORDINARY, LIMIT_NON_TEMPORAL, LIMIT_FORMS };
+
+extern const char *const limit_forms[LIMIT_FORMS];
+
+enum limit_element { LIMIT_BYTE, LIMIT_FLOAT, LIMIT_DOUBLE };
+
+/* Zero at first, shared by both processes. */
+struct limit_segment;
+
+extern const size_t limit_segment_bytes;
+
+/* One process's view; `rank` is 0 or 1. */
+struct limit {
+    struct limit_segment *segment;
+    int rank;
+    enum limit_stores stores;
+    uint64_t given; /* bytes so far, by this rank */
+    uint64_t taken;
+    uint64_t met; /* barriers */
+};
+
+void limit_barrier(struct limit *limit);
+void limit_broadcast(struct limit *limit, void *buffer, size_t bytes, int root);
+
+/* `bytes` of each rank. */
+void limit_allgather(struct limit *limit, const void *send, void *receive, size_t bytes);
+void limit_alltoall(struct limit *limit, const void *send, void *receive, size_t bytes);
+
+/* Sums. */
+void limit_allreduce(struct limit *limit, const void *send, void *receive, size_t bytes,
+                     enum limit_element element);
+
+#endif

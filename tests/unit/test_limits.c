@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loops that the bench takes as limits give right results, in both forms and all sizes. */
+#include "testing.h"
+
+#include "../../bench/limits/limit.h"
+#include "base/compiler.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { MOST = 1 << 20 };
+
+static const size_t sizes[] = {1, 8, 63, 64, 4096, 4104, 16384, 65536, 300008, MOST};
+
+typedef struct side {
+    struct limit limit;
+    unsigned char *send, *receive; /* MOST bytes for each rank, 16 bytes behind a page */
+} side_t;
+
+static unsigned char byte_of(int rank, size_t bytes, size_t i)
+{
+    return (unsigned char)((size_t)rank * 7 + bytes * 3 + i % 249);
+}
+
+static bool is_from(const unsigned char *at, int rank, size_t bytes, size_t first)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (at[i] != byte_of(rank, bytes, first + i))
+            return false;
+    }
+    return true;
+}
+
+static void fill(side_t *side, size_t bytes, size_t all)
+{
+    for (size_t i = 0; i < all; i++)
+        side->send[i] = byte_of(side->limit.rank, bytes, i);
+}
+
+static bool broadcast_is_right(side_t *side, size_t bytes)
+{
+    int root = (int)(bytes % 2);
+
+    fill(side, bytes, bytes);
+    limit_broadcast(&side->limit, side->send, bytes, root);
+    return is_from(side->send, root, bytes, 0);
+}
+
+static bool allgather_is_right(side_t *side, size_t bytes)
+{
+    fill(side, bytes, bytes);
+    limit_allgather(&side->limit, side->send, side->receive, bytes);
+    return is_from(side->receive, 0, bytes, 0) && is_from(side->receive + bytes, 1, bytes, 0);
+}
+
+static bool alltoall_is_right(side_t *side, size_t bytes)
+{
+    size_t first = (size_t)side->limit.rank * bytes;
+
+    fill(side, bytes, 2 * bytes);
+    limit_alltoall(&side->limit, side->send, side->receive, bytes);
+    return is_from(side->receive, 0, bytes, first) &&
+           is_from(side->receive + bytes, 1, bytes, first);
+}
+
+static bool sum_is_right(side_t *side, size_t bytes, enum limit_element element)
+{
+    bool right = true;
+
+    fill(side, bytes, bytes);
+    for (size_t i = 0; i < bytes / sizeof(double) && element == LIMIT_DOUBLE; i++)
+        ((double *)(void *)side->send)[i] = byte_of(side->limit.rank, bytes, i);
+    for (size_t i = 0; i < bytes / sizeof(float) && element == LIMIT_FLOAT; i++)
+        ((float *)(void *)side->send)[i] = byte_of(side->limit.rank, bytes, i);
+    limit_allreduce(&side->limit, side->send, side->receive, bytes, element);
+    for (size_t i = 0; i < bytes / sizeof(double) && element == LIMIT_DOUBLE; i++)
+        right &=
+            ((double *)(void *)side->receive)[i] == byte_of(0, bytes, i) + byte_of(1, bytes, i);
+    for (size_t i = 0; i < bytes / sizeof(float) && element == LIMIT_FLOAT; i++)
+        right &= ((float *)(void *)side->receive)[i] ==
+                 (float)(byte_of(0, bytes, i) + byte_of(1, bytes, i));
+    for (size_t i = 0; i < bytes && element == LIMIT_BYTE; i++)
+        right &= side->receive[i] == (unsigned char)(byte_of(0, bytes, i) + byte_of(1, bytes, i));
+    return right;
+}
+
+static bool all_is_right(side_t *side)
+{
+    bool right = true;
+
+    for (size_t i = 0; i < SB_COUNT_OF(sizes) && right; i++) {
+        right = broadcast_is_right(side, sizes[i]) && allgather_is_right(side, sizes[i]) &&
+                alltoall_is_right(side, sizes[i]) && sum_is_right(side, sizes[i], LIMIT_BYTE) &&
+                sum_is_right(side, sizes[i], LIMIT_FLOAT) &&
+                sum_is_right(side, sizes[i], LIMIT_DOUBLE);
+        limit_barrier(&side->limit);
+    }
+    return right;
+}
+
+static bool run(struct limit_segment *segment, int rank, enum limit_stores stores)
+{
+    side_t side = {.limit = {.segment = segment, .rank = rank, .stores = stores}};
+
+    side.send = (unsigned char *)malloc(2 * MOST + 16) + 16;
+    side.receive = (unsigned char *)malloc(2 * MOST + 16) + 16;
+    bool right = all_is_right(&side);
+    free(side.send - 16);
+    free(side.receive - 16);
+    return right;
+}
+
+static void loops_are_right(enum limit_stores stores)
+{
+    int status = 0;
+    void *segment =
+        mmap(NULL, limit_segment_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    assert_ptr_not_equal(segment, MAP_FAILED);
+    /* A side that waits for one that gave up ends too. */
+    pid_t other = fork();
+    alarm(30);
+    assert_true(other >= 0);
+    if (other == 0)
+        _exit(run(segment, 1, stores) ? 0 : 1);
+    bool right = run(segment, 0, stores);
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_true(right);
+    assert_int_equal(status, 0);
+    munmap(segment, limit_segment_bytes);
+}
+
+static void ordinary_loops_are_right(void **state)
+{
+    (void)state;
+    loops_are_right(LIMIT_ORDINARY);
+}
+
+static void non_temporal_loops_are_right(void **state)
+{
+    (void)state;
+    loops_are_right(LIMIT_NON_TEMPORAL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ordinary_loops_are_right),
+        cmocka_unit_test(non_temporal_loops_are_right),
+    };
+
+    return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
+}
