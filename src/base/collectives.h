@@ -3,10 +3,9 @@
 #define SB_BASE_COLLECTIVES_H
 
 /*
- * Every collective operation: X(ENUMERATOR, name, Function), MPI_Function being what it is called
- * by. For each there is a variable SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of
- * SOBOR_COLLECTIVES. All but the barrier have counts, and a second function for large ones,
- * MPI_Function_c. The reductions are last.
+ * Every collective operation: X(ENUMERATOR, name, its function without MPI_). For each there is a
+ * variable SOBOR_<ENUMERATOR>_ALGORITHM, and its name is a word of SOBOR_COLLECTIVES. All but the
+ * barrier have counts, and a second function for large ones. The reductions are last.
  */
 #define SB_EACH_COUNTED(X)                                                                         \
     X(BCAST, bcast, Bcast)                                                                         \

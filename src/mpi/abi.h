@@ -22,16 +22,9 @@
 void *sb_host_object(const char *symbol);
 #undef OMPI_PREDEFINED_GLOBAL
 #define OMPI_PREDEFINED_GLOBAL(type, global) ((type)sb_host_object(#global))
-#define SB_ABI_NAME "ompi40"
 #define SB_SHORT_IS_SUCCESS 1 /* a broadcast of less than a rank expects: others raise an error */
-#elif defined(SB_ABI_MPICH12)
-#define SB_ABI_NAME "mpich12"
-#define SB_SHORT_IS_SUCCESS 0
-#elif defined(SB_ABI_MPIABI1)
-#define SB_ABI_NAME "mpiabi1"
-#define SB_SHORT_IS_SUCCESS 0
 #else
-#error "no ABI chosen"
+#define SB_SHORT_IS_SUCCESS 0
 #endif
 
 /* A handle as a number, whether the ABI makes it an integer or a pointer. */

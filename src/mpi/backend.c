@@ -7,11 +7,6 @@
 
 #include <string.h>
 
-typedef struct wrapper {
-    const char *name;
-    void *function;
-} wrapper_t;
-
 int sb_backend_start(void *libmpi)
 {
     sb_settings_t settings;
@@ -27,7 +22,10 @@ int sb_backend_start(void *libmpi)
 
 void *sb_backend_function(const char *name)
 {
-    static const wrapper_t wrappers[] = {
+    static const struct {
+        const char *name;
+        void *function;
+    } wrappers[] = {
 #define SB_FUNCTION(name) {#name, (void *)(uintptr_t)sb_mpi_##name},
 #include "base/functions.def"
     };

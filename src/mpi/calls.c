@@ -101,8 +101,9 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 }
 
 /*
- * The functions with counts, of small and of large ones: NUMBERS is SB_SMALL or SB_LARGE. How the
- * parts of their arguments (collectives.def) become those of a call, and of the host's function.
+ * The functions with counts, from sb_mpi_Bcast to sb_mpi_Exscan_c: NUMBERS is SB_SMALL or SB_LARGE.
+ * How the parts of their arguments (collectives.def) become those of a call, and of the host's
+ * function.
  */
 #define CALL_ONE .all = false
 #define CALL_ALL .all = true

@@ -124,17 +124,11 @@ static bool is_binding(const char *symbol)
                               strstr(symbol, "_cdesc") != NULL);
 }
 
-static bool judge(const void *return_address)
-{
-    Dl_info caller;
-
-    return dladdr(return_address, &caller) && caller.dli_fname != NULL &&
-           is_host_object(caller.dli_fname) && !is_binding(caller.dli_sname);
-}
-
 bool sb_host_judge(uint64_t site)
 {
-    bool host = judge((const void *)(uintptr_t)site);
+    Dl_info caller;
+    bool host = dladdr((const void *)(uintptr_t)site, &caller) && caller.dli_fname != NULL &&
+                is_host_object(caller.dli_fname) && !is_binding(caller.dli_sname);
 
     /* Relaxed: an entry is complete in itself. */
     atomic_store_explicit(SB_VERDICT_ON(site), site << 1 | host, memory_order_relaxed);

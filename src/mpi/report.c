@@ -36,21 +36,9 @@ static bool printed;
 static pid_t reporter; /* the process whose calls were counted: not a child that forks off */
 
 static const char *const why_names[SB_WHY_COUNT] = {
-    [SB_WHY_NONE] = "-",
-    [SB_WHY_INTERCOMMUNICATOR] = "intercommunicator",
-    [SB_WHY_SIZE_1] = "size-1",
-    [SB_WHY_FOREIGN_RANKS] = "foreign-ranks",
-    [SB_WHY_ABSENT] = "absent-ranks",
-    [SB_WHY_NEW] = "new",
-    [SB_WHY_DISABLED] = "disabled",
-    [SB_WHY_SPANS_NODES] = "spans-nodes",
-    [SB_WHY_NO_SHARED_MEMORY] = "no-shared-memory",
-    [SB_WHY_DEVICE_MEMORY] = "device-memory",
-    [SB_WHY_SETUP_FAILED] = "setup-failed",
-    [SB_WHY_ALGORITHM] = "algorithm-host",
-    [SB_WHY_NO_RING] = "no-ring",
-    [SB_WHY_ARGUMENTS] = "arguments",
-    [SB_WHY_OPERATOR] = "operator",
+#define SB_WORD(enumerator, word) word,
+    SB_EACH_WHY(SB_WORD)
+#undef SB_WORD
 };
 
 static bool is_wanted(void)

@@ -10,24 +10,29 @@
  * which they ended, at MPI_Finalize (or, without it, at the end of the process).
  */
 
-/* Why calls on a communicator go to the host MPI. */
+/* Why calls on a communicator go to the host MPI, and the word for it in the report. */
+#define SB_EACH_WHY(X)                                                                             \
+    X(SB_WHY_NONE, "-")                                                                            \
+    X(SB_WHY_INTERCOMMUNICATOR, "intercommunicator")                                               \
+    X(SB_WHY_SIZE_1, "size-1")                                                                     \
+    X(SB_WHY_FOREIGN_RANKS, "foreign-ranks") /* of another world: perhaps without Sobor */         \
+    X(SB_WHY_ABSENT, "absent-ranks")         /* on no board of this node */                        \
+    X(SB_WHY_NEW, "new")                     /* SOBOR_SERVE_AFTER */                               \
+    X(SB_WHY_DISABLED, "disabled")                                                                 \
+    X(SB_WHY_SPANS_NODES, "spans-nodes")                                                           \
+    X(SB_WHY_NO_SHARED_MEMORY, "no-shared-memory")                                                 \
+    X(SB_WHY_DEVICE_MEMORY, "device-memory")                                                       \
+    X(SB_WHY_SETUP_FAILED, "setup-failed")                                                         \
+    X(SB_WHY_ALGORITHM, "algorithm-host") /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */        \
+    X(SB_WHY_NO_RING, "no-ring")                                                                   \
+    X(SB_WHY_ARGUMENTS, "arguments") /* for the host to judge */                                   \
+    X(SB_WHY_OPERATOR, "operator")   /* on this type it is the host's */
+
 typedef enum sb_why_host {
-    SB_WHY_NONE,
-    SB_WHY_INTERCOMMUNICATOR,
-    SB_WHY_SIZE_1,
-    SB_WHY_FOREIGN_RANKS, /* of another MPI_COMM_WORLD: they may be without Sobor */
-    SB_WHY_ABSENT,        /* a member is on no board of this node: without Sobor, or elsewhere */
-    SB_WHY_NEW,           /* SOBOR_SERVE_AFTER */
-    SB_WHY_DISABLED,
-    SB_WHY_SPANS_NODES,
-    SB_WHY_NO_SHARED_MEMORY,
-    SB_WHY_DEVICE_MEMORY,
-    SB_WHY_SETUP_FAILED,
-    SB_WHY_ALGORITHM, /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */
-    SB_WHY_NO_RING,
-    SB_WHY_ARGUMENTS, /* for the host to judge */
-    SB_WHY_OPERATOR,  /* on this type it is the host's */
-    SB_WHY_COUNT,
+#define SB_ENUMERATOR(enumerator, word) enumerator,
+    SB_EACH_WHY(SB_ENUMERATOR)
+#undef SB_ENUMERATOR
+        SB_WHY_COUNT
 } sb_why_host_t;
 
 /* What was done on a communicator. */

@@ -85,12 +85,6 @@ static void tell_refused(sb_comm_t *comm)
                     choice.refused->name, comm->size, choice.reason, choice.algorithm->name);
 }
 
-/* This process may be the only one to object: that is agreed with the rest of the set-up. */
-static uint32_t objection(const sb_comm_t *comm)
-{
-    return comm->scratch == NULL ? 1 : sb_device_objection();
-}
-
 /* The collectives of which some calls may be served: all others go by at once. */
 static uint32_t offered(const sb_comm_t *comm)
 {
@@ -140,7 +134,8 @@ static void make_team(sb_comm_t *comm, sb_members_t *members)
                         .allgather = apart ? sb_world_exchange : exchange,
                         .progress = progress,
                         .check = check,
-                        .objection = objection(comm),
+                        /* This process may be the only one to object: that is agreed too. */
+                        .objection = comm->scratch == NULL ? 1 : sb_device_objection(),
                         .rules = sb_tuning_self(),
                         .profile = members->is_on_board ? sb_members_profile : NULL,
                         .profile_context = members};

@@ -282,28 +282,17 @@ void sb_arena_give(sb_block_t *block)
     *block = (sb_block_t){0};
 }
 
-static bool same_region(const sb_ticket_t *one, const sb_ticket_t *other)
-{
-    return one->nonce[0] == other->nonce[0] && one->nonce[1] == other->nonce[1];
-}
-
 /* Takes the attachment out of the list, or returns NULL. */
 static sb_attachment_t *pull(const sb_ticket_t *ticket)
 {
     for (sb_attachment_t **at = &arena.attachments; *at != NULL; at = &(*at)->next) {
         sb_attachment_t *found = *at;
-        if (same_region(&found->region.ticket, ticket)) {
+        if (memcmp(found->region.ticket.nonce, ticket->nonce, sizeof ticket->nonce) == 0) {
             *at = found->next;
             return found;
         }
     }
     return NULL;
-}
-
-static void push(sb_attachment_t *attachment)
-{
-    attachment->next = arena.attachments;
-    arena.attachments = attachment;
 }
 
 static sb_status_t attach_new(sb_attachment_t **attachment, const sb_ticket_t *ticket,
@@ -335,7 +324,8 @@ sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *tic
     if (status == SB_OK) {
         arena.idle -= (*attachment)->users == 0;
         (*attachment)->users++;
-        push(*attachment);
+        (*attachment)->next = arena.attachments;
+        arena.attachments = *attachment;
     }
     pthread_mutex_unlock(&arena.lock);
     return status;

@@ -53,14 +53,9 @@ const char *sb_tunable_name(sb_tunable_t tunable)
 /* ---- a rule as it is written ---- */
 
 /* The keys of a rule that are no tunables. */
-enum { COLLECTIVE, BYTES, RANKS, OVERSUBSCRIBED, NOTE, CONDITIONS };
+static const char *const conditions[] = {"collective", "bytes", "ranks", "oversubscribed", "note"};
 
-static const char *const conditions[CONDITIONS] = {
-    [COLLECTIVE] = "collective",         [BYTES] = "bytes", [RANKS] = "ranks",
-    [OVERSUBSCRIBED] = "oversubscribed", [NOTE] = "note",
-};
-
-enum { KEYS = CONDITIONS + SB_TUNABLES };
+enum { CONDITIONS = SB_COUNT_OF(conditions), KEYS = CONDITIONS + SB_TUNABLES };
 
 static const char *key_name(int key)
 {

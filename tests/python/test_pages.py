@@ -52,7 +52,7 @@ def test_reasons():
     """troubleshooting.md explains each word of the report, and no other."""
     section = text_of("troubleshooting.md").partition("The word after `reason=`")[2]
     explained = re.findall(r"^\| `([\w-]+)` \|", section.partition("\n## ")[0], re.MULTILINE)
-    said = re.findall(r'\[SB_WHY_\w+\] = "([\w-]+)"', source("mpi/*.c"))
+    said = re.findall(r'X\(SB_WHY_\w+, "([\w-]+)"\)', source("mpi/report.h"))
     assert len(said) > 10
     assert sorted(explained) == sorted(word for word in said if word != "-")
 
