@@ -10,16 +10,9 @@
 /* Where a part begins, in bytes from the buffer's address on. */
 static uintptr_t place_of(const sb_side_t *side, const sb_type_t *type, int i)
 {
-    uintptr_t extent = (uintptr_t)type->extent;
+    uintptr_t place = (uintptr_t)sb_number(&side->places, i);
 
-    switch (side->kind) {
-    case SB_BLOCKS_EQUAL:
-        return (uintptr_t)i * (uintptr_t)side->count * extent;
-    case SB_BLOCKS_VARYING:
-        return (uintptr_t)sb_number(&side->places, i) * extent;
-    default:
-        return (uintptr_t)sb_number(&side->places, i);
-    }
+    return side->kind == SB_BLOCKS_VARYING ? place * (uintptr_t)type->extent : place;
 }
 
 /* A part of nothing has some address: none would mean that its stream has functions. */
@@ -44,6 +37,25 @@ static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int6
                        (size_t)count, type, is, comm->comm);
 }
 
+/* lay_out() of equal blocks: what holds for one holds for all. */
+static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams,
+                          size_t *total)
+{
+    sb_type_t room;
+    const sb_type_t *is = sb_type_of(comm, side->type, &room);
+    size_t bytes;
+
+    if (is == NULL || !sb_packed_bytes(side->count, is->size, &bytes) ||
+        !sb_packed_bytes(side->blocks, bytes, total) ||
+        (bytes > 0 && side->buffer == NULL && is->contiguous))
+        return false;
+    uintptr_t stride = (uintptr_t)side->count * (uintptr_t)is->extent;
+    for (int i = 0; i < side->blocks && streams != NULL; i++)
+        open_block(comm, &streams[i], (void *)((uintptr_t)side->buffer + (uintptr_t)i * stride),
+                   side->count, side->type, is);
+    return true;
+}
+
 /*
  * Opens the blocks of a side as `streams`, unless that is NULL, and adds up their bytes. False: the
  * host has to judge the arguments.
@@ -55,8 +67,10 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
     sb_type_t room;
 
     *total = 0;
+    if (side->kind == SB_BLOCKS_EQUAL)
+        return side->blocks == 0 || lay_out_equal(comm, side, streams, total);
     for (int i = 0; i < side->blocks; i++) {
-        int64_t count = side->kind == SB_BLOCKS_EQUAL ? side->count : sb_number(&side->counts, i);
+        int64_t count = sb_number(&side->counts, i);
         size_t bytes;
 
         if (side->kind == SB_BLOCKS_TYPED && side->types[i] != type) {
@@ -115,22 +129,23 @@ static bool is_regular(const sb_vector_call_t *call)
 
 /* One block's packed bytes, of a regular call: as the side of more blocks has them, which counts
  * at every rank where it is the only one, and at the root. */
-static bool know(sb_vector_call_t *call)
+static bool know(sb_vector_call_t *call, sb_comm_t *comm)
 {
     const sb_side_t *side = call->send.blocks > call->receive.blocks ? &call->send : &call->receive;
-    sb_type_t type;
+    sb_type_t room;
+    const sb_type_t *is = sb_type_of(comm, side->type, &room);
 
-    return sb_type_describe(side->type, &type) &&
-           sb_packed_bytes(side->count, type.size, &call->known);
+    return is != NULL && sb_packed_bytes(side->count, is->size, &call->known);
 }
 
 /* Whether root and buffers can be right; fills what follows from them. Reads no array. */
-static bool judge(sb_vector_call_t *call, const sb_comm_t *comm)
+static bool judge(sb_vector_call_t *call, sb_comm_t *comm)
 {
     if (call->root < 0 || call->root >= comm->size)
         return false;
     return count_blocks(call, comm->size, !call->rooted || comm->rank == call->root) &&
-           is_sound(&call->send) && is_sound(&call->receive) && (!is_regular(call) || know(call));
+           is_sound(&call->send) && is_sound(&call->receive) &&
+           (!is_regular(call) || know(call, comm));
 }
 
 /* ---- buffers that are one ---- */

@@ -44,14 +44,14 @@ static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
 /* Fewer slots where there are many ranks: each rank has so many for each other. */
 static uint32_t slots_for(uint32_t ranks)
 {
-    return ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
+    return ranks <= 4 ? 16 : ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
 }
 
 /* Where things are in a block, but for the areas. Returns its bytes so far. */
 static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks)
 {
     mesh->slots = slots_for(ranks);
-    mesh->told = mesh->slots / 2;
+    mesh->told = sb_max(mesh->slots / 4, 1u);
     mesh->stride = sizeof(flow_t) + mesh->slots * sizeof(sb_slot_t);
     mesh->readers = HEAD + ranks * mesh->stride;
     mesh->area_all = sb_round_up(mesh->readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
@@ -219,7 +219,7 @@ sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status)
     if (SB_UNLIKELY(mesh->invitations > 0))
         sb_withdraw(team);
     mesh->calls++;
-    if (mesh->calls % mesh->told == 0)
+    if ((mesh->calls & (mesh->told - 1)) == 0)
         sb_flag_publish(mesh->done, mesh->calls);
     return status;
 }

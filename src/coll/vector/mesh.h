@@ -13,7 +13,7 @@
  * A mesh of flows: from each rank to each other one, and from each to all. They carry the parts of
  * the vector collectives. Each rank owns a block of shared memory, on its own NUMA node:
  *
- *     done               calls that this rank is done with; told every k / 2 calls
+ *     done               calls that this rank is done with; told every k / 4 calls
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it, and with its flow to all
@@ -40,8 +40,8 @@
  * Who cannot read what was exposed says so beside its `consumed`. At the end of the call the sender
  * then stages the message for it (single_copy.c), and from then on all others.
  *
- * Memory of a rank: p (256 k + 384) bytes, and areas of SOBOR_RING bytes in all. k is 8 for up to
- * 16 ranks, 4 for up to 64, 2 for more.
+ * Memory of a rank: p (256 k + 384) bytes, and areas of SOBOR_RING bytes in all. k is 16
+ * for up to 4 ranks, 8 for up to 16, 4 for up to 64, 2 for more.
  *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
@@ -135,7 +135,7 @@ typedef struct sb_offer {
 typedef struct sb_mesh {
     sb_resource_t resource;
     uint32_t slots;      /* k, a power of two */
-    uint32_t told;       /* calls after which this rank says again that it is done with them */
+    uint32_t told;       /* calls, a power of two, after which it says again that it is done */
     size_t stride;       /* bytes of a flow's flags and slots */
     size_t readers;      /* where the parts of a block are */
     size_t area_all;     /*   */
