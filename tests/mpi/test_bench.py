@@ -352,14 +352,15 @@ def test_skew_is_that_of_the_barrier(tester):
     """How far apart ranks begin is seen of the side whose barrier lets one go first."""
     options = ("--collectives", "bcast", "--sizes", "64", "--variants", "hot", "--sync", "own")
     options = (*options, "--method", "sobor,single")
-    found = rows(between(tester, "o41", {"HOST_SKEW": str(SLOWER)}, *options))
+    skew = 10 * SLOWER  # beside which it counts little that another process took a core
+    found = rows(between(tester, "o41", {"HOST_SKEW": str(skew)}, *options))
     assert [(row["method"], row["sync"]) for row in found] == [("sobor", "own"), ("single", "own")]
     for row in found:
-        assert row["host_skew_us"] >= SLOWER * 0.9, row
-        assert row["host_span_us"] >= row["host_skew_us"] * 0.9, row
+        assert row["host_skew_us"] >= skew * 0.5, row
+        assert row["host_span_us"] >= row["host_skew_us"] * 0.5, row
         # The root is done before the other begins.
-        assert row["host_us"] < row["host_span_us"], row
-    assert min(row["sobor_skew_us"] for row in found) < SLOWER, found
+        assert row["host_us"] <= row["host_span_us"], row
+    assert min(row["sobor_skew_us"] for row in found) < skew, found
 
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2), ("a50", 2)])
