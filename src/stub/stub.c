@@ -140,7 +140,23 @@ static const char *family(void)
     return "mpich12";
 }
 
-/* A variable names an algorithm that only the back ends with the baselines have. */
+#define TUNING_MOST ((size_t)1 << 20)
+
+/* The text of the file of rules, which the back end will judge; NULL: there is none. */
+static char *tuning_text(void)
+{
+    const char *path = getenv("SOBOR_TUNING");
+    FILE *file = path == NULL ? NULL : fopen(path, "re");
+    char *text = file == NULL ? NULL : malloc(TUNING_MOST);
+
+    if (text != NULL)
+        text[fread(text, 1, TUNING_MOST - 1, file)] = '\0';
+    if (file != NULL)
+        fclose(file);
+    return text;
+}
+
+/* A variable, or a rule, names an algorithm that only the back ends with the baselines have. */
 static bool wants_baselines(void)
 {
     static const char *const variables[] = {
@@ -149,19 +165,25 @@ static bool wants_baselines(void)
 #undef SB_VARIABLE_OF
     };
     static const char *const baselines[] = {
-#define SB_BASELINE(collective, name, text) text,
+#define SB_BASELINE(collective, name, text) "\"" text "\"",
 #include "base/baselines.def"
 #undef SB_BASELINE
     };
+    char *rules = tuning_text();
+    bool wanted = false;
 
-    for (size_t v = 0; v < SB_COUNT_OF(variables); v++) {
-        const char *wish = getenv(variables[v]);
-        for (size_t b = 0; wish != NULL && b < SB_COUNT_OF(baselines); b++) {
-            if (strcmp(wish, baselines[b]) == 0)
-                return true;
+    for (size_t b = 0; b < SB_COUNT_OF(baselines) && !wanted; b++) {
+        const char *quoted = baselines[b];
+        size_t length = strlen(quoted) - 2;
+        wanted = rules != NULL && strstr(rules, quoted) != NULL;
+        for (size_t v = 0; v < SB_COUNT_OF(variables) && !wanted; v++) {
+            const char *wish = getenv(variables[v]);
+            wanted =
+                wish != NULL && strlen(wish) == length && strncmp(wish, quoted + 1, length) == 0;
         }
     }
-    return false;
+    free(rules);
+    return wanted;
 }
 
 static bool own_folder(char *folder, size_t room)

@@ -80,3 +80,11 @@ def test_a_variable_overrules_the_file(tester, file_of):
         "barrier:dissemination": 1,
         "bcast:slots": 2 * RANKS,
     }
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_a_rule_may_name_a_baseline(tester, file_of, key):
+    ours = file_of("ours", [{"collective": "barrier", "algorithm": "central"}])
+    result = tester.run(usable_mpi(key), RANKS, ["tuned", ",".join([ours] * RANKS), "7"], sobor={})
+    tester.expect_pass(result)
+    assert result.reports[0].algorithms["barrier:central"] == 1, result.tail()
