@@ -44,7 +44,7 @@ static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
 /* Fewer slots where there are many ranks: each rank has so many for each other. */
 static uint32_t slots_for(uint32_t ranks)
 {
-    return ranks <= 4 ? 16 : ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
+    return ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
 }
 
 /* Where things are in a block, but for the areas. Returns its bytes so far. */
