@@ -10,13 +10,16 @@
  *   sb_note_read, sb_note_write       32 bits of plain data, ordered by an atomic nearby
  *   sb_copy                           bytes of plain data
  *   sb_copy_shared                    the same, to where other ranks have read: lines are taken
- * from them without fetching what is overwritten, where the processor can do that sb_copy_streaming
- * the same; whole lines go past the writer's caches, where the processor can do that: they are not
- * read from memory first, and are not near afterwards sb_fetch_ahead                    begin to
- * bring so many bytes into this core's caches sb_own_ahead                      begin to take so
- * many bytes' lines from other cores, for this one to write them later sb_pull bytes of another
- * process's private memory, by the kernel; false: it would not sb_push the same the other way: into
- * its memory sb_process_self                   the number by which sb_pull knows this process
+ *                                     from them without fetching what is overwritten, where the
+ *                                     processor can do that
+ *   sb_copy_streaming                 the same, past the writer's caches where the processor can:
+ *                                     lines are not read from memory first, nor near afterwards
+ *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches
+ *   sb_own_ahead                      begin to take so many bytes' lines from other cores, for
+ *                                     this one to write them later
+ *   sb_pull, sb_push                  bytes from, to another process's private memory, by the
+ *                                     kernel; false: it would not
+ *   sb_process_self                   the number by which sb_pull knows this process
  *   sb_combine                        the operator's fold: bytes of plain data are read and written
  *   sb_spin                           look at a word up to `looks` times, with a pause after each
  *                                     look or without, until it is at least `value`; returns what

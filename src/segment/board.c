@@ -42,16 +42,18 @@ typedef struct slot {
 
 #define CLOSED UINT64_MAX
 
-/* First in the file; the slots follow at the next page. All of it is reserved by each who joins,
- * and of the slots its own: memory that is short is told there and not by a signal later on. */
+/*
+ * First in the file; the slots follow at the next page. All of it is reserved by each who joins,
+ * and of the slots its own: memory that is short is told there and not by a signal later on.
+ * `holder` tells of each slot: 0: empty; CLOSED; else the pid of its rank.
+ */
 typedef struct board {
     _Atomic uint64_t founder; /* pid of some rank that came early: lives while others may come */
     _Atomic uint64_t founder_started;
     _Atomic uint64_t serve_after; /* 0: nobody has set it yet */
     _Atomic uint32_t came;
     _Alignas(SB_FLAG_STRIDE) sb_word32_t sleepers;
-    _Alignas(SB_FLAG_STRIDE) _Atomic uint64_t
-        holder[]; /* of each slot: 0: empty; CLOSED; else the pid of its rank */
+    _Alignas(SB_FLAG_STRIDE) _Atomic uint64_t holder[];
 } board_t;
 
 static struct {

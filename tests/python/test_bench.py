@@ -13,7 +13,7 @@ from sobor.bench.measure import _Run
 from sobor.bench.request import make_request, split_commands
 from sobor.bench.schedule import Measured, jobs, merge
 from sobor.bench.skew import explain, is_skewed
-from sobor.bench.table import lines, summary, windows
+from sobor.bench.table import changed, is_outside, lines, summary, windows
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.launchers import Launch
@@ -377,6 +377,16 @@ def test_skew_is_told_from_the_call():
     assert own["sobor_explained"] == {"sobor, common": None, "window": None}
     assert common["host_explained"] == {"window": 0.0}
     assert "host_hidden" not in window
+
+
+def test_a_ratio_outside_its_spread_is_marked():
+    steady = row(ratio=1.5, ratio_p10=1.5, ratio_p90=1.9)
+    assert not is_outside(steady) and changed([steady]) == []
+    assert not is_outside(row(ratio=1.5, ratio_p10=None, ratio_p90=None))
+    for ratio in (1.4, 2.0):
+        other = {**steady, "ratio": ratio}
+        assert is_outside(other)
+        assert changed([steady, other])[0].startswith("~ ")
 
 
 def test_means_of_ranks_are_compared_by_the_largest():

@@ -2,7 +2,7 @@
 """What the user wants measured, checked before anything is started."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from sobor.errors import SoborError
@@ -73,13 +73,7 @@ def split_commands(text: str) -> list[str]:
 
 def parse_collectives(text: str, native: Native) -> list[str]:
     """A comma separated list of operations that Sobor has, in the given order."""
-    known = _known_collectives(native)
-    names = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
-    for name in names:
-        if name not in known:
-            expected = ", ".join(known)
-            raise SoborError(f'COLLECTIVES: expected names out of {expected}, found "{name}"')
-    return names
+    return _parse_words("COLLECTIVES", "names", text, _known_collectives(native))
 
 
 def _known_collectives(native: Native) -> list[str]:
@@ -89,24 +83,21 @@ def _known_collectives(native: Native) -> list[str]:
 
 def parse_variants(text: str) -> list[str]:
     """A comma separated list out of hot, cold and chain."""
-    names = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
-    for name in names:
-        if name not in VARIANTS:
-            raise SoborError(
-                f'--variants: expected words out of {", ".join(VARIANTS)}, found "{name}"'
-            )
-    return names
+    return _parse_words("--variants", "words", text, VARIANTS)
 
 
 def parse_methods(text: str) -> list[str]:
     """A comma separated list of methods."""
-    names = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
-    for name in names:
-        if name not in METHODS:
-            raise SoborError(
-                f'--method: expected words out of {", ".join(METHODS)}, found "{name}"'
-            )
-    return names
+    return _parse_words("--method", "words", text, METHODS)
+
+
+def _parse_words(option: str, kind: str, text: str, known: Collection[str]) -> list[str]:
+    """Each word of the list once, in the given order."""
+    words = list(dict.fromkeys(word.strip().lower() for word in text.split(",")))
+    for word in words:
+        if word not in known:
+            raise SoborError(f'{option}: expected {kind} out of {", ".join(known)}, found "{word}"')
+    return words
 
 
 def parse_sync(text: str | None) -> str | None:

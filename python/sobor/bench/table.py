@@ -26,6 +26,7 @@ _SWITCHES = "switches"
 _METHOD = "method"
 _LARGEST = "largest µs"
 _SKEWED = " *"
+_CHANGED = " ~"
 _FIGURES = ("host µs", "Sobor µs", "ratio", _SPREAD)
 # A narrower terminal has no room for the spread beside the name of the host.
 _WIDE = 104
@@ -38,7 +39,7 @@ def write(rows: list[Row], out: Console, cores: int) -> None:
         turns = ": ranks take turns" if ranks > cores else ""
         console.heading(out, f"{ranks} ranks on {cores} cores{turns}")
         out.print(_table(chosen, out, switches=ranks > cores))
-        said = [summary(chosen), skewed(chosen), windows(chosen), lines(chosen)]
+        said = [summary(chosen), skewed(chosen), changed(chosen), windows(chosen), lines(chosen)]
         for line in [*chain(*said), *turns_needed(chosen, ranks, cores)]:
             out.print(f"  {line}")
 
@@ -103,9 +104,19 @@ def _times(row: Row) -> list[Text]:
     return [
         Text(figure(row["host_us"])),
         Text(figure(row["sobor_us"])),
-        Text(figure(ratio) + _SKEWED * is_skewed(row), style=_style(ratio)),
+        Text(figure(ratio) + _marks(row), style=_style(ratio)),
         Text(spread, style="dim"),
     ]
+
+
+def _marks(row: Row) -> str:
+    return _SKEWED * is_skewed(row) + _CHANGED * is_outside(row)
+
+
+def is_outside(row: Row) -> bool:
+    """Whether the ratio of the medians lies outside the spread of the ratios of the blocks."""
+    ratio, low, high = (row.get(name) for name in ("ratio", "ratio_p10", "ratio_p90"))
+    return None not in (ratio, low, high) and not low <= ratio <= high
 
 
 def _both(row: Row, name: str) -> Text:
@@ -153,6 +164,16 @@ def skewed(rows: list[Row]) -> list[str]:
     return [
         "* the barrier before the call let ranks go one after the other: a third of the call or "
         "more was over before the slowest rank began; see --explain, --sync common"
+    ]
+
+
+def changed(rows: list[Row]) -> list[str]:
+    """What the other mark behind a ratio means."""
+    if not any(map(is_outside, rows)):
+        return []
+    return [
+        "~ the ratio of the medians lies outside its own spread: the machine changed while this "
+        "was measured; measure again"
     ]
 
 

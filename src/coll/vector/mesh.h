@@ -40,8 +40,8 @@
  * Who cannot read what was exposed says so beside its `consumed`. At the end of the call the sender
  * then stages the message for it (single_copy.c), and from then on all others.
  *
- * Memory of a rank: p (256 k + 384) bytes, and areas of SOBOR_RING bytes in all. k is 8
- * for up to 16 ranks, 4 for up to 64, 2 for more.
+ * Memory of a rank: p (256 k + 384) bytes, and areas of SOBOR_RING bytes in all. k is 8 for up to
+ * 16 ranks, 4 for up to 64, 2 for more.
  *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
@@ -235,8 +235,7 @@ static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
  * parts, of which this is one. Where buffers are in caches, reading them where they are is best;
  * where they are not, pages and lines are waited for that way, and parts that are staged and then
  * written past the caches may take less time; where the kernel is slow, parts that are staged. Each
- * sender decides for its own messages and says so
- * in the plan. sb_copy_end ends the call.
+ * sender decides for its own messages and says so in the plan. sb_copy_end ends the call.
  */
 static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_t *part)
 {

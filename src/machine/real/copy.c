@@ -58,11 +58,11 @@ static sb_copy_t *shared = copy_baseline;
 
 static size_t class_of(size_t bytes)
 {
-    size_t class = 0;
+    size_t size_class = 0;
 
-    while (class + 1 < CLASSES && bytes >= SB_COPY_LONG << (class + 1))
-        class ++;
-    return class;
+    while (size_class + 1 < CLASSES && bytes >= SB_COPY_LONG << (size_class + 1))
+        size_class++;
+    return size_class;
 }
 
 void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes)
@@ -79,8 +79,8 @@ bool sb_copy_use(sb_instructions_t set)
 {
     if (!sb_instructions_known(set))
         return false;
-    for (size_t class = 0; class < CLASSES; class ++)
-        usual[class] = loops[set];
+    for (size_t size_class = 0; size_class < CLASSES; size_class++)
+        usual[size_class] = loops[set];
     shared = loops[set];
     return true;
 }
@@ -144,9 +144,9 @@ static void choose(sb_copy_t *loop, char *pages)
 {
     bool trapped = false;
 
-    for (size_t class = 0; class < CLASSES; class ++) {
-        look_t look = look_at(loop, pages, SB_COPY_LONG << class);
-        usual[class] = look.faster ? copy_by_library : loop;
+    for (size_t size_class = 0; size_class < CLASSES; size_class++) {
+        look_t look = look_at(loop, pages, SB_COPY_LONG << size_class);
+        usual[size_class] = look.faster ? copy_by_library : loop;
         trapped = trapped || look.trapped;
     }
     shared = trapped ? loop : copy_by_library;

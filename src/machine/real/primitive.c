@@ -21,16 +21,17 @@ void sb_machine_start(void)
 static sb_word32_t unknown = 1;
 static sb_word32_t *counted = &unknown; /* where this process counts itself */
 
-sb_word32_t *sb_sleepers = &unknown;
+sb_word32_t *_Atomic sb_sleepers = &unknown;
 
 void sb_sleepers_share(sb_word32_t *word)
 {
-    sb_sleepers = counted = word;
+    counted = word;
+    atomic_store_explicit(&sb_sleepers, word, memory_order_relaxed);
 }
 
 void sb_sleepers_unknown(void)
 {
-    sb_sleepers = &unknown;
+    atomic_store_explicit(&sb_sleepers, &unknown, memory_order_relaxed);
 }
 
 void sb_count_sleeper(int by)

@@ -144,9 +144,10 @@ static inline uint64_t sb_spin(const sb_word64_t *word, uint64_t value, uint32_t
 /*
  * How many ranks of the job sleep: where its ranks have memory in common, a word of that; else a
  * word that is never 0. A publisher reads it in place of the flag's own line, which its reader may
- * have taken away by then.
+ * have taken away by then. Relaxed: another thread may make the first team with outsiders, and only
+ * that team's flags have to be published by the new word, which its set-up comes before.
  */
-extern sb_word32_t *sb_sleepers;
+extern sb_word32_t *_Atomic sb_sleepers;
 
 /* From now on this process counts its sleeps there, and looks there for others'. */
 void sb_sleepers_share(sb_word32_t *word);
@@ -161,7 +162,8 @@ void sb_count_sleeper(int by);
 static inline bool sb_anyone_sleeps(void)
 {
     /* Relaxed: see "Waking a sleeper" in flag.h for what orders it after the store of the flag. */
-    return atomic_load_explicit(sb_sleepers, memory_order_relaxed) != 0;
+    sb_word32_t *word = atomic_load_explicit(&sb_sleepers, memory_order_relaxed);
+    return atomic_load_explicit(word, memory_order_relaxed) != 0;
 }
 
 void sb_fence_all(void);
