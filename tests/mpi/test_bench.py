@@ -336,7 +336,7 @@ def test_every_method_shows_the_slower_side(tester, side):
     for method in {row["method"] for row in found}:
         chosen = [row for row in found if row["method"] == method]
         # Not of each: another job may keep a rank from its processor.
-        assert statistics.median(row[f"{side}_us"] for row in chosen) < 10 * SLOWER, chosen
+        assert min(row[f"{side}_us"] for row in chosen) < 10 * SLOWER, chosen
         assert min(row[f"{other}_us"] for row in chosen) < SLOWER, chosen
 
 
