@@ -41,6 +41,8 @@ def conditions(rule: Mapping[str, Any]) -> str:
         words.append(_range(rule[name], name, show))
     if rule["oversubscribed"] is not None:
         words.append("ranks share cores" if rule["oversubscribed"] else "a core for each rank")
+    if rule["measured"]:
+        words.append("measured")
     return ", ".join(filter(None, words))
 
 

@@ -53,7 +53,8 @@ const char *sb_tunable_name(sb_tunable_t tunable)
 /* ---- a rule as it is written ---- */
 
 /* The keys of a rule that are no tunables. */
-static const char *const conditions[] = {"collective", "bytes", "ranks", "oversubscribed", "note"};
+static const char *const conditions[] = {"collective",     "bytes", "ranks",
+                                         "oversubscribed", "note",  "measured"};
 
 enum { CONDITIONS = SB_COUNT_OF(conditions), KEYS = CONDITIONS + SB_TUNABLES };
 
@@ -195,11 +196,11 @@ static bool find_bytes(const reader_t *reader, const json_t *given, sb_rule_t *r
                       &rule->bytes_from, &rule->bytes_to);
 }
 
-static bool find_oversubscribed(const reader_t *reader, const json_t *given, sb_rule_t *rule)
+/* -1: it is not given. */
+static bool find_truth(const reader_t *reader, const char *key, const json_t *given, int32_t *truth)
 {
-    rule->oversubscribed = given == NULL ? -1 : json_is_true(given);
-    return given == NULL || json_is_boolean(given) ||
-           refuse(reader, "oversubscribed", "true or false", given);
+    *truth = given == NULL ? -1 : json_is_true(given);
+    return given == NULL || json_is_boolean(given) || refuse(reader, key, "true or false", given);
 }
 
 static bool find_algorithm(const reader_t *reader, const json_t *given, sb_rule_t *rule)
@@ -274,11 +275,16 @@ static bool find_value(const reader_t *reader, sb_tunable_t tunable, const json_
 
 static bool find_conditions(const reader_t *reader, const json_t *given, sb_rule_t *rule)
 {
-    return find_collective(reader, json_object_get(given, "collective"), rule) &&
+    int32_t measured;
+    bool right = find_truth(reader, "measured", json_object_get(given, "measured"), &measured);
+
+    rule->measured = measured > 0;
+    return right && find_collective(reader, json_object_get(given, "collective"), rule) &&
            find_bytes(reader, json_object_get(given, "bytes"), rule) &&
            find_range(reader, "ranks", "a number of ranks", sb_parse_count,
                       json_object_get(given, "ranks"), &rule->ranks_from, &rule->ranks_to) &&
-           find_oversubscribed(reader, json_object_get(given, "oversubscribed"), rule);
+           find_truth(reader, "oversubscribed", json_object_get(given, "oversubscribed"),
+                      &rule->oversubscribed);
 }
 
 static bool read_rule(const reader_t *reader, json_t *given, sb_rule_t *rule)

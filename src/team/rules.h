@@ -32,6 +32,7 @@ typedef struct sb_rule {
     uint32_t collective;
     uint32_t sets;          /* bit t: sets the tunable t */
     int32_t oversubscribed; /* 0, 1; -1: either */
+    uint32_t measured;      /* 1: by a program that measured; 0: as far as is known, by a person */
     uint64_t ranks_from;    /* both ends of a range belong to it */
     uint64_t ranks_to;
     uint64_t bytes_from;

@@ -58,12 +58,12 @@ static json_t *describe_rule(const sb_rule_t *rule)
         if (variable != NULL)
             json_object_set_new(overruled, name, json_string(variable));
     }
-    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:o, s:o}", "number", (int)rule->number,
+    return json_pack("{s:i, s:s, s:o, s:o, s:o, s:b, s:o, s:o}", "number", (int)rule->number,
                      "collective", sb_collective_name((sb_collective_t)rule->collective), "bytes",
                      show_range(rule->bytes_from, rule->bytes_to), "ranks",
                      show_range(rule->ranks_from, rule->ranks_to), "oversubscribed",
                      rule->oversubscribed < 0 ? json_null() : json_boolean(rule->oversubscribed),
-                     "sets", sets, "overruled", overruled);
+                     "measured", (int)rule->measured, "sets", sets, "overruled", overruled);
 }
 
 /* From the variable itself: an error is the answer's, and is not reported as well. */

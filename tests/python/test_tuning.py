@@ -185,7 +185,7 @@ def test_info_lists_the_rules(command, fake_native, monkeypatch):
     out = command("info").out
     assert "Tuning file /my.json" in out
     assert (
-        "bcast, 1K to 64K bytes, up to 8 ranks, a core for each rank: "
+        "bcast, 1K to 64K bytes, up to 8 ranks, a core for each rank, measured: "
         "algorithm ring, fragment 4096 (overruled by SOBOR_FRAGMENT)"
     ) in out
     assert command("info", "--json").json["tuning"]["rules"][0]["number"] == 1

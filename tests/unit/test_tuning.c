@@ -54,7 +54,8 @@ static void everything_is_read(void **state)
         "  {\"bytes\": {\"from\": \"1KiB\", \"to\": 65536}, \"algorithm\": \"ring\",\n"
         "   \"fragment\": \"4KiB\", \"arity\": 3, \"tree\": \"knomial\", \"collective\": "
         "\"bcast\",\n"
-        "   \"ranks\": {\"from\": 2, \"to\": 8}, \"oversubscribed\": false, \"note\": \"quick\"},\n"
+        "   \"ranks\": {\"from\": 2, \"to\": 8}, \"oversubscribed\": false, \"note\": \"quick\", "
+        "\"measured\": true},\n"
         "  {\"collective\": \"bcast\", \"ring\": \"1MiB\", \"slots\": 16, \"sets\": \"auto\"},\n"
         "  {\"collective\": \"barrier\", \"ranks\": 4, \"algorithm\": \"host\"},\n"
         "  {\"collective\": \"scan\", \"bytes\": \"8\", \"algorithm\": \"auto\"}]}");
@@ -68,6 +69,7 @@ static void everything_is_read(void **state)
     assert_int_equal(first->ranks_from, 2);
     assert_int_equal(first->ranks_to, 8);
     assert_int_equal(first->oversubscribed, 0);
+    assert_int_equal(first->measured, 1);
     assert_int_equal(first->value[SB_TUNE_FRAGMENT], 4096);
     assert_int_equal(first->value[SB_TUNE_ARITY], 3);
     assert_int_equal(first->value[SB_TUNE_TREE], SB_TREE_KNOMIAL);
@@ -77,6 +79,7 @@ static void everything_is_read(void **state)
                      1u << SB_TUNE_RING | 1u << SB_TUNE_SLOTS | 1u << SB_TUNE_SETS);
     assert_int_equal(rules.rule[1].bytes_to, UINT64_MAX);
     assert_int_equal(rules.rule[1].oversubscribed, -1);
+    assert_int_equal(rules.rule[1].measured, 0);
     assert_int_equal(rules.rule[2].ranks_from, 4);
     assert_int_equal(rules.rule[2].ranks_to, 4);
     assert_int_equal(rules.rule[2].value[SB_TUNE_ALGORITHM], SB_RULE_HOST);
@@ -115,7 +118,7 @@ static void errors_say_where_and_what(void **state)
          "rule 1: it: expected something to set, such as algorithm, found nothing"},
         {RULE("\"collective\": \"bcast\", \"algoritm\": \"ring\""),
          "rule 1: expected keys out of collective, bytes, ranks, oversubscribed, note, "
-         "algorithm, fragment, arity, ring, slots, sets, tree, found \"algoritm\""},
+         "measured, algorithm, fragment, arity, ring, slots, sets, tree, found \"algoritm\""},
         {RULE("\"collective\": \"bcast\", \"algorithm\": \"rings\""),
          "rule 1: algorithm: expected auto, host, slots, ring, "},
         {RULE("\"collective\": \"barrier\", \"algorithm\": \"ring\""),
@@ -140,6 +143,8 @@ static void errors_say_where_and_what(void **state)
          "rule 1: ranks: expected a number of ranks, found -2"},
         {RULE("\"collective\": \"bcast\", \"oversubscribed\": \"yes\", \"algorithm\": \"ring\""),
          "rule 1: oversubscribed: expected true or false, found \"yes\""},
+        {RULE("\"collective\": \"bcast\", \"measured\": 1, \"algorithm\": \"ring\""),
+         "rule 1: measured: expected true or false, found 1"},
         {RULE("\"collective\": \"gather\", \"fragment\": 64"),
          "rule 1: fragment: expected with collective bcast, found with gather"},
         {RULE("\"collective\": \"scan\", \"arity\": 2"),

@@ -66,6 +66,7 @@ def tuning():
         "bytes": {"from": 1024, "to": 65536},
         "ranks": {"from": 0, "to": 8},
         "oversubscribed": False,
+        "measured": True,
         "sets": {"algorithm": "ring", "fragment": 4096},
         "overruled": {"fragment": "SOBOR_FRAGMENT"},
     }
