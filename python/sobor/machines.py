@@ -104,11 +104,14 @@ PARAMETERS: dict[str, Kind] = {
     ),
     "net_injection": Kind("GB/s", "what one node can send, and receive", required=False),
     "net_overhead": Kind("ns", "of a processor for each message", required=False),
+    "net_eager": Kind(
+        "bytes", "that leave whether or not the receiver is there; 0: any number", required=False
+    ),
 }
 
 # Together or not at all; needed where there is more than one node.
 _NETWORK = tuple(name for name in PARAMETERS if name.startswith("net_"))
-_MAY_BE_ZERO = ("noise_rate", "invalidate_per_sharer", "atomic_extra", "net_overhead")
+_MAY_BE_ZERO = ("noise_rate", "invalidate_per_sharer", "atomic_extra", "net_overhead", "net_eager")
 # Farther is never faster.
 _RISING = (
     tuple(f"read_{level}" for level in LEVELS),

@@ -59,6 +59,12 @@ void sb_flag_wake(sb_flag_t *flag);
 /* The waiting part of sb_flag_wait. */
 sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter);
 
+/*
+ * Waits for what no flag tells: until `ready` says so, which looks by itself, at the network for
+ * one. The rank does not sleep, since nobody would wake it. Returns as sb_flag_wait does.
+ */
+sb_status_t sb_wait_for(bool (*ready)(void *context), void *context, const sb_waiter_t *waiter);
+
 /* Acquire: pairs with the store in sb_flag_publish. */
 static inline uint64_t sb_flag_read(const sb_flag_t *flag)
 {

@@ -10,7 +10,8 @@
  *   sb_flag_t         one writer, many readers, a 64-bit number that only grows
  *   sb_flag_read      read it; what its writer did before publishing is visible (acquire)
  *   sb_flag_publish   write it; what this rank did before is visible to who reads it (release)
- *   sb_flag_wait      wait until it is at least a given number; the only way to wait
+ *   sb_flag_wait      wait until it is at least a given number; the only way to wait for memory
+ *   sb_wait_for       wait for the network (net.h)
  *   sb_flag_set_note  write the 32 bits beside it, before publishing
  *   sb_flag_note      read them, after having read the flag
  *   sb_counter_t      several writers: an atomic counter, with fetch-and-add only

@@ -10,10 +10,16 @@
 /*
  * Messages between ranks of different nodes: all that the cluster layer needs of a network. Below a
  * front end the host MPI carries them; on the simulated machine a model does. Messages of one tag
- * from one rank to another arrive in their order. Bytes are bytes; nobody packs.
+ * from one rank to another are received in the order in which they were sent, by the receives of
+ * that tag in the order in which those were begun. Bytes are bytes; nobody packs.
+ *
+ * Nothing moves by itself: a rank that has something under way looks at it now and then by `test`,
+ * in the wait function's progress or in sb_wait_for. A rank that returns to its program has nothing
+ * under way.
  */
 
 #define SB_NET_ANY UINT32_MAX /* a receive from whoever sends first */
+#define SB_NET_TAGS 0x8000    /* tags are below: no host has fewer */
 
 /* Who sent what has come. */
 typedef struct sb_net_news {
@@ -29,17 +35,16 @@ typedef struct sb_net {
     void *context;
     uint32_t rank; /* this one */
     uint32_t ranks;
-    /* Starts to send; `data` must stay until the request is done. */
+    /* Starts to send; `data` must stay as it is until the request is done. */
     sb_status_t (*send)(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
                         sb_net_request_t **request);
-    /* Starts to receive from a rank or from SB_NET_ANY; more than `room` bytes: SB_ERR_TRUNCATE. */
+    /* Starts to receive from a rank or from SB_NET_ANY; `data` is of no meaning until it is done.
+     * More than `room` bytes: SB_ERR_TRUNCATE, told by the test. */
     sb_status_t (*receive)(void *context, uint32_t from, uint32_t tag, void *data, size_t room,
                            sb_net_request_t **request);
     /* Whether it is done; then the request is gone, *request NULL, and `news` (may be NULL) filled
      * for a receive. */
     sb_status_t (*test)(void *context, sb_net_request_t **request, bool *done, sb_net_news_t *news);
-    /* The same, until it is done. */
-    sb_status_t (*wait)(void *context, sb_net_request_t **request, sb_net_news_t *news);
 } sb_net_t;
 
 #endif

@@ -31,6 +31,8 @@
  *   sb_futex_wait, sb_futex_wake      sleep, while the word has the expected value, for at most so
  *                                     many nanoseconds; wake all that sleep on the word
  *   sb_pause, sb_give_processor       between two looks: rest a moment; let another process run
+ *   sb_until_mail                     a look at the network was in vain: it may be left out until
+ *                                     something has come
  *   sb_now_ns                         nanoseconds of a clock that never goes back
  *   sb_machine_start                  to be called once in a process, before the first team
  *   SB_PROCESS_STATE(type, name, {})  state that a process has once, zero or as given: name()

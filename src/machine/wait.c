@@ -9,6 +9,7 @@
  *   4. sleep in the kernel until the flag is published, waking now and then for progress.
  *
  * From the second stage on the clock is read now and then, and the peers are checked to be alive.
+ * A wait for what no flag tells has the stages 2 and 3 only.
  */
 #include "machine/machine.h"
 
@@ -118,6 +119,23 @@ sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t
                 return sb_flag_read(flag) >= value ? SB_OK : status;
         }
         looks += give_way(flag, value, looks, &state, waiter);
+    }
+    return SB_OK;
+}
+
+sb_status_t sb_wait_for(bool (*ready)(void *context), void *context, const sb_waiter_t *waiter)
+{
+    waiting_t state = {0};
+
+    for (uint32_t looks = 1; !ready(context); looks++) {
+        sb_status_t status = looks % LOOKS_PER_CLOCK == 0 ? look_around(&state, waiter) : SB_OK;
+        if (status != SB_OK)
+            return status;
+        if (waiter->yield && state.now - state.started >= waiter->yield_after_ns)
+            sb_give_processor();
+        else
+            sb_pause();
+        sb_until_mail();
     }
     return SB_OK;
 }

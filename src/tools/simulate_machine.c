@@ -78,6 +78,7 @@ static const parameter_t parameters[] = {
     {"net_byte", PER_BYTE, FIELD(network.kib), 0},
     {"net_injection", GIGABYTES, FIELD(network.injection_kib), 0},
     {"net_overhead", NANOSECONDS, FIELD(network.overhead), 0},
+    {"net_eager", NUMBER64, FIELD(network.eager), 0},
 };
 
 #define LARGEST 1e15

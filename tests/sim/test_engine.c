@@ -759,6 +759,30 @@ static void run_cluster(const sb_sim_machine_t *model, sb_sim_body_t *body, scen
     sb_sim_free(sim);
 }
 
+typedef struct look {
+    sb_net_t *net;
+    sb_net_request_t **request;
+    sb_net_news_t *news;
+    sb_status_t status;
+} look_t;
+
+static bool is_done(void *context)
+{
+    look_t *look = context;
+    bool done;
+
+    look->status = look->net->test(look->net->context, look->request, &done, look->news);
+    return done;
+}
+
+static sb_status_t wait_done(sb_net_t *net, sb_net_request_t **request, sb_net_news_t *news)
+{
+    look_t look = {.net = net, .request = request, .news = news};
+
+    assert_int_equal(sb_wait_for(is_done, &look, &spinning), SB_OK);
+    return look.status;
+}
+
 static void receive_one(sb_net_t *net, scene_t *scene, uint32_t from, uint64_t *when)
 {
     char data[BYTES];
@@ -766,7 +790,7 @@ static void receive_one(sb_net_t *net, scene_t *scene, uint32_t from, uint64_t *
     sb_net_news_t news;
 
     net->receive(net->context, from, 1, data, sizeof data, &request);
-    assert_int_equal(net->wait(net->context, &request, &news), SB_OK);
+    assert_int_equal(wait_done(net, &request, &news), SB_OK);
     assert_null(request);
     assert_int_equal(news.bytes, BYTES);
     assert_int_equal(data[0], (char)news.from);
@@ -775,12 +799,15 @@ static void receive_one(sb_net_t *net, scene_t *scene, uint32_t from, uint64_t *
     *when = sb_sim_clock();
 }
 
+/* What each rank sends: its number, in every byte. */
+static char outgoing[NODES][BYTES];
+
 static void send_one(sb_net_t *net, uint32_t to, sb_net_request_t **request)
 {
-    char data[BYTES];
+    char *data = outgoing[net->rank];
 
-    memset(data, (int)net->rank, sizeof data);
-    assert_int_equal(net->send(net->context, to, 1, data, sizeof data, request), SB_OK);
+    memset(data, (int)net->rank, BYTES);
+    assert_int_equal(net->send(net->context, to, 1, data, BYTES, request), SB_OK);
 }
 
 static void pass_round(void *argument, uint32_t rank)
@@ -791,7 +818,7 @@ static void pass_round(void *argument, uint32_t rank)
 
     send_one(&net, (rank + 1) % net.ranks, &request);
     receive_one(&net, scene, (rank + net.ranks - 1) % net.ranks, &scene->ended[rank]);
-    assert_int_equal(net.wait(net.context, &request, NULL), SB_OK);
+    assert_int_equal(wait_done(&net, &request, NULL), SB_OK);
 }
 
 static int ascending(const void *left, const void *right)
@@ -824,7 +851,7 @@ static void scatter(void *argument, uint32_t rank)
     for (uint32_t to = 1; rank == 0 && to < net.ranks; to++)
         send_one(&net, to, &request[to]);
     for (uint32_t to = 1; rank == 0 && to < net.ranks; to++)
-        net.wait(net.context, &request[to], NULL);
+        wait_done(&net, &request[to], NULL);
     if (rank != 0)
         receive_one(&net, scene, 0, &scene->ended[rank]);
     else
@@ -854,7 +881,7 @@ static void gather(void *argument, uint32_t rank)
         /* The highest rank sends first. */
         sb_sim_compute((net.ranks - rank) * 100 * NS);
         send_one(&net, 0, &request);
-        net.wait(net.context, &request, NULL);
+        wait_done(&net, &request, NULL);
         return;
     }
     for (unsigned i = 1; i < net.ranks; i++)
@@ -885,7 +912,7 @@ static void look_for_mail(void *argument, uint32_t rank)
 
     if (rank == 1) {
         send_one(&net, 0, &request);
-        net.wait(net.context, &request, NULL);
+        wait_done(&net, &request, NULL);
     }
     if (rank != 0)
         return;
@@ -899,7 +926,8 @@ static void look_for_mail(void *argument, uint32_t rank)
     scene->ended[0] = sb_sim_clock();
 }
 
-/* Each look costs 1 ns and comes 300 ns after the one before; the message is there at 5000 ns. */
+/* A look in vain costs 1 ns, and each comes 300 ns after the one before; the message is there at
+ * 5000 ns. */
 static void test_finds_a_message_when_it_is_there(void **state)
 {
     sb_sim_machine_t model = cluster(false, 0);
@@ -908,7 +936,7 @@ static void test_finds_a_message_when_it_is_there(void **state)
     (void)state;
     run_cluster(&model, look_for_mail, &scene);
     assert_int_equal(scene.rounds, 17);
-    assert_int_equal(scene.ended[0], 17 * 301 * NS);
+    assert_int_equal(scene.ended[0], (16 * 301 + 300) * NS);
 }
 
 static void send_too_much(void *argument, uint32_t rank)
@@ -920,10 +948,10 @@ static void send_too_much(void *argument, uint32_t rank)
     (void)argument;
     if (rank == 1) {
         send_one(&net, 0, &request);
-        net.wait(net.context, &request, NULL);
+        wait_done(&net, &request, NULL);
     } else if (rank == 0) {
         net.receive(net.context, 1, 1, small, sizeof small, &request);
-        assert_int_equal(net.wait(net.context, &request, NULL), SB_ERR_TRUNCATE);
+        assert_int_equal(wait_done(&net, &request, NULL), SB_ERR_TRUNCATE);
     }
 }
 
@@ -934,6 +962,184 @@ static void a_message_that_is_too_long_is_told(void **state)
 
     (void)state;
     run_cluster(&model, send_too_much, &scene);
+}
+
+/* --- rendezvous ---------------------------------------------------------------------------- */
+
+#define LONG 50 /* more than is sent unasked */
+
+static sb_sim_machine_t handshaking(void)
+{
+    sb_sim_machine_t model = cluster(false, 10);
+
+    model.network.eager = LONG;
+    return model;
+}
+
+/* The receiver begins late, and the sender looks again later still. */
+static void send_to_late(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+    sb_net_t net = sb_sim_net();
+    sb_net_request_t *request;
+    bool done;
+
+    if (rank == 1) {
+        send_one(&net, 0, &request);
+        sb_sim_compute(scene->began[1]);
+        assert_int_equal(net.test(net.context, &request, &done, NULL), SB_OK);
+        assert_false(done);
+        assert_int_equal(wait_done(&net, &request, NULL), SB_OK);
+        scene->ended[1] = sb_sim_clock();
+    } else if (rank == 0) {
+        sb_sim_compute(scene->began[0]);
+        receive_one(&net, scene, 1, &scene->ended[0]);
+    }
+}
+
+/* A word takes 4 us each way, the bytes 1 us to leave and 4 + 1 us to come. */
+static void long_messages_wait_for_both(void **state)
+{
+    static const struct {
+        uint64_t receiver, sender, received, sent;
+    } cases[] = {
+        {0, 0, 4000 + 4000 + 5000, 4000 + 4000 + 1000},
+        {20000, 0, 20000 + 4000 + 5000, 20000 + 4000 + 1000},
+        {0, 30000, 30000 + 5000, 30000 + 1000},
+    };
+    sb_sim_machine_t model = handshaking();
+
+    (void)state;
+    for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
+        scene_t scene = {.began = {cases[i].receiver * NS, cases[i].sender * NS}};
+        run_cluster(&model, send_to_late, &scene);
+        assert_int_equal(scene.ended[0], cases[i].received * NS);
+        assert_in_range(scene.ended[1], cases[i].sent * NS, (cases[i].sent + 5) * NS);
+    }
+}
+
+/* A long message, and a short one behind it which has its bytes with it. */
+static void send_long_and_short(void *argument, uint32_t rank)
+{
+    sb_net_t net = sb_sim_net();
+    sb_net_request_t *request[2];
+    sb_net_news_t news;
+    char data[2][BYTES];
+
+    (void)argument;
+    if (rank > 1)
+        return;
+    memset(data, 1, sizeof data);
+    for (unsigned i = 0; i < 2 && rank == 1; i++)
+        net.send(net.context, 0, 1, data[i], i == 0 ? BYTES : 1, &request[i]);
+    for (unsigned i = 0; i < 2 && rank == 0; i++)
+        net.receive(net.context, i == 0 ? SB_NET_ANY : 1, 1, data[i], BYTES, &request[i]);
+    for (unsigned i = 2; i-- > 0;) {
+        assert_int_equal(wait_done(&net, &request[i], &news), SB_OK);
+        if (rank == 0)
+            assert_int_equal(news.bytes, i == 0 ? BYTES : 1);
+    }
+}
+
+static void messages_do_not_overtake(void **state)
+{
+    sb_sim_machine_t model = handshaking();
+
+    (void)state;
+    run_cluster(&model, send_long_and_short, NULL);
+}
+
+/* --- wrong programs ------------------------------------------------------------------------ */
+
+typedef enum wrong {
+    CHANGES_SENT,
+    COPIES_TO_SENT,
+    READS_EARLY,
+    WRITES_EARLY,
+    COPIES_EARLY,
+    LEAVES_SEND,
+    LEAVES_RECEIVE,
+    LEAVES_CALL,
+    SENDS_TOO_MANY,
+    WRONGS,
+} wrong_t;
+
+static const char *const told[WRONGS] = {
+    [CHANGES_SENT] = "bytes that were being sent have changed",
+    [COPIES_TO_SENT] = "bytes that are being sent are written",
+    [READS_EARLY] = "bytes that are being received are read",
+    [WRITES_EARLY] = "bytes that were being received have changed",
+    [COPIES_EARLY] = "bytes that are being received are written",
+    [LEAVES_SEND] = "a send is left under way",
+    [LEAVES_RECEIVE] = "a receive is left under way",
+    [LEAVES_CALL] = "a receive is left under way",
+    [SENDS_TOO_MANY] = "a message that nobody received",
+};
+
+static void send_wrongly(sb_net_t *net, wrong_t wrong)
+{
+    sb_net_request_t *request;
+
+    send_one(net, 0, &request);
+    if (wrong == CHANGES_SENT)
+        outgoing[net->rank][7]++;
+    if (wrong == COPIES_TO_SENT)
+        sb_copy(outgoing[net->rank], told, 8);
+    if (wrong == LEAVES_SEND)
+        return;
+    wait_done(net, &request, NULL);
+    if (wrong == SENDS_TOO_MANY) {
+        send_one(net, 0, &request);
+        wait_done(net, &request, NULL);
+    }
+}
+
+static void receive_wrongly(sb_net_t *net, wrong_t wrong)
+{
+    sb_net_request_t *request;
+    char data[BYTES], elsewhere[BYTES];
+
+    net->receive(net->context, 1, 1, data, sizeof data, &request);
+    if (wrong == READS_EARLY)
+        sb_copy(elsewhere, data + BYTES - 1, 1);
+    if (wrong == COPIES_EARLY)
+        sb_copy(data, elsewhere, 1);
+    if (wrong == WRITES_EARLY)
+        data[BYTES - 1] = 0;
+    if (wrong == LEAVES_CALL)
+        sb_sim_net_settled();
+    if (wrong != LEAVES_RECEIVE)
+        wait_done(net, &request, NULL);
+}
+
+static void do_wrong(void *argument, uint32_t rank)
+{
+    sb_net_t net = sb_sim_net();
+
+    if (rank == 0)
+        receive_wrongly(&net, *(const wrong_t *)argument);
+    if (rank == 1)
+        send_wrongly(&net, *(const wrong_t *)argument);
+}
+
+static void wrong_programs_are_found(void **state)
+{
+    sb_sim_machine_t model = cluster(false, 10);
+    sb_sim_options_t options = {
+        .machine = &model, .ranks = NODES, .node = each_node, .core = first_core};
+
+    (void)state;
+    for (unsigned eager = 0; eager < 2; eager++) {
+        model.network.eager = eager == 0 ? LONG : 0;
+        for (wrong_t wrong = 0; wrong < WRONGS; wrong++) {
+            if (eager == 0 && wrong == SENDS_TOO_MANY)
+                continue; /* it waits for ever */
+            sb_sim_t *sim = sb_sim_new(&options);
+            assert_int_equal(sb_sim_run(sim, do_wrong, &wrong), SB_SIM_STOPPED);
+            assert_non_null(strstr(sb_sim_problem(sim), told[wrong]));
+            sb_sim_free(sim);
+        }
+    }
 }
 
 int main(void)
@@ -965,6 +1171,9 @@ int main(void)
         cmocka_unit_test(any_source_takes_what_comes_first),
         cmocka_unit_test(test_finds_a_message_when_it_is_there),
         cmocka_unit_test(a_message_that_is_too_long_is_told),
+        cmocka_unit_test(long_messages_wait_for_both),
+        cmocka_unit_test(messages_do_not_overtake),
+        cmocka_unit_test(wrong_programs_are_found),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

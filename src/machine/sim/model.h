@@ -33,6 +33,7 @@ typedef struct sb_sim_network {
     uint64_t kib;           /* each KiB more, on a link */
     uint64_t injection_kib; /* all that one node sends, or receives */
     uint64_t overhead;      /* of the processor, for each message sent or received */
+    uint64_t eager;         /* so many bytes leave whether or not the receiver is there */
     bool star;              /* one pair of nodes at a time; otherwise pairs do not meet */
 } sb_sim_network_t;
 

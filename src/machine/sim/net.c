@@ -6,21 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A message on its way, or there and not yet received. Of each receiver in the order of arrival. */
+/* What a receive's memory holds until it is done. */
+#define POISON 0xdb
+
+/* A message, or the word that it waits, on its way or there. Of each receiver in the order of
+ * arrival. */
 typedef struct sb_message {
     sb_net_news_t news;
     uint64_t arrival;
+    sb_net_request_t *waits; /* the send whose bytes have not left; NULL: they have */
+    bool bound;              /* a receive is to take it */
     char *data;
     struct sb_message *next;
 } sb_message_t;
 
 struct sb_net_request {
     bool receives;
-    uint64_t done; /* of a send: the node has put it on the way */
-    uint32_t from;
+    bool left;     /* of a send: the bytes are on their way, */
+    uint64_t done; /* and the node is done with them; or, until then, they may leave */
+    uint32_t peer; /* to or from */
     uint32_t tag;
-    void *data;
-    size_t room;
+    char *data;
+    size_t bytes; /* or room */
+    char *copy;   /* of what is sent */
+    sb_message_t *message;
+    sb_net_request_t *next;
 };
 
 static inline uint64_t later(uint64_t a, uint64_t b)
@@ -64,35 +74,135 @@ static uint64_t pass_memory(size_t bytes, uint64_t now, uint64_t *left)
     return *left + machine->read[SB_NEAR_MACHINE];
 }
 
-/* In the order of arrival; of one time, in the order of sending. */
+static uint64_t pass(const sb_rank_t *from, const sb_rank_t *to, size_t bytes, uint64_t now,
+                     uint64_t *left)
+{
+    return from->node == to->node ? pass_memory(bytes, now, left)
+                                  : pass_network(from->node, to->node, bytes, now, left);
+}
+
+/* When a word without a message, from one rank to the other, has come. */
+static uint64_t pass_word(const sb_rank_t *from, const sb_rank_t *to, uint64_t now)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+
+    return now +
+           (from->node == to->node ? machine->read[SB_NEAR_MACHINE] : machine->network.latency);
+}
+
+static void *take_memory(size_t bytes)
+{
+    void *memory = calloc(1, bytes + 1);
+
+    if (memory == NULL)
+        sb_sim_stop("the simulator is out of memory");
+    return memory;
+}
+
+/* In the order of arrival; none overtakes another of its sender. */
 static void deliver(sb_rank_t *receiver, sb_message_t *message)
 {
     sb_message_t **at = &receiver->mail;
 
+    for (const sb_message_t *known = *at; known != NULL; known = known->next) {
+        if (known->news.from == message->news.from && !known->bound)
+            message->arrival = later(message->arrival, known->arrival);
+    }
     while (*at != NULL && (*at)->arrival <= message->arrival)
         at = &(*at)->next;
     message->next = *at;
     *at = message;
+    sb_sim_mail_comes(receiver, message->arrival);
 }
 
-static sb_message_t **find_mail(sb_rank_t *receiver, const sb_net_request_t *request)
+static bool is_past(uint64_t time)
 {
-    for (sb_message_t **at = &receiver->mail; *at != NULL; at = &(*at)->next) {
-        const sb_net_news_t *news = &(*at)->news;
-        if (news->tag == request->tag &&
-            (request->from == SB_NET_ANY || request->from == news->from))
-            return at;
+    return sb_sim->guided || time <= sb_sim->running->clock;
+}
+
+/* --- what a rank does whenever it looks at the network ------------------------------------- */
+
+/* The first receive that may take the message. */
+static sb_net_request_t *find_taker(const sb_rank_t *self, const sb_message_t *message)
+{
+    for (sb_net_request_t *request = self->requests; request != NULL; request = request->next) {
+        if (request->receives && request->message == NULL && request->tag == message->news.tag &&
+            (request->peer == SB_NET_ANY || request->peer == message->news.from))
+            return request;
     }
     return NULL;
 }
 
-static sb_net_request_t *new_request(void)
+/* The receiver is there: a sender that waits may go on when it has heard of it. */
+static void bind(sb_rank_t *self, sb_message_t *message, sb_net_request_t *taker)
 {
-    sb_net_request_t *request = calloc(1, sizeof *request);
+    sb_rank_t *sender = &sb_sim->rank[message->news.from];
 
-    if (request == NULL)
-        sb_sim_stop("the simulator is out of memory");
+    taker->message = message;
+    message->bound = true;
+    if (message->waits == NULL)
+        return;
+    message->waits->done = pass_word(self, sender, self->clock);
+    sb_sim_mail_comes(sender, message->waits->done);
+}
+
+static void take_in(sb_rank_t *self)
+{
+    for (sb_message_t *message = self->mail; message != NULL; message = message->next) {
+        sb_net_request_t *taker =
+            message->bound || !is_past(message->arrival) ? NULL : find_taker(self, message);
+        if (taker != NULL)
+            bind(self, message, taker);
+    }
+}
+
+/* The bytes of a send that has waited leave. */
+static void let_leave(sb_rank_t *self, sb_net_request_t *send)
+{
+    sb_message_t *message = send->message;
+    sb_rank_t *receiver = &sb_sim->rank[send->peer];
+
+    message->waits = NULL;
+    send->left = true;
+    message->arrival = pass(self, receiver, send->bytes, self->clock, &send->done);
+    sb_sim_mail_comes(receiver, message->arrival);
+}
+
+static void look_at_network(sb_rank_t *self)
+{
+    take_in(self);
+    for (sb_net_request_t *request = self->requests; request != NULL; request = request->next) {
+        if (!request->receives && !request->left && request->message->bound &&
+            is_past(request->done))
+            let_leave(self, request);
+    }
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+static sb_net_request_t *begin_request(sb_net_request_t given)
+{
+    sb_rank_t *self = sb_sim->running;
+    sb_net_request_t **at = &self->requests;
+    sb_net_request_t *request = take_memory(sizeof *request);
+
+    while (*at != NULL)
+        at = &(*at)->next;
+    *request = given;
+    *at = request;
+    self->mail_in_vain = false;
     return request;
+}
+
+static void end_request(sb_rank_t *self, sb_net_request_t *request)
+{
+    sb_net_request_t **at = &self->requests;
+
+    while (*at != request)
+        at = &(*at)->next;
+    *at = request->next;
+    free(request->copy);
+    free(request);
 }
 
 /* The processor's share of a message; with others that were earlier done first. */
@@ -108,24 +218,27 @@ static void pay_overhead(void)
 static sb_status_t net_send(void *context, uint32_t to, uint32_t tag, const void *data,
                             size_t bytes, sb_net_request_t **request)
 {
-    sb_message_t *message = malloc(sizeof *message);
-    char *copy = malloc(bytes + 1);
+    uint64_t eager = sb_sim->machine.network.eager;
+    sb_message_t *message = take_memory(sizeof *message);
 
     (void)context;
-    if (message == NULL || copy == NULL)
-        sb_sim_stop("the simulator is out of memory");
     pay_overhead();
     sb_rank_t *self = sb_sim->running;
     sb_rank_t *receiver = &sb_sim->rank[to];
-    *request = new_request();
-    memcpy(copy, data, bytes);
-    *message = (sb_message_t){.news = {self->number, tag, bytes}, .data = copy};
-    message->arrival =
-        self->node == receiver->node
-            ? pass_memory(bytes, self->clock, &(*request)->done)
-            : pass_network(self->node, receiver->node, bytes, self->clock, &(*request)->done);
+    sb_net_request_t *send = begin_request((sb_net_request_t){
+        .peer = to, .tag = tag, .data = (char *)(uintptr_t)data, .bytes = bytes});
+    *message = (sb_message_t){.news = {self->number, tag, bytes}, .data = take_memory(bytes)};
+    send->copy = take_memory(bytes);
+    memcpy(send->copy, data, bytes);
+    memcpy(message->data, data, bytes);
+    send->left = eager == 0 || bytes <= eager;
+    message->waits = send->left ? NULL : send;
+    send->message = send->left ? NULL : message;
+    message->arrival = send->left ? pass(self, receiver, bytes, self->clock, &send->done)
+                                  : pass_word(self, receiver, self->clock);
     deliver(receiver, message);
-    sb_sim_mail_comes(receiver, message->arrival);
+    look_at_network(self);
+    *request = send;
     return SB_OK;
 }
 
@@ -133,87 +246,112 @@ static sb_status_t net_receive(void *context, uint32_t from, uint32_t tag, void 
                                sb_net_request_t **request)
 {
     (void)context;
-    *request = new_request();
-    **request =
-        (sb_net_request_t){.receives = true, .from = from, .tag = tag, .data = data, .room = room};
+    *request = begin_request((sb_net_request_t){
+        .receives = true, .peer = from, .tag = tag, .data = data, .bytes = room});
+    memset(data, POISON, room);
+    look_at_network(sb_sim->running);
     return SB_OK;
 }
 
-static sb_status_t take_mail(sb_message_t **at, sb_net_request_t *request, sb_net_news_t *news)
+_Noreturn static void complain(const sb_net_request_t *request, const char *what)
 {
-    sb_message_t *message = *at;
-    size_t bytes = message->news.bytes;
-    sb_status_t status = bytes > request->room ? SB_ERR_TRUNCATE : SB_OK;
+    sb_sim_stop("rank %u: %s (%zu bytes %s rank %u, tag %u)", sb_sim->running->number, what,
+                request->bytes, request->receives ? "from" : "to", request->peer, request->tag);
+}
 
+static sb_status_t take_message(sb_rank_t *self, sb_net_request_t *request, sb_net_news_t *news)
+{
+    sb_message_t *message = request->message, **at = &self->mail;
+    size_t bytes = message->news.bytes;
+
+    for (size_t i = 0; i < request->bytes; i++) {
+        if ((unsigned char)request->data[i] != POISON)
+            complain(request, "bytes that were being received have changed");
+    }
+    while (*at != message)
+        at = &(*at)->next;
     *at = message->next;
-    memcpy(request->data, message->data, sb_min(bytes, request->room));
+    self->clock += sb_sim->machine.network.overhead;
+    memcpy(request->data, message->data, sb_min(bytes, request->bytes));
     if (news != NULL)
         *news = message->news;
     free(message->data);
     free(message);
-    return status;
+    return bytes > request->bytes ? SB_ERR_TRUNCATE : SB_OK;
 }
 
-/* One look. `patient`: later mail that is known counts, and so does a send that will be done. */
-static bool finish_one(sb_net_request_t **request, bool patient, sb_net_news_t *news,
-                       sb_status_t *status)
+static bool is_done(const sb_net_request_t *request)
 {
-    sb_rank_t *self = sb_sim->running;
-    sb_message_t **mail = (*request)->receives ? find_mail(self, *request) : NULL;
+    const sb_message_t *message = request->message;
 
-    *status = SB_OK;
-    if ((*request)->receives && mail == NULL)
-        return false;
-    uint64_t done = mail == NULL ? (*request)->done : (*mail)->arrival;
-    if (!sb_sim->guided && done > self->clock) {
-        if (!patient)
-            return false;
-        self->clock = self->serial = done;
-    }
-    if (mail != NULL) {
-        self->clock += sb_sim->machine.network.overhead;
-        *status = take_mail(mail, *request, news);
-    }
-    free(*request);
-    *request = NULL;
-    if (sb_sim->progress < self->clock)
-        sb_sim->progress = self->clock;
-    return true;
+    if (request->receives)
+        return message != NULL && message->waits == NULL && is_past(message->arrival);
+    return request->left && is_past(request->done);
 }
 
 static sb_status_t net_test(void *context, sb_net_request_t **request, bool *done,
                             sb_net_news_t *news)
 {
-    sb_status_t status;
+    sb_status_t status = SB_OK;
 
     (void)context;
-    sb_sim->running->clock += sb_sim->machine.read[SB_NEAR_CORE];
     sb_sim_step(SB_SIM_STARTS, NOBODY, 0);
-    *done = finish_one(request, false, news, &status);
+    sb_rank_t *self = sb_sim->running;
+    look_at_network(self);
+    *done = is_done(*request);
+    if (!*done) {
+        self->clock += sb_sim->machine.read[SB_NEAR_CORE];
+        if (!self->mail_in_vain)
+            self->mail_seen = self->mail_news;
+        self->mail_in_vain = true;
+        return SB_OK;
+    }
+    self->mail_in_vain = false;
+    if ((*request)->receives)
+        status = take_message(self, *request, news);
+    else if (memcmp((*request)->data, (*request)->copy, (*request)->bytes) != 0)
+        complain(*request, "bytes that were being sent have changed");
+    end_request(self, *request);
+    *request = NULL;
+    if (sb_sim->progress < self->clock)
+        sb_sim->progress = self->clock;
     return status;
 }
 
+/* --- waiting ------------------------------------------------------------------------------- */
+
+static uint64_t sooner(uint64_t best, uint64_t time)
+{
+    return time > sb_sim->running->clock && time < best ? time : best;
+}
+
+/* When something that is known now will come to the rank, or be done. */
+static uint64_t next_news(const sb_rank_t *self)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (const sb_message_t *message = self->mail; message != NULL; message = message->next)
+        best = sooner(best, message->arrival);
+    for (const sb_net_request_t *request = self->requests; request != NULL;
+         request = request->next) {
+        if (!request->receives && (request->left || request->message->bound))
+            best = sooner(best, request->done);
+    }
+    return best;
+}
+
 /*
- * Others may still send something that comes earlier than what is known now: the rank goes on only
- * when all that happens before is done.
+ * Looks in vain cost nothing that others would notice, so the rank sleeps through them until
+ * something has happened since the first.
  */
-static sb_status_t net_wait(void *context, sb_net_request_t **request, sb_net_news_t *news)
+void sb_sim_until_mail(void)
 {
     sb_rank_t *self = sb_sim->running;
-    sb_status_t status;
+    bool in_vain = self->mail_in_vain;
 
-    (void)context;
-    for (;;) {
-        sb_sim_step(SB_SIM_STARTS, NOBODY, 0);
-        if (finish_one(request, false, news, &status))
-            return status;
-        if (!(*request)->receives) {
-            finish_one(request, true, news, &status);
-            return status;
-        }
-        sb_message_t **mail = find_mail(self, *request);
-        sb_sim_await_mail(mail == NULL ? UINT64_MAX : (*mail)->arrival);
-    }
+    self->mail_in_vain = false;
+    if (in_vain && self->mail_seen == self->mail_news)
+        sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : next_news(self));
 }
 
 sb_net_t sb_sim_net(void)
@@ -222,8 +360,7 @@ sb_net_t sb_sim_net(void)
                       .ranks = sb_sim->ranks,
                       .send = net_send,
                       .receive = net_receive,
-                      .test = net_test,
-                      .wait = net_wait};
+                      .test = net_test};
 }
 
 void sb_sim_messages(sb_sim_messages_t *messages)
@@ -231,17 +368,60 @@ void sb_sim_messages(sb_sim_messages_t *messages)
     *messages = sb_sim->messages;
 }
 
+/* --- checks -------------------------------------------------------------------------------- */
+
+void sb_sim_net_touch(const void *address, size_t bytes, bool written)
+{
+    const char *from = address;
+
+    for (const sb_net_request_t *request = sb_sim->running->requests; request != NULL;
+         request = request->next) {
+        if (from >= request->data + request->bytes || request->data >= from + bytes)
+            continue;
+        if (request->receives)
+            complain(request, written ? "bytes that are being received are written"
+                                      : "bytes that are being received are read");
+        if (written)
+            complain(request, "bytes that are being sent are written");
+    }
+}
+
+void sb_sim_net_settled(void)
+{
+    const sb_net_request_t *request = sb_sim->running->requests;
+
+    if (request != NULL)
+        complain(request,
+                 request->receives ? "a receive is left under way" : "a send is left under way");
+}
+
+void sb_sim_net_end(sb_sim_t *sim)
+{
+    for (uint32_t i = 0; i < sim->ranks; i++) {
+        const sb_message_t *message = sim->rank[i].mail;
+        if (message != NULL)
+            sb_sim_stop("a message that nobody received: %zu bytes from rank %u to rank %u, tag %u",
+                        message->news.bytes, message->news.from, i, message->news.tag);
+    }
+}
+
+static void forget(sb_rank_t *rank)
+{
+    while (rank->requests != NULL)
+        end_request(rank, rank->requests);
+    while (rank->mail != NULL) {
+        sb_message_t *message = rank->mail;
+        rank->mail = message->next;
+        free(message->data);
+        free(message);
+    }
+}
+
 void sb_sim_net_begin(sb_sim_t *sim)
 {
     memset(sim->wire, 0, sim->machine.nodes * sizeof *sim->wire);
     sim->star_busy = 0;
     sim->messages = (sb_sim_messages_t){0};
-    for (uint32_t i = 0; i < sim->ranks; i++) {
-        while (sim->rank[i].mail != NULL) {
-            sb_message_t *message = sim->rank[i].mail;
-            sim->rank[i].mail = message->next;
-            free(message->data);
-            free(message);
-        }
-    }
+    for (uint32_t i = 0; i < sim->ranks; i++)
+        forget(&sim->rank[i]);
 }

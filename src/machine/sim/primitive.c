@@ -184,6 +184,7 @@ uint32_t sb_sim_add32(sb_word32_t *word, uint32_t amount, sb_order_t order)
 
 static void watch_plain(const void *address, size_t bytes, bool written)
 {
+    sb_sim_net_touch(address, bytes, written);
     const sb_sim_watch_t *watch = sb_sim->options.watch;
     const sb_rank_t *self = sb_sim->running;
     uint32_t block;

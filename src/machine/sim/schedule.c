@@ -545,6 +545,7 @@ void sb_sim_mail_comes(sb_rank_t *rank, uint64_t arrival)
 {
     sb_sim_t *sim = sb_sim;
 
+    rank->mail_news++;
     if (rank->state != SB_RANK_RECEIVES)
         return;
     rank->pending.enabled = true;
@@ -763,11 +764,14 @@ static void rank_main(void *argument)
     sb_rank_t *self = argument;
 
     sim->body(sim->argument, self->number);
+    sb_sim_net_settled();
     self->state = SB_RANK_ENDED;
     self->pending = (sb_sim_pending_t){SB_SIM_ENDED, false, NOBODY, 0};
     leave_processor(sim, self);
-    if (--sim->alive == 0)
+    if (--sim->alive == 0) {
+        sb_sim_net_end(sim);
         finish(sim, SB_SIM_COMPLETE);
+    }
     run_next(sim);
     abort();
 }

@@ -113,6 +113,10 @@ typedef struct sb_rank {
     bool pending_spin;
     sb_own_state_t *own;
     struct sb_message *mail;
+    struct sb_net_request *requests; /* under way, in the order in which they were begun */
+    uint64_t mail_news;              /* counts what has happened to either */
+    uint64_t mail_seen;              /* at the first of the looks in vain, */
+    bool mail_in_vain;               /* unless the last one was not */
     sb_fibre_t fibre;
 } sb_rank_t;
 
@@ -280,6 +284,8 @@ uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes,
 
 /* net.c */
 void sb_sim_net_begin(sb_sim_t *sim);
+void sb_sim_net_end(sb_sim_t *sim);
+void sb_sim_net_touch(const void *address, size_t bytes, bool written);
 
 /* engine.c */
 void sb_sim_note(sb_sim_activity_t activity, uint64_t begin, uint64_t end);
