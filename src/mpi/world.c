@@ -7,6 +7,7 @@
 #include "select/tuning.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 _Static_assert(sizeof(sb_profile_t) <= SB_BOARD_TEXT, "a profile fits the board");
 _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_BOARD_BOX,
@@ -14,6 +15,7 @@ _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_B
 
 static sb_job_t job;
 static bool job_is_known;
+static atomic_bool decided_without; /* a communicator was left to the host for want of a board */
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
 static void read_job(void)
@@ -23,7 +25,7 @@ static void read_job(void)
 
 /*
  * Then who is on no board takes no part, and nobody is asked. Also where this rank came past
- * sb_world_join: the others do not count on it.
+ * sb_world_join, or has used communicators before it: the others do not count on it.
  */
 static bool has_job(void)
 {
@@ -33,7 +35,8 @@ static bool has_job(void)
 
 void sb_world_join(void)
 {
-    if (has_job())
+    /* Relaxed: a program does not use communicators and initialise MPI at the same time. */
+    if (has_job() && !atomic_load_explicit(&decided_without, memory_order_relaxed))
         sb_board_join(&job);
 }
 
@@ -132,6 +135,16 @@ static sb_why_host_t judge(sb_members_t *members)
     return why;
 }
 
+/*
+ * Sessions without MPI_Init: a rank without Sobor would be waited for, and there is no board that
+ * tells of it. Others may come by MPI_Init: they must not find this rank on theirs afterwards.
+ */
+static sb_why_host_t go_without(void)
+{
+    atomic_store_explicit(&decided_without, true, memory_order_relaxed);
+    return SB_WHY_ABSENT;
+}
+
 sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size)
 {
     bool open = sb_world_is_open();
@@ -143,7 +156,7 @@ sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size)
         sb_host.Comm_group(comm, &members->group);
         sb_host.Comm_group(sb_host.comm_world, &members->world);
     }
-    return judge(members);
+    return open || !has_job() ? judge(members) : go_without();
 }
 
 void sb_members_close(sb_members_t *members)

@@ -2,6 +2,7 @@
 #include "tools/asked.h"
 
 #include "select/tuning.h"
+#include "tools/machines.h"
 
 /* What a shape says of the hierarchy of its ranks. */
 static sb_status_t group(sb_shape_t *shape, unsigned kinds, const sb_topology_t *topology,
@@ -12,7 +13,7 @@ static sb_status_t group(sb_shape_t *shape, unsigned kinds, const sb_topology_t 
 
     if (sb_levels_read(&levels, topology, kinds) != SB_OK)
         return SB_ERR_MEMORY;
-    sb_status_t status = sb_groups_build(&groups, &levels, places, shape->ranks);
+    sb_status_t status = sb_groups_build(&groups, topology, &levels, places, shape->ranks);
     shape->ungrouped = groups.refusal;
     shape->stages = (uint32_t)groups.count;
     for (size_t i = 0; i < groups.count; i++)

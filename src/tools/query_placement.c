@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "coll/bcast/pipeline.h"
 #include "segment/huge.h"
+#include "tools/machines.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/query.h"
 
+#include "tools/machines.h"
 #include "topology/cgroup.h"
-#include "topology/groups.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -144,7 +144,8 @@ json_t *sb_query_groups(const sb_query_t *query)
     sb_place_t *places = sb_query_places(query, machine.topology);
     sb_groups_t groups;
 
-    if (sb_groups_build(&groups, &machine.levels, places, query->ranks) == SB_ERR_MEMORY)
+    if (sb_groups_build(&groups, machine.topology, &machine.levels, places, query->ranks) ==
+        SB_ERR_MEMORY)
         sb_query_fail("sobor-query: out of memory");
     json_t *answer =
         json_pack("{s:o, s:s, s:b, s:o, s:s?, s:o}", "machine", machine_name(query, &machine),

@@ -187,11 +187,10 @@ json_t *sb_query_prices(const sb_query_t *query)
     json_t *list = json_array();
 
     (void)query;
-    for (size_t i = 0; i < sb_price_count(); i++) {
-        const sb_price_t *price = sb_price_at(i);
-        double value = sb_price_get(&sb_prices_standard, i);
-        json_array_append_new(list, json_pack("{s:s, s:f, s:s, s:s}", "name", price->name, "value",
-                                              value, "unit", price->unit, "doc", price->doc));
-    }
+#define SB_PRICE(name, unit, standard, doc)                                                        \
+    json_array_append_new(list, json_pack("{s:s, s:f, s:s, s:s}", "name", #name, "value",          \
+                                          (double)(standard), "unit", unit, "doc", doc));
+#include "coll/prices.def"
+#undef SB_PRICE
     return list;
 }

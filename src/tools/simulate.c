@@ -5,7 +5,7 @@
 #include "baseline/baseline.h"
 #include "select/tuning.h"
 #include "tools/asked.h"
-#include "topology/sim/simulated.h"
+#include "tools/self_sim.h"
 
 #include <ctype.h>
 #include <malloc.h>

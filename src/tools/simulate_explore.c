@@ -8,9 +8,10 @@
 #include "machine/sim/join.h"
 #include "machine/sim/random.h"
 #include "select/tuning.h"
+#include "tools/machines.h"
+#include "tools/self_sim.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
-#include "topology/sim/simulated.h"
 
 #include <inttypes.h>
 #include <stdio.h>

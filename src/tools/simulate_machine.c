@@ -2,7 +2,7 @@
 /* A machine's file, read into the numbers that the engine works with. */
 #include "tools/simulate.h"
 
-#include "topology/levels.h"
+#include "tools/machines.h"
 
 #include <math.h>
 #include <stdio.h>

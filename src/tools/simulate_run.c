@@ -10,10 +10,10 @@
 #include "machine/sim/net.h"
 #include "machine/sim/random.h"
 #include "select/tuning.h"
+#include "tools/self_sim.h"
 #include "tools/simulate_check.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
-#include "topology/sim/simulated.h"
 
 #include <errno.h>
 #include <stdio.h>

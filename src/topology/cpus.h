@@ -63,7 +63,4 @@ static inline bool sb_cpus_equal(const uint64_t *a, const uint64_t *b)
     return sb_cpus_inside(a, b) && sb_cpus_inside(b, a);
 }
 
-/* Writes the set as "0-3,8", cut to `size`; an empty set gives "". Returns `text`. */
-char *sb_cpus_format(const uint64_t *cpus, char *text, size_t size);
-
 #endif

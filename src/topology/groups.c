@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/groups.h"
 
+#include "base/hash.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -331,26 +333,8 @@ void sb_homes_free(sb_homes_t *homes)
 
 uint32_t sb_homes_hash(const sb_homes_t *homes)
 {
-    const unsigned char *bytes = (const unsigned char *)homes->unit;
-    uint32_t sum = 2166136261u;
-
-    for (size_t i = 0; i < homes->ranks * sizeof homes->unit[0]; i++)
-        sum = (sum ^ bytes[i]) * 16777619u;
-    return (sum ^ (uint32_t)homes->bound) * 16777619u;
-}
-
-sb_status_t sb_groups_build(sb_groups_t *groups, const sb_levels_t *levels,
-                            const sb_place_t *places, size_t ranks)
-{
-    sb_homes_t homes;
-
-    *groups = (sb_groups_t){0};
-    if (open_homes(&homes, ranks) != SB_OK)
-        return SB_ERR_MEMORY;
-    fill_in(&homes, levels, places);
-    sb_status_t status = sb_groups_of_homes(groups, levels, &homes, 0);
-    sb_homes_free(&homes);
-    return status;
+    return (uint32_t)sb_hash_bytes(SB_HASH_START ^ homes->bound, homes->unit,
+                                   homes->ranks * sizeof homes->unit[0]);
 }
 
 void sb_groups_free(sb_groups_t *groups)

@@ -52,8 +52,10 @@ void sb_homes_free(sb_homes_t *homes);
 uint32_t sb_homes_hash(const sb_homes_t *homes);
 
 /*
- * As sb_groups_build, for ranks whose homes are known. Groups of more than `most` ranks are divided
- * into parts, even in size, whose leaders form a group again; 0: no group is.
+ * Builds the hierarchy of ranks whose homes are known. It follows from its arguments alone. Groups
+ * of more than `most` ranks are divided into parts, even in size, whose leaders form a group again;
+ * 0: no group is. Returns SB_ERR_UNSUPPORTED and sets `refusal` if a flat algorithm should be used
+ * instead, SB_ERR_MEMORY, or SB_OK. To be freed in any case.
  */
 sb_status_t sb_groups_of_homes(sb_groups_t *groups, const sb_levels_t *levels,
                                const sb_homes_t *homes, size_t most);
@@ -61,13 +63,6 @@ sb_status_t sb_groups_of_homes(sb_groups_t *groups, const sb_levels_t *levels,
 /* The same without levels: ranks side by side form the parts. */
 sb_status_t sb_groups_of_ranks(sb_groups_t *groups, size_t ranks, size_t most);
 
-/*
- * Builds the hierarchy of `ranks` ranks at `places`. It follows from its arguments alone. Returns
- * SB_ERR_UNSUPPORTED and sets `refusal` if a flat algorithm should be used instead, SB_ERR_MEMORY,
- * or SB_OK. To be freed in any case.
- */
-sb_status_t sb_groups_build(sb_groups_t *groups, const sb_levels_t *levels,
-                            const sb_place_t *places, size_t ranks);
 void sb_groups_free(sb_groups_t *groups);
 
 /* Number of members of group `group`, and the first of them, which leads. */

@@ -1,28 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "topology/read.h"
+#include "topology/topology.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-sb_topology_t *sb_topology_open(const char *machine, char *error, size_t size)
-{
-    sb_topology_t *topology = sb_topology_read(machine);
-
-    if (topology != NULL)
-        return topology;
-    if (sb_topology_is_file(machine))
-        snprintf(error, size, "%s: expected an hwloc XML file: %s", machine,
-                 access(machine, R_OK) != 0 ? strerror(errno) : "the file could not be understood");
-    else
-        snprintf(error, size,
-                 "expected an hwloc XML file or a synthetic description such as "
-                 "\"package:2 numa:2 core:8 pu:1\", found \"%s\"",
-                 machine);
-    return NULL;
-}
 
 void sb_topology_close(sb_topology_t *topology)
 {

@@ -81,11 +81,7 @@ typedef struct sb_place {
  */
 const sb_topology_t *sb_topology_self(void);
 
-/*
- * Reads another machine, to be closed by the caller: an hwloc XML file, or a synthetic description
- * such as "package:2 numa:2 core:8 pu:1". Returns NULL and fills `error` if it cannot be read.
- */
-sb_topology_t *sb_topology_open(const char *machine, char *error, size_t size);
+/* Of a machine that was read (topology/read.h); NULL does nothing. */
 void sb_topology_close(sb_topology_t *topology);
 
 /* The counts; without a topology, what the system says. */

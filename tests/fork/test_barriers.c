@@ -9,6 +9,7 @@
 #include "job.h"
 
 #include "select/select.h"
+#include "tools/machines.h"
 #include "tools/mapping.h"
 
 #include <stdio.h>

@@ -7,6 +7,7 @@
 
 #include "baseline/baseline.h"
 #include "select/select.h"
+#include "tools/machines.h"
 #include "tools/mapping.h"
 
 #include <stdio.h>

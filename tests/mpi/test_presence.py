@@ -26,9 +26,9 @@ def host(request):
     return usable_mpi(request.param)
 
 
-def run_mixed(tester, mpi, ranks: int, setting: str):
+def run_mixed(tester, mpi, ranks: int, setting: str, words: tuple = ("scarce",)):
     """Runs with Sobor on all ranks but the last, for which a line of shell sets what it has."""
-    program = shlex.quote(str(tester.program(mpi, "scarce")))
+    program = shlex.join([str(tester.program(mpi, words[0])), *words[1:]])
     script = f'[ "{RANK}" = {ranks - 1} ] && {setting}; exec {program}'
     return tester.run_command(
         mpi, ranks, ["bash", "-c", script], sobor={"SOBOR_VERBOSE": "1"}, timeout=SECONDS
@@ -43,6 +43,17 @@ def reasons(result) -> set[str]:
 def test_a_rank_without_sobor(tester, host, ranks):
     """As a statically linked program, or a wrapper that unsets LD_PRELOAD."""
     result = run_mixed(tester, host, ranks, "unset LD_PRELOAD")
+    tester.expect_pass(result)
+    assert result.served == 0, result.tail()
+    assert reasons(result) == {"absent-ranks"}, result.tail()
+
+
+@pytest.mark.parametrize(
+    ("key", "case"), [("m40", "alone"), ("m40", "beside"), ("m50", "alone"), ("o50", "beside")]
+)
+def test_a_rank_without_sobor_in_sessions(tester, key, case):
+    """Whether or not there is an MPI_Init before which the ranks could have met."""
+    result = run_mixed(tester, usable_mpi(key), 2, "unset LD_PRELOAD", ("sessions", case))
     tester.expect_pass(result)
     assert result.served == 0, result.tail()
     assert reasons(result) == {"absent-ranks"}, result.tail()

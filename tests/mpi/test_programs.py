@@ -482,7 +482,10 @@ def test_spawn(tester, key):
     ],
 )
 def test_sessions(tester, key, case):
-    """Communicators from sessions. A second session after the first crashes m40 and o50 alone."""
+    """Communicators from sessions: served beside MPI_Init, by the host without it.
+
+    A second session after the first crashes m40 and o50 alone.
+    """
     mpi = usable_mpi(key)
 
     def run(**how):
@@ -497,7 +500,11 @@ def test_sessions(tester, key, case):
     tester.expect_pass(run())
     if tester.bare_only:
         return
-    tester.expect_pass(run(sobor={}), served=True)
+    result = run(sobor={})
+    tester.expect_pass(result, served=case == "beside")
+    if case != "beside":
+        assert result.served == 0, result.tail()
+        assert {r for report in result.reports for r in report.reasons} == {"absent-ranks"}
 
 
 @pytest.mark.mpis("o41")

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/cores.h"
+#include "tools/machines.h"
 #include "tools/mapping.h"
 #include "topology/cgroup.h"
-#include "topology/groups.h"
 #include "topology/launcher.h"
 #include "topology/read.h"
 
@@ -117,7 +117,8 @@ static const char *show_stages(void)
 static const char *show_groups(size_t ranks)
 {
     sb_groups_free(&scene.groups);
-    sb_status_t status = sb_groups_build(&scene.groups, &scene.levels, scene.places, ranks);
+    sb_status_t status =
+        sb_groups_build(&scene.groups, scene.topology, &scene.levels, scene.places, ranks);
     scene.text[0] = '\0';
     if (scene.groups.refusal != NULL) {
         assert_int_equal(status, SB_ERR_UNSUPPORTED);
@@ -841,7 +842,7 @@ static void works_without_hwloc(void)
     CHILD_EXPECTS(sb_places_map(places, 2, NULL, SB_MAP_NUMA) == SB_OK, 12);
     CHILD_EXPECTS(sb_cpus_count(places[0].cpus) == 1 && places[1].numa_node == 0, 13);
     CHILD_EXPECTS(sb_cpus_inside(places[1].cpus, place.cpus), 14);
-    CHILD_EXPECTS(sb_groups_build(&groups, &levels, places, 2) == SB_ERR_UNSUPPORTED, 15);
+    CHILD_EXPECTS(sb_groups_build(&groups, NULL, &levels, places, 2) == SB_ERR_UNSUPPORTED, 15);
 }
 
 static void a_machine_that_cannot_be_read_is_one_node(void **state)

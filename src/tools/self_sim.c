@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What speaks of this process, for ranks on the simulated machine. */
-#include "topology/sim/simulated.h"
+#include "tools/self_sim.h"
 
 #include "machine/sim/engine.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_TOPOLOGY_SIMULATED_H
-#define SB_TOPOLOGY_SIMULATED_H
+#ifndef SB_TOOLS_SELF_SIM_H
+#define SB_TOOLS_SELF_SIM_H
 
 #include "topology/topology.h"
 
