@@ -44,7 +44,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SKIPPED = 77
 SECONDS = 120
 #: A job that takes longer hangs, most likely.
-HANGS = 20
+HANGS = 12
 #: The back end and the bench's body of each MPI of the tests.
 ABIS = {"o41": "ompi40", "o50": "ompi40", "m40": "mpich12", "m50": "mpich12", "a50": "mpiabi1"}
 

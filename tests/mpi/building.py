@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 from pathlib import Path
@@ -12,18 +13,21 @@ from mpis import WORK, Mpi
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 SOURCES = Path(__file__).resolve().parents[2] / "src"
-#: Programs that look at the datatype engine from within are built with its sources.
-ENGINE = [
+#: Programs that look at the datatype engine from within are built with its sources: those that know
+#: no MPI, and the front end's.
+CORE = [
     *(
         path
         for folder in ("data", "machine/real")
         for path in sorted((SOURCES / folder).glob("*.c"))
     ),
     *(SOURCES / "base" / f"{n}.c" for n in ("collectives", "config", "log")),
+]
+FRONT = [
     *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
     *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
 ]
-INSIDE = {"flatten": [PROGRAMS / "typemap.c", *ENGINE], "pack_speed": ENGINE}
+INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": []}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
 LANGUAGES = {
     ".c": ("c", ["-std=gnu17", "-O1", "-g", *WARNINGS]),
@@ -46,25 +50,24 @@ def _source(name: str) -> Path:
     raise FileNotFoundError(f"no program {name} in {PROGRAMS}")
 
 
-def _inputs(source: Path) -> list[Path]:
-    """The files to compile; every C program shares the same helpers."""
-    if source.suffix != ".c":
-        return [source]
-    return [source, *(PROGRAMS / name for name in SHARED), *INSIDE.get(source.stem, [])]
-
-
-def _inside_flags(mpi: Mpi, name: str) -> list[str]:
-    if name not in INSIDE:
-        return []
+def _inside_flags(mpi: Mpi) -> list[str]:
     return ["-O2", "-D_GNU_SOURCE=", f"-DSB_ABI_{mpi.backend.upper()}", f"-I{SOURCES}"]
 
 
-def _is_fresh(target: Path, inputs: list[Path], compiler: str) -> bool:
+@functools.cache
+def _newest_header(inside: bool) -> float:
+    """When the last of the headers that a program may include was changed."""
+    headers = [*PROGRAMS.glob("*.h")]
+    if inside:
+        headers += [*SOURCES.rglob("*.h"), *SOURCES.rglob("*.def")]
+    return max(path.stat().st_mtime for path in headers)
+
+
+def _is_fresh(target: Path, inputs: list[Path], compiler: str, inside: bool) -> bool:
     if not target.exists():
         return False
     tools = [Path(compiler)] if os.sep in compiler else []
-    headers = [*PROGRAMS.glob("*.h"), *SOURCES.rglob("*.h"), *SOURCES.rglob("*.def")]
-    newest = max(p.stat().st_mtime for p in [*inputs, *headers, *tools])
+    newest = max(_newest_header(inside), *(p.stat().st_mtime for p in [*inputs, *tools]))
     return target.stat().st_mtime > newest
 
 
@@ -78,20 +81,39 @@ def _compile(command: list[str], target: Path) -> None:
     fresh.replace(target)
 
 
+def _objects(folder: Path, sources: list[Path], command: list[str], inside: bool) -> list[str]:
+    """Sources that several programs share, each compiled once for all of them."""
+    objects = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in sources:
+        target = folder / f"{source.stem}.o"
+        if not _is_fresh(target, [source], command[0], inside):
+            _compile([*command, "-c", str(source)], target)
+        objects.append(str(target))
+    return objects
+
+
 def build(mpi: Mpi, name: str) -> Path:
     """The program built for this MPI; compiled only when something is newer than it."""
     source = _source(name)
     language, flags = LANGUAGES[source.suffix]
     if language not in mpi.compilers:
         raise CannotBuild(f"{mpi.key} has no {language} compiler")
-    target = WORK / "programs" / mpi.key / name
+    folder, inside = WORK / "programs", name in INSIDE
+    target = folder / mpi.key / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    inputs = _inputs(source)
+    own = [source, *INSIDE.get(name, [])]
+    helpers = [PROGRAMS / helper for helper in SHARED] if source.suffix == ".c" else []
+    engine = [*CORE, *FRONT] if inside else []
     compiler = mpi.compilers[language]
-    if not _is_fresh(target, inputs, compiler):
-        flags = [*flags, *_inside_flags(mpi, name)]
-        command = [compiler, *flags, *map(str, inputs), "-ldl", "-lpthread", "-lm"]
-        _compile(command, target)
+    if not _is_fresh(target, [*own, *helpers, *engine], compiler, inside):
+        command = [compiler, *flags]
+        objects = _objects(target.parent / "helpers", helpers, command, False)
+        if inside:
+            command += _inside_flags(mpi)
+            objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)
+            objects += _objects(target.parent / "front", FRONT, command, True)
+        _compile([*command, *map(str, own), *objects, "-ldl", "-lpthread", "-lm"], target)
     return target
 
 
@@ -100,7 +122,7 @@ def build_plain(name: str) -> Path:
     target = WORK / "programs" / "plain" / name
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
-    if not _is_fresh(target, [source], "cc"):
+    if not _is_fresh(target, [source], "cc", False):
         _compile(["cc", "-O1", "-g", *WARNINGS, str(source), "-ldl"], target)
     return target
 
@@ -110,7 +132,7 @@ def build_between(mpi: Mpi, side: str) -> Path:
     target = WORK / "programs" / mpi.key / f"between_{side}.so"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / "between.c"
-    if not _is_fresh(target, [source], mpi.compilers["c"]):
+    if not _is_fresh(target, [source], mpi.compilers["c"], False):
         flags = ["-O1", "-shared", "-fPIC", *WARNINGS, f"-DAS_{side.upper()}"]
         _compile([mpi.compilers["c"], *flags, str(source), "-ldl"], target)
     return target

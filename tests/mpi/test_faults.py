@@ -58,7 +58,7 @@ def send(pids: list[int], number: signal.Signals) -> None:
 
 def ended_by(job: jobs.Job, launcher_hangs: bool) -> jobs.Result:
     """The result of a job without ranks, ended by the test where the launcher waits on."""
-    result = job.wait(5 if launcher_hangs else 20)
+    result = job.wait(2 if launcher_hangs else 20)
     assert launcher_hangs or not result.timed_out, result.tail()
     return result
 

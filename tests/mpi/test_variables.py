@@ -40,11 +40,14 @@ def test_one_rank_differs(tester, query, long_run, key):
     # Both MPIs take half of them each, and all where time does not matter.
     half = variables if long_run else variables[key == "m40" :: 2]
     with ThreadPoolExecutor(min(2, os.cpu_count() or 1) if mpi.open_mpi else 1) as pool:
-        for setting, result in pool.map(run, half):
-            try:
-                tester.expect_pass(result)
-            except AssertionError as error:
-                raise AssertionError(f"{setting} on rank 1: {error}") from error
+        try:
+            for setting, result in pool.map(run, half):
+                try:
+                    tester.expect_pass(result)
+                except AssertionError as error:
+                    raise AssertionError(f"{setting} on rank 1: {error}") from error
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 @pytest.mark.parametrize("way", ["", "exit", "exec", "continue"])
