@@ -2,11 +2,11 @@
 #include "segment/job.h"
 
 #include "base/compiler.h"
+#include "base/config.h"
 #include "base/hash.h"
 #include "segment/process.h"
 #include "topology/launcher.h"
 
-#include <ctype.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -24,12 +24,10 @@ static const char *first_of(const char *const *names, size_t count)
 static int64_t number_of(const char *const *names, size_t count)
 {
     const char *text = first_of(names, count);
-    char *end;
+    uint64_t number;
 
-    if (text == NULL || !isdigit((unsigned char)*text))
-        return -1;
-    unsigned long number = strtoul(text, &end, 10);
-    return *end == '\0' && number <= INT32_MAX ? (int64_t)number : -1;
+    return text != NULL && sb_parse_count(text, &number) && number <= INT32_MAX ? (int64_t)number
+                                                                                : -1;
 }
 
 /* PMIx gives each job a name, and its server on this node an address. */

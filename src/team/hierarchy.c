@@ -99,10 +99,8 @@ sb_status_t sb_team_groups(sb_groups_t *groups, sb_team_t *team, unsigned kinds,
     sb_levels_t levels;
     const char *refusal;
 
-    if (sb_levels_read(&levels, sb_team_topology(team), kinds) != SB_OK)
-        return SB_ERR_MEMORY;
+    sb_levels_read(&levels, sb_team_topology(team), kinds);
     sb_status_t status = sb_groups_of_homes(groups, &levels, &team->homes, most);
-    sb_levels_free(&levels);
     if (status == SB_ERR_UNSUPPORTED && most > 0) {
         refusal = groups->refusal;
         status = sb_groups_of_ranks(groups, team->size, most);

@@ -11,8 +11,7 @@ static sb_status_t group(sb_shape_t *shape, unsigned kinds, const sb_topology_t 
     sb_levels_t levels;
     sb_groups_t groups;
 
-    if (sb_levels_read(&levels, topology, kinds) != SB_OK)
-        return SB_ERR_MEMORY;
+    sb_levels_read(&levels, topology, kinds);
     sb_status_t status = sb_groups_build(&groups, topology, &levels, places, shape->ranks);
     shape->ungrouped = groups.refusal;
     shape->stages = (uint32_t)groups.count;
@@ -20,7 +19,6 @@ static sb_status_t group(sb_shape_t *shape, unsigned kinds, const sb_topology_t 
         shape->fan[i] = (uint32_t)sb_stage_largest(&groups.stage[i]);
     shape->apart = groups.count > 1 && groups.stage[groups.count - 1].kind == SB_LEVEL_TOP;
     sb_groups_free(&groups);
-    sb_levels_free(&levels);
     return status == SB_ERR_MEMORY ? status : SB_OK;
 }
 

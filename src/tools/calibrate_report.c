@@ -203,8 +203,7 @@ static json_t *make_notes(void)
 }
 
 /* The topology as text, or as an XML file beside this one where no text can say it. */
-static void set_topology(const sb_calibration_t *calibration, json_t *file, const char *path,
-                         const char *name)
+static void set_topology(json_t *file, const char *path, const char *name)
 {
     char text[TOPOLOGY_TEXT];
 
@@ -232,7 +231,7 @@ void sb_calibration_write(const sb_calibration_t *calibration, const char *path,
     json_object_set_new(file, "name", json_string(name));
     json_object_set_new(file, "title", json_string(title));
     json_object_set_new(file, "notes", make_notes());
-    set_topology(calibration, file, path, name);
+    set_topology(file, path, name);
     json_object_set_new(file, "nodes", json_integer(1));
     json_object_set_new(file, "parameters", list_numbers(calibration));
     json_object_set_new(file, "hops", list_hops(calibration));

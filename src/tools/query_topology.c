@@ -20,14 +20,12 @@ sb_query_machine_t sb_query_open_machine(const sb_query_t *query)
             sb_query_fail("--machine: %s", error);
     }
     machine.topology = machine.opened != NULL ? machine.opened : sb_topology_self();
-    if (sb_levels_read(&machine.levels, machine.topology, query->levels) != SB_OK)
-        sb_query_fail("sobor-query: out of memory");
+    sb_levels_read(&machine.levels, machine.topology, query->levels);
     return machine;
 }
 
 void sb_query_close_machine(sb_query_machine_t *machine)
 {
-    sb_levels_free(&machine->levels);
     sb_topology_close(machine->opened);
 }
 

@@ -203,15 +203,13 @@ static void read_units(sb_simulated_t *machine, sb_distance_t near, sb_level_kin
     uint32_t cores = machine->model.cores;
     sb_levels_t levels;
 
-    if (sb_levels_read(&levels, machine->topology, SB_LEVEL_BIT(kind)) != SB_OK)
-        sb_simulate_fail("out of memory");
+    sb_levels_read(&levels, machine->topology, SB_LEVEL_BIT(kind));
     for (uint32_t core = 0; core < cores; core++) {
         int unit = levels.count == 0
                        ? -1
                        : sb_level_unit_of(&levels.level[0], machine->core_places[core].cpus);
         machine->cores[core].unit[near] = unit < 0 ? core : (uint32_t)unit;
     }
-    sb_levels_free(&levels);
 }
 
 static void read_cores(sb_simulated_t *machine, const char *path)

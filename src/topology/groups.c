@@ -296,32 +296,20 @@ static void count_bound(sb_homes_t *homes, const uint64_t *machine, const sb_pla
         homes->bound += !sb_cpus_empty(places[i].cpus) && !sb_cpus_inside(machine, places[i].cpus);
 }
 
-static void fill_in(sb_homes_t *homes, const sb_levels_t *levels, const sb_place_t *places)
-{
-    for (size_t i = 0; i < levels->count; i++) {
-        const sb_level_t *level = &levels->level[i];
-        for (size_t rank = 0; rank < homes->ranks; rank++)
-            homes->unit[rank][level->kind] = (int16_t)sb_level_unit_of(level, places[rank].cpus);
-    }
-    count_bound(homes, levels->cpus, places);
-}
-
 /* Each kind by itself: whether it counts beside the others depends on the set that is used. */
 sb_status_t sb_homes_make(sb_homes_t *homes, const sb_topology_t *topology,
                           const sb_place_t *places, size_t ranks)
 {
-    sb_status_t status = open_homes(homes, ranks);
-
-    for (unsigned kind = 0; status == SB_OK && kind < SB_LEVELS_MOST; kind++) {
-        sb_levels_t levels;
-        status = sb_levels_read(&levels, topology, SB_LEVEL_BIT(kind));
-        if (status == SB_OK)
-            fill_in(homes, &levels, places);
-        sb_levels_free(&levels);
+    if (open_homes(homes, ranks) != SB_OK)
+        return SB_ERR_MEMORY;
+    for (unsigned kind = 0; topology != NULL && kind < SB_LEVELS_MOST; kind++) {
+        const sb_level_t *level = &topology->level[kind];
+        for (size_t rank = 0; level->cores_per_unit >= 2 && rank < ranks; rank++)
+            homes->unit[rank][kind] = (int16_t)sb_level_unit_of(level, places[rank].cpus);
     }
-    if (status != SB_OK)
-        sb_homes_free(homes);
-    return status;
+    if (topology != NULL)
+        count_bound(homes, topology->cpus, places);
+    return SB_OK;
 }
 
 void sb_homes_free(sb_homes_t *homes)

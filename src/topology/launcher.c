@@ -2,6 +2,7 @@
 #include "topology/launcher.h"
 
 #include "base/compiler.h"
+#include "base/config.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -33,11 +34,9 @@ static uint32_t read_count(const char **text)
 static uint32_t plain_count(const char *name)
 {
     const char *text = getenv(name);
+    uint64_t count;
 
-    if (text == NULL)
-        return 0;
-    uint32_t count = read_count(&text);
-    return *text == '\0' ? count : 0;
+    return text != NULL && sb_parse_count(text, &count) && count <= INT32_MAX ? (uint32_t)count : 0;
 }
 
 /* Slurm's list for the nodes in order, "4(x2),3": the entry of node `node`. 0 if there is none. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/levels.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const names[] = {
@@ -53,22 +52,6 @@ int sb_level_unit_of(const sb_level_t *level, const uint64_t *cpus)
     return -1;
 }
 
-/* A copy, to be freed. */
-static sb_status_t read_level(sb_level_t *level, const sb_topology_t *topology,
-                              sb_level_kind_t kind)
-{
-    *level = topology->level[kind];
-    if (level->units == NULL)
-        return SB_OK;
-    size_t bytes = sb_max(level->count, 1) * sizeof level->units[0];
-    sb_unit_t *units = malloc(bytes);
-    if (units == NULL)
-        return SB_ERR_MEMORY;
-    memcpy(units, level->units, bytes);
-    level->units = units;
-    return SB_OK;
-}
-
 static bool same_units(const sb_level_t *a, const sb_level_t *b)
 {
     if (a->count != b->count)
@@ -91,8 +74,7 @@ static void insert_level(sb_levels_t *levels, const sb_level_t *level)
     levels->level[at] = *level;
 }
 
-/* Takes over the level's units, or frees them. */
-static void add_level(sb_levels_t *levels, sb_level_t *level)
+static void add_level(sb_levels_t *levels, const sb_level_t *level)
 {
     sb_level_t *twin = NULL;
 
@@ -100,37 +82,19 @@ static void add_level(sb_levels_t *levels, sb_level_t *level)
         if (same_units(&levels->level[i], level))
             twin = &levels->level[i];
     }
-    if (twin == NULL && level->cores_per_unit >= 2) {
+    if (twin == NULL && level->cores_per_unit >= 2)
         insert_level(levels, level);
-        return;
-    }
-    if (twin != NULL && level->kind == SB_LEVEL_NUMA)
+    else if (twin != NULL && level->kind == SB_LEVEL_NUMA)
         twin->kind = SB_LEVEL_NUMA;
-    free(level->units);
 }
 
-sb_status_t sb_levels_read(sb_levels_t *levels, const sb_topology_t *topology, unsigned kinds)
+void sb_levels_read(sb_levels_t *levels, const sb_topology_t *topology, unsigned kinds)
 {
     *levels = (sb_levels_t){0};
     if (topology == NULL)
-        return SB_OK;
-    memcpy(levels->cpus, topology->cpus, sizeof levels->cpus);
+        return;
     for (unsigned kind = 0; kind < SB_LEVELS_MOST; kind++) {
-        sb_level_t level;
-        if ((kinds & SB_LEVEL_BIT(kind)) == 0)
-            continue;
-        if (read_level(&level, topology, kind) != SB_OK) {
-            sb_levels_free(levels);
-            return SB_ERR_MEMORY;
-        }
-        add_level(levels, &level);
+        if ((kinds & SB_LEVEL_BIT(kind)) != 0)
+            add_level(levels, &topology->level[kind]);
     }
-    return SB_OK;
-}
-
-void sb_levels_free(sb_levels_t *levels)
-{
-    for (size_t i = 0; i < levels->count; i++)
-        free(levels->level[i].units);
-    levels->count = 0;
 }

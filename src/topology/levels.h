@@ -14,17 +14,15 @@
 
 /* From the lowest level, with the smallest units, up. */
 typedef struct sb_levels {
-    uint64_t cpus[SB_CPU_WORDS]; /* every processor of the machine */
     size_t count;
     sb_level_t level[SB_LEVELS_MOST];
 } sb_levels_t;
 
 /*
- * Reads the active levels among `kinds`, a set of SB_LEVEL_BIT. Without a topology there are none.
- * They are the same for every process of a node. Returns SB_ERR_MEMORY, or SB_OK.
+ * The active levels among `kinds`, a set of SB_LEVEL_BIT; their units are the topology's. Without a
+ * topology there are none. They are the same for every process of a node.
  */
-sb_status_t sb_levels_read(sb_levels_t *levels, const sb_topology_t *topology, unsigned kinds);
-void sb_levels_free(sb_levels_t *levels);
+void sb_levels_read(sb_levels_t *levels, const sb_topology_t *topology, unsigned kinds);
 
 /*
  * Index of the unit that holds all of `cpus`, or -1: a rank bound to more than one unit has no
