@@ -456,6 +456,16 @@ void sb_check_meet(sb_check_t *check)
     sb_history_meet(check->history);
 }
 
+uint32_t *sb_check_send(sb_check_t *check, uint32_t rank)
+{
+    return sb_history_send(check->history, rank);
+}
+
+void sb_check_receive(sb_check_t *check, uint32_t rank, const uint32_t *clock)
+{
+    sb_history_receive(check->history, rank, clock);
+}
+
 const sb_violation_t *sb_check_violation(const sb_check_t *check)
 {
     return &check->violation;

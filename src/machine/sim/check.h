@@ -69,6 +69,8 @@ void sb_check_add(sb_check_t *check, uint32_t rank, sb_where_t where, uint64_t n
 void sb_check_fence(sb_check_t *check, uint32_t rank);
 void sb_check_fence_all(sb_check_t *check);
 void sb_check_meet(sb_check_t *check);
+uint32_t *sb_check_send(sb_check_t *check, uint32_t rank);
+void sb_check_receive(sb_check_t *check, uint32_t rank, const uint32_t *clock);
 
 /* The first violation of the run; kind NONE if there is none. */
 const sb_violation_t *sb_check_violation(const sb_check_t *check);

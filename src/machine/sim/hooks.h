@@ -32,7 +32,11 @@ typedef struct sb_sim_watch {
                 uint64_t amount, memory_order order, const sb_site_t *site);
     void (*fence)(void *context, uint32_t rank); /* of one rank: it goes to sleep */
     void (*fence_all)(void *context);
-    void (*meet)(void *context);   /* all ranks have met by other means */
+    void (*meet)(void *context); /* all ranks have met by other means */
+    /* A message leaves a rank, with what the other function gets where it is received; NULL:
+     * neither is called. What it returns is to be freed. */
+    uint32_t *(*send)(void *context, uint32_t rank);
+    void (*receive)(void *context, uint32_t rank, const uint32_t *clock);
     bool (*failed)(void *context); /* something was found: the run ends */
     /* Says what lies there, for reports, such as "done of rank 3". `text` holds a poorer name. */
     void (*describe)(void *context, uint32_t block, uint64_t offset, char *text, size_t size);

@@ -76,6 +76,16 @@ static void watch_meet(void *context)
     sb_check_meet(((sb_join_t *)context)->check);
 }
 
+static uint32_t *watch_send(void *context, uint32_t rank)
+{
+    return sb_check_send(((sb_join_t *)context)->check, rank);
+}
+
+static void watch_receive(void *context, uint32_t rank, const uint32_t *clock)
+{
+    sb_check_receive(((sb_join_t *)context)->check, rank, clock);
+}
+
 static bool watch_failed(void *context)
 {
     return sb_join_violation(context)->kind != SB_VIOLATION_NONE;
@@ -132,6 +142,8 @@ sb_join_t *sb_join_new(uint32_t ranks, const sb_explore_options_t *explore, cons
         .fence = watch_fence,
         .fence_all = watch_fence_all,
         .meet = watch_meet,
+        .send = watch_send,
+        .receive = watch_receive,
         .failed = watch_failed,
         .describe = watch_describe,
     };

@@ -415,6 +415,23 @@ void sb_history_meet(sb_history_t *history)
         next_epoch(history, rank);
 }
 
+uint32_t *sb_history_send(sb_history_t *history, uint32_t rank)
+{
+    size_t bytes = history->width * sizeof(uint32_t);
+    uint32_t *clock = malloc(bytes);
+
+    if (clock == NULL)
+        return NULL;
+    memcpy(clock, clock_of(history, rank), bytes);
+    next_epoch(history, rank);
+    return clock;
+}
+
+void sb_history_receive(sb_history_t *history, uint32_t rank, const uint32_t *clock)
+{
+    join(clock_of(history, rank), clock, history->width);
+}
+
 uint32_t sb_history_epoch(const sb_history_t *history, uint32_t rank)
 {
     return clock_of(history, rank)[rank];

@@ -74,6 +74,13 @@ void sb_history_fence_all(sb_history_t *history);
 /* All ranks have met by means that are not simulated: what each did before, all know. */
 void sb_history_meet(sb_history_t *history);
 
+/*
+ * A message between two ranks: what its sender did before, its receiver knows from then on. The
+ * message's clock is to be freed; NULL: private memory is exhausted.
+ */
+uint32_t *sb_history_send(sb_history_t *history, uint32_t rank);
+void sb_history_receive(sb_history_t *history, uint32_t rank, const uint32_t *clock);
+
 /* The rank's own clock: the epoch of its next access. */
 uint32_t sb_history_epoch(const sb_history_t *history, uint32_t rank);
 

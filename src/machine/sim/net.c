@@ -17,6 +17,7 @@ typedef struct sb_message {
     sb_net_request_t *waits; /* the send whose bytes have not left; NULL: they have */
     bool bound;              /* a receive is to take it */
     char *data;
+    uint32_t *clock; /* of the watch */
     struct sb_message *next;
 } sb_message_t;
 
@@ -36,6 +37,13 @@ struct sb_net_request {
 static inline uint64_t later(uint64_t a, uint64_t b)
 {
     return a > b ? a : b;
+}
+
+static void free_message(sb_message_t *message)
+{
+    free(message->data);
+    free(message->clock);
+    free(message);
 }
 
 static uint64_t bytes_time(uint64_t kib, uint64_t bytes)
@@ -219,6 +227,7 @@ static sb_status_t net_send(void *context, uint32_t to, uint32_t tag, const void
                             size_t bytes, sb_net_request_t **request)
 {
     uint64_t eager = sb_sim->machine.network.eager;
+    const sb_sim_watch_t *watch = sb_sim->options.watch;
     sb_message_t *message = take_memory(sizeof *message);
 
     (void)context;
@@ -228,6 +237,8 @@ static sb_status_t net_send(void *context, uint32_t to, uint32_t tag, const void
     sb_net_request_t *send = begin_request((sb_net_request_t){
         .peer = to, .tag = tag, .data = (char *)(uintptr_t)data, .bytes = bytes});
     *message = (sb_message_t){.news = {self->number, tag, bytes}, .data = take_memory(bytes)};
+    if (watch != NULL && watch->send != NULL)
+        message->clock = watch->send(watch->context, self->number);
     send->copy = take_memory(bytes);
     memcpy(send->copy, data, bytes);
     memcpy(message->data, data, bytes);
@@ -275,8 +286,10 @@ static sb_status_t take_message(sb_rank_t *self, sb_net_request_t *request, sb_n
     memcpy(request->data, message->data, sb_min(bytes, request->bytes));
     if (news != NULL)
         *news = message->news;
-    free(message->data);
-    free(message);
+    if (message->clock != NULL)
+        sb_sim->options.watch->receive(sb_sim->options.watch->context, self->number,
+                                       message->clock);
+    free_message(message);
     return bytes > request->bytes ? SB_ERR_TRUNCATE : SB_OK;
 }
 
@@ -300,10 +313,12 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
     look_at_network(self);
     *done = is_done(*request);
     if (!*done) {
-        self->clock += sb_sim->machine.read[SB_NEAR_CORE];
-        if (!self->mail_in_vain)
+        if (!self->mail_in_vain) {
             self->mail_seen = self->mail_news;
+            self->mail_looked = self->clock;
+        }
         self->mail_in_vain = true;
+        self->clock += sb_sim->machine.read[SB_NEAR_CORE];
         return SB_OK;
     }
     self->mail_in_vain = false;
@@ -322,10 +337,10 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
 
 static uint64_t sooner(uint64_t best, uint64_t time)
 {
-    return time > sb_sim->running->clock && time < best ? time : best;
+    return time > sb_sim->running->mail_looked && time < best ? time : best;
 }
 
-/* When something that is known now will come to the rank, or be done. */
+/* When something that is known has come to the rank, or was done, since it looked, or will be. */
 static uint64_t next_news(const sb_rank_t *self)
 {
     uint64_t best = UINT64_MAX;
@@ -351,7 +366,7 @@ void sb_sim_until_mail(void)
 
     self->mail_in_vain = false;
     if (in_vain && self->mail_seen == self->mail_news)
-        sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : next_news(self));
+        sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : later(next_news(self), self->clock));
 }
 
 sb_net_t sb_sim_net(void)
@@ -412,8 +427,7 @@ static void forget(sb_rank_t *rank)
     while (rank->mail != NULL) {
         sb_message_t *message = rank->mail;
         rank->mail = message->next;
-        free(message->data);
-        free(message);
+        free_message(message);
     }
 }
 

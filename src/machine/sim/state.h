@@ -115,8 +115,9 @@ typedef struct sb_rank {
     struct sb_message *mail;
     struct sb_net_request *requests; /* under way, in the order in which they were begun */
     uint64_t mail_news;              /* counts what has happened to either */
-    uint64_t mail_seen;              /* at the first of the looks in vain, */
-    bool mail_in_vain;               /* unless the last one was not */
+    bool mail_in_vain;               /* its last looks at the network were; at the first of them */
+    uint64_t mail_seen;              /* that was the count, */
+    uint64_t mail_looked;            /* and this the time */
     sb_fibre_t fibre;
 } sb_rank_t;
 

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * How ranks become a cluster, in three exchanges of what all then know alike: the names of their
+ * nodes, which give a first map; a team on each node, whose tickets go over the network between its
+ * ranks alone; and whether it came to be. Where it did not, the node falls apart into its ranks.
+ */
+#include "cluster/cluster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SETUP_TAG (SB_NET_TAGS - 1)
+
+/* --- messages during set-up ---------------------------------------------------------------- */
+
+typedef struct letter {
+    const sb_net_t *net;
+    sb_net_request_t *request;
+    sb_status_t status;
+} letter_t;
+
+static bool is_done(void *context)
+{
+    letter_t *letter = context;
+    bool done;
+
+    letter->status = letter->net->test(letter->net->context, &letter->request, &done, NULL);
+    return done || letter->status != SB_OK;
+}
+
+static sb_status_t complete(const sb_cluster_t *cluster, letter_t *letter, sb_status_t begun)
+{
+    if (begun != SB_OK || is_done(letter))
+        return sb_first(begun, letter->status);
+    return sb_first(sb_wait_for(is_done, letter, &cluster->waiter), letter->status);
+}
+
+static sb_status_t tell(const sb_cluster_t *cluster, uint32_t rank, const void *data, size_t bytes)
+{
+    const sb_net_t *net = &cluster->net;
+    letter_t letter = {.net = net};
+
+    return complete(cluster, &letter,
+                    net->send(net->context, rank, SETUP_TAG, data, bytes, &letter.request));
+}
+
+static sb_status_t hear(const sb_cluster_t *cluster, uint32_t rank, void *data, size_t bytes)
+{
+    const sb_net_t *net = &cluster->net;
+    letter_t letter = {.net = net};
+
+    return complete(cluster, &letter,
+                    net->receive(net->context, rank, SETUP_TAG, data, bytes, &letter.request));
+}
+
+/* The exchange of a node's team: to its first rank and back. */
+static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
+{
+    const sb_cluster_t *cluster = context;
+    const sb_map_t *map = &cluster->map;
+    uint32_t first = sb_map_rank(map, cluster->node, 0), size = sb_map_size(map, cluster->node);
+    sb_status_t status = SB_OK;
+
+    if (cluster->local != 0) {
+        status = tell(cluster, first, mine, bytes);
+        return sb_first(status, hear(cluster, first, all, size * bytes));
+    }
+    memcpy(all, mine, bytes);
+    for (uint32_t i = 1; i < size && status == SB_OK; i++)
+        status = hear(cluster, sb_map_rank(map, cluster->node, i), (char *)all + i * bytes, bytes);
+    for (uint32_t i = 1; i < size && status == SB_OK; i++)
+        status = tell(cluster, sb_map_rank(map, cluster->node, i), all, size * bytes);
+    return status;
+}
+
+/* --- what a node's team is told of its front end ------------------------------------------- */
+
+/* While a leader waits for its team, its messages go on. */
+static void progress(void *context)
+{
+    sb_cluster_t *cluster = context;
+
+    sb_programs_turn(cluster);
+    if (cluster->front.progress != NULL)
+        cluster->front.progress(cluster->front.context);
+}
+
+static sb_status_t check(void *context)
+{
+    const sb_cluster_t *cluster = context;
+
+    return cluster->front.check == NULL ? SB_OK : cluster->front.check(cluster->front.context);
+}
+
+static sb_status_t make_team(sb_cluster_t *cluster)
+{
+    sb_front_t front = cluster->front;
+    sb_refusal_t refusal;
+    sb_reason_t reason;
+
+    if (sb_map_size(&cluster->map, cluster->node) == 1)
+        return SB_OK;
+    front.context = cluster;
+    front.allgather = allgather;
+    front.progress = progress;
+    front.check = check;
+    front.profile = NULL;
+    sb_status_t status =
+        sb_team_create(&cluster->team, &front, cluster->local,
+                       sb_map_size(&cluster->map, cluster->node), &refusal, &reason);
+    return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
+}
+
+/* --- set-up -------------------------------------------------------------------------------- */
+
+/* How a rank waits for the network: a message takes longer than a line, and who shares its
+ * processor, or may, gives it away at once. */
+#define YIELD_AFTER_NS 20000
+
+static void set_waiter(sb_cluster_t *cluster)
+{
+    const sb_team_t *team = cluster->team;
+
+    cluster->waiter =
+        team == NULL ? (sb_waiter_t){.check = check, .check_context = cluster} : team->waiter;
+    cluster->waiter.yield = 1;
+    cluster->waiter.yield_after_ns = team == NULL || team->oversubscribed ? 0 : YIELD_AFTER_NS;
+}
+
+static sb_status_t draw_map(sb_cluster_t *cluster, const uint64_t *name, const bool *alone)
+{
+    sb_map_free(&cluster->map);
+    sb_status_t status = sb_map_make(&cluster->map, name, alone, cluster->net.ranks);
+    if (status != SB_OK)
+        return status;
+    cluster->node = cluster->map.node_of[cluster->rank];
+    cluster->local = cluster->map.local_of[cluster->rank];
+    return SB_OK;
+}
+
+/* The nodes without a team fall apart. */
+static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name, bool *alone)
+{
+    bool lonely = cluster->team == NULL;
+    sb_status_t status = cluster->front.allgather(cluster->front.context, &lonely, alone, 1);
+
+    if (status == SB_OK)
+        status = draw_map(cluster, name, alone);
+    set_waiter(cluster);
+    if (cluster->team == NULL)
+        return status;
+    sb_shape_t shape = sb_team_shape(cluster->team);
+    sb_plan_start(&cluster->plan, &shape, &cluster->team->settings);
+    return status;
+}
+
+static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
+{
+    uint32_t ranks = cluster->net.ranks;
+    uint64_t *name = calloc(ranks, sizeof *name);
+    bool *alone = calloc(ranks, sizeof *alone);
+    sb_status_t status = SB_ERR_MEMORY;
+
+    if (name != NULL && alone != NULL && cluster->window != NULL)
+        status = cluster->front.allgather(cluster->front.context, &node, name, sizeof node);
+    if (status == SB_OK)
+        status = draw_map(cluster, name, NULL);
+    set_waiter(cluster);
+    if (status == SB_OK)
+        status = make_team(cluster);
+    if (status == SB_OK)
+        status = settle(cluster, name, alone);
+    free(name);
+    free(alone);
+    return status;
+}
+
+sb_status_t sb_cluster_create(sb_cluster_t **cluster, const sb_front_t *front, const sb_net_t *net,
+                              uint64_t node)
+{
+    sb_cluster_t *made = calloc(1, sizeof *made);
+
+    *cluster = NULL;
+    if (made == NULL)
+        return SB_ERR_MEMORY;
+    made->front = *front;
+    made->net = *net;
+    made->rank = net->rank;
+    made->window = malloc(2 * SB_WINDOW * SB_SEGMENT_BYTES);
+    sb_status_t status = set_up(made, node);
+    if (status == SB_OK)
+        *cluster = made;
+    else
+        sb_cluster_destroy(made);
+    return status;
+}
+
+void sb_cluster_destroy(sb_cluster_t *cluster)
+{
+    if (cluster->team != NULL) {
+        sb_plan_end(&cluster->plan);
+        sb_team_destroy(cluster->team);
+    }
+    sb_map_free(&cluster->map);
+    free(cluster->window);
+    free(cluster);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_CLUSTER_H
+#define SB_CLUSTER_CLUSTER_H
+
+#include "cluster/map.h"
+#include "cluster/program.h"
+#include "select/select.h"
+
+/*
+ * A cluster is the ranks of one communicator on several nodes: a team on each node that has two
+ * ranks or more, and a network between them. One rank of each node, its leader, speaks for the node
+ * in a call: the root on its own node, elsewhere the lowest. What is done inside a node are calls
+ * of the team's own algorithms; what is done between nodes are programs of messages (program.h),
+ * which go on while the leader waits for its team.
+ *
+ * All ranks have to agree on the number of bytes of a call, as MPI demands of programs. Nothing
+ * else that only one rank knows decides how a call runs.
+ */
+
+/* Messages between nodes are cut into segments of at most so many bytes. */
+#define SB_SEGMENT_BYTES ((size_t)32 << 10)
+
+/* Segments of one call that may be under way at once. */
+#define SB_WINDOW 8
+
+typedef struct sb_cluster {
+    uint32_t rank;  /* of the communicator */
+    uint32_t node;  /* this rank's, */
+    uint32_t local; /* and its number there */
+    sb_map_t map;
+    sb_net_t net;
+    sb_team_t *team;                 /* of the node; NULL: this rank is alone on it */
+    sb_plan_table_t plan;            /* which algorithms do what is done inside the node */
+    sb_front_t front;                /* the communicator's */
+    sb_waiter_t waiter;              /* for the network */
+    uint64_t calls;                  /* counted alike by all */
+    sb_status_t failure;             /* not SB_OK: nothing follows */
+    sb_status_t data;                /* what came of this rank's data in the present call */
+    sb_program_t program[SB_WINDOW]; /* of segment i: i mod SB_WINDOW */
+    void (*refill)(void *context);   /* begins further programs of the present call; or NULL */
+    void *refill_context;
+    char *window; /* two segments for each program: sb_window_of */
+} sb_cluster_t;
+
+/*
+ * Makes the cluster of the ranks that share `front` and `net`. `node` names the node that this rank
+ * believes to be on. Collective over all of them. Ranks of one name that get no team are each taken
+ * for a node of their own, as everybody learns. SB_ERR_BOOTSTRAP, SB_ERR_TRUNCATE: an exchange over
+ * the front end or the network failed. SB_ERR_MEMORY (this rank alone): private memory is
+ * exhausted; as with sb_team_create the others are left waiting.
+ */
+sb_status_t sb_cluster_create(sb_cluster_t **cluster, const sb_front_t *front, const sb_net_t *net,
+                              uint64_t node);
+
+/* Leaves the cluster; as sb_team_destroy. */
+void sb_cluster_destroy(sb_cluster_t *cluster);
+
+/*
+ * The operations: as MPI defines them, over the ranks of the communicator. Each returns SB_OK, an
+ * error of this rank's own data after which others may follow (SB_ERR_DATA), or an error after
+ * which nothing can (`failure` is set). SB_ERR_UNSUPPORTED, by agreement of all ranks: the map does
+ * not allow it, and the host has to serve the call.
+ */
+sb_status_t sb_cluster_barrier(sb_cluster_t *cluster);
+sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
+sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+
+/* --- for the files of this folder ---------------------------------------------------------- */
+
+/* The rank that speaks for a node, where `root` speaks for its own. */
+static inline uint32_t sb_leader_of(const sb_cluster_t *cluster, uint32_t node, uint32_t root)
+{
+    const sb_map_t *map = &cluster->map;
+
+    return map->node_of[root] == node ? root : sb_map_rank(map, node, 0);
+}
+
+/* The next call begins: the same on all ranks. Returns the cluster's failure. */
+static inline sb_status_t sb_call_begins(sb_cluster_t *cluster)
+{
+    cluster->calls++;
+    cluster->data = SB_OK;
+    return cluster->failure;
+}
+
+/* What is to be returned when no program is open any more: a failure, or what came of the data. */
+static inline sb_status_t sb_call_ends(sb_cluster_t *cluster)
+{
+    cluster->refill = NULL;
+    return sb_first(cluster->failure, cluster->data);
+}
+
+/* Two segments of memory for the program's own use. */
+static inline char *sb_window_of(const sb_cluster_t *cluster, size_t segment)
+{
+    return cluster->window + segment % SB_WINDOW * 2 * SB_SEGMENT_BYTES;
+}
+
+/*
+ * A phase inside the node, of whatever algorithm suits the team; at once where the rank is alone.
+ * `leader`: its rank in the communicator.
+ */
+sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *stream);
+/* `to`: the leader's room for the combination; elsewhere it is not looked at. */
+sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
+                           const char *send, char *to, size_t bytes);
+
+#endif

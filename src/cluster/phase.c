@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Phases inside a node. Different nodes may do them by different algorithms: nothing of that is
+ * seen outside.
+ */
+#include "cluster/cluster.h"
+
+/* Where a phase goes wrong for good, so does the cluster. */
+static sb_status_t judge(sb_cluster_t *cluster, sb_status_t status)
+{
+    if (cluster->team->failure != SB_OK || (status != SB_OK && status != SB_ERR_DATA))
+        cluster->failure = sb_first(cluster->failure, sb_first(status, cluster->team->failure));
+    cluster->data = sb_first(cluster->data, status);
+    return cluster->failure;
+}
+
+/* What suits; and where the host was chosen or memory is short, what needs none of either. */
+static const sb_algorithm_t *algorithm_for(sb_cluster_t *cluster, sb_collective_t collective,
+                                           size_t bytes, bool ordered)
+{
+    const sb_planned_t *planned = sb_planned(&cluster->plan, collective, bytes, ordered);
+
+    if (planned->algorithm != NULL &&
+        sb_algorithm_prepare(planned->algorithm, cluster->team, bytes) == SB_OK)
+        return planned->algorithm;
+    return sb_algorithm_find(collective, "slots");
+}
+
+sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *stream)
+{
+    if (cluster->team == NULL || stream->bytes == 0)
+        return cluster->failure;
+    const sb_algorithm_t *algorithm = algorithm_for(cluster, SB_BCAST, stream->bytes, false);
+    return judge(cluster, algorithm->bcast(cluster->team, cluster->map.local_of[leader], stream));
+}
+
+sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
+                           const char *send, char *to, size_t bytes)
+{
+    if (cluster->team == NULL) {
+        if (send != to)
+            sb_copy(to, send, bytes);
+        return cluster->failure;
+    }
+    sb_reduction_t reduction = {.root = cluster->map.local_of[leader],
+                                .operation = operation,
+                                .bytes = bytes,
+                                .send = send,
+                                .receive = cluster->rank == leader ? to : NULL};
+    const sb_algorithm_t *algorithm =
+        algorithm_for(cluster, SB_REDUCE, bytes, !operation->commutative);
+    return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cluster/program.h"
+
+#include "cluster/cluster.h"
+
+/* Tags are the call's and the segment's numbers, as far as they go. Messages of one tag between two
+ * ranks are in order, and all of a call are received before it ends, so none is mistaken. */
+#define SEGMENT_BITS 7
+#define CALL_BITS 8
+
+_Static_assert(1 << (SEGMENT_BITS + CALL_BITS) <= SB_NET_TAGS, "tags are few");
+_Static_assert(1 << SEGMENT_BITS > SB_WINDOW, "the segments under way have tags of their own");
+
+sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root)
+{
+    sb_program_t *program = &cluster->program[segment % SB_WINDOW];
+    uint64_t tag = cluster->calls << SEGMENT_BITS | (segment & ((1u << SEGMENT_BITS) - 1));
+
+    program->tag = (uint32_t)(tag & ((1u << (SEGMENT_BITS + CALL_BITS)) - 1));
+    program->nodes = cluster->map.nodes;
+    program->self = cluster->node;
+    program->root = root;
+    program->root_node = cluster->map.node_of[root];
+    program->scratch = sb_window_of(cluster, segment);
+    return program;
+}
+
+/* Nothing can follow: somebody is out of step, or the network failed. */
+static void fail(sb_cluster_t *cluster, sb_status_t status)
+{
+    cluster->failure = sb_first(cluster->failure, status);
+}
+
+static void begin_message(sb_cluster_t *cluster, const sb_program_t *program, sb_message_t *message)
+{
+    const sb_net_t *net = &cluster->net;
+    uint32_t peer = sb_leader_of(cluster, message->node, program->root);
+
+    fail(cluster, message->receives ? net->receive(net->context, peer, program->tag, message->data,
+                                                   message->bytes, &message->request)
+                                    : net->send(net->context, peer, program->tag, message->data,
+                                                message->bytes, &message->request));
+}
+
+/* The next step that has messages; false: there is none. */
+static bool begin_step(sb_cluster_t *cluster, sb_program_t *program)
+{
+    do {
+        program->step.count = 0;
+        if (!program->write_step(program, program->number, &program->step))
+            return false;
+        program->number++;
+    } while (program->step.count == 0);
+    for (uint32_t i = 0; i < program->step.count; i++)
+        begin_message(cluster, program, &program->step.message[i]);
+    return true;
+}
+
+void sb_program_begin(sb_cluster_t *cluster, sb_program_t *program)
+{
+    program->number = 0;
+    program->open = begin_step(cluster, program);
+}
+
+static void look_at_message(sb_cluster_t *cluster, sb_message_t *message)
+{
+    const sb_net_t *net = &cluster->net;
+    sb_net_news_t news = {.bytes = message->bytes};
+    bool done;
+
+    fail(cluster, net->test(net->context, &message->request, &done, &news));
+    if (done && news.bytes != message->bytes)
+        fail(cluster, SB_ERR_TRUNCATE);
+}
+
+static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)
+{
+    bool over = true;
+
+    for (uint32_t i = 0; i < step->count; i++) {
+        if (step->message[i].request != NULL)
+            look_at_message(cluster, &step->message[i]);
+        over = over && step->message[i].request == NULL;
+    }
+    return over;
+}
+
+static void land(sb_cluster_t *cluster, const sb_program_t *program, const sb_message_t *message)
+{
+    const void *left[] = {message->data, message->into};
+    const void *right[] = {message->into, message->data};
+
+    if (message->landing == SB_STAYS)
+        return;
+    sb_status_t status =
+        sb_combine(program->operation, message->into,
+                   message->landing == SB_FOLD_LEFT ? left : right, 2, message->bytes);
+    cluster->data = sb_first(cluster->data, status);
+}
+
+static void turn(sb_cluster_t *cluster, sb_program_t *program)
+{
+    while (program->open && is_step_over(cluster, &program->step)) {
+        for (uint32_t i = 0; i < program->step.count; i++)
+            land(cluster, program, &program->step.message[i]);
+        program->open = begin_step(cluster, program);
+    }
+}
+
+void sb_programs_turn(sb_cluster_t *cluster)
+{
+    for (uint32_t i = 0; i < SB_WINDOW && cluster->failure == SB_OK; i++) {
+        if (cluster->program[i].open)
+            turn(cluster, &cluster->program[i]);
+    }
+    if (cluster->refill != NULL && cluster->failure == SB_OK)
+        cluster->refill(cluster->refill_context);
+}
+
+/* What a wait of the cluster waits for. */
+typedef struct awaited {
+    sb_cluster_t *cluster;
+    const sb_program_t *program; /* NULL: all */
+    bool (*ready)(void *context);
+    void *context;
+} awaited_t;
+
+static bool is_over(void *context)
+{
+    const awaited_t *awaited = context;
+
+    if (awaited->program != NULL)
+        return !awaited->program->open;
+    for (uint32_t i = 0; i < SB_WINDOW; i++) {
+        if (awaited->cluster->program[i].open)
+            return false;
+    }
+    return true;
+}
+
+static bool look(void *context)
+{
+    const awaited_t *awaited = context;
+
+    sb_programs_turn(awaited->cluster);
+    return awaited->cluster->failure != SB_OK || awaited->ready(awaited->context);
+}
+
+static sb_status_t wait(awaited_t *awaited)
+{
+    sb_cluster_t *cluster = awaited->cluster;
+
+    if (!look(awaited))
+        fail(cluster, sb_wait_for(look, awaited, &cluster->waiter));
+    return cluster->failure;
+}
+
+sb_status_t sb_cluster_wait(sb_cluster_t *cluster, bool (*ready)(void *context), void *context)
+{
+    return wait(&(awaited_t){.cluster = cluster, .ready = ready, .context = context});
+}
+
+sb_status_t sb_program_wait(sb_cluster_t *cluster, size_t segment)
+{
+    awaited_t awaited = {.cluster = cluster,
+                         .program = &cluster->program[segment % SB_WINDOW],
+                         .ready = is_over,
+                         .context = &awaited};
+
+    return awaited.program->open ? wait(&awaited) : cluster->failure;
+}
+
+sb_status_t sb_programs_end(sb_cluster_t *cluster)
+{
+    awaited_t awaited = {.cluster = cluster, .ready = is_over, .context = &awaited};
+
+    return wait(&awaited);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_PROGRAM_H
+#define SB_CLUSTER_PROGRAM_H
+
+#include "machine/machine.h"
+#include "machine/net.h"
+
+/*
+ * A program is what one leader does between nodes with one segment: steps one after another, each
+ * of some messages that are under way together. A step is over when all of them are done and what
+ * came is combined. Programs go on whenever somebody turns them: from the progress of any wait of
+ * the team, and in waits for the network. Several may be open; they do not wait for each other.
+ */
+
+struct sb_cluster;
+struct sb_program;
+
+/* What becomes of bytes that have come. */
+typedef enum sb_landing {
+    SB_STAYS,       /* they stay where they are */
+    SB_FOLD_LEFT,  /* they are combined into what is at `into`: before it, */
+    SB_FOLD_RIGHT, /* or after it */
+} sb_landing_t;
+
+typedef struct sb_message {
+    uint32_t node; /* to or from */
+    bool receives;
+    sb_landing_t landing;
+    char *data; /* of what is sent it stays as it is */
+    size_t bytes;
+    char *into;
+    sb_net_request_t *request; /* the program's own */
+} sb_message_t;
+
+/* As many as a binomial tree over all nodes that 32 bits can number needs. */
+#define SB_MESSAGES_MOST 32
+
+typedef struct sb_step {
+    uint32_t count; /* 0: nothing is to be done */
+    sb_message_t message[SB_MESSAGES_MOST];
+} sb_step_t;
+
+/* Writes step `number`; false: there are no more. */
+typedef bool sb_program_step_t(struct sb_program *program, uint32_t number, sb_step_t *step);
+
+typedef struct sb_program {
+    sb_program_step_t *write_step;
+    bool open;
+    uint32_t tag;
+    uint32_t number; /* of the step under way */
+    sb_step_t step;
+    /* For write_step. */
+    uint32_t nodes;
+    uint32_t self; /* node */
+    uint32_t root; /* rank that speaks for its node */
+    uint32_t root_node;
+    char *bytes_at; /* what the program is about: of the call's bytes */
+    size_t offset;  /* from here on */
+    size_t bytes;   /* so many */
+    char *scratch;  /* a segment */
+    const sb_operator_t *operation;
+    void *context;
+} sb_program_t;
+
+/*
+ * The program of the call's segment of that number, closed, with `root` as in sb_leader_of: to be
+ * completed and begun. The program SB_WINDOW segments before is over.
+ */
+sb_program_t *sb_program_of(struct sb_cluster *cluster, size_t segment, uint32_t root);
+void sb_program_begin(struct sb_cluster *cluster, sb_program_t *program);
+
+/* Turns all open programs as far as they go now. */
+void sb_programs_turn(struct sb_cluster *cluster);
+
+/* Waits until the segment's program is over. Returns the cluster's failure, or of the wait. */
+sb_status_t sb_program_wait(struct sb_cluster *cluster, size_t segment);
+
+/* Waits until no program is open. Returns as sb_program_wait. */
+sb_status_t sb_programs_end(struct sb_cluster *cluster);
+
+/* Waits for what `ready` says; programs are turned before each look. */
+sb_status_t sb_cluster_wait(struct sb_cluster *cluster, bool (*ready)(void *context),
+                            void *context);
+
+/* The next message of the step. */
+static inline sb_message_t *sb_step_add(sb_step_t *step, uint32_t node, void *data, size_t bytes)
+{
+    sb_message_t *message = &step->message[step->count++];
+
+    *message = (sb_message_t){.node = node, .data = data, .bytes = bytes};
+    return message;
+}
+
+static inline void sb_step_send(sb_step_t *step, uint32_t node, void *data, size_t bytes)
+{
+    sb_step_add(step, node, data, bytes);
+}
+
+static inline void sb_step_receive(sb_step_t *step, uint32_t node, void *data, size_t bytes)
+{
+    sb_step_add(step, node, data, bytes)->receives = true;
+}
+
+/* Receives into the program's scratch memory and combines into `into`. */
+static inline void sb_step_fold(const sb_program_t *program, sb_step_t *step, uint32_t node,
+                                char *into, size_t bytes, sb_landing_t landing)
+{
+    sb_message_t *message = sb_step_add(step, node, program->scratch, bytes);
+
+    message->receives = true;
+    message->landing = landing;
+    message->into = into;
+}
+
+/* The schedules, each in a file of net/. */
+sb_program_step_t sb_net_dissemination;
+sb_program_step_t sb_net_recursive_doubling;
+sb_program_step_t sb_net_ring;
+sb_program_step_t sb_net_reduce_binomial;
+sb_program_step_t sb_net_reduce_chain;
+
+/* A tree of nodes, rooted at the root's, for broadcasts: writes the children and the parent. */
+typedef struct sb_net_tree {
+    uint32_t parent; /* of no meaning at the root */
+    uint32_t children;
+    uint32_t child[SB_MESSAGES_MOST];
+} sb_net_tree_t;
+
+/* A chain where that makes so many segments arrive sooner, else a binomial tree. */
+sb_net_tree_t sb_net_tree(uint32_t nodes, uint32_t self, uint32_t root, size_t segments);
+bool sb_net_chain_suits(uint32_t nodes, size_t segments);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce and Allreduce over nodes, segment by segment: each node combines a segment at its leader,
+ * the leaders combine theirs by a program, and for Allreduce each broadcasts the result on its
+ * node. While the program of one segment is under way the node works on the segments before and
+ * behind. In Reduce the leader is the root on its own node; a tree of nodes leads there. Allreduce
+ * goes by recursive doubling, and for long messages whose operator is commutative round a ring.
+ * Cost: the slowest of the three stages, and the others once. Memory: the window.
+ *
+ * The order of ranks is kept where the ranks of each node are one interval; elsewhere an operator
+ * that is not commutative is for the host. What is combined with what follows from the map and the
+ * number of bytes alone, so every run gives the same bits; all ranks get them from one place, or
+ * compute the same (see net/recursive_doubling.c).
+ */
+#include "cluster/cluster.h"
+#include "coll/reduction/reduction.h"
+
+/* A segment's part of the ring is at least so large: below, latency decides, and doubling wins. */
+#define PART_LEAST ((size_t)2048)
+/* A ring's segment is cut so that about as many are under way at once. */
+#define RING_SEGMENTS 4
+/* Segments between the node's reduction and its broadcast. */
+#define BEHIND 3
+
+_Static_assert(BEHIND < SB_WINDOW, "a program is over before its place is needed again");
+
+/* A reduction over nodes. */
+typedef struct course {
+    sb_cluster_t *cluster;
+    const sb_reduction_t *reduction;
+    uint32_t root;
+    uint32_t leader; /* of this rank's node */
+    bool to_all;
+    sb_program_step_t *write_step;
+    size_t segment; /* bytes of one */
+    size_t segments;
+} course_t;
+
+static bool is_leader(const course_t *course)
+{
+    return course->cluster->rank == course->leader;
+}
+
+/* Bytes of a segment that is cut between elements. */
+static void cut(course_t *course, size_t most)
+{
+    size_t element = course->reduction->operation->element;
+
+    course->segment = most / element * element;
+    course->segments = (course->reduction->bytes + course->segment - 1) / course->segment;
+}
+
+static size_t bytes_of(const course_t *course, size_t segment)
+{
+    return sb_min(course->segment, course->reduction->bytes - segment * course->segment);
+}
+
+/* Where the leader combines a segment: at the receiver's, or in the window's second half. */
+static char *place_of(const course_t *course, size_t segment)
+{
+    if (course->reduction->receive != NULL)
+        return course->reduction->receive + segment * course->segment;
+    return sb_window_of(course->cluster, segment) + SB_SEGMENT_BYTES;
+}
+
+static sb_status_t begin_segment(course_t *course, size_t segment)
+{
+    sb_cluster_t *cluster = course->cluster;
+    const sb_reduction_t *reduction = course->reduction;
+    sb_status_t status = is_leader(course) ? sb_program_wait(cluster, segment) : SB_OK;
+
+    if (status == SB_OK)
+        status = sb_node_reduce(cluster, course->leader, reduction->operation,
+                                reduction->send + segment * course->segment,
+                                is_leader(course) ? place_of(course, segment) : NULL,
+                                bytes_of(course, segment));
+    if (status != SB_OK || !is_leader(course))
+        return status;
+    sb_program_t *program = sb_program_of(cluster, segment, course->root);
+    program->write_step = course->write_step;
+    program->operation = reduction->operation;
+    program->bytes_at = place_of(course, segment);
+    program->bytes = bytes_of(course, segment);
+    sb_program_begin(cluster, program);
+    return cluster->failure;
+}
+
+static sb_status_t end_segment(course_t *course, size_t segment)
+{
+    sb_cluster_t *cluster = course->cluster;
+    sb_stream_t stream = {.base = course->reduction->receive + segment * course->segment,
+                          .bytes = bytes_of(course, segment)};
+    sb_status_t status = is_leader(course) ? sb_program_wait(cluster, segment) : SB_OK;
+
+    return status == SB_OK ? sb_node_bcast(cluster, course->leader, &stream) : status;
+}
+
+static sb_status_t run(course_t *course)
+{
+    sb_cluster_t *cluster = course->cluster;
+    size_t turns = course->segments + (course->to_all ? BEHIND : 0);
+    sb_status_t status = SB_OK;
+
+    for (size_t turn = 0; turn < turns && status == SB_OK; turn++) {
+        if (turn < course->segments)
+            status = begin_segment(course, turn);
+        if (status == SB_OK && course->to_all && turn >= BEHIND)
+            status = end_segment(course, turn - BEHIND);
+    }
+    if (status == SB_OK && is_leader(course))
+        sb_programs_end(cluster);
+    return sb_call_ends(cluster);
+}
+
+static bool is_served(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    return reduction->operation->commutative || cluster->map.contiguous;
+}
+
+sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    course_t course = {.cluster = cluster,
+                       .reduction = reduction,
+                       .root = reduction->root,
+                       .leader = sb_leader_of(cluster, cluster->node, reduction->root)};
+
+    if (!is_served(cluster, reduction))
+        return SB_ERR_UNSUPPORTED;
+    sb_status_t status = sb_call_begins(cluster);
+    if (status != SB_OK || reduction->bytes == 0)
+        return status;
+    cut(&course, SB_SEGMENT_BYTES);
+    course.write_step = sb_net_chain_suits(cluster->map.nodes, course.segments)
+                            ? sb_net_reduce_chain
+                            : sb_net_reduce_binomial;
+    return run(&course);
+}
+
+/* A ring's parts fit the window, too. */
+static void choose(course_t *course)
+{
+    size_t nodes = course->cluster->map.nodes, bytes = course->reduction->bytes;
+    size_t element = course->reduction->operation->element;
+
+    course->write_step = sb_net_recursive_doubling;
+    cut(course, SB_SEGMENT_BYTES);
+    if (nodes <= 2 || bytes < nodes * PART_LEAST || !course->reduction->operation->commutative)
+        return;
+    course->write_step = sb_net_ring;
+    cut(course, sb_max(nodes * PART_LEAST,
+                       sb_min(nodes * (SB_SEGMENT_BYTES - element), bytes / RING_SEGMENTS)));
+}
+
+sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    uint32_t first = sb_map_rank(&cluster->map, 0, 0);
+    course_t course = {.cluster = cluster,
+                       .reduction = reduction,
+                       .root = first,
+                       .leader = sb_leader_of(cluster, cluster->node, first),
+                       .to_all = true};
+
+    if (!is_served(cluster, reduction))
+        return SB_ERR_UNSUPPORTED;
+    sb_status_t status = sb_call_begins(cluster);
+    if (status != SB_OK || reduction->bytes == 0)
+        return status;
+    choose(&course);
+    return run(&course);
+}
