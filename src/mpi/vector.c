@@ -50,9 +50,14 @@ static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *s
         (bytes > 0 && side->buffer == NULL && is->contiguous))
         return false;
     uintptr_t stride = (uintptr_t)side->count * (uintptr_t)is->extent;
-    for (int i = 0; i < side->blocks && streams != NULL; i++)
-        open_block(comm, &streams[i], (void *)((uintptr_t)side->buffer + (uintptr_t)i * stride),
-                   side->count, side->type, is);
+    uintptr_t at = (uintptr_t)side->buffer;
+    bool plain = is->contiguous && !SB_DEVICE_HOLDS(side->buffer);
+    for (int i = 0; i < side->blocks && streams != NULL; i++, at += stride) {
+        if (SB_LIKELY(plain))
+            set_plain(&streams[i], (void *)at, bytes);
+        else
+            open_block(comm, &streams[i], (void *)at, side->count, side->type, is);
+    }
     return true;
 }
 
@@ -278,13 +283,53 @@ static int close_all(sb_scratch_t *scratch)
     return error;
 }
 
+/* No product of fewer bytes than this and a number of blocks is beyond all bounds. */
+#define ALIKE_MOST ((size_t)1 << 28)
+
+/* A side of blocks of so many bytes, which are of one piece, one behind the other. */
+static size_t open_row(const sb_side_t *side, sb_stream_t *streams, size_t bytes)
+{
+    char *at = side->buffer;
+
+    for (int i = 0; i < side->blocks; i++, at += bytes)
+        set_plain(&streams[i], at, bytes);
+    return (size_t)side->blocks * bytes;
+}
+
+/* Whether a side has no blocks, or such as the call's last judged type and count say. */
+static inline bool is_alike(const sb_side_t *side, MPI_Datatype type, int64_t count)
+{
+    return side->blocks == 0 || (side->type == type && side->count == count &&
+                                 side->buffer != NULL && !SB_DEVICE_HOLDS(side->buffer));
+}
+
+/*
+ * What most calls are: equal blocks of a predefined type in one piece, the same on both sides, so
+ * that what `know` found holds for all of them. False: nothing is opened.
+ */
+static inline bool open_alike(sb_comm_t *comm, const sb_vector_call_t *call)
+{
+    const sb_side_t *any = call->send.blocks > 0 ? &call->send : &call->receive;
+    sb_scratch_t *scratch = comm->scratch;
+
+    if (!is_regular(call) || comm->type != any->type || comm->type_is == NULL ||
+        !comm->type_is->contiguous || call->known == 0 || call->known > ALIKE_MOST ||
+        !is_alike(&call->send, any->type, any->count) ||
+        !is_alike(&call->receive, any->type, any->count))
+        return false;
+    scratch->sent = open_row(&call->send, scratch->send, call->known);
+    scratch->received = open_row(&call->receive, scratch->receive, call->known);
+    return true;
+}
+
 /* False: the host has to judge the arguments. */
 static bool open_all(sb_comm_t *comm, const sb_vector_call_t *call)
 {
     sb_scratch_t *scratch = comm->scratch;
 
-    if (lay_out(comm, &call->send, scratch->send, &scratch->sent) &&
-        lay_out(comm, &call->receive, scratch->receive, &scratch->received) &&
+    if ((SB_LIKELY(open_alike(comm, call)) ||
+         (lay_out(comm, &call->send, scratch->send, &scratch->sent) &&
+          lay_out(comm, &call->receive, scratch->receive, &scratch->received))) &&
         (SB_LIKELY(!may_alias(call, scratch, comm->rank)) || !is_refused(call, comm->rank)))
         return true;
     close_all(scratch);

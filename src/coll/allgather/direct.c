@@ -36,7 +36,36 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     return count;
 }
 
-static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+/* Parts of one line each leave at once, and are taken one after the other. False: nothing left. */
+static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *outcome)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    const sb_stream_t *own = &parts->receive[team->rank];
+    const sb_stream_t *part = parts->in_place ? own : parts->send;
+    sb_status_t status = SB_OK, data;
+    bool all_spoke = true;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (parts->receive[i].bytes > SB_SLOT_IN_LINE)
+            return false;
+        all_spoke = all_spoke && parts->receive[i].bytes > 0;
+    }
+    if (!sb_send_at_once(mesh, &mesh->all, part))
+        return false;
+    data = parts->in_place ? SB_OK : sb_copy_own(part, own);
+    for (uint32_t i = 1; i < team->size && status == SB_OK; i++) {
+        uint32_t peer = team->rank + i;
+        peer = peer < team->size ? peer : peer - team->size;
+        status = sb_receive_whole(team, peer, true, &parts->receive[peer], &data);
+    }
+    /* Whoever sent in this call is done with those before. */
+    if (all_spoke && status == SB_OK)
+        sb_flow_credit(&mesh->all.slots, mesh->calls);
+    *outcome = sb_mesh_finish(team, sb_first(status, data));
+    return true;
+}
+
+static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t step = sb_mesh(team)->step;
     bool alone = team->size == 1, progress;
@@ -64,6 +93,13 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     status = sb_mesh_finish(team, status);
     sb_copy_end(&sb_mesh(team)->copies);
     return sb_first(sb_first(status, sending.data), data);
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_status_t status;
+
+    return run_short(team, parts, &status) ? status : run_long(team, parts);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

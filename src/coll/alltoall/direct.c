@@ -92,7 +92,35 @@ static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
     return status;
 }
 
-static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+/* Parts of one line each leave at once, and are taken in their turns. False: nothing left. */
+static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *outcome)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    uint32_t self = team->rank;
+    sb_status_t status = SB_OK, data = SB_OK;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        if (i != self &&
+            !sb_leaves_at_once(mesh, &mesh->peer[i].out, &parts->send[i], SB_SLOT_IN_LINE))
+            return false;
+    }
+    for (uint32_t turn = 0; turn < team->size; turn++) {
+        uint32_t peer = sb_partner(team, turn);
+        if (peer != self)
+            (void)sb_send_at_once(mesh, &mesh->peer[peer].out, &parts->send[peer]);
+    }
+    if (!parts->in_place)
+        data = sb_copy_own(&parts->send[self], &parts->receive[self]);
+    for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
+        uint32_t peer = sb_partner(team, turn);
+        if (peer != self)
+            status = sb_receive_whole(team, peer, false, &parts->receive[peer], &data);
+    }
+    *outcome = sb_mesh_finish(team, sb_first(status, data));
+    return true;
+}
+
+static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
 {
     const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
     sb_copy_mode_t mode = sb_mesh_copy_mode(team, &parts->send[(team->rank + 1) % team->size]);
@@ -117,6 +145,13 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     status = sb_mesh_finish(team, status);
     sb_copy_end(&sb_mesh(team)->copies);
     return sb_first(status, data);
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_status_t status;
+
+    return run_short(team, parts, &status) ? status : run_long(team, parts);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -13,16 +13,21 @@
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
-/* The root's messages, those of the next ranks first. Returns how many there are. */
+/*
+ * The root's messages, those of the next ranks first, but for those of one line that have come.
+ * Returns how many there are.
+ */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
+    sb_mesh_t *mesh = sb_mesh(team);
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
-        uint32_t peer = (team->rank + i) % team->size;
-        if (parts->receive[peer].bytes > 0)
-            sb_mesh(team)->receiving[count++] =
-                (sb_receiving_t){.stream = &parts->receive[peer], .peer = peer};
+        uint32_t peer = team->rank + i < team->size ? team->rank + i : team->rank + i - team->size;
+        const sb_stream_t *part = &parts->receive[peer];
+        if (part->bytes > SB_SLOT_IN_LINE ||
+            !sb_receive_at_once(mesh, peer, &mesh->peer[peer].one, part))
+            mesh->receiving[count++] = (sb_receiving_t){.stream = part, .peer = peer};
     }
     return count;
 }
@@ -47,7 +52,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t status = SB_OK, data = SB_OK;
     bool progress = true;
 
-    if (!sb_exposing_waits(team))
+    if (count > 0 && !sb_exposing_waits(team))
         invite(team, first, count);
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
@@ -76,11 +81,12 @@ static sb_sending_t contribution(const sb_team_t *team, const sb_parts_t *parts)
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_status_t outcome;
+    const sb_mesh_t *mesh = sb_mesh(team);
+    sb_status_t outcome = SB_OK;
 
     if (team->rank == parts->root) {
         outcome = collect(team, parts);
-    } else {
+    } else if (!sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
         sb_sending_t sending = contribution(team, parts);
         outcome = sb_send(team, &sending, SIZE_MAX, true);
         outcome = sb_first(outcome, sending.data);

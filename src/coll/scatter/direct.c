@@ -17,25 +17,26 @@
 
 /*
  * The root's messages: to far ranks first, because near ones, which travel for less long, may come
- * later. Returns how many messages there are.
+ * later. Returns how many did not leave at once.
  */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
+    sb_mesh_t *mesh = sb_mesh(team);
     uint32_t count = 0;
     size_t total = 0;
 
-    for (uint32_t i = 0; i < team->size; i++)
-        total += i == team->rank ? 0 : parts->send[i].bytes;
     for (uint32_t i = 0; i + 1 < team->size; i++) {
-        uint32_t peer = sb_mesh(team)->far_first[i];
+        uint32_t peer = mesh->far_first[i];
         const sb_stream_t *part = &parts->send[peer];
-        if (part->bytes > 0)
-            sb_mesh(team)->sending[count++] = (sb_sending_t){
-                .stream = part,
-                .peer = peer,
-                .prefer = sb_sharing_pays(team, part->bytes, total) ? SB_PREFER_EXPOSED
-                                                                    : SB_PREFER_BY_SIZE};
+        if (sb_send_at_once(mesh, &mesh->peer[peer].out, part))
+            continue;
+        mesh->sending[count++] = (sb_sending_t){.stream = part, .peer = peer};
+        total += part->bytes;
     }
+    for (uint32_t i = 0; i < count; i++)
+        mesh->sending[i].prefer = sb_sharing_pays(team, mesh->sending[i].stream->bytes, total)
+                                      ? SB_PREFER_EXPOSED
+                                      : SB_PREFER_BY_SIZE;
     return count;
 }
 
@@ -66,13 +67,13 @@ static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
     sb_sending_t *first = sb_mesh(team)->sending;
     uint32_t messages = set_up(team, parts), count = messages;
     sb_status_t status, data = SB_OK;
-    bool progress;
+    bool progress = true;
 
-    status = send_round(team, &count, &progress, &data);
+    status = count > 0 ? send_round(team, &count, &progress, &data) : SB_OK;
     if (!parts->in_place)
         data = sb_first(data, sb_copy_own(&parts->send[team->rank], parts->receive));
     if (status == SB_OK && count == 0)
-        sb_prefetch_slots(team, first, messages);
+        sb_prefetch_slots(team, parts->send, first, messages);
     while (status == SB_OK && count > 0) {
         /* Nobody has made room: the next piece of one of them. */
         if (!progress)
@@ -85,16 +86,13 @@ static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
-    sb_status_t outcome;
+    sb_status_t status, data = SB_OK;
 
-    if (team->rank == parts->root) {
-        outcome = deal(team, parts);
-    } else {
-        sb_receiving_t receiving = {.stream = parts->receive, .peer = parts->root};
-        outcome = sb_receive(team, &receiving, SIZE_MAX, true);
-        outcome = sb_first(outcome, sb_receipt(&receiving));
-    }
-    return sb_mesh_finish(team, outcome);
+    if (team->rank == parts->root)
+        status = deal(team, parts);
+    else
+        status = sb_receive_whole(team, parts->root, false, parts->receive, &data);
+    return sb_mesh_finish(team, sb_first(status, data));
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

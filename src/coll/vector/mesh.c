@@ -226,7 +226,7 @@ sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status)
 
 #define OWN_BOUNCE 4096
 
-sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
+sb_status_t sb_copy_own_stream(const sb_stream_t *from, const sb_stream_t *to)
 {
     size_t bytes = sb_min(from->bytes, to->bytes);
     sb_status_t status = SB_OK;

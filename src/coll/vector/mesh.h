@@ -176,6 +176,81 @@ static inline sb_mesh_t *sb_mesh(const sb_team_t *team)
  */
 sb_status_t sb_mesh_prepare(sb_team_t *team);
 
+/* The slot of the present call, of those from `first` on. */
+static inline sb_slot_t *sb_slot_now(const sb_mesh_t *mesh, sb_slot_t *first)
+{
+    return &first[mesh->calls & (mesh->slots - 1)];
+}
+
+/* A message from the peer in this call: it is done with the calls before. */
+static inline void sb_heard(sb_mesh_t *mesh, uint32_t from)
+{
+    sb_flow_credit(&mesh->peer[from].out.slots, mesh->calls);
+}
+
+/* Fills the slot of the present call with a message that has room in it. */
+static inline sb_status_t sb_put_short(const sb_mesh_t *mesh, const sb_outlet_t *out,
+                                       const sb_stream_t *stream)
+{
+    sb_slot_t *slot = sb_slot_now(mesh, out->slot);
+    size_t bytes = stream->bytes;
+
+    /* The line that the reader looks at comes last, and with all that it holds. */
+    size_t line = stream->base == NULL ? bytes : sb_min(bytes, SB_SLOT_IN_LINE);
+    if (bytes > line)
+        sb_copy_shared(slot->payload + line, stream->base + line, bytes - line);
+    sb_status_t data = sb_stream_read(stream, 0, slot->payload, line);
+    sb_flag_set_note(&slot->flag, (uint32_t)bytes);
+    sb_flag_publish(&slot->flag, mesh->calls + 1);
+    return data;
+}
+
+/* Whether a message of up to `most` bytes has room in the slot, and that is known to be free. */
+static inline bool sb_leaves_at_once(const sb_mesh_t *mesh, const sb_outlet_t *out,
+                                     const sb_stream_t *part, size_t most)
+{
+    return part->bytes <= most && part->base != NULL &&
+           mesh->calls < out->slots.known + out->slots.room;
+}
+
+/*
+ * What most calls of few bytes need: the part leaves in its slot. False: it takes the usual way
+ * (sb_send).
+ */
+static inline bool sb_send_at_once(const sb_mesh_t *mesh, const sb_outlet_t *out,
+                                   const sb_stream_t *part)
+{
+    if (!sb_leaves_at_once(mesh, out, part, SB_SLOT_PAYLOAD))
+        return false;
+    if (SB_LIKELY(part->bytes > 0))
+        (void)sb_put_short(mesh, out, part);
+    return true;
+}
+
+/*
+ * The other end: a message that has come, is as long as it should be and travels in its slot alone.
+ * False: it takes the usual way (sb_receive).
+ */
+static inline bool sb_receive_at_once(sb_mesh_t *mesh, uint32_t from, const sb_inlet_t *in,
+                                      const sb_stream_t *part)
+{
+    sb_slot_t *slot = sb_slot_now(mesh, in->slot);
+
+    if (part->bytes == 0)
+        return true;
+    if (part->bytes > SB_SLOT_PAYLOAD || part->base == NULL || mesh->invitations > 0 ||
+        sb_flag_read(&slot->flag) <= mesh->calls || sb_flag_note(&slot->flag) != part->bytes)
+        return false;
+    sb_heard(mesh, from);
+    sb_copy(part->base, slot->payload, part->bytes);
+    return true;
+}
+
+/* Receives all of a message; `of_all`: of the peer's flow to all. `data` gets what is to be told.
+ */
+sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,
+                             sb_status_t *data);
+
 /*
  * Sends up to `limit` bytes of the message at least, in whole fragments. `wait`: for room, where
  * there is none; otherwise what there is room for.
@@ -206,10 +281,12 @@ bool sb_announced(const sb_team_t *team, const sb_receiving_t *receiving);
 void sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
 
 /*
- * Who has dealt these messages, and did so in the call before, will do so again, most likely: looks
- * how far some of their readers are, and takes the lines that the next messages will fill.
+ * Who has dealt these parts, and did so in the call before, will do so again, most likely: looks
+ * how far some of their readers are, and takes the lines that the next parts will fill. `sending`:
+ * those that did not leave at once.
  */
-void sb_prefetch_slots(sb_team_t *team, const sb_sending_t *sending, uint32_t count);
+void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
+                       uint32_t count);
 
 /*
  * Has the announcements of these messages, and what is short of them, come at the same time. To be

@@ -73,19 +73,10 @@ static sb_status_t slot_free(sb_team_t *team, uint32_t to, bool wait, bool *is_f
     return wait ? sb_flow_reserve(slots, mesh->calls + 1, &team->waiter) : SB_OK;
 }
 
-static void send_short(sb_mesh_t *mesh, sb_sending_t *sending)
+static void send_short(const sb_mesh_t *mesh, const sb_outlet_t *out, sb_sending_t *sending)
 {
-    sb_slot_t *slot = sb_slot_now(mesh, sb_outlet(mesh, sending->peer)->slot);
-    size_t bytes = sending->stream->bytes;
-
-    /* The line that the reader looks at comes last, and with all that it holds. */
-    size_t line = sending->stream->base == NULL ? bytes : sb_min(bytes, SB_SLOT_IN_LINE);
-    if (bytes > line)
-        sb_copy_shared(slot->payload + line, sending->stream->base + line, bytes - line);
-    sending->data = sb_stream_read(sending->stream, 0, slot->payload, line);
-    sb_flag_set_note(&slot->flag, (uint32_t)bytes);
-    sb_flag_publish(&slot->flag, mesh->calls + 1);
-    sending->offset = bytes;
+    sending->data = sb_put_short(mesh, out, sending->stream);
+    sending->offset = sending->stream->bytes;
 }
 
 /*
@@ -169,7 +160,7 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_SLOT)
-        send_short(mesh, sending);
+        send_short(mesh, sb_outlet(mesh, sending->peer), sending);
     else if (sending->route == SB_ROUTE_EXPOSED)
         sb_offer(team, sending);
     else if (sending->route == SB_ROUTE_STAGED)
@@ -315,6 +306,23 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
         return receive_staged(team, receiving, limit, wait);
     sb_receive_exposed(team, receiving, limit);
     return SB_OK;
+}
+
+sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,
+                             sb_status_t *data)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_receiving_t receiving = {.stream = part, .peer = from, .of_all = of_all, .announced = true};
+    const sb_inlet_t *in = sb_inlet(mesh, &receiving);
+    sb_status_t status = SB_OK;
+
+    if (part->bytes > 0)
+        status = sb_flag_wait(&sb_slot_now(mesh, in->slot)->flag, mesh->calls + 1, &team->waiter);
+    if (status != SB_OK || sb_receive_at_once(mesh, from, in, part))
+        return status;
+    status = sb_receive(team, &receiving, SIZE_MAX, true);
+    *data = sb_first(*data, sb_receipt(&receiving));
+    return status;
 }
 
 /* Longer messages are read one after the other anyway. */

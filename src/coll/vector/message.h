@@ -51,12 +51,6 @@ static inline sb_inlet_t *sb_inlet(sb_mesh_t *mesh, const sb_receiving_t *receiv
     return receiving->of_all ? &peer->all : &peer->one;
 }
 
-/* The slot of the present call, of those from `first` on. */
-static inline sb_slot_t *sb_slot_now(const sb_mesh_t *mesh, sb_slot_t *first)
-{
-    return &first[mesh->calls & (mesh->slots - 1)];
-}
-
 static inline void sb_put_plan(const sb_mesh_t *mesh, const sb_outlet_t *out, uint32_t note,
                                const sb_vector_plan_t *plan)
 {
@@ -65,12 +59,6 @@ static inline void sb_put_plan(const sb_mesh_t *mesh, const sb_outlet_t *out, ui
     sb_copy(slot->payload, plan, sizeof *plan);
     sb_flag_set_note(&slot->flag, note);
     sb_flag_publish(&slot->flag, mesh->calls + 1);
-}
-
-/* A message from the peer in this call: it is done with the calls before. */
-static inline void sb_heard(sb_mesh_t *mesh, uint32_t from)
-{
-    sb_flow_credit(&mesh->peer[from].out.slots, mesh->calls);
 }
 
 /* Looks at a flag of which there is hope: at least so often, and the more the longer the message.

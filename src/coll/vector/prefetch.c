@@ -13,27 +13,34 @@
  * few line transfers. */
 #define OWNED ((size_t)1536)
 
-/* Lines behind the announcement of the next message, if it is like this one and not exposed. */
-static size_t own_next(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
+/* Lines behind the announcement of the next part, if it is like this one and has room in a slot. */
+static size_t own_slot(const sb_mesh_t *mesh, uint32_t peer, size_t bytes, size_t most)
+{
+    sb_slot_t *slot = &mesh->peer[peer].out.slot[(mesh->calls + 1) & (mesh->slots - 1)];
+
+    if (bytes <= SB_SLOT_IN_LINE || bytes > SB_SLOT_PAYLOAD)
+        return 0;
+    bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
+    sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
+    return bytes;
+}
+
+/* And of one that is staged like this one. */
+static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
 {
     const sb_outlet_t *out = sb_outlet(mesh, sending->peer);
-    size_t bytes = sending->stream->bytes;
+    sb_cursor_t next = out->cursor;
 
-    if (sending->route == SB_ROUTE_SLOT && bytes > SB_SLOT_IN_LINE) {
-        sb_slot_t *slot = &out->slot[(mesh->calls + 1) & (mesh->slots - 1)];
-        bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
-        sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
-        return bytes;
-    }
     if (sending->route != SB_ROUTE_STAGED)
         return 0;
-    sb_cursor_t next = out->cursor;
-    bytes = sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, bytes)), most);
+    size_t bytes =
+        sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, sending->stream->bytes)), most);
     sb_own_ahead(out->area + sb_cursor_place(&next), bytes);
     return bytes;
 }
 
-void sb_prefetch_slots(sb_team_t *team, const sb_sending_t *sending, uint32_t count)
+void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
+                       uint32_t count)
 {
     sb_mesh_t *mesh = sb_mesh(team);
     bool again = mesh->dealt == mesh->calls && !team->oversubscribed;
@@ -41,12 +48,14 @@ void sb_prefetch_slots(sb_team_t *team, const sb_sending_t *sending, uint32_t co
     size_t most = OWNED;
 
     mesh->dealt = mesh->calls + 1;
-    for (uint32_t i = 0; i < count && again; i++) {
-        if ((mesh->calls + i) % turn == 0)
-            sb_flow_look_credit(&sb_outlet(mesh, sending[i].peer)->slots, mesh->calls);
+    for (uint32_t i = 0; i + 1 < team->size && again; i++) {
+        uint32_t peer = mesh->far_first[i];
+        if (((mesh->calls + i) & (turn - 1)) == 0)
+            sb_flow_look_credit(&mesh->peer[peer].out.slots, mesh->calls);
+        most -= own_slot(mesh, peer, parts[peer].bytes, most);
     }
-    for (uint32_t i = 0; i < count && again && most > 0; i++)
-        most -= own_next(mesh, &sending[i], most);
+    for (uint32_t i = 0; i < count && again; i++)
+        most -= own_area(mesh, &sending[i], most);
 }
 
 /*

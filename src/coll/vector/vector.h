@@ -22,7 +22,16 @@ static inline size_t sb_streams_bytes(const sb_stream_t *streams, uint32_t count
     return bytes;
 }
 
+/* As sb_copy_own, where one of both has functions. */
+sb_status_t sb_copy_own_stream(const sb_stream_t *from, const sb_stream_t *to);
+
 /* This rank's own part, from one stream to the other. */
-sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to);
+static inline sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t *to)
+{
+    if (SB_UNLIKELY(from->base == NULL || to->base == NULL))
+        return sb_copy_own_stream(from, to);
+    sb_copy(to->base, from->base, sb_min(from->bytes, to->bytes));
+    return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;
+}
 
 #endif
