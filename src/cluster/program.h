@@ -17,7 +17,7 @@ struct sb_program;
 
 /* What becomes of bytes that have come. */
 typedef enum sb_landing {
-    SB_STAYS,       /* they stay where they are */
+    SB_STAYS,      /* they stay where they are */
     SB_FOLD_LEFT,  /* they are combined into what is at `into`: before it, */
     SB_FOLD_RIGHT, /* or after it */
 } sb_landing_t;
