@@ -12,7 +12,7 @@
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "machine/sim/net.h"
-#include "topology/sim/simulated.h"
+#include "tools/self_sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
