@@ -47,7 +47,11 @@ SECONDS = 120
 #: A job that takes longer hangs, most likely.
 HANGS = 12
 #: The back end and the bench's body of each MPI of the tests.
-ABIS = {"o41": "ompi40", "o50": "ompi40", "m40": "mpich12", "m50": "mpich12", "a50": "mpiabi1"}
+ABIS = {
+    **dict.fromkeys(("o41", "o50"), "ompi40"),
+    **dict.fromkeys(("m40", "m50", "i21"), "mpich12"),
+    "a50": "mpiabi1",
+}
 
 
 class Unfit(Exception):

@@ -17,7 +17,7 @@ import jobs
 #: What the MPI libraries themselves leave behind when they are killed.
 HOSTS_OWN = re.compile(
     r"^(ompi\.|openmpi-|prte|pmix|vader_segment|sm_segment|osc\.|psm|ucx|mpich|"
-    r"\d+\.shm|pytest-|tmp|hydra|sem\.)"
+    r"Intel_MPI_|\d+\.shm|pytest-|tmp|hydra|sem\.)"
 )
 SECONDS = 20
 

@@ -8,7 +8,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from mpis import WORK, Mpi
+from mpis import LAUNCH_ENVIRONMENT, WORK, Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
@@ -74,7 +74,12 @@ def _is_fresh(target: Path, inputs: list[Path], compiler: str, inside: bool) -> 
 def _compile(command: list[str], target: Path) -> None:
     fresh = target.with_suffix(f".{os.getpid()}")
     done = subprocess.run(
-        [*command, "-o", str(fresh)], capture_output=True, text=True, cwd=target.parent, check=False
+        [*command, "-o", str(fresh)],
+        env={**os.environ, **LAUNCH_ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        cwd=target.parent,
+        check=False,
     )
     if done.returncode != 0:
         raise RuntimeError(f"{' '.join(command)}\n{done.stdout}{done.stderr}")

@@ -113,7 +113,8 @@ class Result:
 
 def base_environment() -> dict[str, str]:
     """The environment without anything that would steer Sobor or an MPI."""
-    steering = ("SOBOR", "LD_PRELOAD", "OMPI_", "PRTE_", "PMIX_", "MPICH_", "HYDRA_", "MPIR_")
+    hosts = ("OMPI_", "PRTE_", "PMIX_", "MPICH_", "HYDRA_", "MPIR_", "I_MPI_")
+    steering = ("SOBOR", "LD_PRELOAD", *hosts)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(steering)}
     return {**kept, **LAUNCH_ENVIRONMENT}
 

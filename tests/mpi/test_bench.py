@@ -45,7 +45,7 @@ def rows(result) -> list[dict]:
     return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
 
 
-@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "a50"])
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
 def test_host_only(tester, key):
     """The host alone: one object for each point, in the order asked for."""
     result = bench(tester, usable_mpi(key), 2, "--host-only", "--sizes", "8,64K")
@@ -65,7 +65,7 @@ def test_host_only(tester, key):
         assert row["host_us_p10"] <= row["host_us"] <= row["host_us_p90"]
 
 
-@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "a50"])
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
 def test_both_sides(tester, key):
     """Host and Sobor in one job, and which algorithm Sobor took."""
     result = bench(

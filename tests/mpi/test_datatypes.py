@@ -14,6 +14,8 @@ def test_flatten(tester, mpi, long_run):
     """Every constructor, nested, packed and unpacked in any order and from any byte on."""
     cases = 100_000 if long_run else 10_000
     words = ["flatten", "--seed", str(SEED), "--cases", str(cases)]
+    if mpi.key == "i21":  # its own packing of some distributed arrays is wrong
+        words += ["--only", "own"]
     result = tester.run(mpi, 1, words, timeout=300)
     tester.expect_pass(result)
     assert f"cases {cases}" in result.stdout, result.tail()

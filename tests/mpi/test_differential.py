@@ -19,6 +19,7 @@ PLAIN = [
     ("m40", 4, 60),
     ("o50", 3, 1500),
     ("m50", 2, 1500),
+    ("i21", 2, 1500),
     ("a50", 2, 500),
 ]
 SETTINGS = [
@@ -33,7 +34,7 @@ def run_cases(tester, key, ranks, cases, sobor, *, max_bytes=65536):
     random_cases.run_cases(tester, words, key, ranks, cases, sobor, max_bytes=max_bytes)
 
 
-@pytest.mark.parametrize("key", ["o41", "m40"])
+@pytest.mark.parametrize("key", ["o41", "m40", "i21"])
 def test_bare(tester, key):
     """The host alone agrees with what is worked out in the program."""
     run_cases(tester, key, 2, 500, None)

@@ -20,8 +20,8 @@ from mpis import PRELOAD
 
 from conftest import usable_mpi
 
-#: For each kind of segment: 52 in all.
-KILLS = {"o41": 8, "m40": 14, "m50": 4}
+#: For each kind of segment: 56 in all.
+KILLS = {"o41": 8, "m40": 14, "m50": 4, "i21": 4}
 #: Open MPI's mpiexec by itself waits for ever, in one of seven runs, when a rank is killed while it
 #: makes itself known to it: within some 30 ms of its start, before any line of Sobor has run.
 LAUNCHER_HANGS = {"o41", "o50"}
@@ -106,7 +106,7 @@ def survivors(folder: Path, expected: int, timeout: float) -> list[dict[str, flo
 
 
 @pytest.mark.parametrize("case", ["inside", "absent", "root", "reader", "contributor"])
-@pytest.mark.parametrize("key", ["o41", "m40", "m50"])
+@pytest.mark.parametrize("key", ["o41", "m40", "m50", "i21"])
 def test_one_killed(tester, key, case):
     """The others get an MPI error within 5 s, wherever the rank died."""
     mpi, ranks = usable_mpi(key), 3

@@ -15,6 +15,7 @@ COMPILED = [
     ("m40", "plusplus"),
     ("o50", "plusplus"),
     ("m50", "plusplus"),
+    ("i21", "plusplus"),
     ("o41", "fortran77"),
     ("o41", "fortran90"),
     ("o41", "fortran08"),
@@ -38,7 +39,7 @@ def test_compiled(tester, key, program):
     assert world.barrier > 0 and world.bcast > 0, result.tail()
 
 
-@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50"])
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
 def test_python(tester, key):
     """mpi4py, which loads its MPI late and with local scope."""
     mpi = usable_mpi(key)

@@ -11,7 +11,7 @@ from mpis import WORK
 
 from conftest import usable_mpi
 
-KEYS = ["o41", "m40", "m50"]
+KEYS = ["o41", "m40", "m50", "i21"]
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -27,6 +27,7 @@ PLAIN = [
     ("m40", 3, 20, 500),
     ("o50", 3, 200, 2000),
     ("m50", 2, 200, 1000),
+    ("i21", 2, 200, 1000),
     ("a50", 2, 100, 500),
 ]
 SETTINGS = [
@@ -37,10 +38,10 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("key", ["o41", "m40"])
-def test_bare(tester, key):
-    """The host alone agrees with what is worked out in the program."""
-    run_cases(tester, ["parts"], key, 2, 300, None)
+@pytest.mark.parametrize(("key", "cases"), [("o41", 300), ("m40", 300), ("i21", 250)])
+def test_bare(tester, key, cases):
+    """The host alone agrees with what is worked out; Intel MPI crashes while unpacking later."""
+    run_cases(tester, ["parts"], key, 2, cases, None)
 
 
 @pytest.mark.parametrize(("key", "ranks", "cases", "many"), PLAIN)

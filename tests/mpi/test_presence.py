@@ -15,7 +15,7 @@ from mpis import PRELOAD
 
 from conftest import usable_mpi
 
-KEYS = ["o41", "m40"]
+KEYS = ["o41", "m40", "i21"]
 RANK = "${PMIX_RANK:-$PMI_RANK}"
 SECONDS = 40
 

@@ -92,8 +92,13 @@ NOT_SURVIVED = {
     "o50": {"null-buffer", *OPEN_MPI_CRASHES},
     "m40": {"in-place", "null-type-zero-count", *MPICH_CRASHES},
     "m50": {"in-place", *MPICH_5_CRASHES},
+    "i21": {"in-place"},
     "a50": {"in-place", *MPICH_5_CRASHES},
 }
+
+#: What a library does not promise, and Sobor does: the root of a small gather of unequal parts of
+#: Intel MPI leaves no rank before it has told it which algorithm to take.
+WITH_SOBOR_ALONE = {"i21": {"early"}}
 
 #: Open MPI copies large messages in one go by default; without that their sender has to help.
 COPY_IN_PARTS = {
@@ -208,6 +213,8 @@ def test_sent_before_a_barrier(tester):
 @every_program
 def test_bare(tester, mpi, program):
     """The test itself is right: the host MPI passes it alone."""
+    if program.words[0] in WITH_SOBOR_ALONE.get(mpi.key, ()):
+        pytest.skip(f"{mpi.key} alone does not promise what {program.words[0]} asks for")
     ranks = program.ranks(mpi)[-1]
     tester.expect_pass(tester.run(mpi, ranks, list(program.words), timeout=program.timeout))
 
@@ -457,7 +464,7 @@ def test_fatal_error(tester, mpi):
 def test_spawn(tester, key):
     """Spawned processes, whether or not the launcher hands them the preload, and all merged.
 
-    Debian's MPICH 4.0 cannot spawn at all.
+    Debian's MPICH 4.0 cannot spawn at all, nor can Intel MPI without libfabric.
     """
     mpi = usable_mpi(key)
     tester.expect_pass(tester.run(mpi, 2, ["spawn"]))
@@ -478,6 +485,7 @@ def test_spawn(tester, key):
         ("m50", "alone"),
         ("m50", "twice"),
         ("m50", "beside"),
+        ("i21", "beside"),
         ("a50", "twice"),
     ],
 )
@@ -517,7 +525,7 @@ def test_io_by_romio(tester):
 
 
 @pytest.mark.parametrize("options", [(), ("--mca", "io", "romio321")], ids=["default", "romio"])
-@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "a50"])
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
 def test_report_counts(tester, key, options):
     """The user's calls are counted exactly, those of the library itself not at all."""
     if options and key != "o41":

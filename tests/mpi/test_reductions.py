@@ -21,11 +21,12 @@ PLAIN = [
     ("m40", 3, 20, 500),
     ("o50", 3, 200, 2000),
     ("m50", 2, 200, 1000),
+    ("i21", 2, 200, 1000),
     ("a50", 2, 100, 500),
 ]
 
 
-@pytest.mark.parametrize("key", ["o41", "m40"])
+@pytest.mark.parametrize("key", ["o41", "m40", "i21"])
 def test_bare(tester, key):
     """The host alone agrees with what is worked out in the program."""
     run_cases(tester, ["reductions"], key, 2, 300, None)
@@ -40,7 +41,9 @@ def test_cases(tester, long_run, key, ranks, cases, many):
     assert served_calls(result) >= {name.lower() for name in REDUCTIONS}, result.tail()
 
 
-@pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2), ("o50", 3), ("m50", 2)])
+@pytest.mark.parametrize(
+    ("key", "ranks"), [("o41", 3), ("m40", 2), ("o50", 3), ("m50", 2), ("i21", 2)]
+)
 def test_beyond(tester, long_run, key, ranks):
     """Operations on types for which MPI defines none, as far as the host does what Sobor can."""
     words = ["reductions", "--types", "beyond"]

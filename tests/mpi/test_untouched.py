@@ -80,7 +80,7 @@ def test_version_query_is_left_alone():
     assert not names & {"MPI_Get_version", "MPI_Abi_get_version", "MPI_Get_library_version"}
 
 
-@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50"])
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
 @pytest.mark.parametrize("preload", [False, True], ids=["bare", "preloaded"])
 def test_late_load(tester, key, preload):
     """libmpi is loaded by dlopen with local scope, long after the start."""

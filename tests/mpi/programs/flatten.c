@@ -2,7 +2,9 @@
 /* The datatype engine from within: Sobor's own sources over the MPI's types, against the places of
  * the bytes by the standard's definitions, and against the MPI's own pack and unpack.
  *
- * usage: flatten --seed S --cases N [--first K] */
+ * usage: flatten --seed S --cases N [--first K] [--only own]
+ *
+ * own: the engine alone, where the MPI's pack is wrong itself. */
 #include "cases.h"
 #include "typemap.h"
 
@@ -172,11 +174,15 @@ static void run_case(long number)
     struct data data;
     create(&data, number, &random);
     check_description(&data);
+    bool own = options.only != NULL;
     if (data.bytes > 0) {
-        check_host(&data);
+        if (!own)
+            check_host(&data);
         check_pack(&data, &random, "packing");
         if (!overlaps(&data))
             check_unpack(&data, &random, "unpacking");
+    }
+    if (data.bytes > 0 && !own) {
         /* As for a type that has no layout. */
         data.description.layout = NULL;
         check_pack(&data, &random, "packing by the host");
