@@ -26,12 +26,30 @@ static const sb_algorithm_t *algorithm_for(sb_cluster_t *cluster, sb_collective_
     return sb_algorithm_find(collective, "slots");
 }
 
+/* What a leader broadcasts on its node. */
+typedef struct source {
+    sb_cluster_t *cluster;
+    const sb_stream_t *stream;
+} source_t;
+
+/* While it copies fragment after fragment without a wait, its messages have to go on. */
+static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
+{
+    const source_t *source = context;
+
+    sb_programs_turn(source->cluster);
+    return sb_stream_read(source->stream, offset, to, bytes);
+}
+
 sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *stream)
 {
     if (cluster->team == NULL || stream->bytes == 0)
         return cluster->failure;
     const sb_algorithm_t *algorithm = algorithm_for(cluster, SB_BCAST, stream->bytes, false);
-    return judge(cluster, algorithm->bcast(cluster->team, cluster->map.local_of[leader], stream));
+    source_t source = {cluster, stream};
+    sb_stream_t turning = {.bytes = stream->bytes, .read = read, .context = &source};
+    return judge(cluster, algorithm->bcast(cluster->team, cluster->map.local_of[leader],
+                                           leader == cluster->rank ? &turning : stream));
 }
 
 sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,

@@ -41,12 +41,12 @@ static bool is_leader(const course_t *course)
     return course->cluster->rank == course->leader;
 }
 
-/* Bytes of a segment that is cut between elements. */
-static void cut(course_t *course, size_t most)
+/* Segments are of so many times `parts` elements, but for the last. */
+static void cut(course_t *course, size_t most, size_t parts)
 {
-    size_t element = course->reduction->operation->element;
+    size_t unit = course->reduction->operation->element * parts;
 
-    course->segment = most / element * element;
+    course->segment = most / unit * unit;
     course->segments = (course->reduction->bytes + course->segment - 1) / course->segment;
 }
 
@@ -129,7 +129,7 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
-    cut(&course, SB_SEGMENT_BYTES);
+    cut(&course, SB_SEGMENT_BYTES, 1);
     course.write_step = sb_net_chain_suits(cluster->map.nodes, course.segments)
                             ? sb_net_reduce_chain
                             : sb_net_reduce_binomial;
@@ -140,15 +140,14 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
 static void choose(course_t *course)
 {
     size_t nodes = course->cluster->map.nodes, bytes = course->reduction->bytes;
-    size_t element = course->reduction->operation->element;
 
     course->write_step = sb_net_recursive_doubling;
-    cut(course, SB_SEGMENT_BYTES);
+    cut(course, SB_SEGMENT_BYTES, 1);
     if (nodes <= 2 || bytes < nodes * PART_LEAST || !course->reduction->operation->commutative)
         return;
     course->write_step = sb_net_ring;
-    cut(course, sb_max(nodes * PART_LEAST,
-                       sb_min(nodes * (SB_SEGMENT_BYTES - element), bytes / RING_SEGMENTS)));
+    cut(course, sb_max(nodes * PART_LEAST, sb_min(nodes * SB_SEGMENT_BYTES, bytes / RING_SEGMENTS)),
+        nodes);
 }
 
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)

@@ -9,7 +9,7 @@
  * calls, drawn from a seed alike on all ranks, and the check of what comes of them.
  */
 
-#define RANKS_MOST 12
+#define RANKS_MOST 16
 #define NODES_MOST 6
 #define CALLS_MOST 32
 

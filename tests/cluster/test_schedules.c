@@ -8,18 +8,17 @@
  *                          [--timed yes]
  */
 #include "calls.h"
+#include "ground.h"
 
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "machine/sim/net.h"
+#include "tools/machines.h"
 #include "tools/self_sim.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define CORES 4
-#define NS 1000
 
 typedef struct wish {
     uint64_t maps, schedules, seed, bytes;
@@ -65,62 +64,6 @@ static void run_rank(void *argument, uint32_t rank)
         sb_sim_guided(false);
     sb_sim_meet(SB_SIM_ALL);
     sb_cluster_destroy(cluster);
-}
-
-/* --- the machine --------------------------------------------------------------------------- */
-
-typedef struct machine {
-    sb_sim_machine_t model;
-    sb_sim_core_t cores[CORES];
-    uint32_t core[RANKS_MOST];
-    sb_place_t places[RANKS_MOST];
-} machine_t;
-
-static void place_ranks(machine_t *machine, const ground_t *ground)
-{
-    uint32_t on[NODES_MOST] = {0};
-
-    for (uint32_t i = 0; i < ground->ranks; i++)
-        machine->core[i] = on[ground->node[i]]++ % CORES;
-    for (uint32_t i = 0; i < ground->ranks; i++) {
-        machine->places[i] = (sb_place_t){.local_ranks = on[ground->node[i]],
-                                          .allowed_cpus = CORES,
-                                          .numa_node = (int32_t)(machine->core[i] / 2)};
-        machine->places[i].cpus[0] = UINT64_C(1) << machine->core[i];
-    }
-}
-
-static void build(machine_t *machine, const ground_t *ground, uint64_t eager)
-{
-    sb_sim_machine_t *model = &machine->model;
-
-    for (uint32_t i = 0; i < CORES; i++) {
-        uint32_t *unit = machine->cores[i].unit;
-        unit[SB_NEAR_CORE] = unit[SB_NEAR_L2] = i;
-        unit[SB_NEAR_L3] = unit[SB_NEAR_NUMA] = unit[SB_NEAR_PACKAGE] = i / 2;
-    }
-    *model = (sb_sim_machine_t){.nodes = ground->nodes,
-                                .cores = CORES,
-                                .threads = 1,
-                                .numa_nodes = 2,
-                                .packages = 2,
-                                .core = machine->cores,
-                                .read_overlap = 1,
-                                .page_bytes = 4096,
-                                .readahead_pages = 1};
-    for (int i = 0; i < SB_DISTANCES; i++) {
-        model->read[i] = model->memory[i] = 50 * NS;
-        model->copy_kib[i] = 100 * NS;
-    }
-    model->context_switch = model->yield = model->pause = 10 * NS;
-    model->futex_wait = model->futex_wake = 1000 * NS;
-    model->slice = 1000000 * NS;
-    model->network = (sb_sim_network_t){.latency = 1500 * NS,
-                                        .kib = 700 * NS,
-                                        .injection_kib = 700 * NS,
-                                        .overhead = 400 * NS,
-                                        .eager = eager};
-    place_ranks(machine, ground);
 }
 
 /* --- runs ---------------------------------------------------------------------------------- */
@@ -187,7 +130,7 @@ static bool run_map(const wish_t *wish, uint64_t seed)
     trial = (trial_t){.explored = !wish->timed};
     machine = (machine_t){.core = {0}};
     draw_ground(&trial.ground, seed);
-    build(&machine, &trial.ground, seed % 4 == 0 ? 0 : 512);
+    machine_build(&machine, &trial.ground, seed % 4 == 0 ? 0 : 512);
     sb_topology_t *topology = sb_topology_open("package:2 core:2 pu:1", (char[256]){0}, 256);
     sb_topology_simulate(topology, machine.places);
     trial.plan = (plan_t){.seed = seed,

@@ -17,7 +17,7 @@ come again. What may find a fault:
 
     sim [OPTIONS]               the suite of schedules
     fork NAME, unit NAME        a program of tests/fork or tests/unit
-    cluster [OPTIONS]           the schedules of tests/cluster
+    cluster NAME [OPTIONS]      a program of tests/cluster, simulated
     mpi WORDS                   pytest with these words in tests/mpi; Sobor and the bench are wrong
 
 Where a job that hangs is what is expected, "timed out", the same test must pass with what is right:
@@ -277,9 +277,9 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
         program = build.program(name, "sobor_core", wrong)
         return expected([program], fault.expect, {}, build.copy)
     if kind == "cluster":
-        program = build.program("cluster_schedules", "sobor_simulated", wrong)
+        program = build.program(f"cluster_{words[0]}", "sobor_simulated", wrong)
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
-        return expected([program, *words], fault.expect, environment, build.copy)
+        return expected([program, *words[1:]], fault.expect, environment, build.copy)
     if kind != "mpi":
         raise Unfit(f"By: expected sim, fork, unit, cluster or mpi, found {kind}")
     keys = [words[i + 1] for i, word in enumerate(words) if word == "--mpi"]

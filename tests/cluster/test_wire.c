@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What goes over the network, to the byte, and how long it takes there, on the simulated machine:
+ * figures that are the same wherever the test runs. What the same schedules take without nodes,
+ * every rank for itself, stands for flat algorithms: they are what a host MPI does that knows of no
+ * nodes, without the cost of its matching.
+ */
+#include "../unit/testing.h"
+
+#include "calls.h"
+#include "ground.h"
+
+#include "data/fold.h"
+#include "machine/sim/net.h"
+#include "tools/machines.h"
+#include "tools/self_sim.h"
+
+#include <stdlib.h>
+
+typedef enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, OPERATIONS } operation_t;
+
+static const char *const names[OPERATIONS] = {"barrier", "bcast", "reduce", "allreduce"};
+
+typedef struct measured {
+    uint64_t messages;
+    uint64_t bytes;
+    uint64_t nanoseconds; /* of the slowest rank */
+} measured_t;
+
+typedef struct run {
+    const ground_t *ground;
+    operation_t operation;
+    size_t bytes;
+    sb_sim_messages_t before;
+    measured_t measured;
+} run_t;
+
+static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
+{
+    (void)context;
+    sb_sim_allgather(SB_SIM_ALL, mine, all, bytes);
+    return SB_OK;
+}
+
+static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
+{
+    sb_stream_t stream = {.base = data, .bytes = run->bytes};
+    sb_reduction_t reduction = {.operation = sb_fold_operator(SB_SUM, SB_FLOAT),
+                                .bytes = run->bytes,
+                                .send = data,
+                                .receive = data + run->bytes};
+
+    switch (run->operation) {
+    case BARRIER:
+        return sb_cluster_barrier(cluster);
+    case BCAST:
+        return sb_cluster_bcast(cluster, 0, &stream);
+    case REDUCE:
+        reduction.receive = cluster->rank == 0 ? reduction.receive : NULL;
+        return sb_cluster_reduce(cluster, &reduction);
+    default:
+        return sb_cluster_allreduce(cluster, &reduction);
+    }
+}
+
+/* The third call counts: memory is there, and choices are made. */
+static void run_rank(void *argument, uint32_t rank)
+{
+    run_t *run = argument;
+    uint32_t node = run->ground->node[rank];
+    sb_front_t front = {.allgather = allgather, .objection = run->ground->barren[node]};
+    sb_net_t net = sb_sim_net();
+    sb_sim_memory_t memory = sb_sim_buffer(2 * run->bytes + 1);
+    sb_sim_messages_t after;
+    sb_cluster_t *cluster;
+    uint64_t began = 0;
+
+    assert_int_equal(sb_cluster_create(&cluster, &front, &net, node), SB_OK);
+    for (unsigned i = 0; i < 3; i++) {
+        sb_sim_meet(SB_SIM_ALL);
+        sb_sim_messages(&run->before);
+        began = sb_sim_clock();
+        sb_sim_meet(SB_SIM_ALL);
+        assert_int_equal(call(run, cluster, memory.address), SB_OK);
+    }
+    uint64_t took = (sb_sim_clock() - began) / 1000;
+    run->measured.nanoseconds = sb_max(run->measured.nanoseconds, took);
+    sb_sim_meet(SB_SIM_ALL);
+    sb_sim_messages(&after);
+    run->measured.messages = after.count - run->before.count;
+    run->measured.bytes = after.bytes - run->before.bytes;
+    sb_cluster_destroy(cluster);
+    sb_sim_buffer_free(memory.block);
+}
+
+static measured_t measure(const ground_t *ground, operation_t operation, size_t bytes)
+{
+    run_t run = {.ground = ground, .operation = operation, .bytes = bytes};
+    machine_t machine = {.core = {0}};
+    char error[256];
+
+    machine_build(&machine, ground, 8192);
+    sb_topology_t *topology = sb_topology_open("package:2 core:2 pu:1", error, sizeof error);
+    sb_topology_simulate(topology, machine.places);
+    sb_sim_options_t options = {.machine = &machine.model,
+                                .ranks = ground->ranks,
+                                .node = ground->node,
+                                .core = machine.core,
+                                .placed = true};
+    sb_sim_t *sim = sb_sim_new(&options);
+    sb_sim_end_t end = sb_sim_run(sim, run_rank, &run);
+    if (end != SB_SIM_COMPLETE)
+        print_error("%s\n", sb_sim_problem(sim));
+    assert_int_equal(end, SB_SIM_COMPLETE);
+    sb_sim_free(sim);
+    sb_topology_close(topology);
+    return run.measured;
+}
+
+/* So many nodes of four ranks, in blocks or dealt out; without shared memory all are flat. */
+static ground_t lay(uint32_t nodes, bool dealt, bool flat)
+{
+    ground_t ground = {.nodes = nodes, .ranks = nodes * CORES};
+
+    for (uint32_t i = 0; i < ground.ranks; i++)
+        ground.node[i] = dealt ? i % nodes : i / CORES;
+    for (uint32_t i = 0; i < nodes; i++)
+        ground.barren[i] = flat;
+    return ground;
+}
+
+#define MIB ((size_t)1 << 20)
+
+/* Of N nodes: each message's bytes once over each edge of a tree, a ring's parts 2 (N - 1) times.
+ */
+static void nothing_goes_over_the_network_twice(void **state)
+{
+    static const struct {
+        operation_t operation;
+        uint32_t nodes;
+        size_t bytes;
+        uint64_t messages;
+        uint64_t sent;
+    } cases[] = {
+        {BARRIER, 3, 0, 3 * 2, 0},
+        {BARRIER, 4, 0, 4 * 2, 0},
+        {BCAST, 4, 1000, 3, 3 * 1000},
+        {BCAST, 4, MIB, 3 * 32, 3 * MIB},
+        {REDUCE, 4, MIB, 3 * 32, 3 * MIB},
+        {ALLREDUCE, 4, 1000, 4 * 2, 4 * 2 * 1000},
+        {ALLREDUCE, 3, 1000, 2 + 2, 4 * 1000},
+        {ALLREDUCE, 4, MIB, 4 * 4 * 2 * 3 * 2, 2 * 3 * MIB},
+    };
+
+    (void)state;
+    for (unsigned dealt = 0; dealt < 2; dealt++) {
+        for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
+            ground_t ground = lay(cases[i].nodes, dealt, false);
+            measured_t seen = measure(&ground, cases[i].operation, cases[i].bytes);
+            print_message("%s %zu: %lu messages, %lu bytes\n", names[cases[i].operation],
+                          cases[i].bytes, (unsigned long)seen.messages, (unsigned long)seen.bytes);
+            assert_int_equal(seen.bytes, cases[i].sent);
+            assert_int_equal(seen.messages, cases[i].messages);
+        }
+    }
+}
+
+/* Beside flat algorithms, and beside what the network alone takes: one rank on each node. */
+static void nodes_save_time(void **state)
+{
+    static const struct {
+        operation_t operation;
+        size_t bytes;
+        double in_blocks, dealt, alone; /* at most so many times their time */
+    } cases[] = {
+        {BARRIER, 0, 0.65, 0.8, 1.1},         {BCAST, 8, 0.8, 0.8, 1.1},
+        {BCAST, 4096, 0.95, 0.45, 1.2},       {BCAST, MIB / 4, 0.9, 0.4, 1.1},
+        {BCAST, 2 * MIB, 1.0, 0.3, 1.05},     {REDUCE, 8, 0.8, 0.8, 1.15},
+        {REDUCE, MIB / 4, 0.95, 0.4, 1.2},    {REDUCE, 2 * MIB, 1.0, 0.3, 1.05},
+        {ALLREDUCE, 8, 0.85, 0.85, 1.2},      {ALLREDUCE, 4096, 0.55, 0.55, 1.35},
+        {ALLREDUCE, MIB / 4, 1.0, 0.3, 1.25}, {ALLREDUCE, 2 * MIB, 0.85, 0.3, 1.1},
+    };
+    ground_t alone = {.nodes = 4, .ranks = 4, .node = {0, 1, 2, 3}};
+
+    (void)state;
+    for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
+        uint64_t least = measure(&alone, cases[i].operation, cases[i].bytes).nanoseconds;
+        for (unsigned dealt = 0; dealt < 2; dealt++) {
+            ground_t nodes = lay(4, dealt, false), flat = lay(4, dealt, true);
+            uint64_t took = measure(&nodes, cases[i].operation, cases[i].bytes).nanoseconds;
+            uint64_t others = measure(&flat, cases[i].operation, cases[i].bytes).nanoseconds;
+            double most = dealt ? cases[i].dealt : cases[i].in_blocks;
+            print_message("%s %zu: %lu ns, flat %lu, one rank a node %lu\n",
+                          names[cases[i].operation], cases[i].bytes, (unsigned long)took,
+                          (unsigned long)others, (unsigned long)least);
+            assert_true((double)took <= most * (double)others);
+            assert_true((double)took <= cases[i].alone * (double)least);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nodes_save_time),
+        cmocka_unit_test(nothing_goes_over_the_network_twice),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
