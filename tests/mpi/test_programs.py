@@ -255,7 +255,7 @@ def test_binary_of_another_version(tester):
 
 FORCED = {
     "barrier": [
-        Program(("basics", "300000"), open_mpi=(2, 5)),
+        Program(("basics", "5000"), open_mpi=(2, 5)),
         Program(("communicators",), open_mpi=(5,)),
     ],
     "bcast": [
@@ -332,9 +332,10 @@ def test_host_algorithm(tester, key, collective):
     ids=lambda s: " ".join(f"{k}={v}" for k, v in s.items()),
 )
 @pytest.mark.parametrize("key", ["o41", "m40"])
-def test_settings(tester, key, setting):
+def test_settings(tester, long_run, key, setting):
     """Results are right under every setting, and a collective that is off is not served."""
-    result = tester.run(usable_mpi(key), 2 if key == "m40" else 3, ["basics"], sobor=setting)
+    words = ["basics"] if long_run else ["basics", "1048583"]
+    result = tester.run(usable_mpi(key), 2 if key == "m40" else 3, words, sobor=setting)
     tester.expect_pass(result)
     served = setting.get("SOBOR_COLLECTIVES", "barrier,bcast")
     off = setting.get("SOBOR") == "off" or setting.get("SOBOR_SEGMENT") == "off"
