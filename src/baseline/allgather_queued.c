@@ -44,17 +44,12 @@ static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_
                        sb_status_t *data)
 {
     uint64_t *came = &sb_queues(team)->own[rank];
-    sb_flag_t *ctrl = sb_queue_ctrl_for(team, rank, index, team->rank);
-    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->ring.uses + 1, &team->waiter);
+    bool more;
+    sb_status_t status = sb_queue_take(team, sb_queue_ctrl_for(team, rank, index, team->rank),
+                                       sb_queue_slot(team, rank, index), part, came, &more, data);
 
-    if (status != SB_OK)
+    if (status != SB_OK || more)
         return status;
-    uint32_t note = sb_flag_note(ctrl);
-    size_t bytes = sb_queue_came(team, note);
-    *data = sb_first(*data, sb_take(part, (size_t)*came, sb_queue_slot(team, rank, index), bytes));
-    *came += bytes;
-    if (note & SB_QUEUE_MORE)
-        return SB_OK;
     if (*came != part->bytes)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
     *came |= ENDED;

@@ -61,18 +61,13 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *part)
 static sb_status_t drain(sb_team_t *team, uint32_t rank, uint32_t index, const sb_stream_t *part,
                          uint64_t *came, sb_status_t *data)
 {
-    sb_flag_t *ctrl = sb_queue_ctrl(team, rank, index);
-    sb_status_t status = sb_flag_wait(ctrl, sb_queues(team)->ring.uses + 1, &team->waiter);
+    bool more;
+    sb_status_t status = sb_queue_take(team, sb_queue_ctrl(team, rank, index),
+                                       sb_queue_slot(team, rank, index), part, came, &more, data);
 
-    if (status != SB_OK)
-        return status;
-    uint32_t note = sb_flag_note(ctrl);
-    size_t bytes = sb_queue_came(team, note);
-    *data = sb_first(*data, sb_take(part, (size_t)*came, sb_queue_slot(team, rank, index), bytes));
-    if (note & SB_QUEUE_MORE)
+    if (status == SB_OK && more)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
-    *came += bytes;
-    return SB_OK;
+    return status;
 }
 
 static sb_status_t receive(sb_team_t *team, const sb_stream_t *parts)

@@ -107,3 +107,20 @@ uint64_t sb_queue_turns(const sb_team_t *team)
         most = queues->own[i] > most ? queues->own[i] : most;
     return most == 0 ? 1 : (most + turn - 1) / turn;
 }
+
+sb_status_t sb_queue_take(sb_team_t *team, sb_flag_t *ctrl, const char *slot,
+                          const sb_stream_t *part, uint64_t *came, bool *more, sb_status_t *data)
+{
+    const sb_queues_t *queues = sb_queues(team);
+    sb_status_t status = sb_flag_wait(ctrl, queues->ring.uses + 1, &team->waiter);
+
+    if (status != SB_OK)
+        return status;
+    uint32_t note = sb_flag_note(ctrl);
+    /* A peer's word goes no farther than the slot. */
+    size_t bytes = sb_min(note & SB_QUEUE_BYTES, queues->fragment);
+    *data = sb_first(*data, sb_take(part, (size_t)*came, slot, bytes));
+    *came += bytes;
+    *more = (note & SB_QUEUE_MORE) != 0;
+    return SB_OK;
+}

@@ -63,6 +63,13 @@ sb_status_t sb_queue_read_counts(sb_team_t *team);
 /* Turns that a call takes, by the largest of the counts: at least the one that tells them. */
 uint64_t sb_queue_turns(const sb_team_t *team);
 
+/*
+ * Waits for the control word of this turn, and takes what it says is in the slot: those bytes of
+ * the part that follow the `*came` before. `more`: whether the part goes on.
+ */
+sb_status_t sb_queue_take(sb_team_t *team, sb_flag_t *ctrl, const char *slot,
+                          const sb_stream_t *part, uint64_t *came, bool *more, sb_status_t *data);
+
 static inline char *sb_queue_block(const sb_team_t *team, uint32_t rank)
 {
     return sb_queues(team)->resource.segment.bases[rank];
@@ -88,13 +95,6 @@ static inline char *sb_queue_slot(const sb_team_t *team, uint32_t rank, uint32_t
     const sb_queues_t *queues = sb_queues(team);
 
     return sb_queue_block(team, rank) + queues->slots + (size_t)index * queues->stride;
-}
-
-/* What a control word says of the bytes in its slot; a peer's word goes no farther than the slot.
- */
-static inline size_t sb_queue_came(const sb_team_t *team, uint32_t note)
-{
-    return sb_min(note & SB_QUEUE_BYTES, sb_queues(team)->fragment);
 }
 
 #endif

@@ -58,7 +58,8 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
 {
     sb_queues_t *queues = sb_queues(team);
     sb_status_t data = SB_OK, status = sb_queue_read_counts(team);
-    size_t offset = 0;
+    uint64_t offset = 0;
+    bool more;
 
     if (status != SB_OK)
         return status;
@@ -69,14 +70,11 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
             return status;
         for (uint32_t i = 0; i < queues->ring.per_set && offset < bytes; i++) {
             uint32_t index = sb_setring_buffer(&queues->ring, i);
-            sb_flag_t *ctrl = sb_queue_ctrl(team, team->rank, index);
-            status = sb_flag_wait(ctrl, queues->ring.uses + 1, &team->waiter);
+            status =
+                sb_queue_take(team, sb_queue_ctrl(team, team->rank, index),
+                              sb_queue_slot(team, team->rank, index), part, &offset, &more, &data);
             if (status != SB_OK)
                 return status;
-            size_t came = sb_queue_came(team, sb_flag_note(ctrl));
-            data =
-                sb_first(data, sb_take(part, offset, sb_queue_slot(team, team->rank, index), came));
-            offset += came;
         }
         sb_setring_leave(&queues->ring);
     }
