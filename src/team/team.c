@@ -24,7 +24,6 @@
 /* One set-up. What it exchanges lies in one piece of private memory, which is had before. */
 typedef struct setup {
     const sb_front_t *front;
-    uint32_t rank;
     uint32_t size;
     sb_team_t *team; /* NULL: this rank has no memory for it, and will say so */
     sb_greeting_t *greetings;
@@ -369,7 +368,7 @@ static void adopt_rules(sb_team_t *team)
 sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t rank, uint32_t size,
                            sb_refusal_t *refusal, sb_reason_t *reason)
 {
-    setup_t setup = {.front = front, .rank = rank, .size = size};
+    setup_t setup = {.front = front, .size = size};
     char *scratch = take_scratch(divide_scratch(&setup, NULL));
     sb_status_t status = SB_ERR_MEMORY;
 

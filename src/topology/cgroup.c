@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "topology/cgroup.h"
 
+#include "base/config.h"
 #include "base/file.h"
 
 #include <stdio.h>
@@ -29,15 +30,6 @@ static void climb(const visit_t *visit, const char *mount, const char *group, bo
     }
 }
 
-static bool lists(const char *controllers, const char *wanted)
-{
-    char list[256], word[64];
-
-    snprintf(list, sizeof list, ",%s,", controllers);
-    snprintf(word, sizeof word, ",%s,", wanted);
-    return strstr(list, word) != NULL;
-}
-
 /* One line of /proc/self/cgroup: "number:controllers:group"; no controllers are named for v2. */
 static void visit_membership(const visit_t *visit, char *line)
 {
@@ -54,7 +46,7 @@ static void visit_membership(const visit_t *visit, char *line)
     if (*controllers == '\0') {
         climb(visit, "/sys/fs/cgroup", group, true);
         climb(visit, "/sys/fs/cgroup/unified", group, true);
-    } else if (lists(controllers, visit->controller)) {
+    } else if (sb_words_contain(controllers, visit->controller)) {
         climb(visit, mount, group, false);
     }
 }
