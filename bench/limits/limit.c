@@ -9,8 +9,9 @@
 #include <emmintrin.h>
 #endif
 
-/* Two lines apart: processors fetch lines in pairs. A ring stays in a second-level cache. */
-enum { LINE = 64, APART = 128, RING = 256 << 10, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
+/* So far apart that no processor has two on a line or a pair of lines. A ring stays in a
+ * second-level cache. */
+enum { LINE = 64, APART = 256, RING = 256 << 10, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
 
 struct direction {
     _Alignas(APART) _Atomic uint64_t met;
@@ -46,6 +47,8 @@ static void store(char *to, const char *from, size_t bytes, enum limit_stores st
                              _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
     if (stores == LIMIT_NON_TEMPORAL)
         _mm_sfence();
+#else
+    (void)stores; /* all are ordinary */
 #endif
     memcpy(to, from, bytes);
 }

@@ -16,19 +16,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What a line of /proc/PID/stat says. */
+/* What a line of /proc/PID/task/PID/stat says, which is that of /proc/PID/stat. */
 typedef struct stat_line {
     char state;
     long threads; /* alive, the first one counted even after its end */
     uint64_t start_time;
 } stat_line_t;
 
-/* The name in the line may hold blanks and brackets; one with a newline cannot be read. */
+/*
+ * The name in the line may hold blanks and brackets; one with a newline cannot be read. By way of
+ * the first thread: of /proc/PID/stat qemu's user emulation shows a process a line of its own, with
+ * another start time than others see.
+ */
 static bool read_stat(int pid, stat_line_t *line)
 {
     char text[1024];
-    const char *name_end =
-        sb_file_line(text, sizeof text, "/proc/%d/stat", pid) ? strrchr(text, ')') : NULL;
+    bool read = sb_file_line(text, sizeof text, "/proc/%d/task/%d/stat", pid, pid);
+    const char *name_end = read ? strrchr(text, ')') : NULL;
 
     return name_end != NULL &&
            sscanf(name_end + 1,
