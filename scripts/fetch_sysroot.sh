@@ -45,7 +45,8 @@ turn_links() {
     done
 }
 
-[ ! -e "$FOLDER/usr" ] || exit 0
+wanted="${PACKAGES[*]}"
+[ "$(cat "$FOLDER/.packages" 2>/dev/null)" != "$wanted" ] || exit 0
 mkdir -p "${FOLDER%/*}"
 scratch=$(realpath "$(mktemp -d -p "${FOLDER%/*}")")
 trap 'rm -rf "$scratch"' EXIT
@@ -55,5 +56,6 @@ private_apt update
 private_apt install -y --download-only "${PACKAGES[@]}"
 unpack
 turn_links
+echo "$wanted" >"$scratch/root/.packages"
 rm -rf "$FOLDER" "$scratch/root/usr/share/doc" "$scratch/root/usr/share/man"
 mv "$scratch/root" "$FOLDER"

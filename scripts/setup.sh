@@ -15,6 +15,8 @@ NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev
 # Without these some back ends and tests are left out.
 WANTED=(g++ gfortran python3-dev libcmocka-dev mpich libmpich-dev hpcc lammps numactl patch clang-format
     qemu-system-x86)
+# With these AArch64 is built for, and its programs run.
+[ "$(uname -m)" != x86_64 ] || WANTED+=(gcc-aarch64-linux-gnu qemu-user-static)
 
 # A virtual environment below .peers, and what is in it. Intel MPI asks for a libfabric that pip does
 # not have; inside one node it runs without.
@@ -145,6 +147,19 @@ fetch_kernel() {
     fi
 }
 
+# Libraries for the tests of AArch64; nothing else needs them.
+fetch_sysroot() {
+    local failed=.peers/aarch64.failed
+    command -v aarch64-linux-gnu-gcc >/dev/null && command -v qemu-aarch64-static >/dev/null || return 0
+    [ "$RETRY" = no ] || rm -f "$failed"
+    if [ -e "$failed" ]; then
+        say "without .peers/aarch64, as before (make peers tries again); its tests are skipped"
+    elif ! scripts/fetch_sysroot.sh; then
+        touch "$failed"
+        warn "could not fetch libraries for AArch64; its tests are skipped"
+    fi
+}
+
 WHAT=build
 RETRY=no
 case "${1:-}" in
@@ -168,3 +183,4 @@ for name in "${!PEERS[@]}"; do
     make_peer "$name"
 done
 fetch_kernel
+fetch_sysroot

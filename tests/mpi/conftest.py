@@ -98,7 +98,7 @@ def query():
 
     def ask(*words: str):
         done = subprocess.run(
-            [str(mpis.QUERY), *words],
+            [*mpis.EMULATOR, str(mpis.QUERY), *words],
             capture_output=True,
             text=True,
             check=True,

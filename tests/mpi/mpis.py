@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import shutil
 import sysconfig
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -16,6 +16,9 @@ PEERS = REPOSITORY / ".peers"
 PRELOAD = BUILD / "lib" / "sobor" / "libsobor.so"
 QUERY = BUILD / "libexec" / "sobor" / "sobor-query"
 MULTIARCH = Path("/usr/lib") / (sysconfig.get_config_var("MULTIARCH") or "x86_64-linux-gnu")
+
+#: What runs the ranks where the build is for another processor.
+EMULATOR = tuple(os.environ.get("SOBOR_TEST_EMULATOR", "").split())
 
 #: Root may start jobs, more ranks than cores may run, and nobody is bound to a core. Between ranks
 #: of one node Open MPI chooses none of the networks' own ways, but asks each: version 4.1 takes
@@ -36,6 +39,8 @@ LAUNCH_ENVIRONMENT = {
     "I_MPI_PIN": "0",
     "I_MPI_HYDRA_BOOTSTRAP": "fork",
 }
+if EMULATOR:  # has no copies between processes, and each that is tried would be told
+    LAUNCH_ENVIRONMENT["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class Mpi:
         words += ["-n" if not self.open_mpi else "-np", str(ranks)]
         for name, value in environment.items():
             words += ["-x", f"{name}={value}"] if self.open_mpi else ["-genv", name, value]
-        return words
+        return [*words, *EMULATOR]
 
     def missing(self) -> str | None:
         """What keeps the library from being used here, or None."""
@@ -137,4 +142,13 @@ def all_mpis() -> dict[str, Mpi]:
         _wheel("i21", "mpich", "mpich12", "impi", "libmpi.so.12", wheel_tools, ()),
         _wheel("a50", "mpich", "mpiabi1", "mpich5", "libmpi_abi.so.1", abi_tools, ()),
     ]
-    return {mpi.key: mpi for mpi in mpis}
+    return {mpi.key: _emulated(mpi) if EMULATOR else mpi for mpi in mpis}
+
+
+def _emulated(mpi: Mpi) -> Mpi:
+    """The launcher of this machine, for programs of another processor.
+
+    CMakeLists.txt makes a compiler for each library that is there.
+    """
+    compiler = WORK / f"cc.{mpi.key}"
+    return replace(mpi, library=compiler, compilers={"c": str(compiler)}, python=None)

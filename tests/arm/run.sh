@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# run.sh build|unit|fork|sim|mpi: builds the preset aarch64, or runs its tests with that label. 77:
+# what this takes is not there. Memory is that of this machine: an order of stores and loads that
+# AArch64 alone allows does not show.
+set -euo pipefail
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+for command in aarch64-linux-gnu-gcc qemu-aarch64-static; do
+    command -v "$command" >/dev/null || skip "no $command (make test-setup installs it)"
+done
+[ -e .peers/aarch64/usr ] || skip "no .peers/aarch64 (make peers fetches it)"
+
+if [ "${SOBOR_TEST_LONG:-0}" = 0 ]; then
+    target=short_tests label=short
+else
+    target=all label=.
+fi
+if [ "$1" = build ]; then
+    mkdir -p build/aarch64
+    cmake --preset aarch64
+    cmake --build build/aarch64 --target "$target"
+else
+    ctest --test-dir build/aarch64 --output-on-failure --no-tests=error -L "^$1$" -L "$label"
+fi

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A little of everything at two ranks, for where programs are slow: under emulation."""
+
+from __future__ import annotations
+
+import pytest
+import random_cases
+from conftest import usable_mpi
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_basics(tester, key):
+    """Barriers and broadcasts on every kind of communicator."""
+    result = tester.run(usable_mpi(key), 2, ["basics", "5000"], sobor={})
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.parametrize("name", ["differential", "parts", "reductions"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_random_cases(tester, key, name):
+    """Random calls, each against what must come out and against the host."""
+    result = random_cases.run_cases(tester, [name], key, 2, 60, {})
+    assert len(random_cases.served_calls(result)) >= 2, result.tail()
