@@ -21,9 +21,15 @@
 #include "machine/primitive.h"
 
 /*
- * Flags stand this far apart: two 64-byte lines, because processors fetch lines in adjacent pairs.
+ * Flags stand this far apart, so that none moves with another: two lines of 64 bytes on x86-64,
+ * whose processors fetch them in pairs; on AArch64 the longest line that there is. The simulated
+ * machine's is the same wherever it runs.
  */
+#if defined(__aarch64__) && !defined(SB_SIMULATED)
+#define SB_FLAG_STRIDE 256
+#else
 #define SB_FLAG_STRIDE 128
+#endif
 
 typedef struct sb_flag {
     sb_word64_t value;    /* grows only; one writer at a time */

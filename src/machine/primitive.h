@@ -46,7 +46,10 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-/* Bytes of a cache line. */
+/*
+ * Bytes of the shortest cache line: messages and rounds of copies begin on one. Where lines are
+ * longer, two messages may meet in one, and it then travels once more.
+ */
 #define SB_LINE 64
 
 typedef _Atomic uint64_t sb_word64_t;

@@ -247,7 +247,7 @@ static void *tool_function(const char *name)
 
 static void set_target(size_t index, void *target)
 {
-    /* Release: pairs with the dependent jump in the trampoline. */
+    /* Release: pairs with the load in the trampoline, an acquire. */
     __atomic_store_n(&sb_stub_targets[index], target, __ATOMIC_RELEASE);
 }
 

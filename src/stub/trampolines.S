@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * One trampoline for each exported name: jump to the target if it is known, else ask
- * sb_stub_resolve(index, return address) for it first. All arguments stay where they are.
+ * sb_stub_resolve(index, return address) for it first. All arguments stay where they are. The target
+ * is loaded with acquire: another thread may just have loaded the back end that it lies in.
  */
 #include "base/collectives.h"
 
@@ -79,7 +80,8 @@ resolve_and_jump: /* index in x16 */
 \name:
     hint #34 /* bti c */
     adrp x16, sb_stub_targets + 8 * (\index)
-    ldr x16, [x16, #:lo12:sb_stub_targets + 8 * (\index)]
+    add x16, x16, #:lo12:sb_stub_targets + 8 * (\index)
+    ldar x16, [x16]
     cbz x16, 1f
     br x16
 1:  mov x16, #(\index)
@@ -87,8 +89,6 @@ resolve_and_jump: /* index in x16 */
     .size \name, . - \name
 .endm
 
-#else
-#error "sobor: trampolines are written for x86-64 and AArch64 only"
 #endif
 
 .set next_index, 0

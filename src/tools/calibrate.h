@@ -2,7 +2,7 @@
 #ifndef SB_TOOLS_CALIBRATE_H
 #define SB_TOOLS_CALIBRATE_H
 
-#include "machine/primitive.h"
+#include "machine/machine.h"
 #include "tools/cores.h"
 
 /*

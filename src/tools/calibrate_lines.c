@@ -10,7 +10,7 @@
 
 #define LINES 256
 /* Processors that fetch two lines at once fetch nothing of use here. */
-#define STRIDE 128
+#define STRIDE SB_FLAG_STRIDE
 #define HOPS 200
 #define SHARE 0.5 /* of all seconds */
 #define LEAST 5

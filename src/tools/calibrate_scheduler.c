@@ -20,8 +20,8 @@
 
 /* What the two processes share. */
 typedef struct turn {
-    _Alignas(128) sb_word64_t number; /* whose turn: odd the child's */
-    _Alignas(128) sb_word64_t yields;
+    _Alignas(SB_FLAG_STRIDE) sb_word64_t number; /* whose turn: odd the child's */
+    _Alignas(SB_FLAG_STRIDE) sb_word64_t yields;
 } turn_t;
 
 static void take_turns(turn_t *turn, uint64_t first, uint64_t last)

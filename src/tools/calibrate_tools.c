@@ -96,10 +96,10 @@ void sb_await(const sb_word64_t *word, uint64_t value)
 
 struct sb_partner {
     pthread_t thread;
-    _Alignas(128) sb_word64_t asked; /* tasks given to it */
-    sb_task_t *task;                 /* NULL: to end */
+    _Alignas(SB_FLAG_STRIDE) sb_word64_t asked; /* tasks given to it */
+    sb_task_t *task;                            /* NULL: to end */
     void *argument;
-    _Alignas(128) sb_word64_t done;
+    _Alignas(SB_FLAG_STRIDE) sb_word64_t done;
 };
 
 static void *serve(void *context)

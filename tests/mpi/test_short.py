@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 import random_cases
+
 from conftest import usable_mpi
 
 

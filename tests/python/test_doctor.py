@@ -32,6 +32,21 @@ def by_name(findings):
     return {finding.name: finding for finding in findings}
 
 
+@pytest.mark.parametrize(
+    ("processor", "status", "said"),
+    [
+        ("x86_64", Status.OK, "x86_64"),
+        ("aarch64", Status.OK, "under emulation only"),
+        ("riscv64", Status.FAIL, "use a machine with x86_64 or aarch64"),
+    ],
+)
+def test_processors(patient, monkeypatch, processor, status, said):
+    monkeypatch.setattr("platform.machine", lambda: processor)
+    found = by_name(machine.check(patient()))["system"]
+    assert found.status is status
+    assert said in f"{found.value} {found.remedy}"
+
+
 # --- shared memory ----------------------------------------------------------------------------
 
 

@@ -201,7 +201,7 @@ static bool child_has_no_part(void)
     return !is_mapped(inherited.base);
 }
 
-/* Whether a child of fork is left without what its parent forbids it; emulators may pass over it. */
+/* Whether a child of fork does without what it is not to have; emulators may pass over that. */
 static bool forbidding_works(void)
 {
     char *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

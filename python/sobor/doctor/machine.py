@@ -11,7 +11,8 @@ from sobor.system.cpus import Cpus, read_cpus, read_nodes
 from sobor.system.files import format_list, parse_list
 
 SECTION = "Machine"
-_ARCHITECTURES = ("x86_64", "aarch64")
+#: For each processor that there are programs for, what its users should know.
+_ARCHITECTURES = {"x86_64": "", "aarch64": ": the project runs its tests under emulation only"}
 
 
 def check(patient: Patient) -> Iterator[Finding]:
@@ -32,8 +33,9 @@ def _architecture() -> Finding:
     if system != "Linux":
         return Finding(SECTION, "system", Status.FAIL, value, "use Linux")
     if machine not in _ARCHITECTURES:
-        return Finding(SECTION, "system", Status.WARN, f"{value}: not tried by the project")
-    return Finding(SECTION, "system", Status.OK, value)
+        known = " or ".join(_ARCHITECTURES)
+        return Finding(SECTION, "system", Status.FAIL, value, f"use a machine with {known}")
+    return Finding(SECTION, "system", Status.OK, value + _ARCHITECTURES[machine])
 
 
 def _cores(cpus: Cpus) -> Finding:

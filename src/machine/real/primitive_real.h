@@ -118,12 +118,10 @@ static inline void sb_keep_order(void)
 
 static inline void sb_pause(void)
 {
-#if defined(__x86_64__) || defined(__i386__)
+#if defined(__x86_64__)
     __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ __volatile__("isb" ::: "memory");
 #else
-    atomic_signal_fence(memory_order_seq_cst);
+    __asm__ __volatile__("isb" ::: "memory");
 #endif
 }
 

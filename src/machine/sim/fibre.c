@@ -5,10 +5,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#if !defined(__x86_64__) && !defined(__aarch64__)
-#include <ucontext.h>
-#endif
-
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -64,7 +60,6 @@ void sb_fibre_free(sb_fibre_t *fibre)
 
     if (fibre->stack != NULL)
         munmap(fibre->stack - page, fibre->bytes + page);
-    free(fibre->context);
     *fibre = (sb_fibre_t){0};
 }
 
@@ -116,7 +111,7 @@ static void lay_out(sb_fibre_t *fibre)
     fibre->stack_pointer = &top[-8];
 }
 
-#elif defined(__aarch64__)
+#else /* AArch64 */
 
 void sb_fibre_exchange(void **save, void *load);
 __asm__(".text\n"
@@ -162,21 +157,6 @@ static void lay_out(sb_fibre_t *fibre)
     fibre->stack_pointer = &top[-20];
 }
 
-#else
-
-static void lay_out(sb_fibre_t *fibre)
-{
-    ucontext_t *context = fibre->context;
-
-    if (context == NULL)
-        context = fibre->context = calloc(1, sizeof *context);
-    if (context == NULL || getcontext(context) != 0)
-        abort();
-    context->uc_stack.ss_sp = fibre->stack;
-    context->uc_stack.ss_size = fibre->bytes;
-    makecontext(context, begin, 0);
-}
-
 #endif
 
 void sb_fibre_prepare(sb_fibre_t *fibre, void (*entry)(void *argument), void *argument)
@@ -193,13 +173,6 @@ void sb_fibre_switch(sb_fibre_t *from, sb_fibre_t *to)
     starting = to;
     LEAVING(from);
     BEFORE_SWITCH(from, to);
-#if defined(__x86_64__) || defined(__aarch64__)
     sb_fibre_exchange(&from->stack_pointer, to->stack_pointer);
-#else
-    if (from->context == NULL)
-        from->context = calloc(1, sizeof(ucontext_t));
-    if (from->context == NULL || swapcontext(from->context, to->context) != 0)
-        abort();
-#endif
     AFTER_SWITCH(from);
 }

@@ -7,8 +7,7 @@
 #include <stdbool.h>
 
 /*
- * Fibres: stacks that are switched by a call, without the kernel. On x86-64 and AArch64 by a few
- * instructions; elsewhere by ucontext.
+ * Fibres: stacks that are switched by a few instructions, without the kernel.
  */
 typedef struct sb_fibre {
     void *stack_pointer;
@@ -16,7 +15,6 @@ typedef struct sb_fibre {
     size_t bytes;
     void (*entry)(void *argument);
     void *argument;
-    void *context;    /* of ucontext */
     void *fake_stack; /* of the address sanitizer */
 } sb_fibre_t;
 
