@@ -82,7 +82,7 @@ static void end(sb_comm_t *comm, uint64_t generation)
         sb_team_destroy(comm->team);
         sb_plan_end(&comm->plan);
     }
-    free(comm->scratch);
+    sb_scratch_free(comm->scratch);
     give_back(comm);
 }
 

@@ -34,4 +34,9 @@ typedef struct sb_scratch {
     char *fold[2]; /* of SB_FOLD_BYTES, and as many as SB_FOLD_ALIGNMENT more */
 } sb_scratch_t;
 
+/* For a communicator of so many ranks; NULL: private memory is exhausted. */
+sb_scratch_t *sb_scratch_make(int ranks);
+
+void sb_scratch_free(sb_scratch_t *scratch);
+
 #endif

@@ -8,10 +8,7 @@
 #include "mpi/world.h"
 #include "select/tuning.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-#define FOLD_ROOM (SB_FOLD_BYTES + SB_FOLD_ALIGNMENT)
 
 static sb_status_t exchange(void *context, const void *mine, void *all, size_t bytes)
 {
@@ -98,37 +95,9 @@ static uint32_t offered(const sb_comm_t *comm)
     return offered;
 }
 
-/* What every call needs comes first, and the stages behind it: their pages may never be touched. */
-static sb_scratch_t *new_scratch(int size)
-{
-    size_t ranks = (size_t)size;
-    size_t lists = sizeof(sb_scratch_t) +
-                   2 * ranks * (sizeof(sb_stream_t) + sizeof(sb_packer_t) + sizeof(size_t));
-    size_t front = sb_round_up(lists, SB_FOLD_ALIGNMENT);
-    size_t bytes = front + 2 * (SB_STAGE_BYTES + FOLD_ROOM);
-    sb_scratch_t *scratch = aligned_alloc(SB_FOLD_ALIGNMENT, bytes);
-
-    if (scratch == NULL)
-        return NULL;
-    sb_stream_t *streams = (sb_stream_t *)(void *)(scratch + 1);
-    sb_packer_t *packers = (sb_packer_t *)(void *)(streams + 2 * ranks);
-    size_t *parts = (size_t *)(void *)(packers + 2 * ranks);
-    char *stage = (char *)scratch + front;
-    char *fold = stage + 2 * SB_STAGE_BYTES;
-    *scratch = (sb_scratch_t){.send = streams,
-                              .receive = streams + ranks,
-                              .packers = packers,
-                              .parts = parts,
-                              .some = parts + ranks,
-                              .out = stage,
-                              .in = stage + SB_STAGE_BYTES,
-                              .fold = {fold, fold + FOLD_ROOM}};
-    return scratch;
-}
-
 static void make_team(sb_comm_t *comm, sb_members_t *members)
 {
-    comm->scratch = new_scratch(comm->size);
+    comm->scratch = sb_scratch_make(comm->size);
     bool apart = members->is_on_board && comm->comm == sb_host.comm_world;
     sb_front_t front = {.context = comm,
                         .allgather = apart ? sb_world_exchange : exchange,

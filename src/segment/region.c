@@ -112,6 +112,11 @@ static void touch_pages(char *base, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
+#if defined(MADV_POPULATE_WRITE)
+    /* From Linux 5.14 on: no fault for each of them. */
+    if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
+        return;
+#endif
     for (size_t offset = 0; offset < bytes; offset += page)
         *(volatile char *)(base + offset) = 0;
 }
