@@ -140,7 +140,7 @@ def check_order(relative: Path, text: str) -> list[str]:
 
 def check_algorithm(relative: Path, text: str) -> list[str]:
     """An algorithm's file says what it does, what it costs and where it is from."""
-    if not re.search(r"^const sb_algorithm_t", text, re.MULTILINE):
+    if not re.search(r"^ *const sb_algorithm_t", text, re.MULTILINE):
         return []
     opening = text[text.index("*/") + 2 :].lstrip()
     paragraph = opening[: opening.index("*/")] if opening.startswith("/*") else ""

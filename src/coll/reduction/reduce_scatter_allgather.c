@@ -17,31 +17,6 @@
  */
 #include "coll/reduction/slices.h"
 
-static sb_status_t allreduce(sb_team_t *team, const sb_reduction_t *reduction)
-{
-    return sb_slices_reduce(team, reduction, sb_wanted_by_all(team, reduction), true);
-}
-
-static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction)
-{
-    return sb_slices_reduce(team, reduction, sb_wanted_by_root(team, reduction), false);
-}
-
-static sb_status_t deal(sb_team_t *team, const sb_reduction_t *reduction)
-{
-    return sb_slices_reduce(team, reduction, sb_wanted_part(team, reduction), false);
-}
-
-static sb_status_t scan(sb_team_t *team, const sb_reduction_t *reduction)
-{
-    return sb_slices_scan(team, reduction, team->rank + 1);
-}
-
-static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
-{
-    return sb_slices_scan(team, reduction, team->rank);
-}
-
 static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
     return sb_slices_cost(shape, bytes, (double)bytes);
@@ -65,28 +40,36 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
     return sb_slices_cost(&one_group, bytes, (double)bytes) + kept * shape->ranks;
 }
 
-#define SLICES(of, run, costs, what)                                                               \
+#define SLICES(algorithm, of, call, costs, what)                                                   \
+    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
     {                                                                                              \
-        .name = "reduce-scatter-allgather", .former = "slices", .collective = of,                  \
+        return call;                                                                               \
+    }                                                                                              \
+    const sb_algorithm_t algorithm = {                                                             \
+        .name = "reduce-scatter-allgather",                                                        \
+        .former = "slices",                                                                        \
+        .collective = of,                                                                          \
         .doc = "Windows go through shared memory; each rank combines a slice of them " what,       \
-        .source = "Sobor; see docs/reductions.md", .prepare = sb_workspace_prepare, .cost = costs, \
-        .reduction = run,                                                                          \
+        .source = "Sobor; see docs/reductions.md",                                                 \
+        .prepare = sb_workspace_prepare,                                                           \
+        .cost = costs,                                                                             \
+        .reduction = algorithm##_run,                                                              \
     }
 
+#define REDUCE(wants, of_all) sb_slices_reduce(team, reduction, wants(team, reduction), of_all)
+#define SCAN(ranks) sb_slices_scan(team, reduction, ranks)
 #define PART "in rank order, NUMA nodes one after the other, and copies its part out."
 #define KEEP "from rank to rank and keeps what there is after each, and copies out what is its own."
 
-const sb_algorithm_t sb_allreduce_reduce_scatter_allgather =
-    SLICES(SB_ALLREDUCE, allreduce, cost_of_all,
-           "in rank order, NUMA nodes one after the other; copying in, combining and copying out "
-           "overlap.");
-const sb_algorithm_t sb_reduce_reduce_scatter_allgather =
-    SLICES(SB_REDUCE, reduce, cost_of_all,
-           "in rank order, NUMA nodes one after the other; the root copies out.");
-const sb_algorithm_t sb_reduce_scatter_reduce_scatter_allgather =
-    SLICES(SB_REDUCE_SCATTER, deal, cost_of_parts, PART);
-const sb_algorithm_t sb_reduce_scatter_block_reduce_scatter_allgather =
-    SLICES(SB_REDUCE_SCATTER_BLOCK, deal, cost_of_parts, PART);
-const sb_algorithm_t sb_scan_reduce_scatter_allgather = SLICES(SB_SCAN, scan, cost_of_scan, KEEP);
-const sb_algorithm_t sb_exscan_reduce_scatter_allgather =
-    SLICES(SB_EXSCAN, exscan, cost_of_scan, KEEP);
+SLICES(sb_allreduce_reduce_scatter_allgather, SB_ALLREDUCE, REDUCE(sb_wanted_by_all, true),
+       cost_of_all,
+       "in rank order, NUMA nodes one after the other; copying in, combining and copying out "
+       "overlap.");
+SLICES(sb_reduce_reduce_scatter_allgather, SB_REDUCE, REDUCE(sb_wanted_by_root, false), cost_of_all,
+       "in rank order, NUMA nodes one after the other; the root copies out.");
+SLICES(sb_reduce_scatter_reduce_scatter_allgather, SB_REDUCE_SCATTER, REDUCE(sb_wanted_part, false),
+       cost_of_parts, PART);
+SLICES(sb_reduce_scatter_block_reduce_scatter_allgather, SB_REDUCE_SCATTER_BLOCK,
+       REDUCE(sb_wanted_part, false), cost_of_parts, PART);
+SLICES(sb_scan_reduce_scatter_allgather, SB_SCAN, SCAN(team->rank + 1), cost_of_scan, KEEP);
+SLICES(sb_exscan_reduce_scatter_allgather, SB_EXSCAN, SCAN(team->rank), cost_of_scan, KEEP);
