@@ -41,16 +41,24 @@ static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
                               : base + mesh->areas + index_of(team, owner, other) * mesh->bytes;
 }
 
-/* Fewer slots where there are many ranks: each rank has so many for each other. */
-static uint32_t slots_for(uint32_t ranks)
+/*
+ * Fewer slots where there are many ranks, because each has so many for each other, and where memory
+ * is short: an eighth of what a ring may take. The more there are the farther ranks may run ahead
+ * of one that has no processor.
+ */
+static uint32_t slots_for(uint32_t ranks, size_t ring)
 {
-    return ranks <= 16 ? 8 : ranks <= 64 ? 4 : 2;
+    uint32_t slots = ranks <= 8 ? 32 : ranks <= 16 ? 16 : ranks <= 64 ? 4 : 2;
+
+    while (slots > 4 && slots * sizeof(sb_slot_t) * ranks > ring / 8)
+        slots /= 2;
+    return slots;
 }
 
 /* Where things are in a block, but for the areas. Returns its bytes so far. */
-static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks)
+static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks, size_t ring)
 {
-    mesh->slots = slots_for(ranks);
+    mesh->slots = slots_for(ranks, ring);
     mesh->told = sb_max(mesh->slots / 4, 1u);
     mesh->stride = sizeof(flow_t) + mesh->slots * sizeof(sb_slot_t);
     mesh->readers = HEAD + ranks * mesh->stride;
@@ -184,7 +192,8 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
 static sb_status_t make(sb_team_t *team)
 {
     sb_mesh_t form = {0};
-    size_t fixed = lay_out(&form, team->size), areas = team->size + 3;
+    size_t fixed = lay_out(&form, team->size, (size_t)team->settings.ring_bytes),
+           areas = team->size + 3;
     size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
     size_t least = areas * AREA_LEAST;
     size_t each = sizeof(sb_mesh_peer_t) + sizeof(sb_sending_t) + 2 * sizeof(sb_receiving_t) +
