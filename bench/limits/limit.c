@@ -78,10 +78,10 @@ static void give(struct limit *limit, const char *from, size_t bytes, size_t pie
     atomic_store_explicit(&out->given, limit->given, memory_order_release);
 }
 
-typedef void taker(void *to, const void *own, const void *theirs, size_t bytes);
+typedef void taker_t(void *to, const void *own, const void *theirs, size_t bytes);
 
 static void take(struct limit *limit, char *to, const char *own, size_t bytes, size_t piece,
-                 taker *taker)
+                 taker_t *taker)
 {
     struct direction *in = &limit->segment->from[!limit->rank];
     if (limit->taken % piece != 0)
@@ -94,7 +94,7 @@ static void take(struct limit *limit, char *to, const char *own, size_t bytes, s
 
 /* Both give `bytes` and take as many; one chunk is written ahead. */
 static void exchange(struct limit *limit, const char *give_from, char *to, const char *own,
-                     size_t bytes, taker *taker)
+                     size_t bytes, taker_t *taker)
 {
     size_t piece = piece_of(bytes), given = 0;
     for (size_t at = 0; at < bytes; at += piece) {
@@ -167,6 +167,6 @@ TAKE_SUM(take_doubles, double)
 void limit_allreduce(struct limit *limit, const void *send, void *receive, size_t bytes,
                      enum limit_element element)
 {
-    static taker *const takers[] = {take_bytes, take_floats, take_doubles};
+    static taker_t *const takers[] = {take_bytes, take_floats, take_doubles};
     exchange(limit, send, receive, send, bytes, takers[element]);
 }

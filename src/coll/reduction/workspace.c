@@ -170,8 +170,10 @@ static sb_copy_mode_t shown_mode(const sb_flag_t *shown)
 
 static void show_mode(sb_flag_t *shown, sb_copy_mode_t mode)
 {
+    uint64_t changes = sb_flag_read(shown) / MODES;
+
     if (shown_mode(shown) != mode)
-        sb_flag_publish(shown, (sb_flag_read(shown) / MODES + 1) * MODES + mode);
+        sb_flag_publish(shown, (changes + 1) * MODES + mode);
 }
 
 sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
