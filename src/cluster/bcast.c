@@ -42,7 +42,7 @@ static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
     if (stream->base == NULL && !is_root(relay)) {
         sb_status_t status =
             sb_stream_write(stream, program->offset, program->bytes_at, program->bytes);
-        relay->cluster->data = sb_first(relay->cluster->data, status);
+        sb_data_ends(relay->cluster, status);
     }
     for (uint32_t i = 0; i < relay->tree.children; i++)
         sb_step_send(step, relay->tree.child[i], program->bytes_at, program->bytes);
@@ -63,7 +63,7 @@ static void begin_segment(relay_t *relay)
     if (is_root(relay) && stream->base == NULL) {
         sb_status_t status =
             sb_stream_read(stream, program->offset, program->bytes_at, program->bytes);
-        cluster->data = sb_first(cluster->data, status);
+        sb_data_ends(cluster, status);
     }
     sb_program_begin(cluster, program);
 }

@@ -5,6 +5,7 @@
  * ranks alone; and whether it came to be. Where it did not, the node falls apart into its ranks.
  */
 #include "cluster/cluster.h"
+#include "coll/vector/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,16 +140,20 @@ static sb_status_t draw_map(sb_cluster_t *cluster, const uint64_t *name, const b
 }
 
 /* The nodes without a team fall apart. */
-static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name, bool *alone)
+static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
 {
     bool lonely = cluster->team == NULL;
-    sb_status_t status = cluster->front.allgather(cluster->front.context, &lonely, alone, 1);
+    sb_status_t status =
+        cluster->front.allgather(cluster->front.context, &lonely, cluster->told, 1);
 
     if (status == SB_OK)
-        status = draw_map(cluster, name, alone);
+        status = draw_map(cluster, name, cluster->told);
     set_waiter(cluster);
-    if (cluster->team == NULL)
+    if (cluster->team == NULL || status != SB_OK)
         return status;
+    cluster->streams = calloc(cluster->team->size, sizeof *cluster->streams);
+    if (cluster->streams == NULL)
+        return SB_ERR_MEMORY;
     sb_shape_t shape = sb_team_shape(cluster->team);
     sb_plan_start(&cluster->plan, &shape, &cluster->team->settings);
     return status;
@@ -158,10 +163,10 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
 {
     uint32_t ranks = cluster->net.ranks;
     uint64_t *name = calloc(ranks, sizeof *name);
-    bool *alone = calloc(ranks, sizeof *alone);
     sb_status_t status = SB_ERR_MEMORY;
 
-    if (name != NULL && alone != NULL && cluster->window != NULL)
+    cluster->told = calloc(ranks, sizeof *cluster->told);
+    if (name != NULL && cluster->told != NULL && cluster->window != NULL)
         status = cluster->front.allgather(cluster->front.context, &node, name, sizeof node);
     if (status == SB_OK)
         status = draw_map(cluster, name, NULL);
@@ -169,10 +174,26 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
     if (status == SB_OK)
         status = make_team(cluster);
     if (status == SB_OK)
-        status = settle(cluster, name, alone);
+        status = settle(cluster, name);
     free(name);
-    free(alone);
     return status;
+}
+
+sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster)
+{
+    bool refused = cluster->team != NULL && !cluster->parts_ready && !cluster->parts_refused &&
+                   sb_mesh_prepare(cluster->team) != SB_OK;
+
+    if (cluster->parts_ready || cluster->parts_refused)
+        return cluster->parts_ready ? SB_OK : SB_ERR_UNSUPPORTED;
+    sb_status_t status =
+        cluster->front.allgather(cluster->front.context, &refused, cluster->told, 1);
+    if (status != SB_OK)
+        return status;
+    for (uint32_t rank = 0; rank < cluster->map.ranks; rank++)
+        cluster->parts_refused = cluster->parts_refused || cluster->told[rank];
+    cluster->parts_ready = !cluster->parts_refused;
+    return cluster->parts_ready ? SB_OK : SB_ERR_UNSUPPORTED;
 }
 
 sb_status_t sb_cluster_create(sb_cluster_t **cluster, const sb_front_t *front, const sb_net_t *net,
@@ -203,5 +224,7 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     }
     sb_map_free(&cluster->map);
     free(cluster->window);
+    free(cluster->streams);
+    free(cluster->told);
     free(cluster);
 }

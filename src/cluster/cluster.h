@@ -39,6 +39,10 @@ typedef struct sb_cluster {
     sb_program_t program[SB_WINDOW]; /* of segment i: i mod SB_WINDOW */
     void (*refill)(void *context);   /* begins further programs of the present call; or NULL */
     void *refill_context;
+    sb_stream_t *streams; /* one for each rank of the node */
+    bool *told;           /* by each rank, when all agree on something */
+    bool parts_ready;     /* all teams have what moving parts needs */
+    bool parts_refused;
     char *window; /* two segments for each program: sb_window_of */
 } sb_cluster_t;
 
@@ -65,6 +69,8 @@ sb_status_t sb_cluster_barrier(sb_cluster_t *cluster);
 sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
 sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+/* Allgather and Allgatherv. SB_ERR_UNSUPPORTED also where a node lacks memory for it, for good. */
+sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts);
 
 /* --- for the files of this folder ---------------------------------------------------------- */
 
@@ -74,6 +80,12 @@ static inline uint32_t sb_leader_of(const sb_cluster_t *cluster, uint32_t node, 
     const sb_map_t *map = &cluster->map;
 
     return map->node_of[root] == node ? root : sb_map_rank(map, node, 0);
+}
+
+/* Notes what came of this rank's data. */
+static inline void sb_data_ends(sb_cluster_t *cluster, sb_status_t status)
+{
+    cluster->data = sb_first(cluster->data, status);
 }
 
 /* The next call begins: the same on all ranks. Returns the cluster's failure. */
@@ -105,5 +117,11 @@ sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_strea
 /* `to`: the leader's room for the combination; elsewhere it is not looked at. */
 sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
                            const char *send, char *to, size_t bytes);
+/* `to`: at the leader, for each rank of its node what it gives. */
+sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
+                           const sb_stream_t *to);
+
+/* Gets all teams what moving parts needs, at the first call. Collective over the communicator. */
+sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster);
 
 #endif

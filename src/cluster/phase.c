@@ -4,13 +4,14 @@
  * seen outside.
  */
 #include "cluster/cluster.h"
+#include "coll/vector/vector.h"
 
 /* Where a phase goes wrong for good, so does the cluster. */
 static sb_status_t judge(sb_cluster_t *cluster, sb_status_t status)
 {
     if (cluster->team->failure != SB_OK || (status != SB_OK && status != SB_ERR_DATA))
         cluster->failure = sb_first(cluster->failure, sb_first(status, cluster->team->failure));
-    cluster->data = sb_first(cluster->data, status);
+    sb_data_ends(cluster, status);
     return cluster->failure;
 }
 
@@ -68,4 +69,17 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
     const sb_algorithm_t *algorithm =
         algorithm_for(cluster, SB_REDUCE, bytes, !operation->commutative);
     return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}
+
+sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
+                           const sb_stream_t *to)
+{
+    if (cluster->team == NULL) {
+        sb_data_ends(cluster, sb_copy_own(send, to));
+        return cluster->failure;
+    }
+    sb_parts_t parts = {.root = cluster->map.local_of[leader],
+                        .send = send,
+                        .receive = cluster->rank == leader ? to : NULL};
+    return judge(cluster, sb_algorithm_find(SB_GATHERV, "direct")->parts(cluster->team, &parts));
 }

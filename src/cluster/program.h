@@ -2,7 +2,7 @@
 #ifndef SB_CLUSTER_PROGRAM_H
 #define SB_CLUSTER_PROGRAM_H
 
-#include "machine/machine.h"
+#include "coll/coll.h"
 #include "machine/net.h"
 
 /*
@@ -40,6 +40,15 @@ typedef struct sb_step {
     sb_message_t message[SB_MESSAGES_MOST];
 } sb_step_t;
 
+/* Bytes [from, from + most) of the part of each rank, or what it has of them, packed node by node.
+ */
+typedef struct sb_packing {
+    const struct sb_map *map;
+    const sb_stream_t *part; /* of each rank */
+    size_t from;
+    size_t most;
+} sb_packing_t;
+
 /* Writes step `number`; false: there are no more. */
 typedef bool sb_program_step_t(struct sb_program *program, uint32_t number, sb_step_t *step);
 
@@ -59,6 +68,7 @@ typedef struct sb_program {
     size_t bytes;   /* so many */
     char *scratch;  /* a segment */
     const sb_operator_t *operation;
+    sb_packing_t packing;
     void *context;
 } sb_program_t;
 
@@ -118,6 +128,12 @@ sb_program_step_t sb_net_recursive_doubling;
 sb_program_step_t sb_net_ring;
 sb_program_step_t sb_net_reduce_binomial;
 sb_program_step_t sb_net_reduce_chain;
+
+sb_program_step_t sb_net_bruck;
+
+/* Packed bytes of a rank, and of the first so many ranks in the order of nodes. */
+size_t sb_packed_bytes(const sb_packing_t *packing, uint32_t rank);
+size_t sb_packed_before(const sb_packing_t *packing, uint32_t members);
 
 /* A tree of nodes, rooted at the root's, for broadcasts: writes the children and the parent. */
 typedef struct sb_net_tree {

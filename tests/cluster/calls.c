@@ -2,6 +2,7 @@
 #include "calls.h"
 
 #include "data/fold.h"
+#include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
 
 #include <stdio.h>
@@ -182,6 +183,69 @@ static bool call_reduction(const call_t *call, sb_collective_t collective)
     return right || complain(call, "a byte of a reduction is wrong", place);
 }
 
+typedef sb_status_t move_t(sb_cluster_t *cluster, const sb_parts_t *parts);
+
+static move_t *mover_of(sb_collective_t collective)
+{
+    switch (collective) {
+    case SB_ALLGATHER:
+    case SB_ALLGATHERV:
+        return sb_cluster_allgather;
+    default:
+        return NULL;
+    }
+}
+
+/* Streams that are not in one piece, of every second. */
+static void cut_up(sb_stream_t *streams, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += 2) {
+        streams[i].context = streams[i].base;
+        streams[i].read = read_data;
+        streams[i].write = write_data;
+        streams[i].base = NULL;
+    }
+}
+
+static void mend(sb_stream_t *streams, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i += 2)
+        streams[i].base = streams[i].context;
+}
+
+/* Of form 1 in place; of form 2 data that is not in one piece. */
+static bool call_parts(const call_t *call, sb_collective_t collective)
+{
+    sb_cluster_t *cluster = call->cluster;
+    sb_vector_case_t moved = {.collective = collective,
+                              .ranks = cluster->map.ranks,
+                              .root = call->root,
+                              .number = call->number,
+                              .bytes = call->bytes / cluster->map.ranks,
+                              .counts = (sb_counts_t)(call->number % (SB_COUNTS_HALF + 1))};
+    size_t room = sb_parts_room(&moved), place;
+    sb_stream_t streams[2 * RANKS_MOST] = {{0}};
+    char *memory = malloc(2 * room + 1);
+    uint32_t from;
+
+    memory[2 * room] = (char)0xee;
+    sb_parts_t parts = sb_parts_lay(&moved, cluster->rank, memory, memory + room, streams);
+    parts.in_place = call->form == 1;
+    if (parts.in_place)
+        memcpy(parts.receive[cluster->rank].base, parts.send->base, parts.send->bytes);
+    if (call->form == 2)
+        cut_up(streams, 2 * RANKS_MOST);
+    sb_status_t status = mover_of(collective)(cluster, &parts);
+    if (call->form == 2)
+        mend(streams, 2 * RANKS_MOST);
+    bool right = sb_parts_check(&moved, cluster->rank, &parts, &from, &place) &&
+                 memory[2 * room] == (char)0xee;
+    free(memory);
+    if (status != SB_OK)
+        return complain(call, sb_status_string(status), 0);
+    return right || complain(call, "a byte of a part is wrong", place);
+}
+
 /* Numbers whose sum depends on the order in which they are added. */
 static bool call_float_sum(const call_t *call)
 {
@@ -232,12 +296,15 @@ static bool make_call(call_t *call, sb_collective_t collective)
         return call_bcast(call);
     if (collective == SB_ALLREDUCE && call->form == 2)
         return call_float_sum(call);
+    if (mover_of(collective) != NULL)
+        return call_parts(call, collective);
     return call_reduction(call, collective);
 }
 
 static bool is_served(sb_collective_t collective)
 {
-    return collective == SB_BARRIER || collective == SB_BCAST || reducer_of(collective) != NULL;
+    return collective == SB_BARRIER || collective == SB_BCAST || reducer_of(collective) != NULL ||
+           mover_of(collective) != NULL;
 }
 
 bool make_calls(sb_cluster_t *cluster, const plan_t *plan, char *problem, size_t room)

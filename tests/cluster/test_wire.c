@@ -17,9 +17,10 @@
 
 #include <stdlib.h>
 
-typedef enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, OPERATIONS } operation_t;
+typedef enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, ALLGATHER, OPERATIONS } operation_t;
 
-static const char *const names[OPERATIONS] = {"barrier", "bcast", "reduce", "allreduce"};
+static const char *const names[OPERATIONS] = {"barrier", "bcast", "reduce", "allreduce",
+                                              "allgather"};
 
 typedef struct measured {
     uint64_t messages;
@@ -50,6 +51,11 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
                                 .send = data,
                                 .receive = data + run->bytes};
 
+    sb_stream_t part[RANKS_MOST];
+    sb_parts_t parts = {.send = &stream, .receive = part};
+
+    for (uint32_t i = 0; i < RANKS_MOST; i++)
+        part[i] = (sb_stream_t){.base = data + (i + 1) * run->bytes, .bytes = run->bytes};
     switch (run->operation) {
     case BARRIER:
         return sb_cluster_barrier(cluster);
@@ -58,6 +64,8 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
     case REDUCE:
         reduction.receive = cluster->rank == 0 ? reduction.receive : NULL;
         return sb_cluster_reduce(cluster, &reduction);
+    case ALLGATHER:
+        return sb_cluster_allgather(cluster, &parts);
     default:
         return sb_cluster_allreduce(cluster, &reduction);
     }
@@ -70,7 +78,7 @@ static void run_rank(void *argument, uint32_t rank)
     uint32_t node = run->ground->node[rank];
     sb_front_t front = {.allgather = allgather, .objection = run->ground->barren[node]};
     sb_net_t net = sb_sim_net();
-    sb_sim_memory_t memory = sb_sim_buffer(2 * run->bytes + 1);
+    sb_sim_memory_t memory = sb_sim_buffer((RANKS_MOST + 1) * run->bytes + 1);
     sb_sim_messages_t after;
     sb_cluster_t *cluster;
     uint64_t began = 0;
@@ -149,6 +157,8 @@ static void nothing_goes_over_the_network_twice(void **state)
         {REDUCE, 4, MIB, 3 * 32, 3 * MIB},
         {ALLREDUCE, 4, 1000, 4 * 2, 4 * 2 * 1000},
         {ALLREDUCE, 3, 1000, 2 + 2, 4 * 1000},
+        {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
+        {ALLGATHER, 4, 3000, 2 * 9, 16 * 3000 * 3},
         {ALLREDUCE, 4, MIB, 4 * 4 * 2 * 3 * 2, 2 * 3 * MIB},
     };
 
@@ -179,12 +189,16 @@ static void nodes_save_time(void **state)
         {REDUCE, MIB / 4, 0.95, 0.4, 1.2},    {REDUCE, 2 * MIB, 1.0, 0.3, 1.05},
         {ALLREDUCE, 8, 0.85, 0.85, 1.2},      {ALLREDUCE, 4096, 0.55, 0.55, 1.35},
         {ALLREDUCE, MIB / 4, 1.0, 0.3, 1.25}, {ALLREDUCE, 2 * MIB, 0.85, 0.3, 1.1},
+        {ALLGATHER, 8, 0.75, 0.9, 1.35},      {ALLGATHER, 2048, 0.4, 1.2, 1.35},
+        {ALLGATHER, 65536, 0.25, 1.0, 1.1},
     };
     ground_t alone = {.nodes = 4, .ranks = 4, .node = {0, 1, 2, 3}};
 
     (void)state;
     for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
-        uint64_t least = measure(&alone, cases[i].operation, cases[i].bytes).nanoseconds;
+        /* The same bytes of each node. */
+        size_t of_node = cases[i].bytes * (cases[i].operation == ALLGATHER ? CORES : 1);
+        uint64_t least = measure(&alone, cases[i].operation, of_node).nanoseconds;
         for (unsigned dealt = 0; dealt < 2; dealt++) {
             ground_t nodes = lay(4, dealt, false), flat = lay(4, dealt, true);
             uint64_t took = measure(&nodes, cases[i].operation, cases[i].bytes).nanoseconds;

@@ -107,7 +107,8 @@ static void *take_memory(size_t bytes)
     return memory;
 }
 
-/* In the order of arrival; none overtakes another of its sender. */
+/* In the order of arrival; none overtakes another of its sender. Of those that are bound the place
+ * is of no meaning any more. */
 static void deliver(sb_rank_t *receiver, sb_message_t *message)
 {
     sb_message_t **at = &receiver->mail;
@@ -116,7 +117,7 @@ static void deliver(sb_rank_t *receiver, sb_message_t *message)
         if (known->news.from == message->news.from && !known->bound)
             message->arrival = later(message->arrival, known->arrival);
     }
-    while (*at != NULL && (*at)->arrival <= message->arrival)
+    while (*at != NULL && ((*at)->bound || (*at)->arrival <= message->arrival))
         at = &(*at)->next;
     message->next = *at;
     *at = message;
@@ -198,7 +199,7 @@ static sb_net_request_t *begin_request(sb_net_request_t given)
         at = &(*at)->next;
     *request = given;
     *at = request;
-    self->mail_in_vain = false;
+    self->mail_active = true;
     return request;
 }
 
@@ -310,6 +311,7 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
     (void)context;
     sb_sim_step(SB_SIM_STARTS, NOBODY, 0);
     sb_rank_t *self = sb_sim->running;
+    self->mail_told = self->mail_news;
     look_at_network(self);
     *done = is_done(*request);
     if (!*done) {
@@ -321,7 +323,7 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
         self->clock += sb_sim->machine.read[SB_NEAR_CORE];
         return SB_OK;
     }
-    self->mail_in_vain = false;
+    self->mail_active = true;
     if ((*request)->receives)
         status = take_message(self, *request, news);
     else if (memcmp((*request)->data, (*request)->copy, (*request)->bytes) != 0)
@@ -357,14 +359,15 @@ static uint64_t next_news(const sb_rank_t *self)
 
 /*
  * Looks in vain cost nothing that others would notice, so the rank sleeps through them until
- * something has happened since the first.
+ * something has happened since the first. Where one of its looks was not, or it has begun something
+ * since it was here last, it looks again: others may have come since it looked at them.
  */
 void sb_sim_until_mail(void)
 {
     sb_rank_t *self = sb_sim->running;
-    bool in_vain = self->mail_in_vain;
+    bool in_vain = self->mail_in_vain && !self->mail_active;
 
-    self->mail_in_vain = false;
+    self->mail_in_vain = self->mail_active = false;
     if (in_vain && self->mail_seen == self->mail_news)
         sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : later(next_news(self), self->clock));
 }

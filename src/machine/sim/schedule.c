@@ -541,11 +541,17 @@ void sb_sim_await_mail(uint64_t arrival)
     self->state = SB_RANK_RUNS;
 }
 
+/* In a guided run no time passes: what has come ends a sleep whose limit would let it go on. */
 void sb_sim_mail_comes(sb_rank_t *rank, uint64_t arrival)
 {
     sb_sim_t *sim = sb_sim;
 
     rank->mail_news++;
+    if (sim->guided && rank->state == SB_RANK_SLEEPS && rank->requests != NULL) {
+        remove_sleeper(sim, rank);
+        rank->state = SB_RANK_RUNS;
+        rank->pending.enabled = true;
+    }
     if (rank->state != SB_RANK_RECEIVES)
         return;
     rank->pending.enabled = true;
@@ -570,7 +576,8 @@ static bool collect_pending(sb_sim_t *sim)
         if (rank->pending_spin)
             rank->pending.enabled =
                 word_now(sim, &(sb_awaited_t){rank->pending.block, rank->pending.offset, 0}) >=
-                rank->pending_wanted;
+                    rank->pending_wanted ||
+                sb_sim_has_news(rank);
         sim->pending[i] = rank->pending;
         any = any || rank->pending.enabled;
     }
@@ -622,6 +629,8 @@ void sb_sim_guided_sleep(uint32_t block, uint64_t offset)
     sb_sim_t *sim = sb_sim;
     sb_rank_t *self = sim->running;
 
+    if (sb_sim_has_news(self))
+        return;
     self->pending = (sb_sim_pending_t){SB_SIM_WRITES, false, block, offset};
     self->futex_block = block;
     self->futex_offset = offset;

@@ -114,8 +114,10 @@ typedef struct sb_rank {
     sb_own_state_t *own;
     struct sb_message *mail;
     struct sb_net_request *requests; /* under way, in the order in which they were begun */
-    uint64_t mail_news;              /* counts what has happened to either */
-    bool mail_in_vain;               /* its last looks at the network were; at the first of them */
+    uint64_t mail_news;              /* counts what has happened to either; */
+    uint64_t mail_told;              /* so far when it looked last */
+    bool mail_active;                /* it has begun something, or a look was not in vain */
+    bool mail_in_vain;               /* a look was; at the first of them */
     uint64_t mail_seen;              /* that was the count, */
     uint64_t mail_looked;            /* and this the time */
     sb_fibre_t fibre;
@@ -290,6 +292,12 @@ void sb_sim_net_touch(const void *address, size_t bytes, bool written);
 
 /* engine.c */
 void sb_sim_note(sb_sim_activity_t activity, uint64_t begin, uint64_t end);
+
+/* What is under way at the rank would go on if it looked at the network now. */
+static inline bool sb_sim_has_news(const sb_rank_t *rank)
+{
+    return rank->requests != NULL && rank->mail_told != rank->mail_news;
+}
 
 static inline uint32_t sb_sim_core_index(const sb_rank_t *rank)
 {
