@@ -86,7 +86,7 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
     if (SB_UNLIKELY(!sb_has_team(comm)))
         return false;
-    sb_planned_t *planned = sb_choose_for(comm, SB_BCAST, bcast->bytes, false);
+    sb_planned_t *planned = sb_choose_moving(comm, SB_BCAST, bcast->bytes);
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);
@@ -160,6 +160,13 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 #define HOST_REDUCTION(how, is_rooted)                                                             \
     (out, in, HOST_COUNTS_##how, type, op, HOST_##is_rooted handle)
 
+/* Where it may be a trial's. */
+#define HOSTED_MESSAGE(comm, host)                                                                 \
+    if (SB_UNLIKELY((comm)->trial != NULL))                                                        \
+        return sb_trials_hosted(comm, host);
+#define HOSTED_VECTOR HOSTED_MESSAGE
+#define HOSTED_REDUCTION(comm, host)
+
 /* The call is made only where it may be served: what is passed by costs next to nothing. */
 #define STAND_IN(kind, enumerator, host, ...)                                                      \
     sb_comm_t *comm = sb_enter(SB_CALLER(), handle, SB_##enumerator);                              \
@@ -168,6 +175,7 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
         int result;                                                                                \
         if (SB_LIKELY(SERVE_##kind(comm, &call, &result)))                                         \
             return result;                                                                         \
+        HOSTED_##kind(comm, host)                                                                  \
     }                                                                                              \
     return host;
 #define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \

@@ -73,14 +73,24 @@ static void give_back(sb_comm_t *comm)
     pthread_mutex_unlock(&lock);
 }
 
+static void free_trials(sb_comm_t *comm)
+{
+    while (comm->trials != NULL) {
+        sb_tried_t *next = comm->trials->next;
+        free(comm->trials);
+        comm->trials = next;
+    }
+}
+
 static void end(sb_comm_t *comm, uint64_t generation)
 {
     if (!take_away(comm, generation))
         return;
     sb_report_end(&comm->usage);
     if (comm->team != NULL) {
-        sb_team_destroy(comm->team);
+        free_trials(comm);
         sb_plan_end(&comm->plan);
+        sb_team_destroy(comm->team);
     }
     sb_scratch_free(comm->scratch);
     give_back(comm);
@@ -155,6 +165,7 @@ static void survey(sb_comm_t *comm, bool inter)
     comm->usage.rank = comm->rank;
     comm->usage.size = comm->size;
     sb_report_begin(&comm->usage);
+    comm->timed = comm->usage.by_algorithm != NULL;
 }
 
 /*

@@ -6,8 +6,18 @@
 #include "mpi/report.h"
 #include "mpi/scratch.h"
 #include "select/select.h"
+#include "select/trial.h"
 
 #include <stdatomic.h>
+
+/* A trial of the communicator. */
+typedef struct sb_tried {
+    sb_trial_t trial;
+    const sb_planned_t *planned; /* the choice that it is about */
+    const sb_algorithm_t *own;   /* Sobor's side */
+    bool ruled;                  /* it was a rule that first sent the calls to the host */
+    struct sb_tried *next;
+} sb_tried_t;
 
 /*
  * What Sobor knows of a communicator: its team, or why it has none, the choice of algorithms, and
@@ -22,6 +32,7 @@
 typedef struct sb_comm {
     _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
     uint32_t open;            /* bit c: calls of collective c may be served */
+    bool timed;               /* calls are: they are reported, or the one at hand is a trial's */
     sb_why_host_t why;        /* of those that may not */
     MPI_Comm comm;
     int rank;
@@ -31,6 +42,9 @@ typedef struct sb_comm {
     MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
     sb_usage_t usage;
+    sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
+    uint64_t trial_began; /* when that call did */
+    sb_tried_t *trials;
     sb_plan_table_t plan; /* with a team */
     uint64_t passed;      /* calls that went to the host because the communicator was new */
     uint64_t generation;

@@ -84,6 +84,15 @@ static char *ask_name(MPI_Comm comm)
     return strdup(name[0] == '\0' ? "-" : name);
 }
 
+static uint64_t passed(const sb_usage_t *usage)
+{
+    uint64_t calls = 0;
+
+    for (int why = 0; why < SB_WHY_COUNT; why++)
+        calls += usage->passed[why];
+    return calls;
+}
+
 /* Barrier and broadcast always, the others where there were any. */
 static void append_calls(text_t *text, const uint64_t *calls)
 {
@@ -112,7 +121,7 @@ static void append_reasons(text_t *text, const sb_usage_t *usage)
     size_t start = text->length;
 
     for (int why = 0; why < SB_WHY_COUNT; why++) {
-        if (usage->reasons & (1u << why))
+        if (usage->passed[why] > 0)
             append(text, "%s%s", text->length > start ? "," : "", why_names[why]);
     }
     append(text, "%s", text->length > start ? "" : "-");
@@ -120,12 +129,16 @@ static void append_reasons(text_t *text, const sb_usage_t *usage)
 
 static void describe(text_t *text, const sb_usage_t *usage, const char *name)
 {
+    uint64_t by_trial = usage->passed[SB_WHY_TRIAL] + usage->passed[SB_WHY_FASTER];
+
     text->length = 0;
     append(text, "comm name=%s size=%d where=%s", name == NULL ? "-" : name, usage->size,
            usage->served ? "shm" : "host");
     append_calls(text, usage->calls);
+    if (by_trial > 0)
+        append(text, " by_trial=%" PRIu64, by_trial);
     append(text, " bytes=%" PRIu64 " host=%" PRIu64 " time_us=%.1f algorithms=", usage->bytes,
-           usage->host_calls, (double)usage->time_ns / 1000);
+           passed(usage), (double)usage->time_ns / 1000);
     append_algorithms(text, usage);
     append(text, " reason=");
     append_reasons(text, usage);
@@ -196,7 +209,7 @@ void sb_report_name(sb_usage_t *usage)
 /* Communicators that were looked at but never used say nothing. */
 static bool is_silent(const sb_usage_t *usage)
 {
-    uint64_t calls = usage->host_calls;
+    uint64_t calls = passed(usage);
 
     for (uint32_t c = 0; c < SB_COLLECTIVES; c++)
         calls += usage->calls[c];
@@ -209,7 +222,8 @@ static void sum_up(const sb_usage_t *usage)
     for (int c = 0; c < SB_COLLECTIVES; c++)
         more.calls[c] += usage->calls[c];
     more.bytes += usage->bytes;
-    more.host_calls += usage->host_calls;
+    for (int why = 0; why < SB_WHY_COUNT; why++)
+        more.passed[why] += usage->passed[why];
 }
 
 static void keep_line(const sb_usage_t *usage)

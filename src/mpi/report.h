@@ -24,6 +24,8 @@
     X(SB_WHY_DEVICE_MEMORY, "device-memory")                                                       \
     X(SB_WHY_SETUP_FAILED, "setup-failed")                                                         \
     X(SB_WHY_ALGORITHM, "algorithm-host") /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */        \
+    X(SB_WHY_TRIAL, "trial")              /* of the host against Sobor */                          \
+    X(SB_WHY_FASTER, "host-faster")       /* as trials have found */                               \
     X(SB_WHY_NO_RING, "no-ring")                                                                   \
     X(SB_WHY_ARGUMENTS, "arguments") /* for the host to judge */                                   \
     X(SB_WHY_OPERATOR, "operator")   /* on this type it is the host's */
@@ -39,8 +41,7 @@ typedef enum sb_why_host {
 typedef struct sb_usage {
     uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
     uint64_t bytes;
-    uint64_t host_calls;
-    uint32_t reasons; /* bit w: a call went to the host because of w */
+    uint64_t passed[SB_WHY_COUNT]; /* that went to the host, by reason */
     int rank;
     int size;
     bool served; /* it has a team */

@@ -23,9 +23,9 @@ sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
     if (comm->team->failure != SB_OK)
         return comm->team->failure;
     /* What the largest message of the class needs: so the class is ready or is not. */
-    size_t most = planned->one_class ? sb_class_bytes(sb_size_class(bytes)) : bytes;
+    size_t most = planned->made ? sb_class_bytes(sb_size_class(bytes)) : bytes;
     sb_status_t status = sb_algorithm_prepare(planned->algorithm, comm->team, most);
-    planned->ready = status == SB_OK && planned->one_class;
+    planned->ready = status == SB_OK && planned->made;
     return status;
 }
 
@@ -97,11 +97,15 @@ bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_
         sb_pass(comm, SB_WHY_NO_RING);
         return false;
     }
+    if (comm->trial != NULL)
+        sb_trials_end(comm);
     if (outcome.status != SB_OK) {
         *result = raise(comm, algorithm->collective, outcome.status, outcome.error);
         return true;
     }
-    comm->usage.time_ns += sb_now_ns() - began;
-    comm->usage.by_algorithm[algorithm_index(algorithm)]++;
+    if (comm->usage.by_algorithm != NULL) {
+        comm->usage.time_ns += sb_now_ns() - began;
+        comm->usage.by_algorithm[algorithm_index(algorithm)]++;
+    }
     return sb_finish(comm, algorithm, bytes, 0, outcome, result);
 }

@@ -4,6 +4,7 @@
 
 #include "machine/machine.h"
 #include "mpi/comm.h"
+#include "mpi/trials.h"
 
 /*
  * What the functions that stand in for MPI's have in common, in the order in which a call goes
@@ -13,7 +14,8 @@
  *   ...           the arguments, by the function itself: wrong ones go to the host, which raises
  *                 its own error; a call that is wrong on one rank only is erroneous anyway
  *   sb_has_team   the team; collective when it is made
- *   sb_choose_for the algorithm, or that the host is the better choice
+ *   sb_choose_for the algorithm, or that the host is the better choice; of what only moves data,
+ *                 sb_choose_moving
  *   sb_make_ready what the algorithm needs; collective when it is made
  *   sb_finish     counting, or raising the error
  */
@@ -25,8 +27,7 @@ extern const char sb_host_name[];
 /* Counts a call that the host is about to serve, and returns NULL. */
 static inline void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
 {
-    comm->usage.host_calls++;
-    comm->usage.reasons |= 1u << why;
+    comm->usage.passed[why]++;
     atomic_store_explicit(&sb_last_algorithm_name, sb_host_name, memory_order_relaxed);
     return NULL;
 }
@@ -99,6 +100,20 @@ static inline sb_planned_t *sb_choose_for(sb_comm_t *comm, sb_collective_t colle
     return SB_LIKELY(planned->algorithm != NULL) ? planned : sb_pass(comm, SB_WHY_ALGORITHM);
 }
 
+/* The same of an operation that only moves data: now and then host and Sobor are tried against each
+ * other. Every member comes here at the same calls, with the same choice. */
+static inline sb_planned_t *sb_choose_moving(sb_comm_t *comm, sb_collective_t collective,
+                                             size_t bytes)
+{
+    sb_planned_t *planned = sb_planned(&comm->plan, collective, bytes, false);
+
+    if (SB_UNLIKELY(--planned->until == 0))
+        sb_trials_turn(comm, planned, collective, bytes);
+    if (SB_LIKELY(planned->algorithm != NULL))
+        return planned;
+    return sb_pass(comm, planned->why != 0 ? (sb_why_host_t)planned->why : SB_WHY_ALGORITHM);
+}
+
 /* Prepares the team for the algorithm. SB_ERR_UNSUPPORTED: by agreement of all ranks the host has
  * to serve the call. */
 sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes);
@@ -119,7 +134,7 @@ typedef struct sb_outcome {
 /* The time if calls are timed, else 0. */
 static inline uint64_t sb_clock_if_wanted(const sb_comm_t *comm)
 {
-    return SB_UNLIKELY(comm->usage.by_algorithm != NULL) ? sb_now_ns() : 0;
+    return SB_UNLIKELY(comm->timed) ? sb_now_ns() : 0;
 }
 
 /* As sb_finish, of a call that failed, is the host's after all, or is timed. */

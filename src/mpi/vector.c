@@ -372,7 +372,7 @@ static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
             return sb_pass(comm, SB_WHY_ARGUMENTS);
         call->known = comm->scratch->received / (size_t)comm->size;
     }
-    sb_planned_t *planned = sb_choose_for(comm, call->collective, call->known, false);
+    sb_planned_t *planned = sb_choose_moving(comm, call->collective, call->known);
     if (SB_UNLIKELY(planned == NULL)) {
         if (open)
             close_all(comm->scratch);

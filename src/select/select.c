@@ -108,7 +108,7 @@ static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape,
             best_cost = cost;
         }
     }
-    return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL};
+    return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL, NULL};
 }
 
 const char sb_reason_rule[] = "a rule of the tuning file";
@@ -161,18 +161,31 @@ static const sb_rule_t *rule_for(sb_collective_t collective, const sb_settings_t
     return rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO ? NULL : rule;
 }
 
+/*
+ * Whether host and Sobor may be tried against each other: of operations that only move data, as
+ * the bits of a reduction must not depend on time, and never where a person has decided.
+ */
+static bool may_try(sb_collective_t collective, const sb_settings_t *settings,
+                    const sb_rule_t *rule)
+{
+    if (collective == SB_BARRIER || collective >= SB_REDUCE)
+        return false;
+    if (rule != NULL)
+        return rule->measured != 0 && settings->trials != SB_TRIALS_OFF;
+    return strcmp(settings->algorithm[collective], "auto") == 0 && settings->trials == SB_TRIALS_ON;
+}
+
 sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
                       const sb_settings_t *settings, size_t bytes, bool ordered)
 {
     order_t order = {ordered, settings->reproducible == SB_REPRODUCIBLE_STRICT};
-    wish_t wish = wish_of(collective, settings, rule_for(collective, settings, bytes));
+    const sb_rule_t *rule = rule_for(collective, settings, bytes);
+    wish_t wish = wish_of(collective, settings, rule);
     size_t most = sb_class_bytes(sb_size_class(bytes));
     sb_shape_t shape = shape_for(collective, team_shape, settings, most);
 
     if (!(settings->collectives & (1u << collective)))
-        return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL};
-    if (wish.host)
-        return (sb_choice_t){NULL, wish.reason, NULL};
+        return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL, NULL};
     sb_choice_t choice = cheapest(collective, &shape, most, &order);
     if (wish.algorithm != NULL && breaks_order(wish.algorithm, &order)) {
         choice.reason = order.strict ? "SOBOR_REPRODUCIBLE=strict" : "the operator's order";
@@ -181,8 +194,11 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
         choice.reason = shape.ungrouped;
         choice.refused = wish.algorithm;
     } else if (wish.algorithm != NULL) {
-        choice = (sb_choice_t){wish.algorithm, wish.reason, NULL};
+        choice = (sb_choice_t){wish.algorithm, wish.reason, NULL, NULL};
     }
+    choice.own = may_try(collective, settings, rule) ? choice.algorithm : NULL;
+    if (wish.host)
+        choice = (sb_choice_t){NULL, wish.reason, NULL, choice.own};
     return choice;
 }
 
@@ -203,22 +219,26 @@ void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_set
 
 void sb_plan_end(sb_plan_table_t *table)
 {
+    size_t by_rule = table->by_rule == NULL ? 0 : 2 * (size_t)table->settings->rules->count;
+
     for (size_t i = 0; i < SB_PLAN_ROWS; i++)
         free(table->row[i]);
+    for (size_t i = 0; i < by_rule; i++)
+        free(table->by_rule[i]);
     free(table->by_rule);
 }
 
-/* Where the choice is kept, which was made there for this or another class, or not yet. */
+/* Where the choice is kept, made or not. */
 static sb_planned_t *place_of(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
                               bool ordered, const sb_rule_t *rule)
 {
     sb_planned_t **row =
         &table->row[ordered ? SB_COLLECTIVES + (collective - SB_REDUCE) : (size_t)collective];
 
+    if (rule != NULL && table->by_rule == NULL)
+        return &table->spare;
     if (rule != NULL)
-        return table->by_rule == NULL
-                   ? &table->spare
-                   : &table->by_rule[2 * (rule - table->settings->rules->rule) + ordered];
+        row = &table->by_rule[2 * (rule - table->settings->rules->rule) + ordered];
     if (*row == NULL)
         *row = calloc(SB_SIZE_CLASSES, sizeof **row);
     return *row == NULL ? &table->spare : &(*row)[sb_size_class(bytes)];
@@ -229,17 +249,17 @@ sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, s
 {
     const sb_rule_t *rule = rule_for(collective, table->settings, bytes);
     sb_planned_t *planned = place_of(table, collective, bytes, ordered, rule);
-    uint8_t size_class = (uint8_t)sb_size_class(bytes);
 
-    if (planned->made && (planned->size_class == 0 || planned->size_class == size_class))
+    if (planned->made)
         return planned;
     sb_choice_t choice = sb_choose(collective, &table->shape, table->settings, bytes, ordered);
+    uint32_t rest = table->settings->trial_rest;
+    /* Where no count can be kept that is told at once. */
+    uint32_t first = planned == &table->spare ? 1 : rest > 0 ? rest : SB_TRIAL_AFTER;
     *planned = (sb_planned_t){
         .algorithm = choice.algorithm,
         .made = planned != &table->spare,
-        .one_class = rule == NULL && planned != &table->spare,
-        /* What stands in for a refused algorithm depends on the size. */
-        .size_class = rule != NULL && choice.refused != NULL ? size_class : 0,
+        .until = choice.own == NULL ? 0 : first,
     };
     return planned;
 }

@@ -54,6 +54,8 @@ typedef struct sb_choice {
     const sb_algorithm_t *algorithm; /* NULL: the host MPI */
     const char *reason;              /* a short English phrase; never NULL */
     const sb_algorithm_t *refused;   /* asked for by name, but `reason` is against it; or NULL */
+    const sb_algorithm_t *own;       /* Sobor's, where the host may be tried against it, or it
+                                        against the host (select/trial.h); NULL: it is settled */
 } sb_choice_t;
 
 /* The reason of a choice that a rule of the tuning file made. */
@@ -71,11 +73,14 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *shape,
 /* A choice that was made, and whether the team has what the algorithm needs: see sb_planned. */
 typedef struct sb_planned {
     const sb_algorithm_t *algorithm; /* NULL: the host MPI */
-    bool made;
-    bool one_class; /* for one class of sizes; a rule's may be for many */
+    bool made;                       /* and kept; else there was no memory for that */
     bool ready;     /* set by who uses it: nothing is left to prepare for any size of the class */
-    uint8_t size_class; /* of a rule's choice that is for one class only; else 0 */
+    uint8_t why;    /* of who uses it: why it is the host; 0: it was chosen */
+    uint32_t until; /* calls to the next turn of a trial, as all members count them; 0: none */
 } sb_planned_t;
+
+/* Calls of one operation and class before the host is first tried against Sobor. */
+#define SB_TRIAL_AFTER 16
 
 #define SB_PLAN_ROWS (SB_COLLECTIVES + SB_REDUCTIONS)
 
@@ -90,11 +95,11 @@ typedef struct sb_plan_table {
     uint32_t ruled; /* bit c: rules choose algorithms of collective c */
     /* By size class; first by collective, then reductions that keep rank order. NULL: none made. */
     sb_planned_t *row[SB_PLAN_ROWS];
-    sb_planned_t *by_rule; /* 2 for each rule, the second in rank order; NULL: none */
-    sb_planned_t spare;    /* where there is no memory for more */
+    sb_planned_t **by_rule; /* 2 rows for each rule, the second in rank order; NULL: none */
+    sb_planned_t spare;     /* where there is no memory for more */
 } sb_plan_table_t;
 
-/* A table for a team of this shape, with no choice made yet. It keeps the pointer. */
+/* A table for a team of this shape, with no choice made yet. It needs the settings to its end. */
 void sb_plan_start(sb_plan_table_t *table, const sb_shape_t *shape, const sb_settings_t *settings);
 void sb_plan_end(sb_plan_table_t *table);
 

@@ -88,6 +88,8 @@ void sb_settings_self(sb_settings_t *settings)
         .queue_slots = (uint32_t)sb_min(config->queue_slots.number, UINT32_MAX),
         .queue_sets = (uint32_t)sb_min(config->queue_sets.number, UINT32_MAX),
         .queue_fragment = config->queue_fragment.number,
+        .trials = (uint32_t)config->trials.number,
+        .trial_rest = (uint32_t)config->trial_rest.number,
         .reproducible = (uint32_t)config->reproducible.number,
         .collectives = sb_collectives_among(config->collectives.text),
     };

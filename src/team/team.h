@@ -58,6 +58,8 @@ typedef struct sb_settings {
     uint32_t queue_slots;   /* of the published Scatterv, Gatherv and Allgatherv */
     uint32_t queue_sets;
     uint64_t queue_fragment;
+    uint32_t trials;                               /* SB_TRIALS_* */
+    uint32_t trial_rest;                           /* calls between two trials; 0: as is usual */
     uint32_t reproducible;                         /* SB_REPRODUCIBLE_* */
     char algorithm[SB_COLLECTIVES][SB_NAME_BYTES]; /* as asked for, or "auto" */
     const sb_rules_t *rules; /* those that fit the team; NULL: none. Never told to others */

@@ -28,9 +28,9 @@ static sb_choice_t choose(const sb_query_t *query, const sb_shape_t *shape,
                           const sb_settings_t *settings)
 {
     if (sb_config()->enabled.number == 0)
-        return (sb_choice_t){NULL, "SOBOR is off", NULL};
+        return (sb_choice_t){NULL, "SOBOR is off", NULL, NULL};
     if (query->ranks == 1)
-        return (sb_choice_t){NULL, "a communicator of one rank has nothing to share", NULL};
+        return (sb_choice_t){NULL, "a communicator of one rank has nothing to share", NULL, NULL};
     return sb_choose(query->collective, shape, settings, query->bytes, false);
 }
 
@@ -57,6 +57,19 @@ static json_t *describe_candidate(const sb_algorithm_t *algorithm, const sb_shap
                      json_sprintf("expected %.2f us", expected_us), "expected_us", expected_us);
 }
 
+/* How a call may come to the host. */
+static json_t *describe_host(const sb_choice_t *choice)
+{
+    const char *when = "when asked for, or when Sobor cannot serve; it is not tried against Sobor";
+
+    if (choice->own != NULL && choice->algorithm == NULL)
+        when = "as the rule says, until trials find Sobor faster (SOBOR_TRIALS)";
+    else if (choice->own != NULL)
+        when = "where trials find it faster (SOBOR_TRIALS), or when Sobor cannot serve";
+    return json_pack("{s:s, s:b, s:s, s:n}", "name", "host", "eligible", 1, "reason", when,
+                     "expected_us");
+}
+
 static json_t *list_candidates(const sb_query_t *query, const sb_shape_t *shape,
                                const sb_choice_t *choice)
 {
@@ -68,9 +81,7 @@ static json_t *list_candidates(const sb_query_t *query, const sb_shape_t *shape,
         if (algorithm->collective == query->collective && shown)
             json_array_append_new(list, describe_candidate(algorithm, shape, choice, query));
     }
-    json_array_append_new(list,
-                          json_pack("{s:s, s:b, s:s, s:n}", "name", "host", "eligible", 1, "reason",
-                                    "when asked for, or when Sobor cannot serve", "expected_us"));
+    json_array_append_new(list, describe_host(choice));
     return list;
 }
 
@@ -124,9 +135,9 @@ json_t *sb_query_choice(const sb_query_t *query)
     sb_choice_t choice = choose(query, &shape, &settings);
     name_rule(query, &settings, &choice, by_rule, sizeof by_rule);
     const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;
-    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:o}", "collective",
+    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:b, s:o}", "collective",
                      sb_collective_name(query->collective), "bytes", (json_int_t)query->bytes,
                      "ranks", (json_int_t)query->ranks, "oversubscribed", shape.oversubscribed,
-                     "algorithm", name, "reason", sb_query_text(choice.reason), "candidates",
-                     list_candidates(query, &shape, &choice));
+                     "algorithm", name, "reason", sb_query_text(choice.reason), "trials",
+                     choice.own != NULL, "candidates", list_candidates(query, &shape, &choice));
 }

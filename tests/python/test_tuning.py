@@ -224,6 +224,26 @@ def test_info_tells_which_rule_decided(command, real_native, rules):
     assert refused["reason"].startswith(f"rule 3 of {rules} asks for hierarchical-numa, but: ")
 
 
+def test_info_tells_whether_calls_are_tried(command, real_native, rules, monkeypatch):
+    def host(*words):
+        words = ("info", "--ranks", "4", "--json", "--collective", *words)
+        choice = command(*words).json["choice"]
+        return choice["trials"], choice["candidates"][-1]["reason"]
+
+    never = (False, "when asked for, or when Sobor cannot serve; it is not tried against Sobor")
+    faster = (True, "where trials find it faster (SOBOR_TRIALS), or when Sobor cannot serve")
+    assert host("bcast", "--bytes", "2000") == host("allreduce") == never
+    monkeypatch.setenv("SOBOR_TRIALS", "on")
+    assert host("bcast", "--bytes", "2000") == host("scatterv") == faster
+    assert host("bcast", "--bytes", "1000") == host("bcast", "--bytes", "5000") == never
+    assert host("allreduce") == host("barrier") == never
+    monkeypatch.setenv("SOBOR_TRIALS", "rules")
+    rules.write_text(rules.read_text().replace('"host"', '"host", "measured": true'))
+    ruled = "as the rule says, until trials find Sobor faster (SOBOR_TRIALS)"
+    assert host("bcast", "--bytes", "5000") == (True, ruled)
+    assert host("bcast", "--bytes", "2000") == never
+
+
 def test_the_simulator_goes_by_the_rules(command, real_native, rules, monkeypatch):
     monkeypatch.delenv("SOBOR_TUNING")
     words = ["simulate", "bcast", "--machine", "xeon-e5-2620v4-2s", "--calls", "3", "--json", "-"]

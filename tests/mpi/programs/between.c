@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A made-up side of the bench: passes the calls that are timed and checked on to the MPI library,
  * slower by a known time, or with a wrong result. Built twice: with the names PMPI_* it is loaded
- * as the library and is the host, with the names MPI_* it is preloaded and stands for Sobor.
+ * as the library and is the host, of the bench or of Sobor; with the names MPI_* it is preloaded
+ * and stands for Sobor.
  *
  * HOST_SLOW, PROGRAM_SLOW: microseconds that a call takes longer, on every rank.
  * HOST_SKEW, PROGRAM_SKEW: microseconds by which a barrier lets rank 0 go before the others.
@@ -62,6 +63,14 @@ int NAME(Barrier)(MPI_Comm comm)
         spend(getenv(SIDE "SKEW"));
     return status;
 }
+
+#ifdef AS_HOST
+/* By this function Sobor finds the library: here, when it runs with a made-up host. */
+int PMPI_Initialized(int *flag)
+{
+    return HOST(Initialized)(flag);
+}
+#endif
 
 /* The bench's own agreements have other types and operators than its samples. */
 int NAME(Bcast)(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm)

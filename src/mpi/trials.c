@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/trials.h"
+
+#include "machine/machine.h"
+
+#include <stdlib.h>
+
+/*
+ * A rank without memory would go its own way, and the others would wait for it: it raises an error
+ * instead.
+ */
+static void raise_no_memory(const sb_comm_t *comm)
+{
+    sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
+}
+
+static sb_tried_t *make(sb_comm_t *comm, const sb_planned_t *planned, const sb_algorithm_t *own)
+{
+    sb_tried_t *tried = malloc(sizeof *tried);
+
+    if (tried == NULL)
+        return NULL;
+    *tried =
+        (sb_tried_t){.trial = sb_trial(planned->algorithm == NULL, comm->team->settings.trial_rest),
+                     .planned = planned,
+                     .own = own,
+                     .ruled = planned->algorithm == NULL,
+                     .next = comm->trials};
+    comm->trials = tried;
+    return tried;
+}
+
+/* That of the choice, made at its first turn; NULL: it is none that is tried, or no memory. */
+static sb_tried_t *find(sb_comm_t *comm, const sb_planned_t *planned, sb_collective_t collective,
+                        size_t bytes)
+{
+    sb_tried_t *tried = comm->trials;
+
+    while (tried != NULL && tried->planned != planned)
+        tried = tried->next;
+    if (tried != NULL)
+        return tried;
+    const sb_algorithm_t *own =
+        sb_choose(collective, &comm->plan.shape, comm->plan.settings, bytes, false).own;
+    if (own == NULL)
+        return NULL; /* it has counted once around */
+    tried = planned->made ? make(comm, planned, own) : NULL;
+    if (tried == NULL)
+        raise_no_memory(comm);
+    return tried;
+}
+
+static sb_why_host_t why(const sb_tried_t *tried)
+{
+    if (tried->trial.trying)
+        return SB_WHY_TRIAL;
+    return tried->ruled ? SB_WHY_ALGORITHM : SB_WHY_FASTER;
+}
+
+void sb_trials_turn(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t collective,
+                    size_t bytes)
+{
+    sb_tried_t *tried = find(comm, planned, collective, bytes);
+
+    if (tried == NULL)
+        return;
+    sb_trial_t *trial = &tried->trial;
+    if (sb_trial_is_due(trial) && sb_trial_agree(trial, comm->team) != SB_OK) {
+        planned->algorithm = tried->own; /* which reports the team's failure */
+        return;
+    }
+    planned->until = sb_trial_next(trial);
+    planned->algorithm = sb_trial_is_hosted(trial) ? NULL : tried->own;
+    planned->why = (uint8_t)why(tried);
+    comm->trial = trial->timed ? trial : NULL;
+    comm->timed = comm->timed || trial->timed;
+    comm->trial_began = sb_now_ns();
+}
+
+void sb_trials_end(sb_comm_t *comm)
+{
+    sb_trial_record(comm->trial, sb_now_ns() - comm->trial_began);
+    comm->trial = NULL;
+    comm->timed = comm->usage.by_algorithm != NULL;
+}
