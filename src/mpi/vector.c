@@ -274,6 +274,8 @@ static int close_all(sb_scratch_t *scratch)
 {
     int error = MPI_SUCCESS;
 
+    if (SB_LIKELY(scratch->open == 0 && scratch->copy == NULL))
+        return MPI_SUCCESS;
     while (scratch->open > 0) {
         int one = sb_packer_close(&scratch->packers[--scratch->open]);
         error = error == MPI_SUCCESS ? one : error;

@@ -56,6 +56,11 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
         invite(team, first, count);
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
+    /* Of one alone there is nothing to choose. */
+    if (count == 1) {
+        status = sb_receive(team, first, SIZE_MAX, true);
+        return sb_first(status, sb_first(data, sb_receipt(first)));
+    }
     while (status == SB_OK && count > 0) {
         /* Nothing has come: the announcement or the next fragment of one of them. */
         if (!progress)
