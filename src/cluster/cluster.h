@@ -69,7 +69,10 @@ sb_status_t sb_cluster_barrier(sb_cluster_t *cluster);
 sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
 sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
-/* Allgather and Allgatherv. SB_ERR_UNSUPPORTED also where a node lacks memory for it, for good. */
+/* Gather and Scatter, where all parts are alike; Allgather and Allgatherv. SB_ERR_UNSUPPORTED also
+ * where a node lacks memory for it, for good. */
+sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts);
+sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts);
 sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts);
 
 /* --- for the files of this folder ---------------------------------------------------------- */
@@ -120,6 +123,10 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
 /* `to`: at the leader, for each rank of its node what it gives. */
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
                            const sb_stream_t *to);
+
+/* `from`: at the leader, for each rank of its node what it gets; the leader has its own already. */
+sb_status_t sb_node_scatter(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *from,
+                            const sb_stream_t *receive);
 
 /* Gets all teams what moving parts needs, at the first call. Collective over the communicator. */
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster);

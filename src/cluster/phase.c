@@ -83,3 +83,17 @@ sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stre
                         .receive = cluster->rank == leader ? to : NULL};
     return judge(cluster, sb_algorithm_find(SB_GATHERV, "direct")->parts(cluster->team, &parts));
 }
+
+sb_status_t sb_node_scatter(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *from,
+                            const sb_stream_t *receive)
+{
+    bool leads = cluster->rank == leader;
+    sb_parts_t parts = {.root = cluster->map.local_of[leader],
+                        .in_place = leads,
+                        .send = leads ? from : NULL,
+                        .receive = leads ? NULL : receive};
+
+    if (cluster->team == NULL)
+        return cluster->failure;
+    return judge(cluster, sb_algorithm_find(SB_SCATTERV, "direct")->parts(cluster->team, &parts));
+}

@@ -44,7 +44,8 @@ typedef struct sb_step {
  */
 typedef struct sb_packing {
     const struct sb_map *map;
-    const sb_stream_t *part; /* of each rank */
+    const sb_stream_t *part; /* of each rank; NULL: */
+    size_t each;             /* all are of so many bytes */
     size_t from;
     size_t most;
 } sb_packing_t;
@@ -130,10 +131,16 @@ sb_program_step_t sb_net_reduce_binomial;
 sb_program_step_t sb_net_reduce_chain;
 
 sb_program_step_t sb_net_bruck;
+sb_program_step_t sb_net_gather;
+sb_program_step_t sb_net_scatter;
 
 /* Packed bytes of a rank, and of the first so many ranks in the order of nodes. */
 size_t sb_packed_bytes(const sb_packing_t *packing, uint32_t rank);
 size_t sb_packed_before(const sb_packing_t *packing, uint32_t members);
+
+/* So many blocks up to that of the node `last`, which may begin behind the end. */
+void sb_step_blocks(const sb_program_t *program, sb_step_t *step, uint32_t peer, bool receives,
+                    uint32_t last, uint32_t count);
 
 /* A tree of nodes, rooted at the root's, for broadcasts: writes the children and the parent. */
 typedef struct sb_net_tree {

@@ -188,6 +188,10 @@ typedef sb_status_t move_t(sb_cluster_t *cluster, const sb_parts_t *parts);
 static move_t *mover_of(sb_collective_t collective)
 {
     switch (collective) {
+    case SB_GATHER:
+        return sb_cluster_gather;
+    case SB_SCATTER:
+        return sb_cluster_scatter;
     case SB_ALLGATHER:
     case SB_ALLGATHERV:
         return sb_cluster_allgather;
@@ -213,6 +217,21 @@ static void mend(sb_stream_t *streams, uint32_t count)
         streams[i].base = streams[i].context;
 }
 
+/* What the rank gives itself is where it belongs. */
+static void put_in_place(const call_t *call, sb_collective_t collective, sb_parts_t *parts)
+{
+    uint32_t rank = call->cluster->rank;
+    bool scatters = collective == SB_SCATTER, rooted = scatters || collective == SB_GATHER;
+    const sb_stream_t *send, *receive;
+
+    parts->in_place = call->form == 1 && (!rooted || rank == call->root);
+    if (!parts->in_place)
+        return;
+    send = scatters ? &parts->send[rank] : parts->send;
+    receive = scatters ? parts->receive : &parts->receive[rank];
+    memcpy(receive->base, send->base, send->bytes);
+}
+
 /* Of form 1 in place; of form 2 data that is not in one piece. */
 static bool call_parts(const call_t *call, sb_collective_t collective)
 {
@@ -223,6 +242,8 @@ static bool call_parts(const call_t *call, sb_collective_t collective)
                               .number = call->number,
                               .bytes = call->bytes / cluster->map.ranks,
                               .counts = (sb_counts_t)(call->number % (SB_COUNTS_HALF + 1))};
+    if (collective != SB_ALLGATHERV)
+        moved.counts = SB_COUNTS_EQUAL;
     size_t room = sb_parts_room(&moved), place;
     sb_stream_t streams[2 * RANKS_MOST] = {{0}};
     char *memory = malloc(2 * room + 1);
@@ -230,9 +251,7 @@ static bool call_parts(const call_t *call, sb_collective_t collective)
 
     memory[2 * room] = (char)0xee;
     sb_parts_t parts = sb_parts_lay(&moved, cluster->rank, memory, memory + room, streams);
-    parts.in_place = call->form == 1;
-    if (parts.in_place)
-        memcpy(parts.receive[cluster->rank].base, parts.send->base, parts.send->bytes);
+    put_in_place(call, collective, &parts);
     if (call->form == 2)
         cut_up(streams, 2 * RANKS_MOST);
     sb_status_t status = mover_of(collective)(cluster, &parts);

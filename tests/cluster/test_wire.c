@@ -17,10 +17,19 @@
 
 #include <stdlib.h>
 
-typedef enum operation { BARRIER, BCAST, REDUCE, ALLREDUCE, ALLGATHER, OPERATIONS } operation_t;
+typedef enum operation {
+    BARRIER,
+    BCAST,
+    REDUCE,
+    ALLREDUCE,
+    GATHER,
+    SCATTER,
+    ALLGATHER,
+    OPERATIONS
+} operation_t;
 
-static const char *const names[OPERATIONS] = {"barrier", "bcast", "reduce", "allreduce",
-                                              "allgather"};
+static const char *const names[OPERATIONS] = {"barrier", "bcast",   "reduce",   "allreduce",
+                                              "gather",  "scatter", "allgather"};
 
 typedef struct measured {
     uint64_t messages;
@@ -64,6 +73,11 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
     case REDUCE:
         reduction.receive = cluster->rank == 0 ? reduction.receive : NULL;
         return sb_cluster_reduce(cluster, &reduction);
+    case GATHER:
+        return sb_cluster_gather(cluster, &parts);
+    case SCATTER:
+        parts = (sb_parts_t){.send = part, .receive = &stream};
+        return sb_cluster_scatter(cluster, &parts);
     case ALLGATHER:
         return sb_cluster_allgather(cluster, &parts);
     default:
@@ -157,6 +171,8 @@ static void nothing_goes_over_the_network_twice(void **state)
         {REDUCE, 4, MIB, 3 * 32, 3 * MIB},
         {ALLREDUCE, 4, 1000, 4 * 2, 4 * 2 * 1000},
         {ALLREDUCE, 3, 1000, 2 + 2, 4 * 1000},
+        {GATHER, 4, 8, 3, 16 * 8},
+        {SCATTER, 4, 8, 3, 16 * 8},
         {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
         {ALLGATHER, 4, 3000, 2 * 9, 16 * 3000 * 3},
         {ALLREDUCE, 4, MIB, 4 * 4 * 2 * 3 * 2, 2 * 3 * MIB},
@@ -189,6 +205,8 @@ static void nodes_save_time(void **state)
         {REDUCE, MIB / 4, 0.95, 0.4, 1.2},    {REDUCE, 2 * MIB, 1.0, 0.3, 1.05},
         {ALLREDUCE, 8, 0.85, 0.85, 1.2},      {ALLREDUCE, 4096, 0.55, 0.55, 1.35},
         {ALLREDUCE, MIB / 4, 1.0, 0.3, 1.25}, {ALLREDUCE, 2 * MIB, 0.85, 0.3, 1.1},
+        {GATHER, 8, 0.85, 0.85, 1.15},        {GATHER, 65536, 1.01, 1.01, 1.01},
+        {SCATTER, 8, 0.8, 0.8, 1.1},          {SCATTER, 65536, 1.0, 1.0, 1.01},
         {ALLGATHER, 8, 0.75, 0.9, 1.35},      {ALLGATHER, 2048, 0.4, 1.2, 1.35},
         {ALLGATHER, 65536, 0.25, 1.0, 1.1},
     };
@@ -197,7 +215,7 @@ static void nodes_save_time(void **state)
     (void)state;
     for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
         /* The same bytes of each node. */
-        size_t of_node = cases[i].bytes * (cases[i].operation == ALLGATHER ? CORES : 1);
+        size_t of_node = cases[i].bytes * (cases[i].operation >= GATHER ? CORES : 1);
         uint64_t least = measure(&alone, cases[i].operation, of_node).nanoseconds;
         for (unsigned dealt = 0; dealt < 2; dealt++) {
             ground_t nodes = lay(4, dealt, false), flat = lay(4, dealt, true);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_PACKED_H
+#define SB_CLUSTER_PACKED_H
+
+#include "cluster/cluster.h"
+
+/* What the operations that pack the parts of all ranks have in common. */
+
+/* Bytes of a segment, packed: the whole window of a program, at most. */
+#define SB_PACKED_LEAST ((size_t)8192)
+#define SB_PACKED_MOST (2 * SB_SEGMENT_BYTES)
+
+/* More ranks have no byte each in a segment. */
+#define SB_PACKED_RANKS SB_PACKED_LEAST
+
+/* Bytes of each part in a segment, of parts of at most `longest` bytes: enough at a time that
+ * latency does not count, and few enough that stages overlap. */
+static inline size_t sb_packed_piece(const sb_map_t *map, size_t longest)
+{
+    size_t half = longest / 2 * map->ranks;
+    size_t segment = sb_min(sb_max(half, SB_PACKED_LEAST), SB_PACKED_MOST);
+
+    return sb_min(segment / map->ranks, longest);
+}
+
+/* A stream from some place on. */
+typedef struct sb_slice {
+    const sb_stream_t *stream;
+    size_t offset;
+} sb_slice_t;
+
+static inline sb_status_t sb_slice_read(void *context, size_t offset, void *to, size_t bytes)
+{
+    const sb_slice_t *slice = context;
+
+    return sb_stream_read(slice->stream, slice->offset + offset, to, bytes);
+}
+
+static inline sb_status_t sb_slice_write(void *context, size_t offset, const void *from,
+                                         size_t bytes)
+{
+    const sb_slice_t *slice = context;
+
+    return sb_stream_write(slice->stream, slice->offset + offset, from, bytes);
+}
+
+static inline sb_stream_t sb_slice_stream(sb_slice_t *slice, size_t bytes)
+{
+    const sb_stream_t *stream = slice->stream;
+
+    return (sb_stream_t){.base = stream->base == NULL ? NULL : stream->base + slice->offset,
+                         .bytes = bytes,
+                         .read = sb_slice_read,
+                         .write = sb_slice_write,
+                         .context = slice};
+}
+
+#endif
