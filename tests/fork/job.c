@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "machine/machine.h"
+#include "segment/arena.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -103,7 +104,10 @@ static int run_rank(job_t *job, uint32_t rank, int (*body)(rank_context_t *, voi
     job->pids[rank] = getpid();
     turn = rank;
     job_synchronise(&context);
-    return body(&context, argument);
+    int failures = body(&context, argument);
+    /* As in MPI_Finalize: others may still wait for each other. */
+    sb_arena_depart();
+    return failures;
 }
 
 static void end_all(const pid_t *children, uint32_t size)

@@ -39,8 +39,11 @@ LAUNCH_ENVIRONMENT = {
     "I_MPI_PIN": "0",
     "I_MPI_HYDRA_BOOTSTRAP": "fork",
 }
-if EMULATOR:  # has no copies between processes, and each that is tried would be told
+if EMULATOR:
+    # It has no copies between processes. Open MPI tells each that it tries; with all of UCX's ways
+    # some jobs of MPICH do not end: one rank waits for the other in UCX, within MPI_Finalize.
     LAUNCH_ENVIRONMENT["OMPI_MCA_btl_vader_single_copy_mechanism"] = "none"
+    LAUNCH_ENVIRONMENT["UCX_TLS"] = "self,posix"
 
 
 @dataclass(frozen=True)
