@@ -196,6 +196,15 @@ static inline sb_status_t sb_out_of_step(sb_team_t *team)
     return SB_ERR_TRUNCATE;
 }
 
+/*
+ * Several ranks with a processor each. What steps cost them was simulated; two ranks, and those
+ * that share processors, were measured.
+ */
+static inline bool sb_cost_calm(const sb_shape_t *shape)
+{
+    return shape->ranks > 2 && !shape->oversubscribed;
+}
+
 /* Smallest r with 2^r >= ranks. */
 static inline uint32_t sb_rounds(uint32_t ranks)
 {

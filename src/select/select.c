@@ -91,8 +91,8 @@ static bool breaks_order(const sb_algorithm_t *algorithm, const order_t *order)
     return algorithm->brackets && order->strict;
 }
 
-static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes,
-                            const order_t *order)
+static const sb_algorithm_t *cheapest_in(sb_collective_t collective, const sb_shape_t *shape,
+                                         size_t bytes, const order_t *order)
 {
     const sb_algorithm_t *best = NULL;
     double best_cost = 0;
@@ -108,6 +108,33 @@ static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape,
             best_cost = cost;
         }
     }
+    return best;
+}
+
+/*
+ * In which order a reduction combines never depends on time: it is chosen by the prices that are
+ * built in. Those that were measured choose among the algorithms that all go from left to right.
+ */
+static const sb_algorithm_t *cheapest_reduction(sb_collective_t collective, const sb_shape_t *shape,
+                                                size_t bytes, const order_t *order)
+{
+    static const order_t straight = {.ranks = true, .strict = true};
+    sb_shape_t standard = *shape;
+
+    standard.prices = &sb_prices_standard;
+    const sb_algorithm_t *best = cheapest_in(collective, &standard, bytes, order);
+    return best == NULL || breaks_order(best, &straight)
+               ? best
+               : cheapest_in(collective, shape, bytes, &straight);
+}
+
+static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes,
+                            const order_t *order)
+{
+    const sb_algorithm_t *best = collective >= SB_REDUCE
+                                     ? cheapest_reduction(collective, shape, bytes, order)
+                                     : cheapest_in(collective, shape, bytes, order);
+
     return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL, NULL};
 }
 

@@ -17,7 +17,7 @@
 typedef void parse_t(sb_query_t *query, const char *value);
 
 static parse_t parse_machine, parse_levels, parse_map, parse_ranks, parse_collective, parse_bytes,
-    parse_oversubscribed;
+    parse_oversubscribed, parse_prices;
 
 typedef struct option {
     const char *name;
@@ -26,7 +26,7 @@ typedef struct option {
     const char *doc;
 } option_t;
 
-enum { MACHINE, LEVELS, MAP, RANKS, COLLECTIVE, BYTES, OVERSUBSCRIBED, OPTIONS };
+enum { MACHINE, LEVELS, MAP, RANKS, COLLECTIVE, BYTES, OVERSUBSCRIBED, PRICES, OPTIONS };
 
 static const option_t options[OPTIONS] = {
     [MACHINE] = {"--machine", "M", parse_machine,
@@ -44,6 +44,9 @@ static const option_t options[OPTIONS] = {
     [OVERSUBSCRIBED] = {"--oversubscribed", "0|1", parse_oversubscribed,
                         "whether the ranks outnumber the processors; found out if not given, from "
                         "--map, else for ranks bound like this process"},
+    [PRICES] = {"--prices", "LINE,BYTE", parse_prices,
+                "what a line from another core and a byte that is copied take, in ns; all other "
+                "prices in proportion to them; those that are built in if not given"},
 };
 
 #define BIT(option) (1U << (option))
@@ -64,7 +67,8 @@ static const command_t commands[] = {
     {"groups", BIT(MACHINE) | BIT(LEVELS) | BIT(MAP) | BIT(RANKS), BIT(RANKS), sb_query_groups,
      "the hierarchy of groups that ranks form"},
     {"choice",
-     BIT(COLLECTIVE) | BIT(BYTES) | BIT(RANKS) | BIT(OVERSUBSCRIBED) | BIT(MACHINE) | BIT(MAP),
+     BIT(COLLECTIVE) | BIT(BYTES) | BIT(RANKS) | BIT(OVERSUBSCRIBED) | BIT(MACHINE) | BIT(MAP) |
+         BIT(PRICES),
      BIT(COLLECTIVE) | BIT(RANKS), sb_query_choice, "which algorithm serves a call, and why"},
     {"placement", BIT(RANKS) | BIT(MAP), 0, sb_query_placement,
      "where the memory of ranks bound to cores really is"},
@@ -163,6 +167,16 @@ static void parse_oversubscribed(sb_query_t *query, const char *value)
     if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
         sb_query_fail("--oversubscribed: expected 0 or 1, found \"%s\"", value);
     query->oversubscribed = value[0] - '0';
+}
+
+static void parse_prices(sb_query_t *query, const char *value)
+{
+    int end = 0;
+
+    if (sscanf(value, "%lf,%lf%n", &query->line, &query->byte, &end) != 2 || value[end] != '\0' ||
+        !(query->line > 0) || !(query->byte > 0))
+        sb_query_fail("--prices: expected two numbers above 0, such as 70,0.06, found \"%s\"",
+                      value);
 }
 
 static void print_help(void)

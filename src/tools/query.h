@@ -21,6 +21,8 @@ typedef struct sb_query {
     uint64_t bytes;
     uint32_t ranks;     /* 0: not given */
     int oversubscribed; /* 0, 1; -1: to be found out */
+    double line;        /* prices in nanoseconds; 0: those that are built in */
+    double byte;
 } sb_query_t;
 
 /* Answers one question; NULL means that memory ran out. */

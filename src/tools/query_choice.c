@@ -85,6 +85,24 @@ static json_t *list_candidates(const sb_query_t *query, const sb_shape_t *shape,
     return list;
 }
 
+/* Those of a machine of which no more is known than what the query says. */
+static const sb_prices_t *find_prices(const sb_query_t *query)
+{
+    static sb_prices_t prices;
+    double lines = query->line / sb_prices_standard.line;
+    double bytes = query->byte / sb_prices_standard.byte;
+
+    if (!(query->line > 0))
+        return &sb_prices_standard;
+    prices = sb_prices_standard;
+#define SB_PRICE(name, unit, standard, doc)                                                        \
+    if (strncmp(unit, "ns", 2) == 0)                                                               \
+        prices.name *= strcmp(unit, "ns") == 0 ? lines : bytes;
+#include "coll/prices.def"
+#undef SB_PRICE
+    return &prices;
+}
+
 static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *settings)
 {
     sb_query_machine_t machine = sb_query_open_machine(query);
@@ -93,6 +111,7 @@ static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *setti
 
     if (sb_asked_shape(&shape, settings, machine.topology, places, query->ranks) != SB_OK)
         sb_query_fail("sobor-query: out of memory");
+    shape.prices = find_prices(query);
     shape.processors = (uint32_t)sb_max(1, shape.processors);
     if (query->oversubscribed >= 0)
         shape.oversubscribed = query->oversubscribed != 0;

@@ -270,26 +270,32 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
  * near does not stay there.
  */
 #define LARGE_GROUP 24
-#define FITS_CACHES ((size_t)12 << 20)
+#define FITS_CACHES ((size_t)48 << 20)
 
-static bool pays(const sb_shape_t *shape, size_t bytes)
+/* What a read costs, for one from far; more than 1: not near at all. */
+static double nearness(const sb_shape_t *shape, size_t bytes)
 {
-    bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
     uint32_t group = shape->fan[0];
+    bool grouped = shape->ungrouped == NULL && shape->stages > 1;
+    bool fits = group < LARGE_GROUP || bytes <= FITS_CACHES / group / shape->ranks;
 
-    return grouped && (group < LARGE_GROUP || bytes <= FITS_CACHES / group / shape->ranks);
+    return grouped && fits ? 0.5 : 1;
 }
 
-/* Reads from near cost less than those from far. */
+/*
+ * Reads from near cost less than those from far. In one group nothing is brought near, but nobody
+ * waits for those who have not yet read what was given before.
+ */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    double others = shape->ranks - 1, near = pays(shape, bytes) ? 0.5 : 1;
+    double others = shape->ranks - 1, near = nearness(shape, bytes);
+    bool alone = shape->stages == 1 && sb_cost_calm(shape);
 
-    return 2 * price->line +
+    return (alone ? 1 : 2) * price->line +
            near * (others * (price->next_line + price->byte * (double)bytes) +
-                   price->byte * (double)bytes) +
-           sb_cost_turns(shape, 2);
+                   price->byte * (double)bytes) -
+           (alone ? price->next_line : 0) + sb_cost_turns(shape, 2);
 }
 
 #define RELAY(of)                                                                                  \

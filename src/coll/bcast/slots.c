@@ -78,10 +78,13 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
     double count = (double)pieces(bytes);
-    double beyond = bytes > SB_SLOT_IN_LINE ? price->slots_beyond : 0;
+    bool calm = sb_cost_calm(shape);
+    double waiting = calm ? price->waiting_calm : price->waiting;
+    double piece = calm ? price->slots_piece_calm : price->slots_piece;
+    double beyond = calm ? price->slots_beyond_calm : price->slots_beyond;
 
-    return price->line + price->waiting * (shape->ranks - 2) + beyond +
-           (count - 1) * (price->slots_piece + price->slots_piece_reader * shape->ranks) +
+    return price->line + waiting * (shape->ranks - 2) + (bytes > SB_SLOT_IN_LINE ? beyond : 0) +
+           (count - 1) * (piece + price->slots_piece_reader * shape->ranks) +
            2 * price->byte * (double)bytes +
            sb_cost_turns(shape, count > SB_SLOTS ? count / SB_SLOTS : 1);
 }

@@ -273,21 +273,33 @@ sb_status_t sb_blocks_prepare(sb_team_t *team)
     return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
 }
 
+/* A byte of a source: of one package, ranks with a processor each share what they have read. */
+static double byte_price(const sb_shape_t *shape)
+{
+    bool near = sb_cost_calm(shape) && !shape->apart;
+
+    return (near ? shape->prices->block_calm : 1) * shape->prices->block_byte;
+}
+
 double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
 {
     const sb_prices_t *price = shape->prices;
-    bool large = bytes > SB_SLOT_PAYLOAD;
+    bool large = bytes > SB_SLOT_PAYLOAD, calm = sb_cost_calm(shape);
+    double more = calm ? price->block_line_calm : price->block_line;
     double batches = 1 + (double)(bytes / (SB_WORKSPACE_PIECE * SB_SLOTS / 4));
     double lines = large ? price->block_lines : (double)(bytes + 16) / SB_LINE;
     double news = 0, data = 0, stages = 1;
+    uint32_t top = sb_block_top(shape->ranks);
 
-    for (uint32_t unit = 1; unit <= sb_block_top(shape->ranks); stages++) {
+    for (uint32_t unit = 1; unit <= top; stages++) {
         uint32_t fan = sb_block_fan(shape->ranks, unit);
-        news += (price->line + price->block_stage) + price->next_line * fan * (1 + 0.25 * lines);
-        data += large ? price->block_byte * fan * (double)bytes : 0;
-        unit *= unit == sb_block_top(shape->ranks) ? 2 : fan;
+        double stage = price->line + price->block_stage + fan * (price->next_line + more * lines);
+        /* Leaders that meet have no way down. */
+        news += calm && unit == top ? stage : ways * stage;
+        data += large ? byte_price(shape) * fan * (double)bytes : 0;
+        unit *= unit == top ? 2 : fan;
     }
-    return (ways * news + data) * sb_max(1, shape->ranks / shape->processors) +
+    return (news + data) * sb_max(1, shape->ranks / shape->processors) +
            ways * batches * sb_fold_turns(shape, stages);
 }
 
@@ -296,21 +308,20 @@ static double cost_of_up(const sb_shape_t *shape, size_t bytes)
     return sb_blocks_cost(shape, bytes, SB_BLOCKS_UP);
 }
 
-static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
+static double cost_of_both(const sb_shape_t *shape, size_t bytes)
 {
     return sb_blocks_cost(shape, bytes, SB_BLOCKS_DOWN);
 }
 
-/*
- * The price of long pieces is that of ranks that share processors. Of what it says, this is left
- * where several blocks of one package have a processor for each rank, as simulated.
+/* Of what the last leaders combine each wants but a part, while all pieces are under way at once.
  */
-static double cost_of_all(const sb_shape_t *shape, size_t bytes)
+static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
 {
-    bool calm = shape->ranks >= 2 * SB_BLOCK_MOST && !shape->oversubscribed && !shape->apart;
+    uint32_t last = sb_block_fan(shape->ranks, sb_block_top(shape->ranks));
+    double saved = byte_price(shape) * (last - 1) * (double)bytes;
+    bool at_once = bytes > SB_SLOT_PAYLOAD && bytes <= SB_WORKSPACE_PIECE * SB_SLOTS / 4;
 
-    return (calm && bytes > SB_SLOT_PAYLOAD ? shape->prices->block_calm : 1) *
-           cost_of_parts(shape, bytes);
+    return cost_of_both(shape, bytes) - (sb_cost_calm(shape) && at_once ? saved : 0);
 }
 
 #define K_ARY_TREE(algorithm, of, taker, costs, what)                                              \
@@ -334,7 +345,7 @@ static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 
 #define PART "what is wanted below the last eight goes down again."
 
-K_ARY_TREE(sb_allreduce_k_ary_tree, SB_ALLREDUCE, TAKER_ALL, cost_of_all,
+K_ARY_TREE(sb_allreduce_k_ary_tree, SB_ALLREDUCE, TAKER_ALL, cost_of_both,
            "the last eight read each other's, and results go down again.");
 K_ARY_TREE(sb_reduce_k_ary_tree, SB_REDUCE, TAKER_ROOT, cost_of_up,
            "the root combines those of the last eight.");

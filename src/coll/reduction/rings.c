@@ -253,8 +253,8 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
 static double cost_of(const sb_shape_t *shape, double in, double combined, double readers)
 {
     const sb_prices_t *price = shape->prices;
-    double apart = (shape->apart ? price->ring_packages : price->ring_apart) +
-                   price->ring_crowd * shape->ranks;
+    double near = sb_cost_calm(shape) ? price->ring_calm : price->ring_apart;
+    double apart = (shape->apart ? price->ring_packages : near) + price->ring_crowd * shape->ranks;
     double crowd = sb_cost_crowd(shape);
     double turns = sb_max(in / crowd / RING_USUAL, 1);
     double lines = (2 * price->line + shape->ranks * price->next_line) * crowd;
@@ -296,8 +296,10 @@ static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
     bool together = ringfuls <= 1 || shape->oversubscribed;
 
     /* All begin a part of each at once, and parts are short. */
-    return cost_of(shape, together ? all : 0, ringfuls * all,
-                   shape->prices->ring_part * shape->ranks);
+    const sb_prices_t *price = shape->prices;
+    double each = sb_cost_calm(shape) ? price->ring_part_calm : price->ring_part;
+
+    return cost_of(shape, together ? all : 0, ringfuls * all, each * shape->ranks);
 }
 
 /*

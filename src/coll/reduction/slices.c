@@ -13,6 +13,9 @@
 #define SLICE_LEAST ((size_t)512)
 /* But all ranks help with shorter windows than this. */
 #define SHORT ((size_t)4 << 10)
+/* The same of ranks that are one group: what is at most four lines is hardly read as a run. */
+#define SLICE_LEAST_ALONE ((size_t)5 * SB_LINE)
+#define SHORT_ALONE ((size_t)1 << 10)
 /* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
 #define LINE_PAIR ((size_t)2 * SB_LINE)
 
@@ -30,6 +33,8 @@ typedef struct slices {
     size_t window; /* bytes */
     uint64_t count;
     uint32_t groups; /* that a window passes */
+    size_t least;    /* bytes of a slice; fewer ranks have one */
+    size_t few;      /* bytes of a window with which all ranks help */
     bool relays;
     sb_copy_mode_t mode; /* of copying in */
     bool non_temporal;   /* the result goes past the caches */
@@ -59,17 +64,18 @@ static size_t common_divisor(size_t a, size_t b)
 }
 
 /*
- * What slices of such a window are made of: whole elements, and whole lines if there are many. In
- * groups a slice is a run of lines, and some ranks may have none: where two write to neighbouring
- * lines these go to and fro between all that want them, and short runs are dear to read.
+ * What slices of such a window are made of: whole elements, and whole lines if there are many. Of
+ * a reduction a slice is a run of lines, and some ranks may have none: where two write to
+ * neighbouring lines these go to and fro between all that want them, and short runs are dear to
+ * read.
  */
 static size_t grain_of(const slices_t *slices, size_t bytes, uint32_t n)
 {
     size_t element = slices->reduction->operation->element;
     size_t lined = element / common_divisor(element, SB_LINE) * SB_LINE;
 
-    if (slices->groups > 1 && lined <= SLICE_LEAST && bytes >= SHORT && bytes < SLICE_LEAST * n)
-        return SLICE_LEAST / lined * lined;
+    if (lined <= slices->least && bytes >= slices->few && bytes < slices->least * n)
+        return slices->least / lined * lined;
     return bytes >= lined * n * LINES_FOR_EACH ? lined : element;
 }
 
@@ -319,6 +325,8 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
     uint64_t group = space->group, groups = space->groups;
 
     slices.relays = all && groups > 1;
+    slices.least = groups > 1 ? SLICE_LEAST : SLICE_LEAST_ALONE;
+    slices.few = groups > 1 ? SHORT : SHORT_ALONE;
     /* Half of the cache's share of a rank is what an operation that only receives may fill. */
     slices.non_temporal = all && reduction->bytes > space->cached_most / TOUCHED * 2;
     const job_t jobs[] = {{0, copy_in},
@@ -380,6 +388,12 @@ sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uin
     size_t room = 2 * sb_workspace(team)->buffer - 2 * SB_LINE * (size_t)team->size;
     size_t most = sb_min(sb_workspace(team)->buffer, room / 3 * 2);
     slices_t slices = start(team, reduction, (sb_wanted_t){.sources = sources}, 1, most);
+
+    /* A run for each rank has to fit as well. */
+    if (SLICE_LEAST_ALONE * team->size <= 2 * sb_workspace(team)->buffer) {
+        slices.least = SLICE_LEAST_ALONE;
+        slices.few = SHORT_ALONE;
+    }
     const job_t jobs[] = {{0, copy_in}, {1, combine_prefixes}, {2, copy_prefix}};
 
     return slices.count == 0 ? SB_OK : go(&slices, jobs, SB_COUNT_OF(jobs));
@@ -399,7 +413,9 @@ double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
     double copied =
         (2 * (double)bytes + out) / 3 * (price->slices_byte + price->slices_crowd * shape->ranks);
 
+    double slowest = sb_cost_calm(shape) ? price->slices_slowest_calm : price->slices_slowest;
+
     copied *= sb_max(1, shape->ranks / shape->processors);
     return 8 * price->line + sb_workspace_steps_cost(shape, steps) + copied +
-           steps * price->slices_slowest * shape->ranks;
+           steps * slowest * shape->ranks;
 }

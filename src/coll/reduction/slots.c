@@ -142,8 +142,11 @@ static double cost_of_root(const sb_shape_t *shape, size_t bytes)
     double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
     double beyond = bytes > SB_SLOT_IN_LINE ? price->next_line : 0;
 
+    double copied = price->block_calm * price->block_byte * (double)SB_SLOT_PAYLOAD;
+    double piece = sb_cost_calm(shape) ? price->own_line + copied : price->line;
+
     return price->line + shape->ranks * (price->next_line + price->fold + beyond) +
-           pieces * shape->ranks * price->line + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
+           pieces * shape->ranks * piece + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
            row_cost(shape);
 }
 
