@@ -41,11 +41,11 @@ sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint3
 
 size_t sb_copy_class(size_t bytes)
 {
-    size_t class = 0;
+    size_t number = 0;
 
-    while (class + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << class)
-        class ++;
-    return class;
+    while (number + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << number)
+        number++;
+    return number;
 }
 
 static bool used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
