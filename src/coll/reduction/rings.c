@@ -297,7 +297,8 @@ static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
 
     /* All begin a part of each at once, and parts are short. */
     const sb_prices_t *price = shape->prices;
-    double each = sb_cost_calm(shape) ? price->ring_part_calm : price->ring_part;
+    bool near = sb_cost_calm(shape) && !shape->apart;
+    double each = near ? price->ring_part_calm : price->ring_part;
 
     return cost_of(shape, together ? all : 0, ringfuls * all, each * shape->ranks);
 }
