@@ -69,6 +69,8 @@ sb_status_t sb_cluster_barrier(sb_cluster_t *cluster);
 sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
 sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+/* Reduce_scatter and Reduce_scatter_block. */
+sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 /* Gather and Scatter, where all parts are alike; Allgather and Allgatherv. SB_ERR_UNSUPPORTED also
  * where a node lacks memory for it, for good. */
 sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts);

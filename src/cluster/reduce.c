@@ -12,8 +12,7 @@
  * number of bytes alone, so every run gives the same bits; all ranks get them from one place, or
  * compute the same (see net/recursive_doubling.c).
  */
-#include "cluster/cluster.h"
-#include "coll/reduction/reduction.h"
+#include "cluster/reduce.h"
 
 /* A segment's part of the ring is at least so large: below, latency decides, and doubling wins. */
 #define PART_LEAST ((size_t)2048)
@@ -34,6 +33,8 @@ typedef struct course {
     sb_program_step_t *write_step;
     size_t segment; /* bytes of one */
     size_t segments;
+    sb_range_t kept; /* of the combination, by this rank, if it is not all: */
+    char *keeper;    /* there; else NULL */
 } course_t;
 
 static bool is_leader(const course_t *course)
@@ -85,14 +86,40 @@ static sb_status_t begin_segment(course_t *course, size_t segment)
     return cluster->failure;
 }
 
+/* What has come of the combination, from `begin` on. */
+typedef struct coming {
+    const course_t *course;
+    size_t begin;
+} coming_t;
+
+static sb_status_t keep(void *context, size_t offset, const void *from, size_t bytes)
+{
+    const coming_t *coming = context;
+    const sb_range_t *kept = &coming->course->kept;
+    size_t begin = coming->begin + offset;
+    sb_range_t range = sb_overlap(*kept, (sb_range_t){begin, begin + bytes});
+
+    if (sb_range_bytes(range) > 0)
+        sb_copy(coming->course->keeper + (range.from - kept->from),
+                (const char *)from + (range.from - begin), sb_range_bytes(range));
+    return SB_OK;
+}
+
 static sb_status_t end_segment(course_t *course, size_t segment)
 {
     sb_cluster_t *cluster = course->cluster;
-    sb_stream_t stream = {.base = course->reduction->receive + segment * course->segment,
-                          .bytes = bytes_of(course, segment)};
+    coming_t coming = {course, segment * course->segment};
+    size_t bytes = bytes_of(course, segment);
+    sb_stream_t stream = {.bytes = bytes, .write = keep, .context = &coming};
     sb_status_t status = is_leader(course) ? sb_program_wait(cluster, segment) : SB_OK;
 
-    return status == SB_OK ? sb_node_bcast(cluster, course->leader, &stream) : status;
+    if (course->keeper == NULL || is_leader(course))
+        stream.base = place_of(course, segment);
+    if (status == SB_OK)
+        status = sb_node_bcast(cluster, course->leader, &stream);
+    if (status == SB_OK && course->keeper != NULL && is_leader(course))
+        keep(&coming, 0, stream.base, bytes);
+    return status;
 }
 
 static sb_status_t run(course_t *course)
@@ -165,5 +192,24 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
     if (status != SB_OK || reduction->bytes == 0)
         return status;
     choose(&course);
+    return run(&course);
+}
+
+sb_status_t sb_reduce_and_keep(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                               sb_range_t kept)
+{
+    uint32_t first = sb_map_rank(&cluster->map, 0, 0);
+    sb_reduction_t all = *reduction;
+    course_t course = {.cluster = cluster,
+                       .reduction = &all,
+                       .root = first,
+                       .leader = sb_leader_of(cluster, cluster->node, first),
+                       .to_all = true,
+                       .write_step = sb_net_recursive_doubling,
+                       .kept = kept,
+                       .keeper = reduction->receive};
+
+    all.receive = NULL;
+    cut(&course, SB_SEGMENT_BYTES, 1);
     return run(&course);
 }

@@ -150,6 +150,9 @@ static reduce_t *reducer_of(sb_collective_t collective)
         return sb_cluster_reduce;
     case SB_ALLREDUCE:
         return sb_cluster_allreduce;
+    case SB_REDUCE_SCATTER:
+    case SB_REDUCE_SCATTER_BLOCK:
+        return sb_cluster_reduce_scatter;
     default:
         return NULL;
     }

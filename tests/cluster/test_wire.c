@@ -22,14 +22,15 @@ typedef enum operation {
     BCAST,
     REDUCE,
     ALLREDUCE,
+    REDUCE_SCATTER,
     GATHER,
     SCATTER,
     ALLGATHER,
     OPERATIONS
 } operation_t;
 
-static const char *const names[OPERATIONS] = {"barrier", "bcast",   "reduce",   "allreduce",
-                                              "gather",  "scatter", "allgather"};
+static const char *const names[OPERATIONS] = {"barrier",        "bcast",  "reduce",  "allreduce",
+                                              "reduce_scatter", "gather", "scatter", "allgather"};
 
 typedef struct measured {
     uint64_t messages;
@@ -73,6 +74,8 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
     case REDUCE:
         reduction.receive = cluster->rank == 0 ? reduction.receive : NULL;
         return sb_cluster_reduce(cluster, &reduction);
+    case REDUCE_SCATTER:
+        return sb_cluster_reduce_scatter(cluster, &reduction);
     case GATHER:
         return sb_cluster_gather(cluster, &parts);
     case SCATTER:
@@ -171,6 +174,7 @@ static void nothing_goes_over_the_network_twice(void **state)
         {REDUCE, 4, MIB, 3 * 32, 3 * MIB},
         {ALLREDUCE, 4, 1000, 4 * 2, 4 * 2 * 1000},
         {ALLREDUCE, 3, 1000, 2 + 2, 4 * 1000},
+        {REDUCE_SCATTER, 4, MIB, 16 * 2 * 3, 3 * MIB},
         {GATHER, 4, 8, 3, 16 * 8},
         {SCATTER, 4, 8, 3, 16 * 8},
         {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
@@ -199,15 +203,28 @@ static void nodes_save_time(void **state)
         size_t bytes;
         double in_blocks, dealt, alone; /* at most so many times their time */
     } cases[] = {
-        {BARRIER, 0, 0.65, 0.8, 1.1},         {BCAST, 8, 0.8, 0.8, 1.1},
-        {BCAST, 4096, 0.95, 0.45, 1.2},       {BCAST, MIB / 4, 0.9, 0.4, 1.1},
-        {BCAST, 2 * MIB, 1.0, 0.3, 1.05},     {REDUCE, 8, 0.8, 0.8, 1.15},
-        {REDUCE, MIB / 4, 0.95, 0.4, 1.2},    {REDUCE, 2 * MIB, 1.0, 0.3, 1.05},
-        {ALLREDUCE, 8, 0.85, 0.85, 1.2},      {ALLREDUCE, 4096, 0.55, 0.55, 1.35},
-        {ALLREDUCE, MIB / 4, 1.0, 0.3, 1.25}, {ALLREDUCE, 2 * MIB, 0.85, 0.3, 1.1},
-        {GATHER, 8, 0.85, 0.85, 1.15},        {GATHER, 65536, 1.01, 1.01, 1.01},
-        {SCATTER, 8, 0.8, 0.8, 1.1},          {SCATTER, 65536, 1.0, 1.0, 1.01},
-        {ALLGATHER, 8, 0.75, 0.9, 1.35},      {ALLGATHER, 2048, 0.4, 1.2, 1.35},
+        {BARRIER, 0, 0.65, 0.8, 1.1},
+        {BCAST, 8, 0.8, 0.8, 1.1},
+        {BCAST, 4096, 0.95, 0.45, 1.2},
+        {BCAST, MIB / 4, 0.9, 0.4, 1.1},
+        {BCAST, 2 * MIB, 1.0, 0.3, 1.05},
+        {REDUCE, 8, 0.8, 0.8, 1.15},
+        {REDUCE, MIB / 4, 0.95, 0.4, 1.2},
+        {REDUCE, 2 * MIB, 1.0, 0.3, 1.05},
+        {ALLREDUCE, 8, 0.85, 0.85, 1.2},
+        {ALLREDUCE, 4096, 0.55, 0.55, 1.35},
+        {ALLREDUCE, MIB / 4, 1.0, 0.3, 1.25},
+        {ALLREDUCE, 2 * MIB, 0.85, 0.3, 1.1},
+        {REDUCE_SCATTER, 128, 0.85, 0.85, 1.25},
+        {REDUCE_SCATTER, 4096, 0.5, 0.5, 1.3},
+        {REDUCE_SCATTER, 32768, 0.7, 0.8, 2.7},
+        {REDUCE_SCATTER, MIB, 0.7, 0.35, 1.5},
+        {GATHER, 8, 0.85, 0.85, 1.15},
+        {GATHER, 65536, 1.01, 1.01, 1.01},
+        {SCATTER, 8, 0.8, 0.8, 1.1},
+        {SCATTER, 65536, 1.0, 1.0, 1.01},
+        {ALLGATHER, 8, 0.75, 0.9, 1.35},
+        {ALLGATHER, 2048, 0.4, 1.2, 1.35},
         {ALLGATHER, 65536, 0.25, 1.0, 1.1},
     };
     ground_t alone = {.nodes = 4, .ranks = 4, .node = {0, 1, 2, 3}};

@@ -311,7 +311,6 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
     (void)context;
     sb_sim_step(SB_SIM_STARTS, NOBODY, 0);
     sb_rank_t *self = sb_sim->running;
-    self->mail_told = self->mail_news;
     look_at_network(self);
     *done = is_done(*request);
     if (!*done) {
@@ -333,6 +332,21 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
     if (sb_sim->progress < self->clock)
         sb_sim->progress = self->clock;
     return status;
+}
+
+/* In a guided run: what is under way at the rank would go on if it looked at the network now. */
+bool sb_sim_has_news(const sb_rank_t *rank)
+{
+    for (const sb_net_request_t *request = rank->requests; request != NULL;
+         request = request->next) {
+        if (is_done(request) || (!request->receives && request->message->bound))
+            return true;
+    }
+    for (const sb_message_t *message = rank->mail; message != NULL; message = message->next) {
+        if (!message->bound && find_taker(rank, message) != NULL)
+            return true;
+    }
+    return false;
 }
 
 /* --- waiting ------------------------------------------------------------------------------- */

@@ -114,8 +114,7 @@ typedef struct sb_rank {
     sb_own_state_t *own;
     struct sb_message *mail;
     struct sb_net_request *requests; /* under way, in the order in which they were begun */
-    uint64_t mail_news;              /* counts what has happened to either; */
-    uint64_t mail_told;              /* so far when it looked last */
+    uint64_t mail_news;              /* counts what has happened to either */
     bool mail_active;                /* it has begun something, or a look was not in vain */
     bool mail_in_vain;               /* a look was; at the first of them */
     uint64_t mail_seen;              /* that was the count, */
@@ -288,16 +287,11 @@ uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes,
 /* net.c */
 void sb_sim_net_begin(sb_sim_t *sim);
 void sb_sim_net_end(sb_sim_t *sim);
+bool sb_sim_has_news(const sb_rank_t *rank);
 void sb_sim_net_touch(const void *address, size_t bytes, bool written);
 
 /* engine.c */
 void sb_sim_note(sb_sim_activity_t activity, uint64_t begin, uint64_t end);
-
-/* What is under way at the rank would go on if it looked at the network now. */
-static inline bool sb_sim_has_news(const sb_rank_t *rank)
-{
-    return rank->requests != NULL && rank->mail_told != rank->mail_news;
-}
 
 static inline uint32_t sb_sim_core_index(const sb_rank_t *rank)
 {

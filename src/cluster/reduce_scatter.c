@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Reduce_scatter over nodes: the parts one after another, cut into segments, each as in a reduction
+ * whose root is the rank that gets it: the node's contributions are combined at a leader, the
+ * leaders' by a tree of nodes. Roots change from part to part, so the trees of several segments use
+ * different links at the same time. Where parts are short their number would decide: all are
+ * combined as for Allreduce, and each rank keeps its own. Cost: each byte once over N - 1 links,
+ * and a reduction on the node for each segment; or that of a short Allreduce. Memory: the window.
+ * The order of ranks is kept as in reduce.c. In place too, since a part never begins behind what
+ * was combined already.
+ */
+#include "cluster/reduce.h"
+
+/* Segments between a node's reduction and the copy of what came of it. */
+#define BEHIND 3
+
+/* Parts are short up to so many bytes, in the mean. */
+#define SHORT 1024
+
+/* A segment: of the part of `rank`. */
+typedef struct piece {
+    size_t number;
+    uint32_t rank;
+    size_t begin; /* of the part, in the contribution */
+    size_t end;
+    size_t from; /* of the segment */
+    size_t bytes;
+} piece_t;
+
+typedef struct scattered {
+    sb_cluster_t *cluster;
+    const sb_reduction_t *reduction;
+    sb_program_step_t *write_step;
+} scattered_t;
+
+static size_t part_bytes(const scattered_t *scattered, uint32_t rank)
+{
+    const sb_reduction_t *reduction = scattered->reduction;
+
+    return reduction->parts != NULL ? reduction->parts[rank]
+                                    : reduction->bytes / scattered->cluster->map.ranks;
+}
+
+static sb_range_t part_of(const scattered_t *scattered)
+{
+    sb_range_t part = {0, part_bytes(scattered, 0)};
+
+    for (uint32_t rank = 1; rank <= scattered->cluster->rank; rank++)
+        part = (sb_range_t){part.to, part.to + part_bytes(scattered, rank)};
+    return part;
+}
+
+/* The next segment, if there is one, begins where this one ends. */
+static bool advance(const scattered_t *scattered, piece_t *piece)
+{
+    size_t element = scattered->reduction->operation->element;
+
+    piece->number++;
+    piece->from += piece->bytes;
+    while (piece->from == piece->end) {
+        if (++piece->rank == scattered->cluster->map.ranks)
+            return false;
+        piece->begin = piece->end;
+        piece->end += part_bytes(scattered, piece->rank);
+    }
+    piece->bytes = sb_min(SB_SEGMENT_BYTES / element * element, piece->end - piece->from);
+    return true;
+}
+
+static char *place_of(const scattered_t *scattered, const piece_t *piece)
+{
+    return sb_window_of(scattered->cluster, piece->number) + SB_SEGMENT_BYTES;
+}
+
+static sb_status_t begin(const scattered_t *scattered, const piece_t *piece)
+{
+    sb_cluster_t *cluster = scattered->cluster;
+    const sb_reduction_t *reduction = scattered->reduction;
+    uint32_t leader = sb_leader_of(cluster, cluster->node, piece->rank);
+    bool leads = leader == cluster->rank;
+    char *place = place_of(scattered, piece);
+    sb_status_t status = leads ? sb_program_wait(cluster, piece->number) : SB_OK;
+
+    if (status == SB_OK)
+        status = sb_node_reduce(cluster, leader, reduction->operation,
+                                reduction->send + piece->from, leads ? place : NULL, piece->bytes);
+    if (status != SB_OK || !leads)
+        return status;
+    sb_program_t *program = sb_program_of(cluster, piece->number, piece->rank);
+    program->write_step = scattered->write_step;
+    program->operation = reduction->operation;
+    program->bytes_at = place;
+    program->bytes = piece->bytes;
+    sb_program_begin(cluster, program);
+    return cluster->failure;
+}
+
+static sb_status_t end(const scattered_t *scattered, const piece_t *piece)
+{
+    sb_cluster_t *cluster = scattered->cluster;
+
+    if (piece->rank != cluster->rank)
+        return cluster->failure;
+    sb_status_t status = sb_program_wait(cluster, piece->number);
+    if (status == SB_OK)
+        sb_copy(scattered->reduction->receive + (piece->from - piece->begin),
+                place_of(scattered, piece), piece->bytes);
+    return status;
+}
+
+static sb_status_t run(const scattered_t *scattered)
+{
+    piece_t first = {.number = SIZE_MAX, .end = part_bytes(scattered, 0)}, last = first;
+    bool begins = advance(scattered, &first), ends = advance(scattered, &last);
+    sb_status_t status = SB_OK;
+
+    for (size_t turn = 0; (begins || ends) && status == SB_OK; turn++) {
+        if (begins) {
+            status = begin(scattered, &first);
+            begins = advance(scattered, &first);
+        }
+        if (status == SB_OK && ends && turn >= BEHIND) {
+            status = end(scattered, &last);
+            ends = advance(scattered, &last);
+        }
+    }
+    if (status == SB_OK)
+        sb_programs_end(scattered->cluster);
+    return sb_call_ends(scattered->cluster);
+}
+
+sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    scattered_t scattered = {.cluster = cluster, .reduction = reduction};
+
+    if (!reduction->operation->commutative && !cluster->map.contiguous)
+        return SB_ERR_UNSUPPORTED;
+    sb_status_t status = sb_call_begins(cluster);
+    if (status != SB_OK || reduction->bytes == 0)
+        return status;
+    if (reduction->bytes / cluster->map.ranks <= SHORT)
+        return sb_reduce_and_keep(cluster, reduction, part_of(&scattered));
+    size_t segments = (reduction->bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES;
+    scattered.write_step = sb_net_chain_suits(cluster->map.nodes, segments)
+                               ? sb_net_reduce_chain
+                               : sb_net_reduce_binomial;
+    return run(&scattered);
+}
