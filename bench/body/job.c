@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "job.h"
 
+#include "base/mpi_name.h"
 #include "parts.h"
 #include "reductions.h"
 
@@ -84,28 +85,12 @@ static bool is_preloaded(const struct bench_job *job)
            host.dli_fbase != program.dli_fbase;
 }
 
-/* "Open MPI v4.1.4, package: ..." becomes "Open MPI 4.1.4", and so on for the others. */
-static void shorten_version(const char *text, char *name, size_t size)
-{
-    int part[2] = {0, 0};
-    const char *start = text + strcspn(text, "0123456789");
-    size_t number = strspn(start, "0123456789.");
-    if (strncmp(text, "Open MPI", 8) == 0)
-        snprintf(name, size, "Open MPI %.*s", (int)number, start);
-    else if (strncmp(text, "MPICH", 5) == 0)
-        snprintf(name, size, "MPICH %.*s", (int)number, start);
-    else if (strncmp(text, "Intel", 5) == 0 && sscanf(start, "%d.%d", &part[0], &part[1]) == 2)
-        snprintf(name, size, "Intel MPI %d.%d", part[0], part[1]);
-    else
-        snprintf(name, size, "%.*s", (int)strcspn(text, ",\n"), text);
-}
-
 static void read_version(struct bench_job *job)
 {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
     MPI_Get_library_version(text, &length);
-    shorten_version(text, job->library, sizeof job->library);
+    sb_mpi_name(text, job->library, sizeof job->library);
 }
 
 /* Those that any rank of the node may run on. */

@@ -62,3 +62,11 @@ def settings(rule: Mapping[str, Any]) -> str:
         variable = rule["overruled"].get(name)
         words.append(f"{name} {value}" + (f" (overruled by {variable})" if variable else ""))
     return ", ".join(words)
+
+
+def measured_rule(rule: Mapping[str, Any]) -> str:
+    """A rule of the file of what was measured: "Open MPI 4.1.4: bcast, 1K to 4K bytes, ..."."""
+    sizes = _range({"from": rule["from"], "to": rule["to"]}, "bytes", short_size)
+    cores = "ranks share cores" if rule["oversubscribed"] else "a core for each rank"
+    words = [rule["collective"], sizes, f"{rule['ranks']} ranks", cores]
+    return f"{rule['mpi']}: {', '.join(filter(None, words))}: {rule['algorithm']}"

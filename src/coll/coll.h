@@ -3,8 +3,8 @@
 #define SB_COLL_COLL_H
 
 #include "base/collectives.h"
-#include "coll/prices.h"
 #include "team/hierarchy.h"
+#include "team/prices.h"
 
 /* The collective operations and their algorithms, as data. */
 

@@ -4,6 +4,7 @@
 #include "base/config.h"
 #include "base/log.h"
 #include "coll/barrier/barrier.h"
+#include "mpi/prices.h"
 #include "select/select.h"
 #include "team/hierarchy.h"
 
@@ -195,6 +196,7 @@ void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
     append_groups(&text, team, barrier);
     if (team->rules != NULL)
         append(&text, ", %u rules of its tuning file", team->rules->count);
+    append(&text, ", prices %s", sb_prices_origin());
     sb_log("team of %u ranks: %s, barrier %s, %s, lanes of %zu bytes", team->size,
            team->oversubscribed ? "ranks share processors" : "a processor for each rank",
            barrier == NULL ? "host" : barrier->name, text.bytes, sb_lane_bytes(team->size));

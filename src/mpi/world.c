@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/world.h"
 
+#include "mpi/prices.h"
 #include "mpi/progress.h"
 #include "mpi/self.h"
 #include "segment/board.h"
@@ -16,11 +17,15 @@ _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_B
 static sb_job_t job;
 static bool job_is_known;
 static atomic_bool decided_without; /* a communicator was left to the host for want of a board */
+static bool is_alone;
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
 static void read_job(void)
 {
-    job_is_known = sb_job_read(&job) && job.size > 1;
+    bool read = sb_job_read(&job);
+
+    is_alone = read && job.size == 1;
+    job_is_known = read && job.size > 1;
 }
 
 /*
@@ -35,9 +40,12 @@ static bool has_job(void)
 
 void sb_world_join(void)
 {
+    bool known = has_job();
+    bool gauged = !is_alone && sb_prices_read(known ? job.local : 0);
+
     /* Relaxed: a program does not use communicators and initialise MPI at the same time. */
-    if (has_job() && !atomic_load_explicit(&decided_without, memory_order_relaxed))
-        sb_board_join(&job);
+    if (known && !atomic_load_explicit(&decided_without, memory_order_relaxed))
+        sb_board_join(&job, gauged);
 }
 
 static bool is_as_launched(void)
@@ -62,7 +70,6 @@ static void prepare_memory(void)
 
 void sb_world_tell(bool initialised)
 {
-    const sb_rules_t *rules = sb_tuning_self();
     sb_profile_t profile;
 
     if (!has_job())
@@ -71,7 +78,9 @@ void sb_world_tell(bool initialised)
         sb_board_tell(NULL, 0);
         return;
     }
+    sb_prices_measure();
     sb_profile_self(&profile);
+    const sb_rules_t *rules = sb_tuning_self();
     profile.rules = rules == NULL ? 0 : rules->count;
     if (profile.greeting.enabled)
         prepare_memory();

@@ -43,8 +43,9 @@ typedef struct slot {
 #define CLOSED UINT64_MAX
 
 /*
- * First in the file; the slots follow at the next page. All of it is reserved by each who joins,
- * and of the slots its own: memory that is short is told there and not by a signal later on.
+ * First in the file; the slots follow at the next page, and the gauge behind them. All of it is
+ * reserved by each who joins, of the slots its own, and the gauge by who may use it: memory that is
+ * short is told there and not by a signal later on.
  * `holder` tells of each slot: 0: empty; CLOSED; else the pid of its rank.
  */
 typedef struct board {
@@ -61,6 +62,7 @@ static struct {
     slot_t *slot;
     sb_job_t job;
     uint64_t exchanges;
+    bool gauged; /* the gauge may be used */
     char name[64];
     bool linked;
 } board;
@@ -117,15 +119,24 @@ static size_t slot_offset(uint32_t rank)
     return header_bytes() + rank * sizeof(slot_t);
 }
 
-static void *map_board(int fd)
+static size_t board_bytes(void)
 {
-    size_t bytes = slot_offset(board.job.size);
+    return slot_offset(board.job.size) + sb_gauge_bytes(board.job.size);
+}
 
-    if (!is_own(fd) || !sb_region_resize(fd, bytes) ||
-        posix_fallocate(fd, 0, (off_t)header_bytes()) != 0 ||
-        posix_fallocate(fd, (off_t)slot_offset(board.job.rank), sizeof(slot_t)) != 0)
+static bool reserve(int fd, size_t offset, size_t bytes)
+{
+    return posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0;
+}
+
+static void *map_board(int fd, bool gauged)
+{
+    if (!is_own(fd) || !sb_region_resize(fd, board_bytes()) || !reserve(fd, 0, header_bytes()) ||
+        !reserve(fd, slot_offset(board.job.rank), sizeof(slot_t)))
         return NULL;
-    return sb_region_map(fd, bytes);
+    board.gauged =
+        gauged && reserve(fd, slot_offset(board.job.size), sb_gauge_bytes(board.job.size));
+    return sb_region_map(fd, board_bytes());
 }
 
 /* Acquire and release: pair with each other. Who finds the number finds what was before it. */
@@ -161,11 +172,11 @@ static void leave(void)
 {
     unlink_name();
     if (board.memory != NULL)
-        munmap(board.memory, slot_offset(board.job.size));
+        munmap(board.memory, board_bytes());
     board.memory = NULL;
 }
 
-bool sb_board_join(const sb_job_t *job)
+bool sb_board_join(const sb_job_t *job, bool gauged)
 {
     board.job = *job;
     make_name(job);
@@ -173,7 +184,7 @@ bool sb_board_join(const sb_job_t *job)
     if (fd < 0)
         return false;
     board.linked = true;
-    board.memory = map_board(fd);
+    board.memory = map_board(fd, gauged);
     close(fd);
     if (board.memory != NULL)
         board.slot = (slot_t *)(void *)((char *)board.memory + header_bytes());
@@ -258,6 +269,21 @@ sb_status_t sb_board_exchange(const void *mine, void *all, size_t bytes,
         memcpy((char *)all + rank * bytes, slot->box[number & 1].bytes, bytes);
     }
     return SB_OK;
+}
+
+static bool is_here(uint32_t rank)
+{
+    uint64_t holder = holder_of(rank);
+
+    return holder != 0 && holder != CLOSED;
+}
+
+bool sb_board_gauge(sb_gauge_result_t *result)
+{
+    if (board.memory == NULL || !board.gauged)
+        return false;
+    sb_gauge_t *gauge = (sb_gauge_t *)(void *)((char *)board.memory + slot_offset(board.job.size));
+    return sb_gauge_take(gauge, board.job.rank, board.job.size, is_here, result);
 }
 
 uint64_t sb_board_serve_after(void)

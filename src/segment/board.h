@@ -4,6 +4,7 @@
 
 #include "base/status.h"
 #include "machine/machine.h"
+#include "segment/gauge.h"
 #include "segment/job.h"
 
 /*
@@ -15,10 +16,20 @@
  */
 
 /* Room for what a process says of itself. */
-#define SB_BOARD_TEXT 1024
+#define SB_BOARD_TEXT 2048
 
-/* Takes this rank's slot. Returns false if the rank is on no board now. */
-bool sb_board_join(const sb_job_t *job);
+/*
+ * Takes this rank's slot. Returns false if the rank is on no board now. `gauged`: memory is
+ * reserved for sb_board_gauge too.
+ */
+bool sb_board_join(const sb_job_t *job, bool gauged);
+
+/*
+ * What it costs to pass lines and bytes between ranks of this node, measured together with those
+ * others that ask for it now; see segment/gauge.h. True: this rank measured, the others only hear
+ * of it. What is 0 is not known. Returns within SB_GAUGE_NS or a little more.
+ */
+bool sb_board_gauge(sb_gauge_result_t *result);
 
 /* Says `bytes` of `text` to the others, for good. 0: that this rank takes no part. */
 void sb_board_tell(const void *text, size_t bytes);

@@ -304,7 +304,7 @@ static void group_shape(sb_shape_t *shape, const sb_hierarchy_t *hierarchy)
 sb_shape_t sb_team_shape(const sb_team_t *team)
 {
     sb_shape_t shape = {
-        .prices = &sb_prices_standard,
+        .prices = &team->settings.prices,
         .ranks = team->size,
         .oversubscribed = team->oversubscribed,
         .processors = team->processors,

@@ -50,6 +50,32 @@ const char *sb_tunable_name(sb_tunable_t tunable)
     return tunables[tunable].name;
 }
 
+bool sb_tuning_sized(sb_collective_t collective)
+{
+    return (sized & (1u << collective)) != 0;
+}
+
+bool sb_tuning_algorithm(sb_collective_t collective, const char *name, uint64_t *value)
+{
+    const sb_algorithm_t *found = sb_algorithm_find(collective, name);
+
+    *value = SB_RULE_FIRST;
+    if (strcmp(name, "auto") == 0 || strcmp(name, "host") == 0) {
+        *value = name[0] == 'a' ? SB_RULE_AUTO : SB_RULE_HOST;
+        return true;
+    }
+    while (found != NULL && sb_algorithm_at(*value - SB_RULE_FIRST) != found)
+        ++*value;
+    return found != NULL;
+}
+
+const char *sb_tuning_algorithm_name(uint64_t value)
+{
+    if (value == SB_RULE_AUTO || value == SB_RULE_HOST)
+        return value == SB_RULE_AUTO ? "auto" : "host";
+    return sb_algorithm_at(value - SB_RULE_FIRST)->name;
+}
+
 /* ---- a rule as it is written ---- */
 
 /* The keys of a rule that are no tunables. */
@@ -190,7 +216,7 @@ static bool find_bytes(const reader_t *reader, const json_t *given, sb_rule_t *r
              sb_collective_name((sb_collective_t)rule->collective),
              rule->collective == SB_BARRIER ? "which has no message"
                                             : "whose sizes the ranks do not know of each other");
-    if (given != NULL && (sized & (1u << rule->collective)) == 0)
+    if (given != NULL && !sb_tuning_sized((sb_collective_t)rule->collective))
         return refuse(reader, "bytes", expected, given);
     return find_range(reader, "bytes", "a size such as 64KiB", sb_parse_bytes, given,
                       &rule->bytes_from, &rule->bytes_to);
@@ -205,23 +231,14 @@ static bool find_truth(const reader_t *reader, const char *key, const json_t *gi
 
 static bool find_algorithm(const reader_t *reader, const json_t *given, sb_rule_t *rule)
 {
-    uint64_t *value = &rule->value[SB_TUNE_ALGORITHM];
     sb_collective_t collective = (sb_collective_t)rule->collective;
     char name[64], known[320];
 
     word_of(given, name, sizeof name);
-    const sb_algorithm_t *found = sb_algorithm_find(collective, name);
-    *value = SB_RULE_FIRST;
-    if (strcmp(name, "auto") == 0 || strcmp(name, "host") == 0)
-        *value = name[0] == 'a' ? SB_RULE_AUTO : SB_RULE_HOST;
-    else if (found != NULL)
-        while (sb_algorithm_at(*value - SB_RULE_FIRST) != found)
-            ++*value;
-    else {
-        sb_algorithm_names(collective, known, sizeof known);
-        return refuse(reader, "algorithm", known, given);
-    }
-    return true;
+    if (sb_tuning_algorithm(collective, name, &rule->value[SB_TUNE_ALGORITHM]))
+        return true;
+    sb_algorithm_names(collective, known, sizeof known);
+    return refuse(reader, "algorithm", known, given);
 }
 
 static const sb_variable_t *find_variable(const char *name, size_t *index)
@@ -383,6 +400,15 @@ const char *sb_tuning_overruled(const sb_rule_t *rule, sb_tunable_t tunable)
 static sb_rules_t own;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
+/* Takes out of the rule what variables overrule. */
+static void give_way(sb_rule_t *rule)
+{
+    for (uint32_t t = 0; t < SB_TUNABLES; t++) {
+        if (sb_tuning_overruled(rule, (sb_tunable_t)t) != NULL)
+            rule->sets &= ~(1u << t);
+    }
+}
+
 static void read_own(void)
 {
     const char *path = sb_config()->tuning.text;
@@ -392,11 +418,16 @@ static void read_own(void)
         return;
     if (!sb_tuning_read(path, &own, error, sizeof error))
         sb_log_once("SOBOR_TUNING: %s; going on without the file", error);
-    for (uint32_t i = 0; i < own.count; i++) {
-        for (uint32_t t = 0; t < SB_TUNABLES; t++) {
-            if (sb_tuning_overruled(&own.rule[i], (sb_tunable_t)t) != NULL)
-                own.rule[i].sets &= ~(1u << t);
-        }
+    for (uint32_t i = 0; i < own.count; i++)
+        give_way(&own.rule[i]);
+}
+
+void sb_tuning_add(const sb_rules_t *rules)
+{
+    pthread_once(&once, read_own);
+    for (uint32_t i = 0; i < rules->count && own.count < SB_RULES_MOST; i++) {
+        own.rule[own.count] = rules->rule[i];
+        give_way(&own.rule[own.count++]);
     }
 }
 

@@ -30,6 +30,16 @@ const char *sb_tuning_overruled(const sb_rule_t *rule, sb_tunable_t tunable);
  */
 const sb_rules_t *sb_tuning_self(void);
 
+/* More rules for this process, behind those of its file. Before there is a team. */
+void sb_tuning_add(const sb_rules_t *rules);
+
+/* Whether all members know the bytes of such a call alike, so that rules may go by them. */
+bool sb_tuning_sized(sb_collective_t collective);
+
+/* What a rule's algorithm of that name is as a value, and back; false: there is none of it. */
+bool sb_tuning_algorithm(sb_collective_t collective, const char *name, uint64_t *value);
+const char *sb_tuning_algorithm_name(uint64_t value);
+
 /* "algorithm", "fragment", ... as in the file. */
 const char *sb_tunable_name(sb_tunable_t tunable);
 

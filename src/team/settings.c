@@ -69,6 +69,16 @@ static uint32_t wished_levels(const char *algorithm)
     return levels;
 }
 
+/* NULL: those that are built in. Set before there is a team, or a second thread. */
+static const sb_prices_t *own_prices;
+static sb_prices_from_t own_prices_from;
+
+void sb_settings_price(const sb_prices_t *prices, sb_prices_from_t from)
+{
+    own_prices = prices;
+    own_prices_from = from;
+}
+
 void sb_settings_self(sb_settings_t *settings)
 {
     const sb_config_t *config = sb_config();
@@ -92,6 +102,8 @@ void sb_settings_self(sb_settings_t *settings)
         .trial_rest = (uint32_t)config->trial_rest.number,
         .reproducible = (uint32_t)config->reproducible.number,
         .collectives = sb_collectives_among(config->collectives.text),
+        .prices_from = own_prices_from,
+        .prices = own_prices == NULL ? sb_prices_standard : *own_prices,
     };
     name_algorithms(settings, config);
 }

@@ -5,6 +5,7 @@
 #include "base/collectives.h"
 #include "segment/arena.h"
 #include "team/lane.h"
+#include "team/prices.h"
 #include "team/resource.h"
 #include "team/rules.h"
 #include "topology/groups.h"
@@ -58,9 +59,11 @@ typedef struct sb_settings {
     uint32_t queue_slots;   /* of the published Scatterv, Gatherv and Allgatherv */
     uint32_t queue_sets;
     uint64_t queue_fragment;
-    uint32_t trials;                               /* SB_TRIALS_* */
-    uint32_t trial_rest;                           /* calls between two trials; 0: as is usual */
-    uint32_t reproducible;                         /* SB_REPRODUCIBLE_* */
+    uint32_t trials;       /* SB_TRIALS_* */
+    uint32_t trial_rest;   /* calls between two trials; 0: as is usual */
+    uint32_t reproducible; /* SB_REPRODUCIBLE_* */
+    uint32_t prices_from;  /* SB_PRICES_* */
+    sb_prices_t prices;
     char algorithm[SB_COLLECTIVES][SB_NAME_BYTES]; /* as asked for, or "auto" */
     const sb_rules_t *rules; /* those that fit the team; NULL: none. Never told to others */
 } sb_settings_t;
@@ -115,6 +118,10 @@ typedef struct sb_team {
 
 /* This process's settings, from its environment. */
 void sb_settings_self(sb_settings_t *settings);
+
+/* The prices of all that sb_settings_self gives from now on, to be left where they are; until this
+ * is said those that are built in. */
+void sb_settings_price(const sb_prices_t *prices, sb_prices_from_t from);
 
 /*
  * Makes the team of the ranks that share `front`. Collective over them; all get the same outcome:

@@ -26,7 +26,7 @@ sb_status_t sb_asked_shape(sb_shape_t *shape, const sb_settings_t *settings,
                            const sb_topology_t *topology, const sb_place_t *places, uint32_t ranks)
 {
     *shape = (sb_shape_t){
-        .prices = &sb_prices_standard,
+        .prices = &settings->prices,
         .ranks = ranks,
         .oversubscribed = sb_places_oversubscribed(places, ranks),
         .processors = (uint32_t)sb_places_processors(places, ranks),

@@ -62,7 +62,8 @@ typedef struct command {
 static const command_t commands[] = {
     {"variables", 0, 0, sb_query_variables, "the SOBOR_* variables with their present values"},
     {"algorithms", 0, 0, sb_query_algorithms, "the algorithms of each collective operation"},
-    {"prices", 0, 0, sb_query_prices, "what the choice of algorithms takes steps to cost"},
+    {"prices", BIT(RANKS), 0, sb_query_prices, "what the choice of algorithms takes steps to cost"},
+    {"measured", BIT(RANKS), 0, sb_query_measured, "the file of what was measured on this machine"},
     {"topology", BIT(MACHINE) | BIT(LEVELS), 0, sb_query_topology, "the machine and its levels"},
     {"groups", BIT(MACHINE) | BIT(LEVELS) | BIT(MAP) | BIT(RANKS), BIT(RANKS), sb_query_groups,
      "the hierarchy of groups that ranks form"},

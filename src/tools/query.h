@@ -31,6 +31,7 @@ typedef json_t *sb_query_function_t(const sb_query_t *query);
 sb_query_function_t sb_query_variables;
 sb_query_function_t sb_query_algorithms;
 sb_query_function_t sb_query_prices;
+sb_query_function_t sb_query_measured;
 sb_query_function_t sb_query_topology;
 sb_query_function_t sb_query_groups;
 sb_query_function_t sb_query_choice;

@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "baseline/baseline.h"
+#include "select/measured.h"
 #include "tools/asked.h"
 
 #include <stdio.h>
@@ -85,21 +86,17 @@ static json_t *list_candidates(const sb_query_t *query, const sb_shape_t *shape,
     return list;
 }
 
-/* Those of a machine of which no more is known than what the query says. */
-static const sb_prices_t *find_prices(const sb_query_t *query)
+/* Those that the query says, and those that follow them; else as they are for this process. */
+static const sb_prices_t *find_prices(const sb_query_t *query, const sb_settings_t *settings)
 {
     static sb_prices_t prices;
-    double lines = query->line / sb_prices_standard.line;
-    double bytes = query->byte / sb_prices_standard.byte;
 
     if (!(query->line > 0))
-        return &sb_prices_standard;
-    prices = sb_prices_standard;
-#define SB_PRICE(name, unit, standard, doc)                                                        \
-    if (strncmp(unit, "ns", 2) == 0)                                                               \
-        prices.name *= strcmp(unit, "ns") == 0 ? lines : bytes;
-#include "coll/prices.def"
-#undef SB_PRICE
+        return &settings->prices;
+    prices.line = query->line;
+    prices.byte = query->byte;
+    sb_prices_follow(&prices, (sb_known_prices_t)1 << sb_price_find("line") |
+                                  (sb_known_prices_t)1 << sb_price_find("byte"));
     return &prices;
 }
 
@@ -111,7 +108,7 @@ static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *setti
 
     if (sb_asked_shape(&shape, settings, machine.topology, places, query->ranks) != SB_OK)
         sb_query_fail("sobor-query: out of memory");
-    shape.prices = find_prices(query);
+    shape.prices = find_prices(query, settings);
     shape.processors = (uint32_t)sb_max(1, shape.processors);
     if (query->oversubscribed >= 0)
         shape.oversubscribed = query->oversubscribed != 0;
@@ -140,6 +137,15 @@ static void name_rule(const sb_query_t *query, const sb_settings_t *settings, sb
     choice->reason = text;
 }
 
+/* The prices of this machine say nothing of another. */
+static void adopt_measured(const sb_query_t *query)
+{
+    static sb_measured_t measured;
+
+    sb_measured_find(&measured, query->ranks, "");
+    sb_settings_price(&measured.prices, measured.from);
+}
+
 json_t *sb_query_choice(const sb_query_t *query)
 {
     sb_settings_t settings;
@@ -147,6 +153,8 @@ json_t *sb_query_choice(const sb_query_t *query)
     char by_rule[1024];
 
     sb_baselines_add();
+    if (query->machine == NULL)
+        adopt_measured(query);
     sb_settings_self(&settings);
     sb_settings_check(&settings);
     sb_shape_t shape = find_shape(query, &settings);

@@ -22,13 +22,6 @@ static json_t *show_range(uint64_t from, uint64_t to)
                      to == UINT64_MAX ? json_null() : json_integer((json_int_t)to));
 }
 
-static json_t *show_algorithm(uint64_t value)
-{
-    if (value == SB_RULE_AUTO || value == SB_RULE_HOST)
-        return json_string(value == SB_RULE_AUTO ? "auto" : "host");
-    return json_string(sb_algorithm_at(value - SB_RULE_FIRST)->name);
-}
-
 /* The trees by name; 0 is auto wherever a variable has it. */
 static json_t *show_value(sb_tunable_t tunable, uint64_t value)
 {
@@ -38,7 +31,7 @@ static json_t *show_value(sb_tunable_t tunable, uint64_t value)
     };
 
     if (tunable == SB_TUNE_ALGORITHM)
-        return show_algorithm(value);
+        return json_string(sb_tuning_algorithm_name(value));
     if (tunable == SB_TUNE_TREE)
         return json_string(trees[value]);
     return value == 0 ? json_string("auto") : json_integer((json_int_t)value);

@@ -181,16 +181,3 @@ json_t *sb_query_version(const sb_query_t *query)
     add_words(backends, SOBOR_ABIS);
     return json_pack("{s:s, s:o}", "version", SOBOR_VERSION, "backends", backends);
 }
-
-json_t *sb_query_prices(const sb_query_t *query)
-{
-    json_t *list = json_array();
-
-    (void)query;
-#define SB_PRICE(name, unit, standard, doc)                                                        \
-    json_array_append_new(list, json_pack("{s:s, s:f, s:s, s:s}", "name", #name, "value",          \
-                                          (double)(standard), "unit", unit, "doc", doc));
-#include "coll/prices.def"
-#undef SB_PRICE
-    return list;
-}

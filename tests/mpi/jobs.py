@@ -24,6 +24,8 @@ COLLECTIVES = (
     *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
     *("reduce_scatter_block", "scan", "exscan"),
 )
+#: No test leaves anything in the user's cache.
+NO_CACHE = "/dev/null/cache"
 #: SIGTERM when the test process ends: a launcher never outlives it.
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 
@@ -116,15 +118,16 @@ def base_environment() -> dict[str, str]:
     hosts = ("OMPI_", "PRTE_", "PMIX_", "MPICH_", "HYDRA_", "MPIR_", "I_MPI_")
     steering = ("SOBOR", "LD_PRELOAD", *hosts)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(steering)}
-    return {**kept, **LAUNCH_ENVIRONMENT}
+    return {**kept, **LAUNCH_ENVIRONMENT, "XDG_CACHE_HOME": NO_CACHE}
 
 
 def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
-    """The variables of a rank that runs with Sobor."""
+    """The variables of a rank that runs with Sobor, by which choices are the same everywhere."""
     return {
         "LD_PRELOAD": str(PRELOAD),
         "SOBOR_VERBOSE": "1",
         "SOBOR_SERVE_AFTER": "1",
+        "SOBOR_PRICES": "built-in",
         **settings,
     }
 

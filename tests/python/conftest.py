@@ -44,8 +44,9 @@ class Result:
 
 
 @pytest.fixture(autouse=True)
-def clean_environment(monkeypatch):
-    """No test sees the variables of the person who runs it."""
+def clean_environment(monkeypatch, tmp_path_factory):
+    """No test sees the variables of the person who runs it, or writes into that person's cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     for name in list(os.environ):
         if name.startswith(("SOBOR", "OMPI_MCA_", "SLURM_")):
             monkeypatch.delenv(name)

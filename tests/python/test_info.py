@@ -48,9 +48,12 @@ def test_algorithms(command, fake_native):
 
 def test_prices(command, fake_native):
     lines = command("info", "--prices").out.splitlines()
-    assert ["byte", "0.06", "ns", "One more byte copied."] in [
-        line.strip().split(maxsplit=3) for line in lines
+    assert ["byte", "0.06", "ns", "built", "in", "One more byte copied."] in [
+        line.strip().split(maxsplit=5) for line in lines
     ]
+    text = "\n".join(lines)
+    assert "by tune, in /etc/sobor/prices" in text
+    assert "Open MPI 4.1.4: bcast, up to 4K bytes, 8 ranks, a core for each rank: host" in text
     prices = command("info", "--prices", "--json").json["prices"]
     assert {price["name"]: price["value"] for price in prices} == {"line": 70, "byte": 0.06}
 
@@ -152,7 +155,7 @@ def test_machine_goes_to_the_core(command, fake_native):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--ranks", "4"], "--ranks goes with --groups, --placement or --collective"),
+        (["--ranks", "4"], "--ranks goes with --prices, --groups, --placement or --collective"),
         (["--bytes", "4"], "--bytes goes with --collective"),
         (["--groups"], "--groups needs the number of ranks"),
         (["--collective", "bcast"], "--collective needs the number of ranks"),

@@ -82,9 +82,9 @@ static void prices_are_documented_and_count(void **state)
     sb_shape_t usual = shape(8, false), dear = shape(8, false);
 
     (void)state;
-#define SB_PRICE(name, unit, standard, doc)                                                        \
+#define SB_PRICE(name, follows, unit, standard, doc)                                               \
     assert_true(strlen(#name) > 3 && strlen(doc) > 10 && prices.name > 0);
-#include "coll/prices.def"
+#include "team/prices.def"
 #undef SB_PRICE
     prices.line = 1000;
     dear.prices = &prices;

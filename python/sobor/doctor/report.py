@@ -9,13 +9,21 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console
-from sobor.doctor import leftovers, machine, memory, mpis, parts, singlecopy, trial
+from sobor.doctor import leftovers, machine, memory, mpis, parts, prices, singlecopy, trial
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.native import find_native
 from sobor.version import __version__
 
-_CHECKS = (parts.check, mpis.check, memory.check, singlecopy.check, machine.check, leftovers.check)
+_CHECKS = (
+    parts.check,
+    mpis.check,
+    memory.check,
+    singlecopy.check,
+    machine.check,
+    prices.check,
+    leftovers.check,
+)
 _STYLES = {
     Status.OK: "green",
     Status.NOTE: "cyan",

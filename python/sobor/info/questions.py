@@ -83,7 +83,8 @@ def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
     if wanted.algorithms:
         answers["algorithms"] = native.query("algorithms")
     if wanted.prices:
-        answers["prices"] = native.query("prices")
+        answers["prices"] = native.query("prices", *_ranks(wanted))
+        answers["measured"] = native.query("measured", *_ranks(wanted))
     if wanted.groups:
         answers["groups"] = native.query("groups", *_ranks(wanted), *_shape(wanted))
     if wanted.placement:
@@ -131,7 +132,12 @@ def _check(wanted: Wanted) -> None:
     if wanted.mapping and wanted.mapping not in MAPS:
         raise SoborError(f"--map: expected {', '.join(MAPS)}, found {wanted.mapping}")
     for option, value, parts, needed in (
-        ("--ranks", wanted.ranks, "--groups, --placement or --collective", _uses_ranks(wanted)),
+        (
+            "--ranks",
+            wanted.ranks,
+            "--prices, --groups, --placement or --collective",
+            _uses_ranks(wanted),
+        ),
         ("--bytes", wanted.size, "--collective", wanted.collective),
         ("--oversubscribed", wanted.oversubscribed, "--collective", wanted.collective),
         ("--map", wanted.mapping, "--groups or --collective", _uses_map(wanted)),
@@ -158,4 +164,4 @@ def _uses_map(wanted: Wanted) -> bool:
 
 
 def _uses_ranks(wanted: Wanted) -> bool:
-    return wanted.groups or wanted.placement or bool(wanted.collective)
+    return wanted.prices or wanted.groups or wanted.placement or bool(wanted.collective)

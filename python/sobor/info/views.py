@@ -102,11 +102,31 @@ def _algorithms(algorithms: list[dict[str, Any]], out: Console) -> None:
 
 def _prices(prices: list[dict[str, Any]], out: Console) -> None:
     console.heading(out, "Prices")
-    grid = console.table(out, "price", "value", "unit", "of what", wrap=("of what",))
+    grid = console.table(out, "price", "value", "unit", "from", "of what", wrap=("of what",))
     for price in prices:
-        value = f"{price['value']:g}"
-        grid.add_row(*(Text(cell) for cell in (price["name"], value, price["unit"], price["doc"])))
+        row = (price["name"], f"{price['value']:g}", price["unit"], price["source"], price["doc"])
+        grid.add_row(*(Text(cell) for cell in row))
     out.print(console.indented(grid))
+
+
+def _measured(measured: dict[str, Any], out: Console) -> None:
+    console.heading(out, "What was measured here")
+    _line(out, "file", measured_file(measured))
+    if measured["error"]:
+        _line(out, "for nothing", measured["error"])
+    for rule in measured["rules"]:
+        _line(out, "rule", tuning.measured_rule(rule))
+
+
+def measured_file(measured: dict[str, Any]) -> str:
+    """Where prices are from: "by tune, in /home/x/.cache/sobor/prices"."""
+    if not measured["wanted"]:
+        return "built-in prices are wanted"
+    if measured["file"]:
+        return f"by {measured['by']}, in {measured['file']}"
+    if not measured["cache"]:
+        return "none: SOBOR_CACHE is off; each job measures for itself"
+    return f"none yet; the first job writes {measured['place'] or 'none'}"
 
 
 def _groups(groups: dict[str, Any], out: Console) -> None:
@@ -174,6 +194,7 @@ _VIEWS: dict[str, Callable[[Any, Console], None]] = {
     "variables": _variables,
     "algorithms": _algorithms,
     "prices": _prices,
+    "measured": _measured,
     "groups": _groups,
     "placement": _placement,
     "choice": _choice,

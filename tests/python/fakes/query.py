@@ -86,9 +86,36 @@ ANSWERS = {
         }
         for c, n in ALGORITHMS
     ],
+    "measured": lambda: {
+        "wanted": True,
+        "cache": True,
+        "place": "/home/me/.cache/sobor/prices",
+        "file": "/etc/sobor/prices",
+        "by": "tune",
+        "error": None,
+        "processor": "Some Processor",
+        "rules": [
+            {
+                **{"mpi": "Open MPI 4.1.4", "collective": "bcast", "from": 0, "to": 4096},
+                **{"ranks": 8, "oversubscribed": False, "algorithm": "host"},
+            }
+        ],
+    },
     "prices": lambda: [
-        {"name": "line", "value": 70.0, "unit": "ns", "doc": "A line from another core."},
-        {"name": "byte", "value": 0.06, "unit": "ns", "doc": "One more byte copied."},
+        {
+            "name": "line",
+            "value": 70.0,
+            "unit": "ns",
+            "doc": "A line from another core.",
+            "source": "measured",
+        },
+        {
+            "name": "byte",
+            "value": 0.06,
+            "unit": "ns",
+            "doc": "One more byte copied.",
+            "source": "built in",
+        },
     ],
     "topology": lambda: {
         "machine": option("--machine") or "this machine",

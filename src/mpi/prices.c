@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/prices.h"
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/mpi_name.h"
+#include "mpi/host.h"
+#include "segment/board.h"
+#include "select/measured.h"
+
+/* By the thread that calls MPI_Init. */
+static sb_measured_t measured;
+static bool to_measure;
+
+/* What harms nobody is told only to those who want to know. */
+static void tell(const char *what, const char *error)
+{
+    if (sb_config()->verbose.number > 0)
+        sb_log_once("%s: %s", what, error);
+}
+
+/* Where ranks take turns, a measurement says more of the turns than of the machine. */
+static bool have_processors(void)
+{
+    sb_place_t place;
+
+    sb_place_self(&place);
+    return !sb_places_oversubscribed(&place, 1);
+}
+
+bool sb_prices_read(uint32_t ranks)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    char name[SB_CACHE_MPI];
+    int length = 0;
+
+    if (!sb_measured_wanted())
+        return false;
+    sb_host.Get_library_version(text, &length);
+    sb_mpi_name(text, name, sizeof name);
+    sb_measured_find(&measured, ranks, name);
+    if (measured.error[0] != '\0')
+        tell("what was measured before counts for nothing", measured.error);
+    sb_measured_adopt(&measured);
+    to_measure = measured.from == SB_PRICES_BUILT_IN && ranks > 1 && have_processors();
+    return to_measure;
+}
+
+void sb_prices_measure(void)
+{
+    char error[SB_CACHE_PATH + 256];
+    sb_gauge_result_t found = {0};
+
+    if (!to_measure)
+        return;
+    bool first = sb_board_gauge(&found);
+    sb_measured_price(&measured, "line", found.line);
+    sb_measured_price(&measured, "next_line", found.next_line);
+    sb_measured_price(&measured, "byte", found.byte);
+    sb_settings_price(&measured.prices, measured.from);
+    if (first && measured.from == SB_PRICES_MEASURED &&
+        !sb_measured_keep(&measured, "start", error, sizeof error) && *error != '\0')
+        tell("what was measured is not kept", error);
+}
+
+const char *sb_prices_origin(void)
+{
+    static const char *const origins[] = {
+        [SB_PRICES_BUILT_IN] = "built in", [SB_PRICES_MEASURED] = "measured now"};
+
+    return measured.from == SB_PRICES_READ ? measured.file : origins[measured.from];
+}
