@@ -208,6 +208,28 @@ def info_command(
     info(wanted, as_json)
 
 
+@app.command("tune")
+def tune_command(
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Measure for about half a second; else three.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Measure what passing lines, bytes and processors costs here, and keep it for later jobs.
+
+    Writes sobor/prices in the user's cache folder: entries for 2, 4, 8, ... ranks and for one on
+    each core. Jobs find it there and choose algorithms by it. Without it the first job of each
+    number of ranks measures for some milliseconds. Other work on the machine disturbs it.
+
+    **Example**
+
+        sobor tune && sobor info --prices
+    """
+    from sobor.tune import tune
+
+    tune(quick, as_json)
+
+
 @app.command("model")
 def model_command(
     collective: Annotated[

@@ -57,6 +57,11 @@ class Native:
         """The tool that measures this machine."""
         return self.prefix / "libexec" / "sobor" / "sobor-calibrate"
 
+    @property
+    def tuner(self) -> Path:
+        """The tool that measures this machine's prices and keeps them."""
+        return self.prefix / "libexec" / "sobor" / "sobor-tune"
+
     def backend(self, abi: str) -> Path:
         """The back end for one MPI ABI."""
         return self.libraries / f"sobor-{abi}.so"
@@ -64,6 +69,10 @@ class Native:
     def query(self, *arguments: str, environ: Mapping[str, str] | None = None) -> Any:
         """Asks sobor-query and returns its JSON answer."""
         return _ask(self.query_tool, arguments, environ)
+
+    def tune(self, *arguments: str) -> Any:
+        """Has sobor-tune measure and returns its JSON answer."""
+        return _ask(self.tuner, arguments)
 
     def model(self, *arguments: str) -> Any:
         """Asks sobor-model and returns its JSON answer."""

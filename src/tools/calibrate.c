@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/calibrate.h"
 
-#include "base/log.h"
-
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,18 +8,6 @@
 #define SECONDS_LEAST 0.1
 #define SECONDS_MOST 3600
 #define SECONDS_USUAL 20
-
-void sb_calibration_fail(const char *format, ...)
-{
-    char message[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    sb_log("%s", message);
-    exit(2);
-}
 
 typedef struct options {
     const char *output;
@@ -76,36 +61,12 @@ static options_t parse_options(char **words)
     return options;
 }
 
-/* The cores of this machine that this process may use. */
-static void read_machine(sb_calibration_t *calibration)
-{
-    sb_place_t place;
-    size_t kept = 0;
-
-    calibration->topology = sb_topology_self();
-    if (calibration->topology == NULL)
-        sb_calibration_fail("the machine's topology could not be read");
-    if (sb_cores_read(calibration->topology, &calibration->cores, &calibration->count) != SB_OK)
-        sb_calibration_fail("out of memory");
-    sb_place_self(&place);
-    for (size_t i = 0; i < calibration->count; i++) {
-        if (sb_cpus_empty(place.cpus) || sb_cpus_has(place.cpus, calibration->cores[i].cpu))
-            calibration->cores[kept++] = calibration->cores[i];
-    }
-    calibration->count = kept;
-    if (kept == 0)
-        sb_calibration_fail("this process may use no core");
-    calibration->hops = calloc(kept * kept, sizeof calibration->hops[0]);
-    if (calibration->hops == NULL)
-        sb_calibration_fail("out of memory");
-}
-
 int main(int argc, char **argv)
 {
     static sb_calibration_t calibration;
     options_t options = parse_options(argv + (argc > 0));
 
-    read_machine(&calibration);
+    sb_calibration_read_machine(&calibration);
     calibration.seconds = options.seconds;
     sb_calibrate_system(&calibration);
     sb_calibrate_scheduler(&calibration);

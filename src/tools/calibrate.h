@@ -40,11 +40,18 @@ void sb_measured(sb_calibration_t *calibration, sb_number_t number, double value
 void sb_assumed(sb_calibration_t *calibration, sb_number_t number, double value, const char *format,
                 ...) SB_PRINTF(4, 5);
 
+/* The cores of this machine that this process may use. */
+void sb_calibration_read_machine(sb_calibration_t *calibration);
+
 /* Each fills in the numbers that it is named after, using a share of the seconds. */
 void sb_calibrate_lines(sb_calibration_t *calibration);
 void sb_calibrate_memory(sb_calibration_t *calibration);
 void sb_calibrate_system(sb_calibration_t *calibration);
 void sb_calibrate_scheduler(sb_calibration_t *calibration);
+
+/* Of these the parts that tell what passing lines, bytes and the processor costs. */
+void sb_calibrate_copies(sb_calibration_t *calibration);
+void sb_calibrate_switch(sb_calibration_t *calibration);
 
 /* Fills in what is left, and makes farther never cheaper than nearer. */
 void sb_calibration_complete(sb_calibration_t *calibration);

@@ -101,7 +101,7 @@ static double copy_from(sb_calibration_t *calibration, sb_partner_t *partner, si
     return sb_median(&samples);
 }
 
-static void copy_between(sb_calibration_t *calibration)
+void sb_calibrate_copies(sb_calibration_t *calibration)
 {
     sb_partner_t *partner = sb_partner_start();
 
@@ -281,7 +281,7 @@ void sb_calibrate_memory(sb_calibration_t *calibration)
 {
     copy_own(calibration);
     if (calibration->count > 1)
-        copy_between(calibration);
+        sb_calibrate_copies(calibration);
     read_memory(calibration);
     measure_together(calibration);
 }

@@ -62,7 +62,7 @@ static double time_switch(turn_t *turn, uint64_t round)
     return (double)(ended - started) / (double)(sb_load64(&turn->yields, SB_RELAXED) - yields + 1);
 }
 
-static void measure_switch(sb_calibration_t *calibration)
+void sb_calibrate_switch(sb_calibration_t *calibration)
 {
     sb_samples_t samples = {0};
     turn_t *turn = sb_map_shared(sizeof *turn, calibration->cores[0].unit[SB_LEVEL_NUMA]);
@@ -130,6 +130,6 @@ void sb_calibrate_scheduler(sb_calibration_t *calibration)
 {
     sb_pin(calibration->cores[0].cpu);
     measure_noise(calibration);
-    measure_switch(calibration);
+    sb_calibrate_switch(calibration);
     measure_slice(calibration);
 }

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/calibrate.h"
 
+#include "base/log.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +16,42 @@
 #define LOOKS 20000
 /* A prime, by which samples that are too many are dealt over those kept. */
 #define SPREAD 7919
+
+void sb_calibration_fail(const char *format, ...)
+{
+    char message[1024];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    sb_log("%s", message);
+    exit(2);
+}
+
+/* The cores of this machine that this process may use. */
+void sb_calibration_read_machine(sb_calibration_t *calibration)
+{
+    sb_place_t place;
+    size_t kept = 0;
+
+    calibration->topology = sb_topology_self();
+    if (calibration->topology == NULL)
+        sb_calibration_fail("the machine's topology could not be read");
+    if (sb_cores_read(calibration->topology, &calibration->cores, &calibration->count) != SB_OK)
+        sb_calibration_fail("out of memory");
+    sb_place_self(&place);
+    for (size_t i = 0; i < calibration->count; i++) {
+        if (sb_cpus_empty(place.cpus) || sb_cpus_has(place.cpus, calibration->cores[i].cpu))
+            calibration->cores[kept++] = calibration->cores[i];
+    }
+    calibration->count = kept;
+    if (kept == 0)
+        sb_calibration_fail("this process may use no core");
+    calibration->hops = calloc(kept * kept, sizeof calibration->hops[0]);
+    if (calibration->hops == NULL)
+        sb_calibration_fail("out of memory");
+}
 
 void sb_pin(unsigned cpu)
 {
