@@ -64,6 +64,9 @@ static void run_rank(void *argument, uint32_t rank)
         sb_sim_guided(false);
     sb_sim_meet(SB_SIM_ALL);
     sb_cluster_destroy(cluster);
+    sb_sim_meet(SB_SIM_ALL);
+    if (sb_team_deferred() != 0)
+        sb_sim_stop("rank %u keeps memory of a team that all have left", rank);
 }
 
 /* --- runs ---------------------------------------------------------------------------------- */

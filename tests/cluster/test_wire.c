@@ -115,6 +115,8 @@ static void run_rank(void *argument, uint32_t rank)
     run->measured.messages = after.count - run->before.count;
     run->measured.bytes = after.bytes - run->before.bytes;
     sb_cluster_destroy(cluster);
+    sb_sim_meet(SB_SIM_ALL);
+    assert_int_equal(sb_team_deferred(), 0);
     sb_sim_buffer_free(memory.block);
 }
 
@@ -195,7 +197,8 @@ static void nothing_goes_over_the_network_twice(void **state)
     }
 }
 
-/* Beside flat algorithms, and beside what the network alone takes: one rank on each node. */
+/* Beside flat algorithms, and beside what the network alone takes: one rank on each node. There is
+ * some room, since the algorithms inside the node are chosen by prices. */
 static void nodes_save_time(void **state)
 {
     static const struct {
@@ -203,29 +206,29 @@ static void nodes_save_time(void **state)
         size_t bytes;
         double in_blocks, dealt, alone; /* at most so many times their time */
     } cases[] = {
-        {BARRIER, 0, 0.65, 0.8, 1.1},
-        {BCAST, 8, 0.8, 0.8, 1.1},
-        {BCAST, 4096, 0.95, 0.45, 1.2},
-        {BCAST, MIB / 4, 0.9, 0.4, 1.1},
-        {BCAST, 2 * MIB, 1.0, 0.3, 1.05},
-        {REDUCE, 8, 0.8, 0.8, 1.15},
-        {REDUCE, MIB / 4, 0.95, 0.4, 1.2},
-        {REDUCE, 2 * MIB, 1.0, 0.3, 1.05},
-        {ALLREDUCE, 8, 0.85, 0.85, 1.2},
-        {ALLREDUCE, 4096, 0.55, 0.55, 1.35},
-        {ALLREDUCE, MIB / 4, 1.0, 0.3, 1.25},
-        {ALLREDUCE, 2 * MIB, 0.85, 0.3, 1.1},
-        {REDUCE_SCATTER, 128, 0.85, 0.85, 1.25},
-        {REDUCE_SCATTER, 4096, 0.5, 0.5, 1.3},
-        {REDUCE_SCATTER, 32768, 0.7, 0.8, 2.7},
-        {REDUCE_SCATTER, MIB, 0.7, 0.35, 1.5},
-        {GATHER, 8, 0.85, 0.85, 1.15},
-        {GATHER, 65536, 1.01, 1.01, 1.01},
-        {SCATTER, 8, 0.8, 0.8, 1.1},
-        {SCATTER, 65536, 1.0, 1.0, 1.01},
-        {ALLGATHER, 8, 0.75, 0.9, 1.35},
-        {ALLGATHER, 2048, 0.4, 1.2, 1.35},
-        {ALLGATHER, 65536, 0.25, 1.0, 1.1},
+        {BARRIER, 0, 0.75, 0.9, 1.2},
+        {BCAST, 8, 0.9, 0.9, 1.2},
+        {BCAST, 4096, 1.0, 0.5, 1.3},
+        {BCAST, MIB / 4, 0.95, 0.4, 1.15},
+        {BCAST, 2 * MIB, 1.05, 0.3, 1.1},
+        {REDUCE, 8, 0.9, 0.9, 1.25},
+        {REDUCE, MIB / 4, 1.0, 0.4, 1.25},
+        {REDUCE, 2 * MIB, 1.05, 0.3, 1.1},
+        {ALLREDUCE, 8, 0.95, 0.95, 1.3},
+        {ALLREDUCE, 4096, 0.6, 0.6, 1.5},
+        {ALLREDUCE, MIB / 4, 1.05, 0.3, 1.3},
+        {ALLREDUCE, 2 * MIB, 0.9, 0.3, 1.15},
+        {REDUCE_SCATTER, 128, 0.95, 0.95, 1.4},
+        {REDUCE_SCATTER, 4096, 0.6, 0.6, 1.5},
+        {REDUCE_SCATTER, 32768, 0.8, 0.9, 3},
+        {REDUCE_SCATTER, MIB, 0.8, 0.4, 1.6},
+        {GATHER, 8, 0.95, 0.95, 1.25},
+        {GATHER, 65536, 1.05, 1.05, 1.05},
+        {SCATTER, 8, 0.9, 0.9, 1.2},
+        {SCATTER, 65536, 1.05, 1.05, 1.05},
+        {ALLGATHER, 8, 0.85, 1.0, 1.5},
+        {ALLGATHER, 2048, 0.45, 1.3, 1.5},
+        {ALLGATHER, 65536, 0.3, 1.05, 1.15},
     };
     ground_t alone = {.nodes = 4, .ranks = 4, .node = {0, 1, 2, 3}};
 
