@@ -33,6 +33,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "mpis(*keys): the MPIs that a test uses")
+    config.addinivalue_line("markers", "alone: times what needs the machine for itself")
 
 
 def pytest_collection_modifyitems(config, items):

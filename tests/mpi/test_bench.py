@@ -285,6 +285,7 @@ def test_wrong_data_is_noticed(tester, key, side):
     assert result.stderr.count("wrong calls") == (len(found) if side else 0), result.tail()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("side", ["host", "sobor"])
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_times_are_those_of_the_side(tester, key, side):
@@ -317,6 +318,7 @@ def measured(found: list[dict]) -> list[dict]:
     return [row for row in found if row["host_us"] is not None]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("side", ["host", "sobor"])
 def test_every_method_shows_the_slower_side(tester, side):
     """By every method, a side whose calls take longer by a known time is shown so."""
@@ -340,6 +342,7 @@ def test_every_method_shows_the_slower_side(tester, side):
         assert min(row[f"{other}_us"] for row in chosen) < SLOWER, chosen
 
 
+@pytest.mark.alone
 def test_every_method_checks_the_data(tester):
     """The check belongs to each row, whatever its method."""
     result = between(tester, "o41", {"PROGRAM_WRONG": "1"}, *FEW)
@@ -348,6 +351,7 @@ def test_every_method_checks_the_data(tester):
     assert result.returncode != 0 and result.stderr.count("wrong calls") == len(found)
 
 
+@pytest.mark.alone
 def test_skew_is_that_of_the_barrier(tester):
     """How far apart ranks begin is seen of the side whose barrier lets one go first."""
     options = ("--collectives", "bcast", "--sizes", "64", "--variants", "hot", "--sync", "own")
@@ -386,6 +390,7 @@ def test_methods(tester, key, ranks):
     assert 0 <= single["sobor_skew_us"] <= single["sobor_span_us"]
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("side", ["host", "sobor"])
 def test_passthrough_is_timed(tester, side):
     """So it is with the calls of a rank alone."""
