@@ -25,12 +25,20 @@ LOST = 0.95
 
 def measure(ranks: list[int]) -> list[dict]:
     """One row for each point, as `sobor bench` gives it."""
-    command = [REPOSITORY / "sobor", "bench", ",".join(COLLECTIVES), "--json", "--variants", "hot"]
+    command = [
+        REPOSITORY / "sobor",
+        "bench",
+        ",".join(COLLECTIVES),
+        "--json",
+        "-",
+        "--variants",
+        "hot",
+    ]
     command += ["--sizes", ",".join(map(str, SIZES)), "--ranks", ",".join(map(str, ranks))]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         raise SystemExit(result.stderr)
-    return [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    return json.loads(result.stdout)
 
 
 def processor() -> str:
@@ -44,7 +52,7 @@ def processor() -> str:
 
 def figure(value: float) -> str:
     """Two digits are more than another machine will repeat."""
-    return f"{value:.0f}" if value >= 9.95 else f"{value:.2g}"
+    return f"{value:.0f}" if value >= 9.95 else f"{value:.1f}" if value >= 0.995 else f"{value:.2f}"
 
 
 def cell(row: dict | None) -> str:
