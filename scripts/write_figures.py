@@ -7,6 +7,7 @@ usage: write_figures.py [RANKS...]     2 4 8 16 if none are given
 from __future__ import annotations
 
 import json
+import os
 import platform
 import re
 import statistics
@@ -47,7 +48,7 @@ def processor() -> str:
     model = re.search(r"model name\s*: (.*)", text)
     name = re.sub(r"\((R|TM)\)|\bProcessor\b|@.*", "", model[1] if model else platform.machine())
     kind = "virtual " if "hypervisor" in text else ""
-    return f"{text.count('processor')} cores of a {kind}{' '.join(name.split())}"
+    return f"{len(os.sched_getaffinity(0))} cores of a {kind}{' '.join(name.split())}"
 
 
 def figure(value: float) -> str:

@@ -23,6 +23,11 @@
 /* Segments of one call that may be under way at once. */
 #define SB_WINDOW 8
 
+/* Segments between what a node does before the leaders' messages and what it does after them. */
+#define SB_BEHIND 3
+
+_Static_assert(SB_BEHIND < SB_WINDOW, "a program is over before its place is needed again");
+
 typedef struct sb_cluster {
     uint32_t rank;  /* of the communicator */
     uint32_t node;  /* this rank's, */

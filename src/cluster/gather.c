@@ -10,9 +10,6 @@
 #include "cluster/cluster.h"
 #include "cluster/packed.h"
 
-/* Segments between the node's gather and its broadcast. */
-#define BEHIND 3
-
 /* The rank's own part, where it is at first. */
 static const sb_stream_t *own_part(const sb_cluster_t *cluster, const sb_parts_t *parts)
 {
@@ -122,11 +119,11 @@ static sb_status_t run(gathering_t *gathering)
     gathering->piece = sb_packed_piece(&cluster->map, gathering->each);
     size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
 
-    for (size_t turn = 0; turn < segments + BEHIND && status == SB_OK; turn++) {
+    for (size_t turn = 0; turn < segments + SB_BEHIND && status == SB_OK; turn++) {
         if (turn < segments)
             status = begin_segment(gathering, turn);
-        if (status == SB_OK && turn >= BEHIND)
-            status = end_segment(gathering, turn - BEHIND);
+        if (status == SB_OK && turn >= SB_BEHIND)
+            status = end_segment(gathering, turn - SB_BEHIND);
     }
     if (status == SB_OK)
         sb_programs_end(cluster);

@@ -95,7 +95,7 @@ static void land(sb_cluster_t *cluster, const sb_program_t *program, const sb_me
     sb_status_t status =
         sb_combine(program->operation, message->into,
                    message->landing == SB_FOLD_LEFT ? left : right, 2, message->bytes);
-    cluster->data = sb_first(cluster->data, status);
+    sb_data_ends(cluster, status);
 }
 
 static void turn(sb_cluster_t *cluster, sb_program_t *program)

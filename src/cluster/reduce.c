@@ -18,11 +18,6 @@
 #define PART_LEAST ((size_t)2048)
 /* A ring's segment is cut so that about as many are under way at once. */
 #define RING_SEGMENTS 4
-/* Segments between the node's reduction and its broadcast. */
-#define BEHIND 3
-
-_Static_assert(BEHIND < SB_WINDOW, "a program is over before its place is needed again");
-
 /* A reduction over nodes. */
 typedef struct course {
     sb_cluster_t *cluster;
@@ -125,23 +120,18 @@ static sb_status_t end_segment(course_t *course, size_t segment)
 static sb_status_t run(course_t *course)
 {
     sb_cluster_t *cluster = course->cluster;
-    size_t turns = course->segments + (course->to_all ? BEHIND : 0);
+    size_t turns = course->segments + (course->to_all ? SB_BEHIND : 0);
     sb_status_t status = SB_OK;
 
     for (size_t turn = 0; turn < turns && status == SB_OK; turn++) {
         if (turn < course->segments)
             status = begin_segment(course, turn);
-        if (status == SB_OK && course->to_all && turn >= BEHIND)
-            status = end_segment(course, turn - BEHIND);
+        if (status == SB_OK && course->to_all && turn >= SB_BEHIND)
+            status = end_segment(course, turn - SB_BEHIND);
     }
     if (status == SB_OK && is_leader(course))
         sb_programs_end(cluster);
     return sb_call_ends(cluster);
-}
-
-static bool is_served(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
-{
-    return reduction->operation->commutative || cluster->map.contiguous;
 }
 
 sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
@@ -151,7 +141,7 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
                        .root = reduction->root,
                        .leader = sb_leader_of(cluster, cluster->node, reduction->root)};
 
-    if (!is_served(cluster, reduction))
+    if (!sb_reduction_is_served(cluster, reduction))
         return SB_ERR_UNSUPPORTED;
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
@@ -186,7 +176,7 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
                        .leader = sb_leader_of(cluster, cluster->node, first),
                        .to_all = true};
 
-    if (!is_served(cluster, reduction))
+    if (!sb_reduction_is_served(cluster, reduction))
         return SB_ERR_UNSUPPORTED;
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)

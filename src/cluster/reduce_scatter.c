@@ -11,9 +11,6 @@
  */
 #include "cluster/reduce.h"
 
-/* Segments between a node's reduction and the copy of what came of it. */
-#define BEHIND 3
-
 /* Parts are short up to so many bytes, in the mean. */
 #define SHORT 1024
 
@@ -119,7 +116,7 @@ static sb_status_t run(const scattered_t *scattered)
             status = begin(scattered, &first);
             begins = advance(scattered, &first);
         }
-        if (status == SB_OK && ends && turn >= BEHIND) {
+        if (status == SB_OK && ends && turn >= SB_BEHIND) {
             status = end(scattered, &last);
             ends = advance(scattered, &last);
         }
@@ -133,7 +130,7 @@ sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_
 {
     scattered_t scattered = {.cluster = cluster, .reduction = reduction};
 
-    if (!reduction->operation->commutative && !cluster->map.contiguous)
+    if (!sb_reduction_is_served(cluster, reduction))
         return SB_ERR_UNSUPPORTED;
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)

@@ -7,9 +7,6 @@
  */
 #include "cluster/packed.h"
 
-/* Segments between the root's packing and the node's scatter. */
-#define BEHIND 3
-
 typedef struct scattering {
     sb_cluster_t *cluster;
     const sb_parts_t *parts;
@@ -107,11 +104,11 @@ sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts)
         return status;
     scattering.piece = sb_packed_piece(&cluster->map, scattering.each);
     size_t segments = (scattering.each + scattering.piece - 1) / scattering.piece;
-    for (size_t turn = 0; turn < segments + BEHIND && status == SB_OK; turn++) {
+    for (size_t turn = 0; turn < segments + SB_BEHIND && status == SB_OK; turn++) {
         if (turn < segments)
             status = begin_segment(&scattering, turn);
-        if (status == SB_OK && turn >= BEHIND)
-            status = end_segment(&scattering, turn - BEHIND);
+        if (status == SB_OK && turn >= SB_BEHIND)
+            status = end_segment(&scattering, turn - SB_BEHIND);
     }
     if (status == SB_OK)
         sb_programs_end(cluster);

@@ -13,10 +13,9 @@ static sb_measured_t measured;
 static bool to_measure;
 
 /* What harms nobody is told only to those who want to know. */
-static void tell(const char *what, const char *error)
+static bool is_told(const char *error)
 {
-    if (sb_config()->verbose.number > 0)
-        sb_log_once("%s: %s", what, error);
+    return *error != '\0' && sb_config()->verbose.number > 0;
 }
 
 /* Where ranks take turns, a measurement says more of the turns than of the machine. */
@@ -39,8 +38,8 @@ bool sb_prices_read(uint32_t ranks)
     sb_host.Get_library_version(text, &length);
     sb_mpi_name(text, name, sizeof name);
     sb_measured_find(&measured, ranks, name);
-    if (measured.error[0] != '\0')
-        tell("what was measured before counts for nothing", measured.error);
+    if (is_told(measured.error))
+        sb_log_once("what was measured before counts for nothing: %s", measured.error);
     sb_measured_adopt(&measured);
     to_measure = measured.from == SB_PRICES_BUILT_IN && ranks > 1 && have_processors();
     return to_measure;
@@ -58,9 +57,10 @@ void sb_prices_measure(void)
     sb_measured_price(&measured, "next_line", found.next_line);
     sb_measured_price(&measured, "byte", found.byte);
     sb_settings_price(&measured.prices, measured.from);
+    /* Whichever rank that is: the others know nothing of it. */
     if (first && measured.from == SB_PRICES_MEASURED &&
-        !sb_measured_keep(&measured, "start", error, sizeof error) && *error != '\0')
-        tell("what was measured is not kept", error);
+        !sb_measured_keep(&measured, "start", error, sizeof error) && is_told(error))
+        sb_log("what was measured is not kept: %s", error);
 }
 
 const char *sb_prices_origin(void)

@@ -37,6 +37,16 @@ static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int6
                        (size_t)count, type, is, comm->comm);
 }
 
+/* A side of blocks of so many bytes, which are of one piece, one behind the other. */
+static size_t open_row(const sb_side_t *side, sb_stream_t *streams, size_t bytes)
+{
+    char *at = side->buffer;
+
+    for (int i = 0; i < side->blocks; i++, at += bytes)
+        set_plain(&streams[i], at, bytes);
+    return (size_t)side->blocks * bytes;
+}
+
 /* lay_out() of equal blocks: what holds for one holds for all. */
 static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams,
                           size_t *total)
@@ -49,15 +59,16 @@ static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *s
         !sb_packed_bytes(side->blocks, bytes, total) ||
         (bytes > 0 && side->buffer == NULL && is->contiguous))
         return false;
-    uintptr_t stride = (uintptr_t)side->count * (uintptr_t)is->extent;
-    uintptr_t at = (uintptr_t)side->buffer;
-    bool plain = is->contiguous && !SB_DEVICE_HOLDS(side->buffer);
-    for (int i = 0; i < side->blocks && streams != NULL; i++, at += stride) {
-        if (SB_LIKELY(plain))
-            set_plain(&streams[i], (void *)at, bytes);
-        else
-            open_block(comm, &streams[i], (void *)at, side->count, side->type, is);
+    if (streams == NULL)
+        return true;
+    if (SB_LIKELY(is->contiguous && !SB_DEVICE_HOLDS(side->buffer))) {
+        open_row(side, streams, bytes);
+        return true;
     }
+    uintptr_t stride = (uintptr_t)side->count * (uintptr_t)is->extent;
+    for (int i = 0; i < side->blocks; i++)
+        open_block(comm, &streams[i], (void *)((uintptr_t)side->buffer + (uintptr_t)i * stride),
+                   side->count, side->type, is);
     return true;
 }
 
@@ -287,16 +298,6 @@ static int close_all(sb_scratch_t *scratch)
 
 /* No product of fewer bytes than this and a number of blocks is beyond all bounds. */
 #define ALIKE_MOST ((size_t)1 << 28)
-
-/* A side of blocks of so many bytes, which are of one piece, one behind the other. */
-static size_t open_row(const sb_side_t *side, sb_stream_t *streams, size_t bytes)
-{
-    char *at = side->buffer;
-
-    for (int i = 0; i < side->blocks; i++, at += bytes)
-        set_plain(&streams[i], at, bytes);
-    return (size_t)side->blocks * bytes;
-}
 
 /* Whether a side has no blocks, or such as the call's last judged type and count say. */
 static inline bool is_alike(const sb_side_t *side, MPI_Datatype type, int64_t count)

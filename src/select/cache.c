@@ -15,8 +15,6 @@
 
 #define FILE_BYTES_MOST ((size_t)64 << 10)
 
-static const char format[] = "sobor-prices 1";
-
 /* ---- reading ---- */
 
 /* Where the reading is, and room for the first error. */
@@ -117,7 +115,8 @@ static bool read_price(reader_t *reader, const char *value)
     if (index == sb_price_count())
         return refuse(reader, "a price that there is", value);
     if (value[length] != ' ' || !sb_parse_count(value + length + 1, &thousandths) ||
-        !sb_cache_price(reader->entry, index, (double)thousandths / 1000))
+        !sb_price_learn(&reader->entry->prices, &reader->entry->known, index,
+                        (double)thousandths / 1000))
         return refuse(reader, "a price of a sixteenth to sixteen times what is usual", value);
     return true;
 }
@@ -145,7 +144,7 @@ static bool read_line(reader_t *reader, char *line)
     size_t i = 0;
 
     if (reader->line == 1)
-        return strcmp(line, format) == 0 || refuse(reader, format, line);
+        return strcmp(line, SB_CACHE_FORMAT) == 0 || refuse(reader, SB_CACHE_FORMAT, line);
     if (*line == '\0' || *line == '#')
         return true;
     while (i < SB_COUNT_OF(lines) &&
@@ -169,7 +168,7 @@ static bool read_lines(reader_t *reader, char *text)
         text += length + whole;
     }
     if (right && (reader->line == 0 || reader->entry != NULL))
-        return refuse(reader, reader->line == 0 ? format : "end", "the end of the file");
+        return refuse(reader, reader->line == 0 ? SB_CACHE_FORMAT : "end", "the end of the file");
     return right;
 }
 
@@ -234,14 +233,6 @@ sb_cache_read_t sb_cache_read(const char *path, sb_cache_t *cache, char *error, 
 }
 
 /* ---- what it holds ---- */
-
-bool sb_cache_price(sb_cache_entry_t *entry, size_t index, double value)
-{
-    if (!sb_price_sane(index, value))
-        return false;
-    entry->known |= (sb_known_prices_t)1 << index;
-    return sb_price_set(&entry->prices, sb_price_at(index)->name, value);
-}
 
 /* The words of a rule. */
 typedef struct words {

@@ -24,6 +24,9 @@
  * A file that is not as this says, or that another user owns or may write, counts for nothing.
  */
 
+/* The first line. */
+#define SB_CACHE_FORMAT "sobor-prices 1"
+
 #define SB_CACHE_ENTRIES_MOST 32
 #define SB_CACHE_MODEL 128
 #define SB_CACHE_MPI 64
@@ -65,11 +68,6 @@ typedef enum sb_cache_read {
 } sb_cache_read_t;
 
 sb_cache_read_t sb_cache_read(const char *path, sb_cache_t *cache, char *error, size_t room);
-
-/*
- * Sets the price, if it can be one. Whoever makes an entry sets its prices by this.
- */
-bool sb_cache_price(sb_cache_entry_t *entry, size_t index, double value);
 
 /*
  * Adds a rule as it stands in the file, without the word "rule". False: `error` says what was

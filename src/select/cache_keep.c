@@ -129,8 +129,8 @@ static bool write_file(int file, const sb_cache_t *cache)
         close(file);
         return false;
     }
-    fprintf(stream, "sobor-prices 1\n# What Sobor measured on this machine. It may be deleted "
-                    "at any time.\n");
+    fprintf(stream, SB_CACHE_FORMAT "\n# What Sobor measured on this machine. It may be deleted "
+                                    "at any time.\n");
     for (uint32_t i = 0; i < cache->count; i++)
         write_entry(stream, &cache->entry[i]);
     bool right = ferror(stream) == 0;

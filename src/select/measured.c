@@ -79,12 +79,8 @@ void sb_measured_find(sb_measured_t *measured, uint32_t ranks, const char *mpi)
 
 void sb_measured_price(sb_measured_t *measured, const char *name, double value)
 {
-    size_t index = sb_price_find(name);
-
-    if (!sb_price_sane(index, value))
+    if (!sb_price_learn(&measured->prices, &measured->known, sb_price_find(name), value))
         return;
-    sb_price_set(&measured->prices, name, value);
-    measured->known |= (sb_known_prices_t)1 << index;
     measured->from = SB_PRICES_MEASURED;
     sb_prices_follow(&measured->prices, measured->known);
 }

@@ -86,11 +86,17 @@ typedef struct sb_flow_in {
 sb_status_t sb_flow_wait_credit(sb_flow_out_t *out, uint64_t end, const sb_waiter_t *waiter);
 bool sb_flow_look_credit(sb_flow_out_t *out, uint64_t end);
 
+/* Whether it is known that what is before `end` may be written. */
+static inline bool sb_flow_has_room(const sb_flow_out_t *out, uint64_t end)
+{
+    return SB_LIKELY(end <= out->known + out->room);
+}
+
 /* Waits until what is before `end` may be written. Returns SB_OK, or what the wait returned. */
 static inline sb_status_t sb_flow_reserve(sb_flow_out_t *out, uint64_t end,
                                           const sb_waiter_t *waiter)
 {
-    if (SB_LIKELY(end <= out->known + out->room))
+    if (sb_flow_has_room(out, end))
         return SB_OK;
     return sb_flow_wait_credit(out, end, waiter);
 }
@@ -98,7 +104,7 @@ static inline sb_status_t sb_flow_reserve(sb_flow_out_t *out, uint64_t end,
 /* Whether what is before `end` may be written by now. */
 static inline bool sb_flow_try_reserve(sb_flow_out_t *out, uint64_t end)
 {
-    return SB_LIKELY(end <= out->known + out->room) || sb_flow_look_credit(out, end);
+    return sb_flow_has_room(out, end) || sb_flow_look_credit(out, end);
 }
 
 /* Shows the readers what is before `end`. */

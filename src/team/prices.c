@@ -58,21 +58,20 @@ size_t sb_price_find(const char *name)
     return index;
 }
 
-bool sb_price_set(sb_prices_t *of, const char *name, double value)
-{
-    size_t index = sb_price_find(name);
-
-    if (index == SB_COUNT_OF(prices) || !(value >= 0))
-        return false;
-    *at_offset(of, prices[index].offset) = value;
-    return true;
-}
-
 bool sb_price_sane(size_t index, double value)
 {
     double standard = sb_price_get(&sb_prices_standard, index);
 
     return value >= standard / SB_PRICE_SPAN && value <= standard * SB_PRICE_SPAN;
+}
+
+bool sb_price_learn(sb_prices_t *of, sb_known_prices_t *known, size_t index, double value)
+{
+    if (index >= SB_COUNT_OF(prices) || !sb_price_sane(index, value))
+        return false;
+    *at_offset(of, prices[index].offset) = value;
+    *known |= (sb_known_prices_t)1 << index;
+    return true;
 }
 
 void sb_prices_follow(sb_prices_t *of, sb_known_prices_t known)

@@ -38,9 +38,6 @@ size_t sb_price_count(void);
 const sb_price_t *sb_price_at(size_t index);
 double sb_price_get(const sb_prices_t *prices, size_t index);
 
-/* Sets a price by its name. False: there is none of that name, or it is below 0. */
-bool sb_price_set(sb_prices_t *prices, const char *name, double value);
-
 /*
  * So many times more or less than the server's may a price be that was measured or read. What lies
  * beyond was measured while something else ran, or was never measured.
@@ -55,6 +52,9 @@ bool sb_price_sane(size_t index, double value);
 
 /* Bit i: price i is known; of few enough. */
 typedef uint64_t sb_known_prices_t;
+
+/* Sets a price, which is known from now on. False: there is no such price, or it cannot be. */
+bool sb_price_learn(sb_prices_t *prices, sb_known_prices_t *known, size_t index, double value);
 
 /* Makes all prices that are not `known` follow those that are. */
 void sb_prices_follow(sb_prices_t *prices, sb_known_prices_t known);

@@ -181,7 +181,7 @@ static sb_cache_entry_t entry_of(const char *model, uint32_t ranks, const char *
     strcpy(entry.key.mpi, mpi);
     strcpy(entry.by, "tune");
     if (line > 0)
-        assert_true(sb_cache_price(&entry, place_of("line"), line));
+        assert_true(sb_price_learn(&entry.prices, &entry.known, place_of("line"), line));
     return entry;
 }
 
@@ -236,7 +236,7 @@ static void what_is_kept_is_found(void **state)
     assert_true(sb_cache_rule(&second, "alltoall 3 900 8 0 host", error, sizeof error));
     assert_true(sb_cache_keep(&first, error, sizeof error));
     assert_true(sb_cache_keep(&second, error, sizeof error));
-    assert_true(sb_cache_price(&first, place_of("line"), 90.25));
+    assert_true(sb_price_learn(&first.prices, &first.known, place_of("line"), 90.25));
     assert_true(sb_cache_keep(&first, error, sizeof error));
     assert_true(sb_cache_path(SB_CACHE_USER, path, sizeof path));
     assert_string_equal(path, path_of("sobor/prices"));

@@ -211,7 +211,7 @@ static inline bool sb_leaves_at_once(const sb_mesh_t *mesh, const sb_outlet_t *o
                                      const sb_stream_t *part, size_t most)
 {
     return part->bytes <= most && part->base != NULL &&
-           mesh->calls < out->slots.known + out->slots.room;
+           sb_flow_has_room(&out->slots, mesh->calls + 1);
 }
 
 /*

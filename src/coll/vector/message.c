@@ -67,7 +67,7 @@ static sb_status_t slot_free(sb_team_t *team, uint32_t to, bool wait, bool *is_f
     sb_mesh_t *mesh = sb_mesh(team);
     sb_flow_out_t *slots = &sb_outlet(mesh, to)->slots;
 
-    if (to == SB_TO_ALL && mesh->calls >= slots->known + slots->room)
+    if (to == SB_TO_ALL && !sb_flow_has_room(slots, mesh->calls + 1))
         credit_all(mesh, team);
     *is_free = wait || sb_flow_try_reserve(slots, mesh->calls + 1);
     return wait ? sb_flow_reserve(slots, mesh->calls + 1, &team->waiter) : SB_OK;
