@@ -22,9 +22,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define NAME_PREFIX "/sobor.board."
+/* Seconds. Ranks that miss each other for it are brought together later, by the host. */
+#define FOUNDED_WITHIN 10
 
 typedef struct wide_flag {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
@@ -92,21 +95,39 @@ static void unlink_name(void)
     board.linked = false;
 }
 
-/* Of another job, whose founder has ended before all had come. */
-static bool is_left(const char *name)
+/* Whoever makes a file is its founder soon after, unless it ends before. */
+static bool is_forgotten(int fd)
+{
+    struct stat file;
+
+    return fstat(fd, &file) == 0 && time(NULL) - file.st_mtime > FOUNDED_WITHIN;
+}
+
+/* Its founder has ended before all had come, or before it was one. */
+static bool is_deserted(int fd)
 {
     board_t header = {0};
 
-    if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || strcmp(name, board.name) == 0)
+    if (!is_own(fd) || pread(fd, &header, sizeof header, 0) < 0)
         return false;
-    int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-    bool read_all = fd >= 0 && is_own(fd) && pread(fd, &header, sizeof header, 0) == sizeof header;
     /* Relaxed: a leftover changes no more. */
     uint64_t founder = atomic_load_explicit(&header.founder, memory_order_relaxed);
     uint64_t started = atomic_load_explicit(&header.founder_started, memory_order_relaxed);
+    if (founder == 0 || started == 0)
+        return is_forgotten(fd);
+    return !sb_process_alive((int)founder, started);
+}
+
+/* Of another job. */
+static bool is_left(const char *name)
+{
+    if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || strcmp(name, board.name) == 0)
+        return false;
+    int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    bool left = fd >= 0 && is_deserted(fd);
     if (fd >= 0)
         close(fd);
-    return read_all && founder != 0 && started != 0 && !sb_process_alive((int)founder, started);
+    return left;
 }
 
 static size_t header_bytes(void)

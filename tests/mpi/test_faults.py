@@ -78,11 +78,31 @@ def kill_all_at(tester, mpi, ranks: int, delay: float, sobor: dict) -> None:
 @pytest.mark.parametrize(("key", "kills"), KILLS.items())
 @pytest.mark.parametrize("segment", ["memfd", "named"])
 def test_all_killed(tester, long_run, key, kills, segment):
-    """SIGKILL of all ranks at random moments: no file and no process is left."""
+    """SIGKILL of all ranks at random moments: no process is left, and after a next job no file.
+
+    Who is killed between making a name and removing it cannot remove it.
+    """
     mpi = usable_mpi(key)
+    sobor = {"SOBOR_SEGMENT": segment}
     generator = random.Random(f"{key}{segment}")
     for _ in range(kills * (4 if long_run else 1)):
-        kill_all_at(tester, mpi, 2, generator.uniform(0.0, 0.4), {"SOBOR_SEGMENT": segment})
+        kill_all_at(tester, mpi, 2, generator.uniform(0.0, 0.4), sobor)
+    tester.expect_pass(tester.run(mpi, 2, ["fault", "work"], sobor=sobor), served=True)
+
+
+def test_boards_that_are_left(tester):
+    """Of which nobody became the founder: the next job removes the old one, not the one of now."""
+    boards = [Path(f"/dev/shm/sobor.board.test-{os.getpid()}-{age}") for age in ("old", "new")]
+    try:
+        for board in boards:
+            board.touch(mode=0o600)
+        os.utime(boards[0], (0, 0))
+        if not tester.bare_only:
+            tester.expect_pass(tester.run(usable_mpi("o41"), 2, ["fault", "work"], sobor={}))
+        assert [board.exists() for board in boards] == [tester.bare_only, True]
+    finally:
+        for board in boards:
+            board.unlink(missing_ok=True)
 
 
 def stop_launcher(job: jobs.Job, program: Path) -> list[int]:

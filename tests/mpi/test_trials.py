@@ -148,7 +148,7 @@ def test_random_calls(tester, long_run, key, ranks, calls):
 def test_random_cases(tester, program, key, ranks):
     """Communicators that come and go, every kind of type and layout."""
     result = random_cases.run_cases(tester, [program], key, ranks, 400, OFTEN, max_bytes=16)
-    assert any("trial" in report.reasons for report in result.reports), result.tail()
+    assert " by_trial=" in result.stderr, result.tail()
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])
