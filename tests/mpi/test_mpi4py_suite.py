@@ -50,14 +50,14 @@ class Run:
 
 
 RUNS = [
-    Run("o41", 1, COLLECTIVES, 120, quick_bare=True),
+    Run("o41", 1, COLLECTIVES, 120),
     Run("o41", 2, COLLECTIVES, 120, quick_bare=True),
     Run("o41", 3, COLLECTIVES, 200),
-    Run("o41", 5, COLLECTIVES, 400),
-    Run("m40", 1, COLLECTIVES, 120, quick_bare=True),
+    Run("o41", 5, COLLECTIVES, 400, long_only=True),
+    Run("m40", 1, COLLECTIVES, 120, long_only=True),
     Run("m40", 2, COLLECTIVES, 120, quick_bare=True),
     Run("o41", 2, REST, 400),
-    Run("m40", 2, REST, 400),
+    Run("m40", 2, REST, 400, long_only=True),
     Run("o50", 2, COLLECTIVES, 200, long_only=True),
     Run("m50", 2, COLLECTIVES, 200, long_only=True),
     Run("o50", 2, REST, 600, long_only=True),

@@ -39,10 +39,10 @@ def ask(answers):
 
 @pytest.fixture
 def finished(answers):
-    """What became of a run of the program; skips where its MPI is not installed."""
+    """What became of a run of the program; skips where there is none."""
 
     def find(name: str) -> machine.Result:
-        reason = scenario.MPIS[scenario.RUNS[name].mpi].missing()
+        reason = scenario.RUNS[name].missing()
         if reason is not None:
             pytest.skip(reason)
         return answers[name]

@@ -657,13 +657,13 @@ static bool read_option(settings_t *settings, const char *name, const char *valu
     return true;
 }
 
-/* Half of them where time counts and nothing is known to be wrong. */
+/* A quarter of them where time counts and nothing is known to be wrong. */
 static uint64_t usual_schedules(const settings_t *settings)
 {
     const char *all = getenv("SOBOR_TEST_LONG");
     bool is_short = all == NULL || *all == '\0' || strcmp(all, "0") == 0;
 
-    return is_short && settings->expect == NULL ? 5000 : 10000;
+    return is_short && settings->expect == NULL ? 2500 : 10000;
 }
 
 int main(int argc, char **argv)
