@@ -583,22 +583,30 @@ def simulate_command(
         str | None,
         typer.Option(metavar="NAME|FILE", help="The machine: a name of --list, or a machine file."),
     ] = None,
+    nodes: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Nodes that the ranks are on, all together.")
+    ] = 1,
     ranks: Annotated[
         str | None,
         typer.Option(
-            metavar="LIST", help="Numbers of ranks; one for each core of a node if not given."
+            metavar="LIST", help="Numbers of ranks; one for each core of the nodes if not given."
         ),
     ] = None,
     maps: Annotated[
         str,
-        typer.Option("--map", metavar="LIST", help="How ranks are dealt: core, numa, socket."),
+        typer.Option(
+            "--map",
+            metavar="LIST",
+            help="How ranks are dealt: core, node (round the nodes), numa, socket.",
+        ),
     ] = "core",
     algorithms: Annotated[
         str | None,
         typer.Option(
             "--algorithm",
             metavar="LIST",
-            help="Algorithms by name, or all; what Sobor would choose if not given.",
+            help="Algorithms by name, or all; what Sobor would choose if not given. Over several "
+            "nodes also flat ones of hosts: host-binomial, host-rabenseifner, ...",
         ),
     ] = None,
     sizes: Annotated[
@@ -609,7 +617,10 @@ def simulate_command(
     ] = None,
     calls: Annotated[
         int | None,
-        typer.Option(min=1, help="Calls in a row. Default 100; 3 with --timeline or a check."),
+        typer.Option(
+            min=1,
+            help="Calls in a row. Default 100; 3 with --timeline, a check, or from 256 ranks on.",
+        ),
     ] = None,
     warmup: Annotated[
         int | None, typer.Option(min=0, help="Calls before those that count.")
@@ -724,6 +735,8 @@ def simulate_command(
 
         sobor simulate bcast --machine xeon-e5620-2s --ranks 3 --bytes 64 --check --schedules 10000
 
+        sobor simulate allreduce --machine cluster-128x8 --nodes 128 --ranks 1024 --map node,core
+
         sobor simulate --calibrate mine.json
     """
     from sobor.native import find_native
@@ -740,6 +753,7 @@ def simulate_command(
     options = Options(
         collective=collective,
         machine=machine,
+        nodes=nodes,
         ranks=ranks,
         maps=maps,
         algorithms=algorithms,

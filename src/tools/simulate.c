@@ -19,13 +19,19 @@
 #define BYTES_MOST ((uint64_t)1 << 32)
 #define CALLS_TIMED 100
 #define CALLS_EXPLORED 3
+#define WARMUP 5
+/* From so many ranks on a call takes so long that few have to do. */
+#define RANKS_MANY 256
+#define CALLS_OF_MANY 3
+#define WARMUP_OF_MANY 1
+#define NOT_SAID UINT32_MAX
 
 typedef void parse_t(sb_simulate_t *options, const char *name, const char *value);
 
-static parse_t parse_machine, parse_ranks, parse_map, parse_algorithm, parse_bytes, parse_counts,
-    parse_root, parse_calls, parse_warmup, parse_seed, parse_arrival, parse_noise, parse_cold,
-    parse_sync, parse_placement, parse_set, parse_lines, parse_timeline, parse_check, parse_mode,
-    parse_schedules, parse_relaxed, parse_replay;
+static parse_t parse_machine, parse_nodes, parse_ranks, parse_map, parse_algorithm, parse_bytes,
+    parse_counts, parse_root, parse_calls, parse_warmup, parse_seed, parse_arrival, parse_noise,
+    parse_cold, parse_sync, parse_placement, parse_set, parse_lines, parse_timeline, parse_check,
+    parse_mode, parse_schedules, parse_relaxed, parse_replay;
 
 typedef struct option {
     const char *name;
@@ -36,11 +42,15 @@ typedef struct option {
 
 static const option_t options_known[] = {
     {"--machine", "FILE", parse_machine, "the machine's file (needed)"},
-    {"--ranks", "N", parse_ranks, "number of ranks; as many as the node has cores if not given"},
+    {"--nodes", "N", parse_nodes, "number of nodes that the ranks are on; 1 if not given"},
+    {"--ranks", "N", parse_ranks,
+     "number of ranks, on all nodes together; as many as those have cores if not given"},
     {"--map", "HOW", parse_map,
-     "how ranks are dealt over cores: core (consecutive), numa or socket (round robin); core if "
-     "not given"},
-    {"--algorithm", "A,A", parse_algorithm, "algorithms by name; all, or auto; all if not given"},
+     "how ranks are dealt: core (consecutive), node (round the nodes), or numa or socket (round "
+     "those of each node); core if not given"},
+    {"--algorithm", "A,A", parse_algorithm,
+     "algorithms by name; all, or auto; all if not given. Over several nodes cluster is Sobor, and "
+     "host-NAME are flat ones"},
     {"--bytes", "B,B", parse_bytes, "sizes of messages, such as 4096 or 4K; 8 if not given"},
     {"--counts", "HOW", parse_counts,
      "sizes of the parts where they may differ, of which --bytes is the mean: equal, linear, "
@@ -48,8 +58,9 @@ static const option_t options_known[] = {
      "random or half; equal if not given"},
     {"--root", "R", parse_root, "the root of all calls, or rotate; 0 if not given"},
     {"--calls", "N", parse_calls,
-     "calls that are measured; 100 if not given, 3 where schedules are checked"},
-    {"--warmup", "N", parse_warmup, "calls before; 5 if not given"},
+     "calls that are measured; 100 if not given, 3 where schedules are checked or from 256 ranks "
+     "on"},
+    {"--warmup", "N", parse_warmup, "calls before; 5 if not given, 1 from 256 ranks on"},
     {"--seed", "N", parse_seed, "seed of noise, arrival and equal times; 1 if not given"},
     {"--arrival", "HOW", parse_arrival,
      "how late ranks come: none, uniform:TIME, normal:TIME, exponential:TIME, straggler:TIME or "
@@ -113,6 +124,11 @@ static void parse_machine(sb_simulate_t *options, const char *name, const char *
     options->machine = value;
 }
 
+static void parse_nodes(sb_simulate_t *options, const char *name, const char *value)
+{
+    options->nodes = (uint32_t)parse_number(name, value, 1, RANKS_MOST);
+}
+
 static void parse_ranks(sb_simulate_t *options, const char *name, const char *value)
 {
     options->ranks = (uint32_t)parse_number(name, value, 1, RANKS_MOST);
@@ -120,8 +136,10 @@ static void parse_ranks(sb_simulate_t *options, const char *name, const char *va
 
 static void parse_map(sb_simulate_t *options, const char *name, const char *value)
 {
-    if (!sb_mapping_parse(value, &options->mapping))
-        sb_simulate_fail("%s: expected core, numa or socket, found \"%s\"", name, value);
+    options->dealt = strcmp(value, "node") == 0;
+    options->mapping = SB_MAP_CORE;
+    if (!options->dealt && !sb_mapping_parse(value, &options->mapping))
+        sb_simulate_fail("%s: expected core, node, numa or socket, found \"%s\"", name, value);
     options->map_name = value;
 }
 
@@ -336,14 +354,42 @@ static void parse_options(sb_simulate_t *options, char **words)
         sb_simulate_fail("expected --machine FILE");
 }
 
+static void check_nodes(sb_simulate_t *options, const sb_simulated_t *machine)
+{
+    const sb_sim_machine_t *model = &machine->model;
+
+    if (options->nodes > model->nodes)
+        sb_simulate_fail("--nodes: expected at most %u, those of %s, found %u", model->nodes,
+                         machine->name, options->nodes);
+    if (options->ranks == 0)
+        options->ranks = options->nodes * model->cores;
+    if (options->ranks < options->nodes)
+        sb_simulate_fail("--ranks: expected at least %u, one on each of --nodes, found %u",
+                         options->nodes, options->ranks);
+    if (model->nodes > 1 && options->nodes == 1 && options->ranks > model->cores)
+        sb_simulate_fail("--ranks: expected at most %u, the cores of one node of %s, found %u: "
+                         "--nodes says on how many nodes they are",
+                         model->cores, machine->name, options->ranks);
+    if (options->nodes > 1 && options->check && !options->timed)
+        sb_simulate_fail("--check: over several nodes expected --mode timed");
+}
+
+/* How often is called, where that was not said. */
+static void count_calls(sb_simulate_t *options)
+{
+    bool many = options->ranks >= RANKS_MANY;
+
+    if (options->calls == 0 && options->check && !options->timed)
+        options->calls = CALLS_EXPLORED;
+    else if (options->calls == 0)
+        options->calls = many ? CALLS_OF_MANY : CALLS_TIMED;
+    if (options->warmup == NOT_SAID)
+        options->warmup = many ? WARMUP_OF_MANY : WARMUP;
+}
+
 static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
 {
-    if (options->ranks == 0)
-        options->ranks = machine->model.cores;
-    if (machine->model.nodes > 1 && options->ranks > machine->model.cores)
-        sb_simulate_fail("--ranks: expected at most %u, the cores of one node of %s, found %u: "
-                         "operations between nodes belong to the host MPI and are not simulated",
-                         machine->model.cores, machine->name, options->ranks);
+    check_nodes(options, machine);
     if (!options->rotate && options->root >= options->ranks)
         sb_simulate_fail("--root: expected a rank below %u, found %u", options->ranks,
                          options->root);
@@ -356,8 +402,7 @@ static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
         options->timed = false;
         options->explore.mode = SB_EXPLORE_REPLAY;
     }
-    if (options->calls == 0)
-        options->calls = options->check && !options->timed ? CALLS_EXPLORED : CALLS_TIMED;
+    count_calls(options);
     if (options->arrival.kind == SB_ARRIVE_TRACE && options->arrival.columns != options->ranks)
         sb_simulate_fail("--arrival %s: expected %u times in a line, one for each rank, found %zu",
                          options->arrival.text, options->ranks, options->arrival.columns);
@@ -399,7 +444,7 @@ static json_t *run_one(const sb_simulate_t *options, const sb_simulated_t *machi
 {
     return options->check && !options->timed
                ? sb_simulate_explore(options, machine, algorithm, bytes)
-               : sb_simulate_run(options, machine, algorithm, bytes);
+               : sb_simulate_run(options, machine, algorithm, NULL, bytes);
 }
 
 static bool found_any(const json_t *results)
@@ -420,6 +465,10 @@ static void run_size(const sb_simulate_t *options, const sb_simulated_t *machine
 {
     char name[SB_NAME_BYTES];
 
+    if (options->nodes > 1) {
+        sb_simulate_spanning(options, machine, bytes, results);
+        return;
+    }
     if (strcmp(options->algorithms, "all") == 0) {
         for (size_t i = 0; i < sb_algorithm_count(); i++) {
             const sb_algorithm_t *algorithm = sb_algorithm_at(i);
@@ -460,7 +509,8 @@ int main(int argc, char **argv)
                              .algorithms = "all",
                              .sizes = {8},
                              .size_count = 1,
-                             .warmup = 5,
+                             .nodes = 1,
+                             .warmup = NOT_SAID,
                              .seed = 1,
                              .placement = true,
                              .explore = {.mode = SB_EXPLORE_RANDOM, .schedules = 1000},

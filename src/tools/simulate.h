@@ -2,6 +2,7 @@
 #ifndef SB_TOOLS_SIMULATE_H
 #define SB_TOOLS_SIMULATE_H
 
+#include "cluster/spanning.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/explore.h"
 #include "select/select.h"
@@ -47,10 +48,11 @@ typedef struct sb_simulate {
     sb_collective_t collective;
     const char *machine;
     const char *map_name;
-    sb_mapping_t mapping;
+    sb_mapping_t mapping; /* inside a node */
+    bool dealt;           /* ranks go round the nodes */
     const char *algorithms;
     uint32_t ranks;
-    uint32_t nodes; /* 0: as many as the machine has */
+    uint32_t nodes;
     size_t sizes[SB_SIZES_MOST];
     size_t size_count;
     sb_counts_t counts;
@@ -81,13 +83,21 @@ void sb_arrival_read(sb_arrival_t *arrival, const char *text);
 /* How late the rank comes to the call, in picoseconds. */
 uint64_t sb_arrival_delay(const sb_arrival_t *arrival, uint64_t seed, uint32_t rank, uint32_t call);
 
-/* Runs one algorithm with messages of so many bytes; returns an object of the answer. */
+/*
+ * Runs one algorithm with messages of so many bytes; returns an object of the answer. `spanning`:
+ * what serves ranks on several nodes, where there are; of the algorithm then only the names count.
+ */
 json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *machine,
-                        const sb_algorithm_t *algorithm, size_t bytes);
+                        const sb_algorithm_t *algorithm, const sb_spanning_t *spanning,
+                        size_t bytes);
 
-/* The core of each rank, and its place there. */
+/* The same over several nodes, of all algorithms that are asked for, into `results`. */
+void sb_simulate_spanning(const sb_simulate_t *options, const sb_simulated_t *machine, size_t bytes,
+                          json_t *results);
+
+/* The node of each rank, its core, and its place there. */
 void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
-                       sb_place_t *places, uint32_t *cores);
+                       sb_place_t *places, uint32_t *nodes, uint32_t *cores);
 
 /* What was run, as the first members of an object of the answer. */
 json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t *machine,

@@ -59,11 +59,12 @@ json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *
                             const sb_algorithm_t *algorithm, size_t bytes)
 {
     sb_place_t *places = calloc(options->ranks, sizeof *places);
+    uint32_t *nodes = calloc(options->ranks, sizeof *nodes);
     uint32_t *cores = calloc(options->ranks, sizeof *cores);
 
-    if (places == NULL || cores == NULL)
+    if (places == NULL || nodes == NULL || cores == NULL)
         sb_simulate_fail("out of memory");
-    sb_simulate_place(options, machine, places, cores);
+    sb_simulate_place(options, machine, places, nodes, cores);
     sb_exploration_ground_t ground = {&machine->model, cores, places, machine->topology};
     sb_exploration_t exploration = {
         .ranks = options->ranks,
@@ -81,6 +82,7 @@ json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *
     json_t *result =
         explore(options, &exploration, sb_simulate_describe(options, machine, algorithm, bytes));
     free(places);
+    free(nodes);
     free(cores);
     return result;
 }

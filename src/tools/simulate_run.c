@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One algorithm on the simulated machine: ranks make a team, call the collective a number of times,
- * and check what they get: every byte of a broadcast, and that nobody leaves a barrier before all
- * have come. A call's time is that of the rank that took longest; a barrier's time counts from when
- * the last rank came; in a chain of calls a call's time is that from the end of the call before.
+ * One algorithm on the simulated machine: ranks make a team, or a cluster, call the collective a
+ * number of times, and check what they get: every byte of a broadcast, and that nobody leaves a
+ * barrier before all have come. A call's time is that of the rank that took longest; a barrier's
+ * time counts from when the last rank came; in a chain of calls a call's time is that from the end
+ * of the call before.
  */
 #include "tools/simulate.h"
 
@@ -32,6 +33,8 @@ typedef struct call {
 typedef struct run {
     const sb_simulate_t *options;
     const sb_algorithm_t *algorithm;
+    const sb_spanning_t *spanning; /* over several nodes; or NULL */
+    const uint32_t *nodes;         /* of each rank */
     size_t bytes;
     uint64_t call_cost; /* picoseconds */
     uint32_t ranks;
@@ -53,7 +56,8 @@ static sb_status_t allgather(void *context, const void *mine, void *all, size_t 
 
 static bool reduces(const run_t *run)
 {
-    return run->algorithm->reduction != NULL;
+    return run->spanning != NULL ? run->spanning->reduction != NULL
+                                 : run->algorithm->reduction != NULL;
 }
 
 static sb_reduction_case_t reduction_call(const run_t *run, uint32_t call, uint32_t root)
@@ -87,6 +91,46 @@ static sb_team_t *make_team(const run_t *run, uint32_t rank)
     if (sb_algorithm_prepare(run->algorithm, team, message_bytes(run)) != SB_OK)
         sb_sim_stop("rank %u: no rings: SOBOR_MEMORY leaves no room for them", rank);
     return team;
+}
+
+/* For a flat algorithm every rank is alone. */
+static sb_cluster_t *make_cluster(const run_t *run, uint32_t rank)
+{
+    bool own = run->spanning == sb_spanning_own(run->spanning->collective);
+    sb_front_t front = {.allgather = allgather, .rules = sb_tuning_self()};
+    sb_net_t net = sb_sim_net();
+    sb_cluster_t *cluster;
+    sb_status_t status = sb_cluster_create(&cluster, &front, &net, own ? run->nodes[rank] : rank);
+
+    if (status != SB_OK)
+        sb_sim_stop("rank %u: no cluster: %s", rank, sb_status_string(status));
+    return cluster;
+}
+
+/* What serves a rank. */
+typedef struct server {
+    uint32_t rank;
+    sb_team_t *team; /* or */
+    sb_cluster_t *cluster;
+} server_t;
+
+static server_t make_server(const run_t *run, uint32_t rank)
+{
+    server_t server = {.rank = rank};
+
+    if (run->spanning == NULL)
+        server.team = make_team(run, rank);
+    else
+        server.cluster = make_cluster(run, rank);
+    return server;
+}
+
+static void destroy_server(const server_t *server)
+{
+    if (server->team != NULL)
+        sb_team_destroy(server->team);
+    else
+        sb_cluster_destroy(server->cluster);
 }
 
 static uint64_t delay(const run_t *run, uint32_t rank, uint32_t call)
@@ -141,7 +185,7 @@ typedef struct buffers {
 
 static bool moves_parts(const run_t *run)
 {
-    return run->algorithm->parts != NULL;
+    return run->spanning != NULL ? run->spanning->parts != NULL : run->algorithm->parts != NULL;
 }
 
 static sb_vector_case_t parts_call(const run_t *run, uint32_t call, uint32_t root)
@@ -202,11 +246,29 @@ static void fill_buffers(const run_t *run, const buffers_t *buffers, bool is_roo
         memset(buffers->data.address, 0xee, run->bytes);
 }
 
-static sb_status_t serve(run_t *run, sb_team_t *team, const buffers_t *buffers,
+static sb_status_t serve_over_nodes(const run_t *run, sb_cluster_t *cluster,
+                                    const sb_stream_t *stream, const sb_parts_t *parts,
+                                    const sb_reduction_t *reduction, uint32_t root)
+{
+    const sb_spanning_t *spanning = run->spanning;
+
+    if (spanning->barrier != NULL)
+        return spanning->barrier(cluster);
+    if (spanning->parts != NULL)
+        return spanning->parts(cluster, parts);
+    if (spanning->reduction != NULL)
+        return spanning->reduction(cluster, reduction);
+    return spanning->bcast(cluster, root, stream);
+}
+
+static sb_status_t serve(const run_t *run, const server_t *server, const buffers_t *buffers,
                          const sb_parts_t *parts, const sb_reduction_t *reduction, uint32_t root)
 {
     sb_stream_t stream = {.base = buffers->data.address, .bytes = run->bytes};
+    sb_team_t *team = server->team;
 
+    if (run->spanning != NULL)
+        return serve_over_nodes(run, server->cluster, &stream, parts, reduction, root);
     if (run->algorithm->collective == SB_BARRIER)
         return run->algorithm->barrier(team);
     if (moves_parts(run))
@@ -217,8 +279,14 @@ static sb_status_t serve(run_t *run, sb_team_t *team, const buffers_t *buffers,
 }
 
 /* What sobor bench does before it times a call. */
-static void come_from_barrier(sb_team_t *team)
+static void come_from_barrier(const server_t *server)
 {
+    sb_team_t *team = server->team;
+
+    if (server->cluster != NULL && sb_cluster_barrier(server->cluster) != SB_OK)
+        sb_sim_stop("rank %u: the barrier before the call failed", server->rank);
+    if (server->cluster != NULL)
+        return;
     sb_shape_t shape = sb_team_shape(team);
     sb_choice_t choice = sb_choose(SB_BARRIER, &shape, &team->settings, 0, false);
 
@@ -251,10 +319,10 @@ static void check_reduction(const run_t *run, const sb_reduction_case_t *call, u
                     run->algorithm->name, call->number, call->root, place, rank);
 }
 
-static void call_once(run_t *run, sb_team_t *team, uint32_t call, const buffers_t *buffers)
+static void call_once(run_t *run, const server_t *server, uint32_t call, const buffers_t *buffers)
 {
     const sb_simulate_t *options = run->options;
-    uint32_t rank = team->rank;
+    uint32_t rank = server->rank;
     uint32_t root = options->rotate ? (options->root + call) % run->ranks : options->root;
     sb_vector_case_t moved = parts_call(run, call, root);
     sb_reduction_case_t reduced = reduction_call(run, call, root);
@@ -271,10 +339,10 @@ static void call_once(run_t *run, sb_team_t *team, uint32_t call, const buffers_
     sb_sim_compute(delay(run, rank, call));
     run->entered[rank]++;
     if (options->barriers)
-        come_from_barrier(team);
+        come_from_barrier(server);
     uint64_t entry = sb_sim_clock();
     sb_sim_compute(run->call_cost);
-    sb_status_t status = serve(run, team, buffers, &parts, &reduction, root);
+    sb_status_t status = serve(run, server, buffers, &parts, &reduction, root);
     if (status != SB_OK)
         sb_sim_stop("%s: call %u on rank %u: %s", run->algorithm->name, call, rank,
                     sb_status_string(status));
@@ -295,7 +363,7 @@ static void body(void *argument, uint32_t rank)
 {
     run_t *run = argument;
     const sb_simulate_t *options = run->options;
-    sb_team_t *team = make_team(run, rank);
+    server_t server = make_server(run, rank);
     buffers_t buffers = make_buffers(run);
 
     for (uint32_t call = 0; call < options->warmup + options->calls; call++) {
@@ -306,7 +374,10 @@ static void body(void *argument, uint32_t rank)
             sb_sim_messages(&run->sent_before);
             sb_sim_records_clear();
         }
-        call_once(run, team, call, &buffers);
+        /* Nobody has sent when messages begin to be counted. */
+        if (call == options->warmup && run->spanning != NULL && !options->chained)
+            sb_sim_meet(SB_SIM_ALL);
+        call_once(run, &server, call, &buffers);
     }
     sb_sim_meet(SB_SIM_ALL);
     if (rank == 0) {
@@ -315,7 +386,7 @@ static void body(void *argument, uint32_t rank)
     }
     sb_sim_meet(SB_SIM_ALL);
     free_buffers(run, &buffers);
-    sb_team_destroy(team);
+    destroy_server(&server);
     sb_sim_meet(SB_SIM_ALL);
     if (sb_team_deferred() != 0)
         sb_sim_stop("%s: rank %u keeps memory after all have left", run->algorithm->name, rank);
@@ -397,6 +468,7 @@ json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t 
     json_object_set_new(result, "algorithm", json_string(algorithm->name));
     json_object_set_new(result, "machine", json_string(machine->name));
     json_object_set_new(result, "map", json_string(options->map_name));
+    json_object_set_new(result, "nodes", json_integer(options->nodes));
     json_object_set_new(result, "ranks", json_integer(options->ranks));
     json_object_set_new(result, "bytes", json_integer((json_int_t)bytes));
     json_object_set_new(result, "counts", json_string(sb_counts_name(options->counts)));
@@ -416,6 +488,10 @@ static json_t *answer(const run_t *run, const sb_simulated_t *machine)
     add_times(result, run);
     json_object_set_new(result, "messages",
                         json_integer((json_int_t)(run->sent_after.count - run->sent_before.count)));
+    if (run->spanning != NULL)
+        json_object_set_new(
+            result, "network_bytes",
+            json_integer((json_int_t)(run->sent_after.bytes - run->sent_before.bytes)));
     if (options->lines)
         add_lines(result, run);
     return result;
@@ -451,17 +527,46 @@ static void write_timeline(const sb_simulate_t *options, const json_t *result)
     json_decref(file);
 }
 
-void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
-                       sb_place_t *places, uint32_t *cores)
+static uint32_t node_of(const sb_simulate_t *options, uint32_t rank)
 {
-    if (sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
-        sb_simulate_fail("--ranks %u: the ranks could not be placed", options->ranks);
-    for (uint32_t rank = 0; rank < options->ranks; rank++) {
-        cores[rank] = 0;
-        while (cores[rank] + 1 < machine->model.cores &&
-               !sb_cpus_equal(places[rank].cpus, machine->core_places[cores[rank]].cpus))
-            cores[rank]++;
+    uint32_t nodes = options->nodes;
+
+    return options->dealt ? rank % nodes : (uint32_t)((uint64_t)rank * nodes / options->ranks);
+}
+
+static uint32_t core_of(const sb_simulated_t *machine, const sb_place_t *place)
+{
+    uint32_t core = 0;
+
+    while (core + 1 < machine->model.cores &&
+           !sb_cpus_equal(place->cpus, machine->core_places[core].cpus))
+        core++;
+    return core;
+}
+
+/* The ranks of each node stand on it as they would without the others. */
+void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
+                       sb_place_t *places, uint32_t *nodes, uint32_t *cores)
+{
+    sb_place_t *here = calloc(options->ranks, sizeof *here);
+
+    for (uint32_t rank = 0; rank < options->ranks; rank++)
+        nodes[rank] = node_of(options, rank);
+    for (uint32_t node = 0; node < options->nodes; node++) {
+        uint32_t count = 0, local = 0;
+        for (uint32_t rank = 0; rank < options->ranks; rank++)
+            count += nodes[rank] == node;
+        if (here == NULL ||
+            (count > 0 && sb_places_map(here, count, machine->topology, options->mapping) != SB_OK))
+            sb_simulate_fail("--ranks %u: the ranks could not be placed", options->ranks);
+        for (uint32_t rank = 0; rank < options->ranks; rank++) {
+            if (nodes[rank] != node)
+                continue;
+            places[rank] = here[local++];
+            cores[rank] = core_of(machine, &places[rank]);
+        }
     }
+    free(here);
 }
 
 static void fill_pattern(unsigned char *pattern, size_t bytes)
@@ -479,6 +584,7 @@ static json_t *simulate(run_t *run, const sb_simulated_t *machine, const uint32_
     sb_sim_options_t engine = {
         .machine = &machine->model,
         .ranks = run->ranks,
+        .node = run->nodes,
         .core = cores,
         .seed = options->seed,
         .noise = options->noise,
@@ -505,10 +611,14 @@ static json_t *simulate(run_t *run, const sb_simulated_t *machine, const uint32_
 }
 
 json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *machine,
-                        const sb_algorithm_t *algorithm, size_t bytes)
+                        const sb_algorithm_t *algorithm, const sb_spanning_t *spanning,
+                        size_t bytes)
 {
+    uint32_t *nodes = calloc(options->ranks, sizeof *nodes);
     run_t run = {.options = options,
                  .algorithm = algorithm,
+                 .spanning = spanning,
+                 .nodes = nodes,
                  .bytes = bytes,
                  .ranks = options->ranks,
                  .call_cost = machine->model.call};
@@ -518,13 +628,14 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     run.entered = calloc(options->ranks, sizeof *run.entered);
     run.calls = calloc(options->warmup + options->calls, sizeof *run.calls);
     run.pattern = malloc(bytes + PATTERNS);
-    if (places == NULL || cores == NULL || run.entered == NULL || run.calls == NULL ||
-        run.pattern == NULL)
+    if (nodes == NULL || places == NULL || cores == NULL || run.entered == NULL ||
+        run.calls == NULL || run.pattern == NULL)
         sb_simulate_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
-    sb_simulate_place(options, machine, places, cores);
+    sb_simulate_place(options, machine, places, nodes, cores);
     sb_topology_simulate(machine->topology, places);
     json_t *result = simulate(&run, machine, cores);
+    free(nodes);
     free(places);
     free(cores);
     free(run.entered);

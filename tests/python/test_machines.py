@@ -12,6 +12,7 @@ from sobor.machines import PARAMETERS, find_machine, machine_files, read_machine
 EXPECTED = {
     "cluster-128x8": (128, 8, 2),
     "cluster-16x8": (16, 8, 2),
+    "cluster-8x64": (8, 64, 4),
     "epyc9654-2s": (1, 192, 8),
     "grace-2s": (1, 144, 2),
     "kunpeng920-2s": (1, 128, 4),

@@ -48,6 +48,16 @@ def test_one_rank_for_each_core_of_a_node_is_the_default(command, fake_native, a
     assert value(arguments()[0], "--ranks") == "2"  # as the fake sobor-query says
 
 
+def test_several_nodes(command, fake_native, arguments):
+    cluster = ("--machine", "cluster-16x8")
+    result = command("simulate", "barrier", *cluster, "--nodes", "4", "--map", "node,core")
+    assert result.status == 0, result.err
+    assert [value(words, "--map") for words in arguments()] == ["node", "core"]
+    assert all(value(words, "--nodes") == "4" for words in arguments())
+    assert value(arguments()[0], "--ranks") == "8"  # two for each node, as the fake query says
+    assert "--calls" not in arguments()[0]  # the simulator's own number goes by the ranks
+
+
 def test_options_reach_the_simulator(command, fake_native, arguments):
     result = command(
         "simulate", "bcast", *KUNPENG, "--ranks", "4", "--bytes", "4K,1M", "--root", "rotate",
@@ -147,7 +157,7 @@ def test_simulator_that_is_not_there(command, fake_native):
         (["barrier"], "--machine is needed"),
         (["barrier", "--machine", "cray"], "--machine: no machine cray; known:"),
         (["barrier", *KUNPENG, "--ranks", "x"], "--ranks: expected numbers"),
-        (["barrier", *KUNPENG, "--map", "core,ring"], "--map: expected core, numa, socket"),
+        (["barrier", *KUNPENG, "--map", "core,ring"], "--map: expected core, node, numa, socket"),
         (["barrier", *KUNPENG, "--bytes", "8"], "--bytes: a barrier has none"),
         (["barrier", *KUNPENG, "--root", "1"], "--root: a barrier has none"),
         (["bcast", *KUNPENG, "--bytes", "x"], "--bytes: expected a size"),
@@ -162,6 +172,8 @@ def test_simulator_that_is_not_there(command, fake_native):
         (["bcast", *KUNPENG, "--json", "/nowhere/a.json"], "--json: /nowhere/a.json: expected"),
         (["bcast", *KUNPENG, "--timeline", "/"], "--timeline: /: expected a file"),
         (["--list", "cray"], "--list: no machine cray"),
+        (["barrier", "--machine", "cluster-16x8", "--nodes", "17"], "--nodes: expected at most 16"),
+        (["barrier", "--machine", "cluster-16x8", "--nodes", "2", "--check"], "--mode timed"),
         (["--calibrate", "here"], "--calibrate: expected a file name that ends in .json"),
     ],
 )

@@ -3,7 +3,7 @@
 bytes, costs follow the machine, and wrong use is told.
 
 usage: check_simulate.py SOBOR-SIMULATE PART   (PART: data, same, effects, large,
-reductions, wrong)
+reductions, nodes, wrong)
 """
 
 from __future__ import annotations
@@ -20,6 +20,10 @@ SMALL = HERE / "small.json"
 MACHINES = HERE.parents[1] / "share/sobor/machines"
 CLUSTER = MACHINES / "cluster-128x8.json"
 GIB = 1 << 30
+COLLECTIVES = (
+    "barrier bcast reduce allreduce reduce_scatter reduce_scatter_block scan exscan gather gatherv "
+    "scatter scatterv allgather allgatherv alltoall alltoallv alltoallw"
+).split()
 
 
 def call(*words: object, machine: Path = SMALL) -> subprocess.CompletedProcess:
@@ -254,6 +258,40 @@ def check_reductions() -> None:
         simulate(*words, "--arrival", "uniform:5us", machine=kunpeng)
 
 
+def check_nodes() -> None:
+    """Over nodes, too, the tool compares all data; unequal nodes, both ways to deal, any root."""
+    for collective in COLLECTIVES:
+        for how in "core", "node":
+            results = simulate(
+                collective,
+                "--nodes",
+                3,
+                "--ranks",
+                13,
+                "--map",
+                how,
+                "--bytes",
+                "0,8,3000,70000",
+                "--root",
+                "rotate",
+                "--calls",
+                2,
+                "--warmup",
+                1,
+                machine=CLUSTER,
+            )
+            names = set(by_algorithm(results))
+            assert any(name.startswith("host-") for name in names), (collective, names)
+            assert all(result["nodes"] == 3 for result in results)
+            assert len(results) == len(names) * (1 if collective == "barrier" else 4)
+    # Each node tells seven others, or each rank seven ranks, of which some are near.
+    words = ("barrier", "--nodes", 128, "--ranks", 1024, "--calls", 1)
+    barrier = by_algorithm(simulate(*words, "--map", "node", machine=CLUSTER))
+    assert barrier["cluster"]["messages"] == 128 * 7
+    assert barrier["host-dissemination"]["messages"] == 1024 * 7
+    assert barrier["cluster"]["median_us"] < barrier["host-dissemination"]["median_us"]
+
+
 def check_wrong() -> None:
     with tempfile.TemporaryDirectory() as folder:
         broken = Path(folder) / "broken.json"
@@ -273,6 +311,11 @@ def check_wrong() -> None:
             (("barrier",), Path(folder) / "none.json", "none.json"),
             (("fly",), SMALL, "barrier, bcast"),
             (("barrier", "--ranks", "1024"), CLUSTER, "one node of cluster-128x8"),
+            (("barrier", "--nodes", "129"), CLUSTER, "at most 128"),
+            (("barrier", "--nodes", "16", "--ranks", "9"), CLUSTER, "at least 16"),
+            (("barrier", "--nodes", "4", "--check", "on"), CLUSTER, "--mode timed"),
+            (("bcast", "--nodes", "4", "--algorithm", "ring"), CLUSTER, "host-binomial"),
+            (("barrier", "--map", "rack"), CLUSTER, "core, node, numa or socket"),
             (("barrier", "--ranks", "0"), SMALL, "--ranks"),
             (("barrier", "--ranks", "many"), SMALL, "--ranks"),
             (("barrier", "--algorithm", "fast"), SMALL, "fast"),
@@ -301,6 +344,7 @@ PARTS = {
     "effects": check_effects,
     "large": check_large,
     "reductions": check_reductions,
+    "nodes": check_nodes,
     "wrong": check_wrong,
 }
 

@@ -33,12 +33,11 @@ COLLECTIVES = (
 # Those whose parts may differ in size.
 IRREGULAR = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw")
 COUNTS = ("equal", "linear", "heavy", "random", "half")
-MAPS = ("core", "numa", "socket")
+MAPS = ("core", "node", "numa", "socket")
 MODES = ("timed", "random", "pct", "exhaustive")
 HISTOGRAMS = ("lines",)
 ARRIVALS = ("none", "uniform:", "normal:", "exponential:", "straggler:", "trace:")
 _TIMELINE_CALLS = 3
-_CALLS = 100
 _SCHEDULES = 1000
 
 
@@ -48,6 +47,7 @@ class Options:
 
     collective: str | None = None
     machine: str | None = None
+    nodes: int = 1
     ranks: str | None = None
     maps: str = "core"
     algorithms: str | None = None
@@ -104,6 +104,7 @@ def make_request(options: Options, native: Native) -> Request:
     """Checks the options and makes the runs."""
     _check_words(options)
     machine = find_machine(options.machine or "")
+    _check_nodes(options, machine)
     ranks = _ranks(options, machine, native)
     maps = _words(options.maps, MAPS, "--map")
     common = _common(options, machine)
@@ -124,6 +125,16 @@ def make_request(options: Options, native: Native) -> Request:
         timeline=None if options.timeline is None else Path(options.timeline),
         json_file=options.json_file,
     )
+
+
+def _check_nodes(options: Options, machine: Machine) -> None:
+    if options.nodes > machine.nodes:
+        raise SoborError(
+            f"--nodes: expected at most {machine.nodes}, those of {machine.name}, "
+            f"found {options.nodes}"
+        )
+    if options.nodes > 1 and _checks(options) and options.mode != "timed":
+        raise SoborError("--check: over several nodes expected --mode timed")
 
 
 def check_writable(file: str | None, option: str) -> None:
@@ -189,11 +200,11 @@ def _words(text: str, known: tuple[str, ...], option: str) -> list[str]:
 
 
 def _ranks(options: Options, machine: Machine, native: Native) -> list[int]:
-    """The numbers of ranks; without the option, one for each core of a node."""
+    """The numbers of ranks; without the option, one for each core of the nodes."""
     if options.ranks is not None:
         return parse_counts(options.ranks, "--ranks")
     topology = native.query("topology", "--machine", machine.topology)
-    return [topology["cores"]]
+    return [options.nodes * topology["cores"]]
 
 
 def _common(options: Options, machine: Machine) -> tuple[str, ...]:
@@ -201,8 +212,10 @@ def _common(options: Options, machine: Machine) -> tuple[str, ...]:
     words: list[str] = [options.collective or "", "--machine", str(machine.path)]
     if options.sizes is not None:
         words += ["--bytes", ",".join(map(str, parse_sizes(options.sizes, "--bytes")))]
-    words += ["--calls", str(_calls(options)), "--seed", str(options.seed)]
+    words += ["--seed", str(options.seed)]
     for option, value in (
+        ("--nodes", options.nodes if options.nodes > 1 else None),
+        ("--calls", _calls(options)),
         ("--algorithm", options.algorithms or "auto"),
         ("--root", options.root),
         ("--warmup", options.warmup),
@@ -225,12 +238,11 @@ def _common(options: Options, machine: Machine) -> tuple[str, ...]:
     return (*words, *_exploration(options))
 
 
-def _calls(options: Options) -> int:
-    if options.calls is not None:
-        return options.calls
-    if _checks(options):
+def _calls(options: Options) -> int | None:
+    """None: as many as sobor-simulate makes."""
+    if options.calls is None and (_checks(options) or options.timeline is not None):
         return _TIMELINE_CALLS
-    return _CALLS if options.timeline is None else _TIMELINE_CALLS
+    return options.calls
 
 
 def _exploration(options: Options) -> list[str]:

@@ -51,7 +51,9 @@ def _title(row: Row, machine: Machine, ranks: int, size: int) -> str:
     of_size = f" of {short_size(size)} bytes" if size else ""
     arrival = row.get("arrival") or "none"
     late = "" if arrival == "none" else f", arrival {arrival}"
-    return f"{row['collective']}{of_size}, {ranks} ranks on {machine.title}{late}"
+    nodes = row.get("nodes", 1)
+    where = f"{nodes} of " if 1 < nodes < machine.nodes else ""
+    return f"{row['collective']}{of_size}, {ranks} ranks on {where}{machine.title}{late}"
 
 
 def _best(rows: list[Row]) -> float:

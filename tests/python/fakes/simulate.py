@@ -11,7 +11,7 @@ def option(name, default=None):
     return sys.argv[sys.argv.index(name) + 1] if name in sys.argv else default
 
 
-TIMES = {"core": 1.0, "numa": 2.0, "socket": 1.5}
+TIMES = {"core": 1.0, "node": 1.0, "numa": 2.0, "socket": 1.5}
 LINES = {"l2": 0, "l3": 900, "numa": 30, "package": 20, "machine": 10, "memory": 0}
 
 
@@ -24,10 +24,11 @@ def row(algorithm, factor, size):
         "algorithm": algorithm,
         "machine": option("--machine"),
         "map": option("--map"),
+        "nodes": int(option("--nodes", "1")),
         "ranks": ranks,
         "bytes": size,
         "root": 0,
-        "calls": int(option("--calls")),
+        "calls": int(option("--calls", "100")),
         "seed": int(option("--seed")),
         "arrival": option("--arrival", "none"),
         "median_us": None if explored else median,

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Allreduce of a flat host by recursive doubling: in round k ranks whose numbers differ in digit k
+ * exchange and combine all that they have. Cost: ceil(log2 p) (a + m (b + c)), and 2 messages more
+ * where p is no power of two. Memory: a message. Source: Thakur, Rabenseifner, Gropp,
+ * "Optimization of collective communication operations in MPICH", 2005.
+ */
+#include "baseline/host.h"
+
+#include <stdlib.h>
+
+static sb_status_t rounds(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                          const sb_host_cube_t *cube, char *incoming)
+{
+    sb_status_t status = SB_OK;
+
+    for (uint32_t k = 0; k < cube->rounds && status == SB_OK; k++) {
+        uint32_t partner = sb_host_corner(cube, cube->place ^ (1u << k));
+        status = sb_host_exchange(cluster, partner, reduction->receive, reduction->bytes, partner,
+                                  incoming, reduction->bytes);
+        status = sb_first(status, sb_host_fold(reduction->operation, reduction->receive, incoming,
+                                               reduction->bytes, partner < cluster->rank));
+    }
+    return status;
+}
+
+static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    sb_host_cube_t cube = sb_host_cube(cluster);
+    char *incoming = malloc(reduction->bytes + 1);
+
+    if (incoming == NULL)
+        return SB_ERR_MEMORY;
+    if (reduction->send != reduction->receive)
+        sb_copy(reduction->receive, reduction->send, reduction->bytes);
+    sb_status_t status = sb_host_pair_up(cluster, &cube, reduction, incoming);
+    if (!cube.idle && status == SB_OK)
+        status = rounds(cluster, reduction, &cube, incoming);
+    free(incoming);
+    return sb_first(status, sb_host_pair_down(cluster, &cube, reduction));
+}
+
+const sb_spanning_t sb_host_allreduce_recursive_doubling = {
+    .name = "host-recursive-doubling",
+    .collective = SB_ALLREDUCE,
+    .doc = "Ranks exchange and combine all that they have, pair by pair.",
+    .source = "Thakur, Rabenseifner, Gropp 2005",
+    .reduction = run,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Collectives over several nodes on the simulated machine: Sobor's, which the cluster layer does,
+ * and beside it the flat algorithms of hosts. All add the same numbers, in whatever order.
+ */
+#include "tools/simulate.h"
+
+#include "baseline/host.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Number 0 is Sobor's; NULL: there are no more, or Sobor has none. */
+static const sb_spanning_t *candidate(sb_collective_t collective, size_t number)
+{
+    if (number == 0)
+        return sb_spanning_own(collective);
+    for (size_t i = 0; i < sb_host_count(); i++) {
+        const sb_spanning_t *host = sb_host_at(i);
+        if (host->collective == collective && --number == 0)
+            return host;
+    }
+    return NULL;
+}
+
+/* "auto" is what Sobor does. */
+static const sb_spanning_t *find(sb_collective_t collective, const char *name)
+{
+    const sb_spanning_t *own = sb_spanning_own(collective), *host;
+
+    if (own != NULL && (strcmp(name, "auto") == 0 || strcmp(name, own->name) == 0))
+        return own;
+    for (size_t i = 1; (host = candidate(collective, i)) != NULL; i++) {
+        if (strcmp(name, host->name) == 0)
+            return host;
+    }
+    return NULL;
+}
+
+_Noreturn static void refuse(sb_collective_t collective, const char *name)
+{
+    const sb_spanning_t *own = sb_spanning_own(collective), *host;
+    char known[512] = "";
+
+    for (size_t i = 1; (host = candidate(collective, i)) != NULL; i++) {
+        size_t length = strlen(known);
+        snprintf(known + length, sizeof known - length, ", %s", host->name);
+    }
+    sb_simulate_fail("--algorithm: over several nodes expected all%s%s for a %s, found \"%s\"",
+                     own == NULL ? "" : ", auto, cluster", known, sb_collective_name(collective),
+                     name);
+}
+
+static void run_one(const sb_simulate_t *options, const sb_simulated_t *machine,
+                    const sb_spanning_t *spanning, size_t bytes, json_t *results)
+{
+    const sb_algorithm_t kind = {
+        .name = spanning->name, .collective = options->collective, .reorders = true};
+
+    json_array_append_new(results, sb_simulate_run(options, machine, &kind, spanning, bytes));
+}
+
+void sb_simulate_spanning(const sb_simulate_t *options, const sb_simulated_t *machine, size_t bytes,
+                          json_t *results)
+{
+    sb_collective_t collective = options->collective;
+    const sb_spanning_t *spanning = sb_spanning_own(collective);
+    char name[SB_NAME_BYTES];
+
+    if (strcmp(options->algorithms, "all") == 0) {
+        if (spanning != NULL)
+            run_one(options, machine, spanning, bytes, results);
+        for (size_t i = 1; (spanning = candidate(collective, i)) != NULL; i++)
+            run_one(options, machine, spanning, bytes, results);
+        return;
+    }
+    for (const char *at = options->algorithms; *at != '\0';) {
+        size_t length = strcspn(at, ",");
+        snprintf(name, sizeof name, "%.*s", (int)length, at);
+        spanning = find(collective, name);
+        if (spanning == NULL)
+            refuse(collective, name);
+        run_one(options, machine, spanning, bytes, results);
+        at += length + (at[length] == ',');
+    }
+}
