@@ -211,8 +211,27 @@ def info_command(
 @app.command("tune")
 def tune_command(
     quick: Annotated[
-        bool, typer.Option("--quick", help="Measure for about half a second; else three.")
+        bool, typer.Option("--quick", help="Measure prices for about half a second; else three.")
     ] = False,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Then time the operations that move data against the launcher's MPI too, for some "
+            "minutes, and keep where that is faster.",
+        ),
+    ] = False,
+    launcher: Annotated[
+        str | None,
+        typer.Option(metavar="CMD", help="With --full: the launcher; mpirun if not given."),
+    ] = None,
+    ranks: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="With --full: numbers of ranks; if not given, those that prices are kept for.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Measure what passing lines, bytes and processors costs here, and keep it for later jobs.
@@ -221,13 +240,19 @@ def tune_command(
     each core. Jobs find it there and choose algorithms by it. Without it the first job of each
     number of ranks measures for some milliseconds. Other work on the machine disturbs it.
 
-    **Example**
+    --full adds rules for one MPI: calls of these sizes go to it. Jobs try now and then whether that
+    still holds. There are none for reductions, whose order of combination never follows from what
+    was measured: sobor bench --write-tuning writes a file of rules for these, which you name.
+
+    **Examples**
 
         sobor tune && sobor info --prices
-    """
-    from sobor.tune import tune
 
-    tune(quick, as_json)
+        sobor tune --full --launcher mpirun.openmpi --ranks 2,8
+    """
+    from sobor.tune import Wanted, tune
+
+    tune(Wanted(quick=quick, full=full, launcher=launcher, ranks=ranks), as_json)
 
 
 @app.command("model")

@@ -1,30 +1,124 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sobor tune`: measures this machine, and keeps its prices for the jobs that come."""
+"""`sobor tune`: measures this machine, and keeps what it found for the jobs that come."""
 
+import os
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from sobor import console
+from sobor.bench.job import Row
+from sobor.bench.measure import measure
+from sobor.bench.request import Request, make_request
+from sobor.bench.tuning import AUTO, line_of, rules_of
 from sobor.errors import SoborError
-from sobor.native import find_native
+from sobor.native import Native, find_native
+from sobor.sizes import parse_counts
+from sobor.system.cpus import read_cpus
+from sobor.system.files import Files
+from sobor.tuning import VARIABLE, measured_rule
 
 _USUAL_SECONDS = 3.0
 _QUICK_SECONDS = 0.5
 
+# What --full times, the rules of which are kept: operations that combine nothing.
+_WHOLE = ("barrier", "bcast")
+_PARTS = (
+    *("scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
+    *("alltoall", "alltoallv", "alltoallw"),
+)
+_SIZES = (8, 256, 2048, 16384, 131072, 1048576)
+# All parts of a rank together: of many ranks the long ones are left out.
+_TOGETHER_MOST = 2 << 20
+# For each side of a point.
+_FULL_SECONDS = 0.06
+_FULL_ROUNDS = 3
 
-def tune(quick: bool, as_json: bool) -> None:
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `sobor tune`."""
+
+    quick: bool = False
+    full: bool = False
+    launcher: str | None = None
+    ranks: str | None = None
+
+
+def tune(wanted: Wanted, as_json: bool) -> None:
     """Measures, and writes what was found and where it is kept."""
-    seconds = _QUICK_SECONDS if quick else _USUAL_SECONDS
-    answer = find_native().tune("--seconds", str(seconds))
+    _check(wanted)
+    native = find_native()
+    numbers = None if wanted.ranks is None else parse_counts(wanted.ranks, "--ranks")
+    seconds = _QUICK_SECONDS if wanted.quick else _USUAL_SECONDS
+    answer = native.tune("--seconds", str(seconds))
+    kept = list(answer["entries"])
+    if wanted.full:
+        numbers = numbers or [entry["ranks"] for entry in kept]
+        answer["rules"] = [_keep_rules(native, wanted, ranks) for ranks in numbers]
+        kept += answer["rules"]
     if as_json:
         console.print_json(answer)
     else:
         _write(answer, console.out())
-    errors = {entry["error"] for entry in answer["entries"]} - {None}
+    errors = {entry["error"] for entry in kept} - {None}
     if errors:
         raise SoborError(f"what was measured is not kept: {'; '.join(sorted(errors))}")
+
+
+def _check(wanted: Wanted) -> None:
+    """Refuses options that contradict each other, and rules that would be measured."""
+    for option, value in (("--launcher", wanted.launcher), ("--ranks", wanted.ranks)):
+        if value is not None and not wanted.full:
+            raise SoborError(f"{option} is for --full", f"add --full, or leave out {option}")
+    if wanted.full and os.environ.get(VARIABLE):
+        raise SoborError(
+            f"--full: {VARIABLE} is set, so its rules would be measured", f"unset {VARIABLE}"
+        )
+
+
+def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
+    """Times the MPI against Sobor's own choice with so many ranks; keeps where the MPI wins."""
+    cores = read_cpus(Files()).usable
+    rows: list[Row] = []
+    for request in _requests(native, wanted.launcher or "mpirun", ranks):
+        status, found = measure(request, native, cores)
+        if status != 0:
+            raise SoborError(
+                f"--full: {ranks} ranks could not be measured; no rule of them is kept"
+            )
+        rows += found
+    rules = rules_of(rows, cores)
+    lines = [line_of(rule) for rule in rules]
+    (entry,) = native.tune("--rules", rows[0]["host"], str(ranks), *lines)["entries"]
+    return {**entry, "rules": rules}
+
+
+def _requests(native: Native, launcher: str, ranks: int) -> list[Request]:
+    """What is timed: Sobor's own choice even where an earlier rule sends calls to the host."""
+    short = [size for size in _SIZES if size * ranks <= _TOGETHER_MOST]
+    return [
+        make_request(
+            native,
+            collectives=",".join(collectives),
+            ranks=str(ranks),
+            sizes=",".join(map(str, sizes)),
+            variants="hot,cold",
+            launcher=launcher,
+            peers=[],
+            algorithms=",".join(f"{name}:{AUTO}" for name in collectives),
+            seconds=_FULL_SECONDS,
+            seed=1,
+            rounds=_FULL_ROUNDS,
+            host_only=False,
+            sync=None,
+            libmpi=None,
+            timeout=None,
+        )
+        for collectives, sizes in ((_WHOLE, _SIZES), (_PARTS, short or _SIZES[:1]))
+    ]
 
 
 def _write(answer: dict[str, Any], out: Console) -> None:
@@ -37,4 +131,17 @@ def _write(answer: dict[str, Any], out: Console) -> None:
         ]
         grid.add_row(*(Text(cell) for cell in (str(entry["ranks"]), *row)))
     out.print(console.indented(grid))
+    if "rules" in answer:
+        _write_rules(answer["rules"], out)
     out.print("  sobor info --prices lists all that follows from them")
+
+
+def _write_rules(entries: list[dict[str, Any]], out: Console) -> None:
+    console.heading(out, "Rules in the same file")
+    for entry in entries:
+        for rule in entry["rules"]:
+            sizes = rule.get("bytes", {"from": 0, "to": None})
+            text = measured_rule({**rule, **sizes, "mpi": entry["mpi"]})
+            out.print(Text(f"  {text}  (host time / Sobor's: {rule['note']})"))
+        if not entry["rules"]:
+            out.print(Text(f"  {entry['mpi']}, {entry['ranks']} ranks: Sobor serves all"))

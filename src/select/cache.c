@@ -13,7 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MOST ((size_t)64 << 10)
+/* More than as many entries and rules as there may be take. */
+#define FILE_BYTES_MOST ((size_t)512 << 10)
 
 /* ---- reading ---- */
 
@@ -173,9 +174,9 @@ static bool read_lines(reader_t *reader, char *text)
 }
 
 /* Of this user or the system's, for nobody else to write, and not too long. */
-static bool is_trusted(int file, const char **found)
+static bool is_trusted(int file, size_t *bytes, const char **found)
 {
-    struct stat info;
+    struct stat info = {0};
 
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
         *found = "no plain file";
@@ -186,8 +187,9 @@ static bool is_trusted(int file, const char **found)
     else if (info.st_size > (off_t)FILE_BYTES_MOST)
         *found = "a longer one";
     else
-        return true;
-    return false;
+        *found = NULL;
+    *bytes = (size_t)info.st_size;
+    return *found == NULL;
 }
 
 /* The text of the file, to be freed; or NULL, with what is wrong. */
@@ -195,14 +197,15 @@ static char *load(int file, char *error, size_t room)
 {
     const char *found;
     char *text = NULL;
+    size_t bytes;
 
-    if (!is_trusted(file, &found)) {
+    if (!is_trusted(file, &bytes, &found)) {
         snprintf(error, room, "expected this user's or root's file of at most %zu KiB, found %s",
                  FILE_BYTES_MOST >> 10, found);
         return NULL;
     }
-    text = calloc(1, FILE_BYTES_MOST + 1);
-    ssize_t length = text == NULL ? -1 : read(file, text, FILE_BYTES_MOST);
+    text = calloc(1, bytes + 1);
+    ssize_t length = text == NULL ? -1 : read(file, text, bytes);
     if (length >= 0 && memchr(text, '\0', (size_t)length) == NULL)
         return text;
     snprintf(error, room, "expected text, found %s", length < 0 ? strerror(errno) : "a zero byte");
@@ -329,13 +332,22 @@ const sb_cache_entry_t *sb_cache_fit(const sb_cache_t *cache, const sb_cache_key
     return best;
 }
 
+static void add_rules(const sb_cache_entry_t *entry, const sb_cache_key_t *key, sb_rules_t *rules)
+{
+    if (!sb_cache_same_machine(&entry->key, key) || strcmp(entry->key.mpi, key->mpi) != 0)
+        return;
+    for (uint32_t r = 0; r < entry->rules.count && rules->count < SB_RULES_MOST; r++) {
+        if (key->ranks == 0 || entry->rules.rule[r].ranks_from <= key->ranks)
+            rules->rule[rules->count++] = entry->rules.rule[r];
+    }
+}
+
 void sb_cache_rules(const sb_cache_t *cache, const sb_cache_key_t *key, sb_rules_t *rules)
 {
-    for (uint32_t i = 0; i < cache->count; i++) {
-        const sb_cache_entry_t *entry = &cache->entry[i];
-        if (!sb_cache_same_machine(&entry->key, key) || strcmp(entry->key.mpi, key->mpi) != 0)
-            continue;
-        for (uint32_t r = 0; r < entry->rules.count && rules->count < SB_RULES_MOST; r++)
-            rules->rule[rules->count++] = entry->rules.rule[r];
+    for (uint32_t other = 0; other < 2; other++) {
+        for (uint32_t i = 0; i < cache->count; i++) {
+            if ((cache->entry[i].key.ranks != key->ranks) == (other == 1))
+                add_rules(&cache->entry[i], key, rules);
+        }
     }
 }

@@ -84,8 +84,10 @@ bool sb_cache_same_machine(const sb_cache_key_t *a, const sb_cache_key_t *b);
  */
 const sb_cache_entry_t *sb_cache_fit(const sb_cache_t *cache, const sb_cache_key_t *key);
 
-/* Adds to `rules` those for such a machine and MPI, of any number of ranks; as far as there is
- * room. */
+/*
+ * Adds to `rules` those for such a machine and MPI, and for at most so many ranks; any, where it is
+ * 0. As far as there is room: first what was measured with so many.
+ */
 void sb_cache_rules(const sb_cache_t *cache, const sb_cache_key_t *key, sb_rules_t *rules);
 
 /*

@@ -85,20 +85,32 @@ void sb_measured_price(sb_measured_t *measured, const char *name, double value)
     sb_prices_follow(&measured->prices, measured->known);
 }
 
-bool sb_measured_keep(const sb_measured_t *measured, const char *by, char *error, size_t room)
+static bool keep(sb_cache_entry_t *entry, const char *by, char *error, size_t room)
 {
-    sb_cache_entry_t entry = {.key = measured->key,
-                              .made = (uint64_t)time(NULL),
-                              .known = measured->known,
-                              .prices = measured->prices};
-
     *error = '\0';
     if (sb_config()->cache.number == 0)
         return false;
+    entry->made = (uint64_t)time(NULL);
+    snprintf(entry->by, sizeof entry->by, "%s", by);
+    return sb_cache_keep(entry, error, room);
+}
+
+bool sb_measured_keep(const sb_measured_t *measured, const char *by, char *error, size_t room)
+{
+    sb_cache_entry_t entry = {
+        .key = measured->key, .known = measured->known, .prices = measured->prices};
+
     /* Prices are the machine's, whatever MPI it was that measured. */
     entry.key.mpi[0] = '\0';
-    snprintf(entry.by, sizeof entry.by, "%s", by);
-    return sb_cache_keep(&entry, error, room);
+    return keep(&entry, by, error, room);
+}
+
+bool sb_measured_keep_rules(const sb_measured_t *measured, const sb_rules_t *rules, const char *by,
+                            char *error, size_t room)
+{
+    sb_cache_entry_t entry = {.key = measured->key, .prices = sb_prices_standard, .rules = *rules};
+
+    return keep(&entry, by, error, room);
 }
 
 void sb_measured_adopt(const sb_measured_t *measured)

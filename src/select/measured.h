@@ -35,6 +35,10 @@ void sb_measured_price(sb_measured_t *measured, const char *name, double value);
  */
 bool sb_measured_keep(const sb_measured_t *measured, const char *by, char *error, size_t room);
 
+/* Keeps its rules for this machine, MPI and number of ranks, in place of those from before. */
+bool sb_measured_keep_rules(const sb_measured_t *measured, const sb_rules_t *rules, const char *by,
+                            char *error, size_t room);
+
 /* Makes this process's settings and rules go by it. Before there is a team. */
 void sb_measured_adopt(const sb_measured_t *measured);
 

@@ -59,6 +59,12 @@ json_t *sb_query_text(const char *text);
 /* What is wrong with a tuning file, or null. */
 json_t *sb_query_tuning_error(const char *path);
 
+/*
+ * The rules for this machine in the files that jobs would read, of whatever MPI: all, or, where it
+ * is said whether ranks share processors, those that decide for such a call.
+ */
+json_t *sb_query_measured_rules(const sb_query_t *query, const bool *oversubscribed);
+
 /* Bytes of the ring that a team of this process would ask for. */
 size_t sb_query_ring(void);
 

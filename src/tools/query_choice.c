@@ -146,6 +146,17 @@ static void adopt_measured(const sb_query_t *query)
     sb_settings_price(&measured.prices, measured.from);
 }
 
+/* What was measured under one MPI or another, where no rule of the user's says something else. */
+static json_t *list_measured(const sb_query_t *query, const sb_shape_t *shape,
+                             const sb_settings_t *settings)
+{
+    bool ruled =
+        sb_rule_find(settings->rules, query->collective, SB_TUNE_ALGORITHM, query->bytes) != NULL;
+
+    return query->machine != NULL || ruled ? json_array()
+                                           : sb_query_measured_rules(query, &shape->oversubscribed);
+}
+
 json_t *sb_query_choice(const sb_query_t *query)
 {
     sb_settings_t settings;
@@ -162,9 +173,10 @@ json_t *sb_query_choice(const sb_query_t *query)
     sb_choice_t choice = choose(query, &shape, &settings);
     name_rule(query, &settings, &choice, by_rule, sizeof by_rule);
     const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;
-    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:b, s:o}", "collective",
+    return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:b, s:o, s:o}", "collective",
                      sb_collective_name(query->collective), "bytes", (json_int_t)query->bytes,
                      "ranks", (json_int_t)query->ranks, "oversubscribed", shape.oversubscribed,
                      "algorithm", name, "reason", sb_query_text(choice.reason), "trials",
-                     choice.own != NULL, "candidates", list_candidates(query, &shape, &choice));
+                     choice.own != NULL, "candidates", list_candidates(query, &shape, &choice),
+                     "measured", list_measured(query, &shape, &settings));
 }

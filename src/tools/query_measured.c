@@ -45,32 +45,53 @@ static json_t *text_or_null(const char *text)
 }
 
 /* "bcast 0 4096 2 0 host", as parts. */
-static json_t *describe_rule(const sb_rule_t *rule, const char *mpi)
+static json_t *describe_rule(const sb_rule_t *rule, const char *mpi, const char *file)
 {
     return json_pack(
-        "{s:s, s:s, s:I, s:o, s:I, s:b, s:s}", "mpi", mpi, "collective",
-        sb_collective_name((sb_collective_t)rule->collective), "from", (json_int_t)rule->bytes_from,
-        "to", rule->bytes_to == UINT64_MAX ? json_null() : json_integer((json_int_t)rule->bytes_to),
+        "{s:o, s:s, s:s, s:I, s:o, s:I, s:b, s:s}", "file", sb_query_text(file), "mpi", mpi,
+        "collective", sb_collective_name((sb_collective_t)rule->collective), "from",
+        (json_int_t)rule->bytes_from, "to",
+        rule->bytes_to == UINT64_MAX ? json_null() : json_integer((json_int_t)rule->bytes_to),
         "ranks", (json_int_t)rule->ranks_from, "oversubscribed", rule->oversubscribed != 0,
         "algorithm", sb_tuning_algorithm_name(rule->value[SB_TUNE_ALGORITHM]));
 }
 
-/* The rules for this machine, in the files that jobs would read, of whatever MPI. */
-static json_t *list_rules(const sb_cache_key_t *key)
+/* Whether it would decide for the call that is asked about. */
+static bool decides(const sb_rule_t *rule, const sb_query_t *query, bool oversubscribed)
+{
+    return rule->collective == (uint32_t)query->collective && rule->ranks_from == query->ranks &&
+           (rule->oversubscribed != 0) == oversubscribed && rule->bytes_from <= query->bytes &&
+           query->bytes <= rule->bytes_to && sb_tuning_overruled(rule, SB_TUNE_ALGORITHM) == NULL;
+}
+
+static void add_rules(json_t *list, const sb_cache_entry_t *entry, const char *file,
+                      const sb_query_t *query, const bool *oversubscribed)
+{
+    for (uint32_t r = 0; r < entry->rules.count; r++) {
+        const sb_rule_t *rule = &entry->rules.rule[r];
+        if (oversubscribed == NULL || decides(rule, query, *oversubscribed))
+            json_array_append_new(list, describe_rule(rule, entry->key.mpi, file));
+    }
+}
+
+json_t *sb_query_measured_rules(const sb_query_t *query, const bool *oversubscribed)
 {
     json_t *list = json_array();
     sb_cache_t *cache = malloc(sizeof *cache);
     char path[SB_CACHE_PATH], error[2 * SB_CACHE_PATH];
+    sb_measured_t measured;
 
-    for (int place = 0; cache != NULL && place < SB_CACHE_PLACES; place++) {
+    sb_measured_find(&measured, query->ranks, "");
+
+    bool used = sb_measured_wanted() && sb_config()->cache.number != 0;
+    for (int place = 0; used && cache != NULL && place < SB_CACHE_PLACES; place++) {
         if (!sb_cache_path(place, path, sizeof path) ||
             sb_cache_read(path, cache, error, sizeof error) != SB_CACHE_READ)
             continue;
         for (uint32_t i = 0; i < cache->count; i++) {
             const sb_cache_entry_t *entry = &cache->entry[i];
-            bool here = sb_cache_same_machine(&entry->key, key);
-            for (uint32_t r = 0; here && r < entry->rules.count; r++)
-                json_array_append_new(list, describe_rule(&entry->rules.rule[r], entry->key.mpi));
+            if (sb_cache_same_machine(&entry->key, &measured.key))
+                add_rules(list, entry, path, query, oversubscribed);
         }
     }
     free(cache);
@@ -90,5 +111,5 @@ json_t *sb_query_measured(const sb_query_t *query)
                      "cache", used, "place", text_or_null(path), "file",
                      text_or_null(measured.file), "by", text_or_null(measured.by), "error",
                      text_or_null(measured.error), "processor", measured.key.processor, "rules",
-                     used ? list_rules(&measured.key) : json_array());
+                     sb_query_measured_rules(query, NULL));
 }

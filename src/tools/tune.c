@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * sobor-tune measures the prices of this machine and keeps them where jobs look for them: what
- * sobor-calibrate measures for the simulator, of the cores that so many ranks would be dealt to.
+ * sobor-tune --seconds N measures the prices of this machine and keeps them where jobs look for
+ * them: what sobor-calibrate measures for the simulator, of the cores that so many ranks would be
+ * dealt to. sobor-tune --rules MPI RANKS [RULE]... keeps rules that somebody else has measured.
  */
+#include "base/config.h"
 #include "select/measured.h"
 #include "tools/calibrate.h"
 
@@ -68,6 +70,12 @@ static json_t *describe(const sb_measured_t *measured, const char *error)
                      "error", error == NULL ? json_null() : json_string(error));
 }
 
+/* Why it was not kept; NULL: it was. */
+static const char *reason(bool kept, const char *error)
+{
+    return kept ? NULL : *error == '\0' ? "SOBOR_CACHE is off" : error;
+}
+
 /* One entry: measured before, kept now. */
 static json_t *keep(const sb_calibration_t *calibration, size_t ranks)
 {
@@ -77,9 +85,7 @@ static json_t *keep(const sb_calibration_t *calibration, size_t ranks)
     sb_measured_find(&measured, (uint32_t)ranks, "");
     set_prices(&measured, calibration, ranks);
     bool kept = sb_measured_keep(&measured, "tune", error, sizeof error);
-    if (!kept && *error == '\0')
-        snprintf(error, sizeof error, "SOBOR_CACHE is off");
-    return describe(&measured, kept ? NULL : error);
+    return describe(&measured, reason(kept, error));
 }
 
 /* Two ranks, twice as many and so on, and all cores: jobs take what is for half to twice theirs. */
@@ -104,10 +110,9 @@ static double parse_seconds(int argc, char **argv)
     return seconds;
 }
 
-int main(int argc, char **argv)
+static json_t *measure(int argc, char **argv)
 {
     static sb_calibration_t calibration;
-    char path[SB_CACHE_PATH] = "";
 
     calibration.seconds = parse_seconds(argc, argv);
     sb_calibration_read_machine(&calibration);
@@ -117,12 +122,52 @@ int main(int argc, char **argv)
     sb_calibrate_switch(&calibration);
     sb_calibrate_lines(&calibration);
     sb_calibrate_copies(&calibration);
+    json_t *entries = keep_all(&calibration);
+    free(calibration.cores);
+    free(calibration.hops);
+    return entries;
+}
+
+/* The rules, each as it stands in the file, without the word "rule". */
+static void read_rules(int argc, char **argv, sb_cache_entry_t *entry)
+{
+    char error[128];
+
+    for (int i = 4; i < argc; i++) {
+        if (!sb_cache_rule(entry, argv[i], error, sizeof error))
+            sb_calibration_fail("sobor-tune: rule %d: expected %s, found \"%s\"", i - 3, error,
+                                argv[i]);
+    }
+}
+
+static json_t *keep_rules(int argc, char **argv)
+{
+    static sb_measured_t measured;
+    static sb_cache_entry_t entry;
+    char error[SB_CACHE_PATH + 256];
+    uint64_t ranks = 0;
+
+    if (argc < 4 || !sb_parse_count(argv[3], &ranks) || ranks == 0 || ranks > UINT32_MAX ||
+        *argv[2] == '\0' || strlen(argv[2]) >= SB_CACHE_MPI)
+        sb_calibration_fail("sobor-tune: --rules: expected an MPI, a number of ranks and rules");
+    read_rules(argc, argv, &entry);
+    sb_measured_find(&measured, (uint32_t)ranks, argv[2]);
+    bool kept = sb_measured_keep_rules(&measured, &entry.rules, "tune", error, sizeof error);
+    const char *why = reason(kept, error);
+    return json_pack("[{s:i, s:s, s:i, s:o}]", "ranks", (int)ranks, "mpi", argv[2], "rules",
+                     (int)entry.rules.count, "error", why == NULL ? json_null() : json_string(why));
+}
+
+int main(int argc, char **argv)
+{
+    char path[SB_CACHE_PATH] = "";
+    bool rules = argc > 1 && strcmp(argv[1], "--rules") == 0;
+    json_t *entries = rules ? keep_rules(argc, argv) : measure(argc, argv);
+
     sb_cache_path(SB_CACHE_USER, path, sizeof path);
-    json_t *answer = json_pack("{s:s, s:o}", "file", path, "entries", keep_all(&calibration));
+    json_t *answer = json_pack("{s:s, s:o}", "file", path, "entries", entries);
     int failed = answer == NULL || json_dumpf(answer, stdout, JSON_INDENT(2)) != 0 ||
                  puts("") == EOF || fflush(stdout) != 0;
     json_decref(answer);
-    free(calibration.cores);
-    free(calibration.hops);
     return failed ? 2 : 0;
 }

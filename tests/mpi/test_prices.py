@@ -66,9 +66,21 @@ def write(folder: Path, text: str) -> Path:
     return folder
 
 
+def ruled(text: str) -> str:
+    """The file, with rules for Open MPI."""
+    version = subprocess.run(
+        ["mpirun.openmpi", "--version"], capture_output=True, text=True, check=True
+    )
+    name = re.search(r"\) ([\d.]+)", version.stdout).group(1)
+    machine = re.search(r"^machine.*ranks 2\n", text, re.DOTALL | re.MULTILINE).group()
+    rules = "rule bcast 0 4096 2 0 host\nrule bcast 4097 - 2 0 ring\nend\n"
+    return f"{text}{machine}mpi Open MPI {name}\n{rules}"
+
+
 def dear(text: str) -> str:
-    """The file, with slots that cost much more."""
-    more = "price slots_piece 960000\nprice slots_beyond 1280000\nprice waiting 400000\nend"
+    """The file, with slots that cost broadcasts much more, and rings reductions."""
+    more = "price slots_piece 960000\nprice slots_beyond 1280000\nprice waiting 400000\n"
+    more += "price ring_shared 400\nprice ring_apart 800\nprice ring_calm 1800\nend"
     return text.replace("end", more)
 
 
@@ -93,32 +105,30 @@ def test_ranks_with_different_files_go_by_that_of_rank_0(tester, tmp_path):
     folders = {
         "usual": write(tmp_path / "usual", text),
         "dear": write(tmp_path / "dear", dear(text)),
+        "ruled": write(tmp_path / "ruled", ruled(text)),
         "broken": write(tmp_path / "broken", text[:-9]),
     }
+    # Who receives a broadcast follows its root; in a reduction ranks that differ would hang.
+    words = [f"{sign}{2**e}" for sign in ("", "+") for e in range(3, 19)]
     calls = {}
     for first, second in (
         *(("usual", "dear"), ("dear", "usual")),
         *(("usual", "broken"), ("dear", "broken"), ("usual", "none"), ("dear", "none")),
+        *(("usual", "ruled"), ("ruled", "usual"), ("ruled", "none")),
     ):
         write(tmp_path / "broken", text[:-9])
         both = [folders[first], folders.get(second, NO_CACHE)]
-        result = run(tester, both, words=[str(2**e) for e in range(3, 19)])
+        result = run(tester, both, words=words)
         assert origin(result) == str(folders[first] / "sobor" / "prices")
         found = result.algorithm_calls()
         assert calls.setdefault(first, found) == found
-    assert calls["usual"] != calls["dear"]
+    assert calls["usual"] != calls["dear"] != calls["ruled"] != calls["usual"]
 
 
 @pytest.mark.mpis("o41")
 def test_a_measured_rule_decides_for_its_ranks_and_its_mpi(tester, tmp_path):
     text = measured(tester, tmp_path)
-    version = subprocess.run(
-        ["mpirun.openmpi", "--version"], capture_output=True, text=True, check=True
-    )
-    name = re.search(r"\) ([\d.]+)", version.stdout).group(1)
-    machine = re.search(r"^machine.*ranks 2\n", text, re.DOTALL | re.MULTILINE).group()
-    rules = "rule bcast 0 4096 2 0 host\nrule bcast 4097 - 2 0 ring\nend\n"
-    write(tmp_path, f"{text}{machine}mpi Open MPI {name}\n{rules}")
+    write(tmp_path, ruled(text))
     calls = run(tester, tmp_path)
     (report,) = [r for r in calls.reports if r.name == "MPI_COMM_WORLD"]
     assert report.host == 2 * sum(int(size) <= 4096 for size in SIZES), calls.tail()
@@ -141,7 +151,7 @@ def test_a_measured_rule_decides_for_its_ranks_and_its_mpi(tester, tmp_path):
         (lambda text: text.replace("sobor-prices 1", "sobor-prices 7"), "found .sobor-prices 7"),
         (lambda text: re.sub(r"price byte \d+", "price byte 0", text), "a sixteenth to sixteen"),
         (lambda text: text + "\0", "expected text, found a zero byte"),
-        (lambda text: text + "#" * 70000, "found a longer one"),
+        (lambda text: text + "#" * 600000, "found a longer one"),
     ],
     ids=["cut", "json", "foreign", "nonsense", "binary", "long"],
 )

@@ -17,6 +17,7 @@ def test_overview(command, fake_native):
     assert "ompi40, mpich12" in result.out
     assert str(fake_native.preload) in result.out
     assert "2 (4 hardware threads)" in result.out
+    assert "by tune, in /etc/sobor/prices" in result.out
 
 
 def test_overview_shows_what_is_set(command, fake_native, monkeypatch):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""sobor tune: that prices are kept where jobs find them, not what they are."""
+"""sobor tune: that prices and rules are kept where jobs find them, not what they are."""
 
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -52,3 +53,69 @@ def test_what_cannot_be_kept_is_an_error(command, real_native, monkeypatch, tmp_
     monkeypatch.setenv("SOBOR_CACHE", "off")
     assert "SOBOR_CACHE is off" in command("tune", "--quick").err
     assert not (tmp_path / "sobor").exists()
+
+
+@pytest.fixture
+def full(command, real_native, fake_native, make_launcher, launcher_folder):
+    """Runs sobor tune --full: prices are real, and what the bench says is made up."""
+    for name in ("sobor-tune", "sobor-query"):
+        tool = fake_native.prefix / "libexec" / "sobor" / name
+        tool.unlink(missing_ok=True)
+        tool.symlink_to(real_native.prefix / "libexec" / "sobor" / name)
+    library = launcher_folder.parent / "lib" / "libmpi.so.40"
+    library.parent.mkdir()
+    library.touch()
+    make_launcher("mpirun", "openmpi4")
+    return lambda *words: command("tune", "--quick", "--full", "--ranks", "2", *words)
+
+
+def test_rules_say_host_where_it_is_faster(full, command, kept, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "behind")
+    result = full("--json")
+    assert result.status == 0, result.err
+    text = kept.read_text()
+    assert re.search(r"\nranks 2\nmpi ompi40\nby tune\nmade \d+\nrule ", text)
+    rules = dict(re.findall(r"^rule (\w+) (.*)$", text, re.MULTILINE))
+    assert rules["bcast"] == "5793 1048576 2 0 host"
+    assert set(rules) == {"bcast", "scatter", "gather", "allgather", "alltoall"}
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    (entry,) = result.json["rules"]
+    assert {rule["algorithm"] for rule in entry["rules"]} == {"host"}
+    (rule,) = command(
+        *("info", "--collective", "bcast", "--ranks", "2", "--bytes", "64K", "--json"),
+        "--not-oversubscribed",
+    ).json["choice"]["measured"]
+    assert (rule["mpi"], rule["algorithm"], rule["file"]) == ("ompi40", "host", str(kept))
+    # What is measured anew takes the place of what was there.
+    monkeypatch.setenv("FAKE_BENCH", "")
+    assert "ompi40, 2 ranks: Sobor serves all" in full().out
+    assert "rule" not in kept.read_text()
+    assert "\nprice line " in kept.read_text()
+
+
+def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "fail")
+    result = full()
+    assert result.status != 0
+    assert "2 ranks could not be measured" in result.err
+    assert "mpi" not in kept.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--launcher", "mpirun"], "--launcher is for --full"),
+        (["--ranks", "2"], "--ranks is for --full"),
+    ],
+)
+def test_options_of_full_alone(command, real_native, kept, words, error):
+    result = command("tune", *words)
+    assert result.status != 0
+    assert error in result.err
+    assert not kept.exists()
+
+
+def test_rules_of_a_file_are_not_measured(full, kept, monkeypatch):
+    monkeypatch.setenv("SOBOR_TUNING", "rules.json")
+    assert "its rules would be measured" in full().err
+    assert not kept.exists()

@@ -63,6 +63,7 @@ def test_variants_count_together():
     (rule,) = rules_of(rows, CORES)
     assert rule["algorithm"] == "tree"
     assert rule["note"] == "tree 1.90, ring 1.70"
+    assert rule["measured"] is True
 
 
 def test_rules_hold_for_the_ranks_that_were_measured():

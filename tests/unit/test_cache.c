@@ -225,6 +225,48 @@ static void rules_are_for_their_mpi(void **state)
     assert_int_equal(rules.count, 1);
 }
 
+/* There is room for so many: first come those for as many ranks as the job has. */
+static void rules_of_the_jobs_ranks_come_first(void **state)
+{
+    sb_cache_key_t key = {.processor = "M", .processors = 8, .ranks = 4, .mpi = "MPI"};
+    sb_rules_t rules = {0};
+
+    (void)state;
+    cache.count = 3;
+    for (uint32_t i = 0; i < cache.count; i++) {
+        char text[64];
+        cache.entry[i] = entry_of("M", 2u << i, "MPI", 0);
+        snprintf(text, sizeof text, "bcast 0 - %u 0 host", 2u << i);
+        for (uint32_t k = 0; k < SB_RULES_MOST; k++)
+            assert_true(sb_cache_rule(&cache.entry[i], text, error, sizeof error));
+    }
+    cache.entry[1].rules.count = 3;
+    sb_cache_rules(&cache, &key, &rules);
+    assert_int_equal(rules.count, SB_RULES_MOST);
+    assert_int_equal(rules.rule[2].ranks_from, 4);
+    assert_int_equal(rules.rule[3].ranks_from, 2);
+    assert_int_equal(rules.rule[SB_RULES_MOST - 1].ranks_from, 2);
+}
+
+/* As much as there may be is read again. */
+static void a_full_file_can_be_read(void **state)
+{
+    char path[SB_CACHE_PATH];
+
+    (void)state;
+    for (uint32_t i = 0; i < SB_CACHE_ENTRIES_MOST; i++) {
+        sb_cache_entry_t entry = entry_of("a model", 1000000 + i, "MPI", 70);
+        for (uint32_t k = 0; k < SB_RULES_MOST; k++)
+            assert_true(sb_cache_rule(&entry, "allgather 10000000 20000000 1000000 0 numa-relay",
+                                      error, sizeof error));
+        assert_true(sb_cache_keep(&entry, error, sizeof error));
+    }
+    assert_true(sb_cache_path(SB_CACHE_USER, path, sizeof path));
+    assert_int_equal(sb_cache_read(path, &cache, error, sizeof error), SB_CACHE_READ);
+    assert_int_equal(cache.count, SB_CACHE_ENTRIES_MOST);
+    assert_int_equal(unlink(path), 0);
+}
+
 /* What is kept is read again, and what has its key gives way to it. */
 static void what_is_kept_is_found(void **state)
 {
@@ -323,6 +365,8 @@ int main(void)
         cmocka_unit_test(more_entries_than_there_may_be_are_refused),
         cmocka_unit_test(an_entry_is_for_its_machine_and_about_as_many_ranks),
         cmocka_unit_test(rules_are_for_their_mpi),
+        cmocka_unit_test(rules_of_the_jobs_ranks_come_first),
+        cmocka_unit_test(a_full_file_can_be_read),
         cmocka_unit_test(what_is_kept_is_found),
         cmocka_unit_test(the_oldest_entry_gives_way),
         cmocka_unit_test(one_process_writes_at_a_time),

@@ -31,6 +31,18 @@ def bench(
     """Measures, writes the table and the files, and returns the exit status."""
     _check(request, native, json_file)
     _check_tuning(request, tuning_file)
+    cores = read_cpus(Files()).usable
+    status, rows = measure(request, native, cores)
+    if request.explain:
+        skew.explain(rows)
+    _write(rows, json_file, cores, request.explain)
+    if tuning_file is not None:
+        _write_tuning(rows, tuning_file, cores)
+    return status
+
+
+def measure(request: Request, native: Native, cores: int) -> tuple[int, list[Row]]:
+    """Runs every job; the exit status, and a row for each point."""
     targets = _targets(request, native)
     for target in targets:
         if not target.preloads and not request.host_only:
@@ -38,16 +50,9 @@ def bench(
                 f"{target.launcher.label}: no back end {target.library.abi}; "
                 "the host alone is timed"
             )
-    cores = read_cpus(Files()).usable
     run = _Run(request, native, targets, cores)
     status = run.all()
-    rows = merge(run.measured, request, targets)
-    if request.explain:
-        skew.explain(rows)
-    _write(rows, json_file, cores, request.explain)
-    if tuning_file is not None:
-        _write_tuning(rows, tuning_file, cores)
-    return status
+    return status, merge(run.measured, request, targets)
 
 
 def _targets(request: Request, native: Native) -> list[Target]:

@@ -105,9 +105,17 @@ def _rule(collective: str, ranks: int, cores: int, span: Span) -> Rule:
     if span.high:
         rule["bytes"] = {"from": span.low, "to": span.high}
     rule |= {"ranks": ranks, "oversubscribed": ranks > cores, "algorithm": span.winner}
+    rule |= {"measured": True}
     means = {name: geometric_mean(values) for name, values in span.ratios.items()}
     ordered = sorted(means, key=lambda name: -means[name])
     return {**rule, "note": ", ".join(f"{name} {means[name]:.2f}" for name in ordered)}
+
+
+def line_of(rule: Rule) -> str:
+    """The rule as the file of what was measured on this machine has it (src/select/cache.h)."""
+    sizes = rule.get("bytes", {"from": 0, "to": "-"})
+    words = (rule["collective"], sizes["from"], sizes["to"], rule["ranks"])
+    return " ".join(map(str, (*words, int(rule["oversubscribed"]), rule["algorithm"])))
 
 
 def write(path: str, rules: list[Rule], launcher: str) -> None:

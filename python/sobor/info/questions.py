@@ -100,6 +100,7 @@ def _overview(native: Native, wanted: Wanted) -> dict[str, Any]:
         "paths": {"prefix": str(native.prefix), "preload": str(native.preload)},
         "topology": native.query("topology", *_machine(wanted)),
         "tuning": tuning.ask(native, os.environ),
+        "measured": native.query("measured"),
         "changed": [v for v in native.query("variables") if v["source"] != "default"],
     }
 

@@ -115,7 +115,7 @@ def _measured(measured: dict[str, Any], out: Console) -> None:
     if measured["error"]:
         _line(out, "for nothing", measured["error"])
     for rule in measured["rules"]:
-        _line(out, "rule", tuning.measured_rule(rule))
+        _line(out, "rule", f"{tuning.measured_rule(rule)}  ({rule['file']})")
 
 
 def measured_file(measured: dict[str, Any]) -> str:
@@ -177,6 +177,10 @@ def _pages_of_nodes(nodes: list[dict[str, Any]], out: Console) -> None:
 def _choice(choice: dict[str, Any], out: Console) -> None:
     console.heading(out, _question(choice))
     out.print(Text.assemble("  ", (choice["algorithm"], "bold green"), f": {choice['reason']}"))
+    for rule in choice.get("measured", []):
+        words = (f"  under {rule['mpi']} ", (rule["algorithm"], "bold green"))
+        reason = f": as measured ({rule['file']}), until trials find otherwise (SOBOR_TRIALS)"
+        out.print(Text.assemble(*words, reason))
     grid = console.table(out, "candidate", "eligible", "reason", wrap=("reason",))
     for candidate in choice["candidates"]:
         eligible = bool(candidate["eligible"])

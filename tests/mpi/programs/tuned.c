@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Broadcasts of given sizes from every root, and a barrier, after this rank has taken its own
- * tuning file: rank r that of argument r, or none where that is "-".
+ * tuning file: rank r that of argument r, or none where that is "-". A size with a plus before it
+ * is that of an allreduce.
  *
  * usage: tuned FILE,FILE,... BYTES... */
 #include "support.h"
@@ -33,6 +34,22 @@ static void take_file(char *files, int rank)
         setenv("SOBOR_TUNING", file, 1);
 }
 
+static void checked_allreduce(size_t bytes)
+{
+    size_t count = bytes / sizeof(double);
+    double *mine = malloc(bytes), *sums = malloc(bytes);
+    int size = size_of(MPI_COMM_WORLD), rank = rank_of(MPI_COMM_WORLD);
+
+    CHECK(mine != NULL && sums != NULL, "memory");
+    for (size_t i = 0; i < count; i++)
+        mine[i] = (double)(i + (size_t)rank);
+    CALL(MPI_Allreduce(mine, sums, (int)count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    for (size_t i = 0; i < count; i++)
+        CHECK(sums[i] == size * (double)i + size * (size - 1) / 2, "sum %zu is %g", i, sums[i]);
+    free(mine);
+    free(sums);
+}
+
 int main(int argc, char **argv)
 {
     int expected = launched_rank();
@@ -43,6 +60,10 @@ int main(int argc, char **argv)
     CHECK(rank_of(MPI_COMM_WORLD) == expected, "launched as rank %d", expected);
     CALL(MPI_Barrier(MPI_COMM_WORLD));
     for (int i = 2; i < argc; i++) {
+        if (*argv[i] == '+') {
+            checked_allreduce(strtoul(argv[i] + 1, NULL, 10));
+            continue;
+        }
         size_t bytes = strtoul(argv[i], NULL, 10);
         for (int root = 0; root < size_of(MPI_COMM_WORLD); root++)
             checked_bcast(MPI_COMM_WORLD, bytes, root, (uint64_t)(i + root));

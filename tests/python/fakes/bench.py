@@ -27,6 +27,8 @@ def row(collective, size, variant, method=None, sync=None):
         result |= {"host_late": 2, "sobor_late": 3}
     if "--limits" in sys.argv:
         result |= {"limit_ordinary_us": 1.9, "limit_non_temporal_us": 1.6, "limit_ratio": 1.25}
+    if trouble == "behind" and size >= 4096:
+        result |= {"host_us": 1.0, "ratio": 0.5}
     if trouble == "switches":
         result |= {"host_switches": 3.0, "sobor_switches": 1.5}
     return {**result, "calls": 100, "checked": True}

@@ -98,6 +98,7 @@ ANSWERS = {
             {
                 **{"mpi": "Open MPI 4.1.4", "collective": "bcast", "from": 0, "to": 4096},
                 **{"ranks": 8, "oversubscribed": False, "algorithm": "host"},
+                "file": "/etc/sobor/prices",
             }
         ],
     },
