@@ -23,6 +23,13 @@ enum { SAFE };
 #define REST 32
 #define REST_MOST 256
 
+/*
+ * From the third trial on, those of a mode that is slower take at most this part of all time; then
+ * what is found is no longer of new memory.
+ */
+#define REST_SETTLED 8
+#define SHARE 64
+
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
 
@@ -93,13 +100,17 @@ static uint64_t rival_of(const sb_copy_class_t *class, uint8_t mode)
     return rival == mode ? 0 : class->ns[rival];
 }
 
-/* All have their turn, but for the one in use. */
+/* All that are for such messages have their turn, but for the one in use. The first two are for
+ * all. */
 static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
-                           uint8_t usual)
+                           uint8_t usual, size_t bytes)
 {
-    uint8_t next = (uint8_t)((class->tried + 1) % policy->modes);
+    uint8_t next = class->tried;
 
-    return next == usual ? (uint8_t)((next + 1) % policy->modes) : next;
+    do {
+        next = (uint8_t)((next + 1) % policy->modes);
+    } while (next == usual || bytes < policy->least[next]);
+    return next;
 }
 
 static bool on_trial(const sb_copy_class_t *class)
@@ -113,13 +124,24 @@ static uint32_t lap_messages(size_t lap, size_t bytes, uint32_t least)
     return (uint32_t)sb_max(lap / bytes, least);
 }
 
+/* Until the next trial, in lengths of that one, by what the last one cost. */
+static uint64_t rest_of(const sb_copy_class_t *class, uint8_t usual)
+{
+    uint64_t now = class->ns[usual], tried = class->ns[class->tried];
+
+    if (class->rest < REST_SETTLED || tried <= now)
+        return class->rest;
+    return sb_max(class->rest, sb_min(SHARE * (tried - now) / now, REST_MOST));
+}
+
 static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, size_t lap, size_t bytes)
 {
     uint64_t length =
         lap_messages(lap, bytes, WARMING_LEAST) + lap_messages(lap, bytes, TIMING_LEAST);
-    uint64_t rest = class->rest > 0 ? class->rest * length : FIRST_TRIAL_AFTER;
 
-    return class->ns[usual] > 0 && class->since >= rest;
+    if (class->ns[usual] == 0)
+        return false;
+    return class->since >= (class->rest > 0 ? rest_of(class, usual) * length : FIRST_TRIAL_AFTER);
 }
 
 static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t bytes)
@@ -164,7 +186,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         return choice;
     choice.again = used_before(policy->last[sb_copy_class(bytes)], buffer);
     sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
-    uint8_t usual = usual_mode(class), other = next_to_try(policy, class, usual);
+    uint8_t usual = usual_mode(class), other = next_to_try(policy, class, usual, bytes);
 
     if (!on_trial(class) && time_for_trial(class, usual, laps[other], bytes))
         start_trial(class, other, laps[other], bytes);

@@ -59,6 +59,7 @@ typedef struct sb_copy_class {
 /* Private to a rank. All zero at first, but for what says otherwise. */
 typedef struct sb_copy_policy {
     sb_copy_mode_t mode[SB_COPY_MODES];     /* given: the safe one, the others, */
+    size_t least[SB_COPY_MODES];            /* bytes of the shortest message that each is for, */
     uint8_t modes;                          /* and how many they are */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
     sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */
@@ -77,9 +78,10 @@ typedef struct sb_copy_choice {
 /* A policy of these two modes; `stores`: SB_STORES_*, of which one that is not auto fixes it. */
 sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores);
 
-/* One more that is tried. */
-static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t mode)
+/* One more that is tried, for messages of so many bytes and more. */
+static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t mode, size_t least)
 {
+    policy->least[policy->modes] = least;
     policy->mode[policy->modes++] = mode;
 }
 

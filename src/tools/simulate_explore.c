@@ -31,10 +31,8 @@ typedef struct trial {
     const sb_exploration_t *wish;
     sb_join_t *join;
     sb_sim_t *sim;
-    size_t most_bytes;
-    unsigned char *data; /* most_bytes + 1 for each rank */
-    uint64_t *entered;   /* barriers, of each rank */
-    memory_t *memory;    /* of each rank's last team */
+    uint64_t *entered; /* barriers, of each rank */
+    memory_t *memory;  /* of each rank's last team */
 } trial_t;
 
 static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
@@ -188,24 +186,6 @@ static void check_data(const unsigned char *data, size_t bytes, uint32_t rank, u
         sb_sim_stop("rank %" PRIu32 ": a byte behind the buffer was written", rank);
 }
 
-static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm,
-                       uint32_t call)
-{
-    const sb_exploration_t *wish = trial->wish;
-    size_t bytes = bytes_of(wish, call);
-    uint32_t root = root_of(wish, call);
-    unsigned char *data = trial->data + team->rank * (trial->most_bytes + 1);
-    sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
-
-    memset(data, 0xee, bytes + 1);
-    for (size_t i = 0; team->rank == root && i < bytes; i++)
-        data[i] = pattern(i, root, call);
-    sb_status_t status = bytes == 0 ? SB_OK : algorithm->bcast(team, root, &stream);
-    if (status != SB_OK)
-        sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
-    check_data(data, bytes, team->rank, root, call);
-}
-
 /* A user's memory. If others pull from it, it is watched like what is shared. */
 static sb_sim_memory_t take_buffers(const sb_exploration_t *wish, size_t bytes)
 {
@@ -237,6 +217,27 @@ static void show_written(const sb_sim_memory_t *memory, size_t bytes)
     memcpy(laid, memory->address, bytes);
     sb_copy(memory->address, laid, bytes);
     free(laid);
+}
+
+static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *algorithm,
+                       uint32_t call)
+{
+    const sb_exploration_t *wish = trial->wish;
+    size_t bytes = bytes_of(wish, call);
+    uint32_t root = root_of(wish, call);
+    sb_sim_memory_t memory = take_buffers(wish, bytes + 1);
+    unsigned char *data = (unsigned char *)memory.address;
+    sb_stream_t stream = {.base = memory.address, .bytes = bytes};
+
+    memset(data, 0xee, bytes + 1);
+    for (size_t i = 0; team->rank == root && i < bytes; i++)
+        data[i] = pattern(i, root, call);
+    show_written(&memory, bytes + 1);
+    sb_status_t status = bytes == 0 ? SB_OK : algorithm->bcast(team, root, &stream);
+    if (status != SB_OK)
+        sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
+    check_data(data, bytes, team->rank, root, call);
+    give_buffers(&memory);
 }
 
 /* Sizes of parts differ from call to call, in each way in turn. */
@@ -565,23 +566,12 @@ static void close_ground(ground_t *ground)
     free(ground->places);
 }
 
-static size_t largest(const sb_exploration_t *wish)
-{
-    size_t most = 0;
-
-    for (size_t i = 0; i < wish->byte_count; i++)
-        most = sb_max(most, wish->bytes[i]);
-    return most;
-}
-
 static bool prepare(trial_t *trial, const ground_t *ground, const char **problem)
 {
     const sb_exploration_t *wish = trial->wish;
     sb_explore_options_t explore = wish->explore;
 
     explore.ranks = wish->ranks;
-    trial->most_bytes = largest(wish);
-    trial->data = malloc(wish->ranks * (trial->most_bytes + 1));
     trial->entered = calloc(wish->ranks, sizeof *trial->entered);
     trial->memory = calloc(wish->ranks, sizeof *trial->memory);
     trial->join = sb_join_new(wish->ranks, &explore, problem);
@@ -589,7 +579,7 @@ static bool prepare(trial_t *trial, const ground_t *ground, const char **problem
         return false;
     sb_join_describe(trial->join, describe, trial);
     *problem = "private memory is exhausted";
-    if (trial->data == NULL || trial->entered == NULL || trial->memory == NULL)
+    if (trial->entered == NULL || trial->memory == NULL)
         return false;
     sb_sim_options_t options = {
         .machine = ground->given.machine,
@@ -617,7 +607,6 @@ bool sb_exploration_run(const sb_exploration_t *exploration, sb_finding_t *findi
     if (trial.sim != NULL)
         sb_sim_free(trial.sim);
     sb_join_free(trial.join);
-    free(trial.data);
     free(trial.entered);
     free(trial.memory);
     close_ground(&ground);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Parts that are read where they lie: when the system ceases to allow it, when they lie in shared
- * memory, when a reader leaves while it is written to, and when a peer's plan is made up.
+ * memory, when a reader leaves while it is written to, and when a peer's plan is made up; and
+ * broadcasts that are read where they are, by who can.
  */
 #include "job.h"
 
+#include "coll/bcast/bcast.h"
+#include "coll/bcast/rings.h"
 #include "coll/vector/message.h"
 #include "coll/vector/relays.h"
 
@@ -156,6 +159,52 @@ static int run_refused(rank_context_t *context, void *argument)
         failures += call_each(team, call, call % 3 == 0 ? 70000 : 400000);
     }
     const sb_expose_t *expose = &sb_mesh(team)->expose;
+    bool lost = context->rank < losers;
+    failures += expose->failed != (lost ? context->size - 1 : 0);
+    failures += expose->blind != losers - lost;
+    leave(context, team);
+    return failures;
+}
+
+static sb_status_t take_in(void *context, size_t offset, const void *from, size_t bytes)
+{
+    memcpy((char *)context + offset, from, bytes);
+    return SB_OK;
+}
+
+/* One broadcast, taken in by functions at every other rank. */
+static int broadcast(sb_team_t *team, const sb_algorithm_t *algorithm, unsigned call, size_t bytes)
+{
+    uint32_t root = call % team->size;
+    char *memory = job_memory(bytes);
+    bool plain = team->rank == root || team->rank % 2 == 0;
+    sb_stream_t stream = {
+        .base = plain ? memory : NULL, .bytes = bytes, .write = take_in, .context = memory};
+
+    if (team->rank == root)
+        fill(memory, bytes, root, 0, call);
+    int failed = sb_bcast(algorithm, team, root, &stream) != SB_OK;
+    failed += differs(memory, bytes, root, 0, call);
+    free(memory);
+    return failed;
+}
+
+/* The same for broadcasts. A root hears of a loser at the first message that this refuses. */
+static int run_bcast_refused(rank_context_t *context, void *argument)
+{
+    static const sb_algorithm_t *const algorithms[] = {&sb_bcast_ring, &sb_bcast_tree};
+    uint32_t losers = *(const uint32_t *)argument;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    for (unsigned call = 0; call < 24 && failures == 0; call++) {
+        if (call == 12 && context->rank < losers)
+            failures += !give_up_rights();
+        failures +=
+            broadcast(team, algorithms[call % 2], call, call % 3 == 0 ? 70000 : 400000 + call);
+        failures += call == 11 && sb_rings(team)->expose.copied < 8;
+    }
+    const sb_expose_t *expose = &sb_rings(team)->expose;
     bool lost = context->rank < losers;
     failures += expose->failed != (lost ? context->size - 1 : 0);
     failures += expose->blind != losers - lost;
@@ -331,6 +380,8 @@ static int run_with_the_kernel(void)
     return run("one rank may not read any more", "on", run_refused, &losers[0]) +
            run("two may not", "on", run_refused, &losers[1]) +
            run("none may", "on", run_refused, &losers[2]) +
+           run("broadcasts: one may not read any more", "on", run_bcast_refused, &losers[0]) +
+           run("broadcasts: none may", "on", run_bcast_refused, &losers[2]) +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL);
 }

@@ -79,6 +79,24 @@ static const scenario_t of_bcasts[] = {
      .tree_arity = 3,
      .crowded = true,
      .weight = 2},
+    {.name = "pulled",
+     .bytes = {1500, 300},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .tree_arity = 2,
+     .pulls = true,
+     .weight = 2,
+     .most_ranks = 8},
+    {.name = "refused",
+     .bytes = {700, 1500},
+     .calls = 4,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .tree_arity = 2,
+     .pulls = true,
+     .reaches = 2,
+     .weight = 2,
+     .most_ranks = 8},
 };
 
 /* of every operation that moves parts; */
@@ -410,14 +428,19 @@ static outcome_t judge(const settings_t *settings, const scenario_t *scenario, u
 
 /* The scenarios of one algorithm at a number of ranks. */
 typedef struct plan {
-    scenario_t scenarios[8];
+    scenario_t scenarios[12];
     size_t count;
     uint32_t weight; /* of all */
 } plan_t;
 
+static bool can_pull(const sb_algorithm_t *algorithm)
+{
+    return strcmp(algorithm->name, "direct") == 0 || algorithm == RING || algorithm == NEWS;
+}
+
 static void add_scenario(plan_t *plan, const scenario_t *scenario, uint32_t ranks)
 {
-    bool able = !scenario->pulls || strcmp(scenario->algorithms[0]->name, "direct") == 0;
+    bool able = !scenario->pulls || can_pull(scenario->algorithms[0]);
 
     if (!able || (scenario->most_ranks != 0 && ranks > scenario->most_ranks))
         return;

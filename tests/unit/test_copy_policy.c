@@ -248,7 +248,7 @@ static void takes_the_fastest_of_three(void **state)
                                           SB_COPY_CACHED};
     sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
 
-    sb_copy_policy_add(&policy, SB_COPY_CACHED);
+    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0);
     for (size_t i = 0; i < SB_COUNT_OF(fast); i++) {
         play_three(&policy, 3000, fast[i]);
         counts_t counts = play_three(&policy, 1000, fast[i]);
@@ -262,10 +262,35 @@ static void tries_all_in_turn(void **state)
     (void)state;
     sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
 
-    sb_copy_policy_add(&policy, SB_COPY_CACHED);
+    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0);
     counts_t counts = play_three(&policy, 10000, SB_COPY_PULLED);
     assert_in_range(counts.of[SB_COPY_CACHED], 64, 400);
     assert_in_range(counts.of[SB_COPY_NON_TEMPORAL], 64, 400);
+}
+
+/* A mode that is slower, but not so much that its trials are broken off, takes little of all time:
+ * here nine tenths of a message more for each. */
+static void slower_modes_are_tried_less(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    play(&policy, 20000, (prices_t){1000, 1900});
+    counts_t counts = play(&policy, 20000, (prices_t){1000, 1900});
+    assert_in_range(counts.of[SB_COPY_CACHED], TRIAL_CACHED, 20000 / 64 * 10 / 9 + TRIAL_CACHED);
+}
+
+/* A mode for long messages is not tried with others, however fast it would be. */
+static void a_mode_may_be_for_long_messages(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, BYTES + 1);
+    assert_int_equal(play_three(&policy, 1000, SB_COPY_PULLED).of[SB_COPY_PULLED], 0);
+    policy.least[2] = BYTES;
+    play_three(&policy, 200, SB_COPY_PULLED);
+    assert_true(play_three(&policy, 200, SB_COPY_PULLED).of[SB_COPY_PULLED] > 180);
 }
 
 static void small_messages_are_cached(void **state)
@@ -315,6 +340,8 @@ int main(void)
         cmocka_unit_test(without_samples_nothing_is_tried),
         cmocka_unit_test(takes_the_fastest_of_three),
         cmocka_unit_test(tries_all_in_turn),
+        cmocka_unit_test(slower_modes_are_tried_less),
+        cmocka_unit_test(a_mode_may_be_for_long_messages),
         cmocka_unit_test(sizes_are_judged_apart),
         cmocka_unit_test(knows_a_buffer_again),
         cmocka_unit_test(buffers_used_again_are_judged_apart),

@@ -3,7 +3,8 @@
  * Broadcast through the root's ring: the root copies fragment after fragment into its ring, every
  * rank copies them out as they come, and all look at the root's flag for news. Cost: two copies of
  * each byte, which overlap but for the first and the last fragment, and one line transfer for each
- * fragment; p - 1 readers queue up for that line. Memory: one ring a rank. Preconditions: the
+ * fragment; p - 1 readers queue up for that line. Or one copy of each byte, by the kernel, where
+ * that was found to be faster (rings.h). Memory: one ring a rank. Preconditions: the
  * team's rings. Source: Kurnosov, Tokmasheva 2020, the flat tree of notifications; one monotone
  * position replaces the control word of each buffer, and credits replace the counter of readers.
  */

@@ -10,6 +10,13 @@
  */
 #define NEAR_PART 8
 
+/*
+ * So many ranks may have the kernel copy from their root at the same time: each of them looks at
+ * the root's pages, and the root waits for all.
+ */
+#define PULLERS_MOST 8
+#define BOUNCE ((size_t)16 << 10)
+
 void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
 {
     sb_rings_t *rings = sb_rings(team);
@@ -23,12 +30,39 @@ void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
                                  .known = position};
 }
 
+/*
+ * Whether messages may stay where they are. Ranks that share processors would wait for each other's
+ * turns; and who says how stores are to be made wants stores.
+ */
+static bool may_pull(const sb_team_t *team)
+{
+    if (team->settings.cma == SB_CMA_AUTO)
+        return team->size <= PULLERS_MOST && !team->oversubscribed &&
+               team->settings.stores == SB_STORES_AUTO;
+    return team->settings.cma == SB_CMA_ON;
+}
+
+static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
+{
+    sb_exposer_t *exposers = (sb_exposer_t *)(void *)(rings + 1);
+
+    if (!may_pull(team))
+        return SB_OK;
+    rings->bounce = (char *)(exposers + team->size);
+    sb_status_t status =
+        sb_expose_make(&rings->expose, team, &rings->resource.segment, exposers, true);
+    if (status == SB_OK && rings->expose.kernel)
+        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1);
+    return status;
+}
+
 static sb_status_t make(sb_team_t *team)
 {
+    size_t pulling = may_pull(team) ? team->size * sizeof(sb_exposer_t) + BOUNCE : 0;
     uint64_t asked =
         sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
     const sb_resource_size_t size = {
-        .own = sizeof(sb_rings_t),
+        .own = sizeof(sb_rings_t) + pulling,
         .bytes = SB_RING_AT + sb_round_up(sb_max((size_t)asked, RING_LEAST), SB_PAGE),
         .least = SB_RING_AT + RING_LEAST,
         .willing = true,
@@ -40,7 +74,7 @@ static sb_status_t make(sb_team_t *team)
     sb_rings_set(team, sb_rings(team)->resource.segment.bytes - SB_RING_AT, 0);
     sb_rings(team)->copies =
         sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
-    return SB_OK;
+    return settle_pulling(team, sb_rings(team));
 }
 
 static const sb_resource_kind_t kind = {SB_RESOURCE_RINGS, make};
@@ -58,6 +92,12 @@ static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment,
 
     fragment = sb_flow_piece(asked != 0 ? asked : fragment, ring);
     return (sb_plan_t){.bytes = bytes, .fragment = fragment, .window = ring, .spread = spread};
+}
+
+/* The part of the ring that the message goes round in. */
+static size_t window_of(const sb_rings_t *rings, const sb_plan_t *plan)
+{
+    return plan->mode == SB_COPY_PULLED ? rings->cursor.ring : (size_t)plan->window;
 }
 
 /* The part of the ring for ordinary stores. */
@@ -98,19 +138,41 @@ static void learn(const sb_team_t *team)
     sb_copy_record(&rings->copies, &rings->timed.choice, slowest);
 }
 
-/* Root: chooses how to write, and where. */
+/* Root: whether the others can read the message where it is. Those who share fragments do not. */
+static bool can_stay(const sb_rings_t *rings, const sb_plan_t *plan, const void *buffer)
+{
+    return buffer != NULL && plan->spread != SB_SPREAD_SHARED &&
+           sb_expose_serves(&rings->expose, SB_EXPOSE_TO_ALL, buffer, (size_t)plan->bytes);
+}
+
+/* The choice; what cannot stay where it is goes the safe way, and its time says nothing. */
+static sb_copy_choice_t choose(const sb_team_t *team, const sb_plan_t *plan, const void *buffer)
+{
+    sb_rings_t *rings = sb_rings(team);
+    const size_t laps[] = {rings->cursor.ring, near_window(rings, plan), (size_t)plan->bytes};
+    sb_copy_choice_t choice = sb_copy_choose(&rings->copies, (size_t)plan->bytes, buffer, laps);
+    bool stays = rings->copies.modes > 2 && can_stay(rings, plan, buffer);
+
+    if (stays && team->settings.cma == SB_CMA_ON)
+        return (sb_copy_choice_t){.mode = SB_COPY_PULLED};
+    if (!stays && choice.mode == SB_COPY_PULLED)
+        return (sb_copy_choice_t){.mode = rings->copies.mode[0]};
+    return choice;
+}
+
+/* Root: chooses how to move the message, and where. */
 static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
 {
     sb_rings_t *rings = sb_rings(team);
-    size_t near = near_window(rings, plan);
-    const size_t laps[] = {rings->cursor.ring, near};
 
     if (rings->timed.open)
         learn(team);
-    sb_copy_choice_t choice = sb_copy_choose(&rings->copies, (size_t)plan->bytes, buffer, laps);
+    sb_copy_choice_t choice = choose(team, plan, buffer);
     plan->mode = (uint16_t)choice.mode;
     if (choice.mode == SB_COPY_CACHED)
-        plan->window = near;
+        plan->window = near_window(rings, plan);
+    else if (choice.mode == SB_COPY_PULLED)
+        plan->exposed = sb_expose_at(buffer);
     if (!choice.timed)
         return;
     plan->started = sb_now_ns();
@@ -157,7 +219,7 @@ static sb_status_t put(const sb_stream_t *stream, size_t offset, char *to, size_
     return SB_OK;
 }
 
-/* Root: the fragments of the message, the first one with its plan. */
+/* Root: the fragments of the message, the first one with its plan, unless that was told. */
 static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, const sb_plan_t *plan,
                                   sb_cursor_t *cursor, sb_status_t *data)
 {
@@ -174,12 +236,51 @@ static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, co
             *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes,
                         (sb_copy_mode_t)plan->mode);
         sb_cursor_pass(cursor, bytes);
-        if (offset == 0)
+        if (offset == 0 && plan->mode != SB_COPY_PULLED)
             sb_slot_show(team, SB_NOTE_RING, plan, sizeof *plan);
         else
             sb_flow_commit(&rings->out, cursor->position);
     }
     return SB_OK;
+}
+
+/* Where a message that stayed where it was ends. */
+static sb_cursor_t pulled_end(const sb_cursor_t *begin, const sb_plan_t *plan)
+{
+    return sb_cursor(begin->ring, begin->position + SB_LINE + plan->bytes);
+}
+
+/* Root: keeps in mind who could not read. */
+static void hear_refusals(sb_rings_t *rings, uint64_t end)
+{
+    const sb_peers_t *readers = &rings->out.readers;
+
+    for (uint32_t rank = 0; rank < readers->count; rank++) {
+        if (rank != readers->self && sb_flag_read(sb_peers_flag(readers, rank)) < end)
+            sb_expose_refused(&rings->expose, rank);
+    }
+}
+
+/* Root: the others read the message where it is, and have answered when this returns. */
+static sb_status_t show_and_wait(sb_team_t *team, const sb_stream_t *stream, const sb_plan_t *plan,
+                                 sb_cursor_t *cursor, sb_status_t *data)
+{
+    sb_rings_t *rings = sb_rings(team);
+    sb_cursor_t end = pulled_end(cursor, plan);
+    uint64_t least;
+
+    sb_slot_show(team, SB_NOTE_RING, plan, sizeof *plan);
+    sb_cursor_pass(cursor, SB_LINE);
+    sb_status_t status =
+        sb_peers_wait(&rings->out.readers, cursor->position, &team->waiter, &least);
+    if (status != SB_OK)
+        return status;
+    if (SB_UNLIKELY(least < end.position)) {
+        hear_refusals(rings, end.position);
+        status = send_fragments(team, stream, plan, cursor, data);
+    }
+    *cursor = end;
+    return status;
 }
 
 sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fragment,
@@ -194,12 +295,15 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
     sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
         return status;
-    cursor.window = plan.window;
+    cursor.window = window_of(rings, &plan);
     sb_cursor_fit(&cursor, 1);
     plan.position = cursor.position;
     if (team->slots_free_below >= rings->uses)
         sb_flow_credit(&rings->out, rings->cursor.position);
-    status = send_fragments(team, stream, &plan, &cursor, &data);
+    if (plan.mode == SB_COPY_PULLED)
+        status = show_and_wait(team, stream, &plan, &cursor, &data);
+    else
+        status = send_fragments(team, stream, &plan, &cursor, &data);
     if (status != SB_OK)
         return status;
     finish(team, &cursor);
@@ -223,10 +327,11 @@ static bool read_plan(const sb_rings_t *rings, const sb_news_t *news, sb_plan_t 
         return false;
     sb_copy(plan, news->payload, sizeof *plan);
     *cursor = rings->cursor;
-    cursor->window = plan->window;
+    cursor->window = window_of(rings, plan);
     sb_cursor_fit(cursor, 1);
-    return plan->window > 0 && plan->window <= cursor->ring && plan->fragment > 0 &&
-           plan->spread < SB_SPREADS && plan->position == cursor->position;
+    return cursor->window > 0 && cursor->window <= cursor->ring && plan->fragment > 0 &&
+           plan->spread < SB_SPREADS && plan->mode <= SB_COPY_PULLED &&
+           plan->position == cursor->position;
 }
 
 /* Every fragment as it comes; `passes_on`: to others below, before it is copied. */
@@ -241,7 +346,7 @@ static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_
         size_t left = plan->bytes - arriving->offset;
         arriving->bytes = sb_cursor_piece(&arriving->cursor, sb_min(plan->fragment, left));
         uint64_t end = arriving->cursor.position + arriving->bytes;
-        if (arriving->offset > 0) {
+        if (arriving->offset > 0 || plan->mode == SB_COPY_PULLED) {
             status = sb_flow_peek(in, end, &team->waiter);
             if (status == SB_OK && passes_on)
                 sb_flow_commit(&rings->out, end);
@@ -256,6 +361,43 @@ static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_
         sb_flow_consume(in, end);
     }
     return SB_OK;
+}
+
+/* Copies what there is room for from where it is. False: it cannot be read. */
+static bool pull(sb_arriving_t *arriving, const sb_plan_t *plan)
+{
+    const sb_stream_t *stream = arriving->news->stream;
+    sb_expose_t *expose = &arriving->rings->expose;
+    size_t room = sb_min(stream->bytes, (size_t)plan->bytes);
+    size_t most = stream->base != NULL ? room : BOUNCE;
+
+    for (size_t done = 0, piece; done < room; done += piece) {
+        sb_exposure_t from = {plan->exposed.address + done};
+        char *to = stream->base != NULL ? stream->base : arriving->rings->bounce;
+        piece = sb_min(most, room - done);
+        if (!sb_expose_read(expose, arriving->news->root, to, from, piece))
+            return false;
+        if (stream->base == NULL && arriving->data == SB_OK)
+            arriving->data = sb_stream_write(stream, done, to, piece);
+    }
+    return true;
+}
+
+/* The message from where it is; if that cannot be read, as it comes through the root's ring. */
+static sb_status_t receive_pulled(sb_team_t *team, const sb_plan_t *plan, sb_flow_in_t *in,
+                                  sb_arriving_t *arriving)
+{
+    sb_cursor_t end = pulled_end(&arriving->cursor, plan);
+    sb_status_t status = SB_OK;
+
+    if (SB_UNLIKELY(!pull(arriving, plan))) {
+        sb_cursor_pass(&arriving->cursor, SB_LINE);
+        sb_flow_consume(in, arriving->cursor.position);
+        in->published = &sb_ring_head(arriving->rings, arriving->news->root)->published.flag;
+        status = receive_fragments(team, plan, in, false, arriving);
+    }
+    arriving->cursor = end;
+    return status;
 }
 
 sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
@@ -274,7 +416,9 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
         sb_find_sharers(team, &arriving);
     sb_flow_in_t in = {&sb_ring_head(arriving.rings, tree.parent)->published.flag,
                        &sb_ring_head(arriving.rings, team->rank)->consumed.flag, plan.position};
-    sb_status_t status = receive_fragments(team, &plan, &in, tree.children > 0, &arriving);
+    sb_status_t status = plan.mode == SB_COPY_PULLED
+                             ? receive_pulled(team, &plan, &in, &arriving)
+                             : receive_fragments(team, &plan, &in, tree.children > 0, &arriving);
     if (status != SB_OK)
         return status;
     if (plan.started != 0 && news->waited)

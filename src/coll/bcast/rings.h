@@ -5,6 +5,7 @@
 #include "coll/bcast/message.h"
 #include "coll/resources.h"
 #include "team/copy_policy.h"
+#include "team/expose.h"
 
 /*
  * The rings of broadcasts: each rank owns one, in which it writes what it sends as a root. All
@@ -14,6 +15,12 @@
  *
  * A message's first fragment is announced with its plan, which receivers follow. It may be kept to
  * a window, the first bytes of the ring.
+ *
+ * A message may also stay where it is: the plan says where that is in the root's private memory,
+ * and each receiver has the kernel copy it from there, once. The message still takes its positions,
+ * behind a line of them that stands for the answer: a receiver that has all is done with all of
+ * them, one that could not read is done with the first line alone. The root waits for the answers,
+ * and sends what some could not read through its ring, from the second line on.
  */
 
 /* By what way the news of fragments, and the fragments, come to a rank. */
@@ -29,7 +36,10 @@ typedef struct sb_plan {
     uint64_t position; /* where it starts; the same as all count, or a rank is out of step */
     uint64_t bytes;
     uint64_t fragment;
-    uint64_t window;  /* bytes of the ring that it goes round in */
+    union {
+        uint64_t window;       /* bytes of the ring that it goes round in */
+        sb_exposure_t exposed; /* SB_COPY_PULLED: where it is; the window is the ring */
+    };
     uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
     uint16_t spread;  /* sb_spread_t */
     uint16_t mode;    /* sb_copy_mode_t of the root */
@@ -55,7 +65,9 @@ typedef struct sb_rings {
     sb_cursor_t cursor; /* where the next message begins */
     sb_flow_out_t out;  /* this rank as a root */
     uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
-    /* How this rank writes into its ring, and the message that will tell it more. */
+    sb_expose_t expose; /* where no message stays in private memory: all zero */
+    char *bounce;       /* where bytes are copied to that have no one place */
+    /* How this rank moves what it sends, and the message that will tell it more. */
     sb_copy_policy_t copies;
     struct {
         uint64_t use;
