@@ -55,6 +55,7 @@ enum { SB_HUGE_PAGES_AUTO, SB_HUGE_PAGES_OFF };
 enum { SB_PRICES_AUTO, SB_PRICES_ALWAYS_BUILT_IN };
 enum { SB_DEVICE_AUTO, SB_DEVICE_NEVER, SB_DEVICE_ALWAYS, SB_DEVICE_CHECK };
 enum { SB_TRIALS_RULES, SB_TRIALS_ON, SB_TRIALS_OFF };
+enum { SB_CLUSTER_AUTO, SB_CLUSTER_ON, SB_CLUSTER_OFF };
 
 /*
  * The variables of this process, read from the environment once. A value that cannot be read or is

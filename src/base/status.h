@@ -14,6 +14,7 @@
     X(SB_ERR_BOOTSTRAP, "the exchange over the host MPI failed")                                   \
     X(SB_ERR_UNSUPPORTED, "not supported by this team") /* as all members agree */                 \
     X(SB_ERR_REVOKED, "the communicator was revoked")                                              \
+    X(SB_ERR_NETWORK, "a message between nodes failed")                                            \
     X(SB_ERR_DATA, "packing or unpacking failed")
 
 typedef enum sb_status {

@@ -205,6 +205,11 @@ sb_status_t sb_cluster_create(sb_cluster_t **cluster, const sb_front_t *front, c
     if (made == NULL)
         return SB_ERR_MEMORY;
     made->front = *front;
+    if (front->settings != NULL)
+        made->settings = *front->settings;
+    else
+        sb_settings_self(&made->settings);
+    made->front.settings = &made->settings;
     made->net = *net;
     made->rank = net->rank;
     made->window = malloc(2 * SB_WINDOW * SB_SEGMENT_BYTES);
@@ -223,7 +228,9 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
         sb_team_destroy(cluster->team);
     }
     sb_map_free(&cluster->map);
-    free(cluster->window);
+    /* After a failure the network may still read or write there. */
+    if (cluster->failure == SB_OK)
+        free(cluster->window);
     free(cluster->streams);
     free(cluster->told);
     free(cluster);

@@ -37,6 +37,7 @@ typedef struct sb_cluster {
     sb_team_t *team;                 /* of the node; NULL: this rank is alone on it */
     sb_plan_table_t plan;            /* which algorithms do what is done inside the node */
     sb_front_t front;                /* the communicator's */
+    sb_settings_t settings;          /* of the communicator's rank 0 */
     sb_waiter_t waiter;              /* for the network */
     uint64_t calls;                  /* counted alike by all */
     sb_status_t failure;             /* not SB_OK: nothing follows */

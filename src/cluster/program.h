@@ -69,6 +69,7 @@ typedef struct sb_program {
     size_t bytes;   /* so many */
     char *scratch;  /* a segment */
     const sb_operator_t *operation;
+    bool in_order; /* a reduction combines in the order of nodes, whichever is the root's */
     sb_packing_t packing;
     void *context;
 } sb_program_t;

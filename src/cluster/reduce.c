@@ -75,6 +75,7 @@ static sb_status_t begin_segment(course_t *course, size_t segment)
     sb_program_t *program = sb_program_of(cluster, segment, course->root);
     program->write_step = course->write_step;
     program->operation = reduction->operation;
+    program->in_order = true; /* the bits are the same at every root */
     program->bytes_at = place_of(course, segment);
     program->bytes = bytes_of(course, segment);
     sb_program_begin(cluster, program);

@@ -86,6 +86,7 @@ static sb_status_t begin(const scattered_t *scattered, const piece_t *piece)
     sb_program_t *program = sb_program_of(cluster, piece->number, piece->rank);
     program->write_step = scattered->write_step;
     program->operation = reduction->operation;
+    program->in_order = !reduction->operation->commutative;
     program->bytes_at = place;
     program->bytes = piece->bytes;
     sb_program_begin(cluster, program);

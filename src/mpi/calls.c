@@ -14,15 +14,15 @@ int sb_mpi_Barrier(MPI_Comm handle)
     sb_comm_t *comm = sb_enter(SB_CALLER(), handle, SB_BARRIER);
     int result;
 
-    if (SB_UNLIKELY(comm == NULL || !sb_has_team(comm)))
+    if (SB_UNLIKELY(comm == NULL || !sb_has_server(comm)))
         return sb_host.Barrier(handle);
     sb_planned_t *planned = sb_choose_for(comm, SB_BARRIER, 0, false);
     if (SB_UNLIKELY(planned == NULL))
         return sb_host.Barrier(handle);
     uint64_t began = sb_clock_if_wanted(comm);
-    sb_status_t status = comm->team->failure;
+    sb_status_t status = sb_server_failure(&comm->server);
     if (SB_LIKELY(status == SB_OK))
-        status = planned->algorithm->barrier(comm->team);
+        status = sb_server_barrier(&comm->server, planned->algorithm);
     /* Programs take it that what others sent before the barrier has arrived after it, and ask only
      * once (MPI_Win_test, MPI_Iprobe). The host's own barrier would have brought it along. */
     sb_progress(&comm->comm);
@@ -48,7 +48,7 @@ static bool judge_bcast(sb_comm_t *comm, bcast_t *bcast)
     if (bcast->root < 0 || bcast->root >= comm->size || bcast->buffer == MPI_IN_PLACE)
         return false;
     bcast->is = sb_type_of(comm, bcast->type, &bcast->room);
-    if (bcast->is == NULL || !sb_packed_bytes(bcast->count, bcast->is->size, &bcast->bytes))
+    if (bcast->is == NULL || !sb_message_bytes(bcast->count, bcast->is->size, &bcast->bytes))
         return false;
     /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
     return bcast->bytes == 0 || bcast->buffer != NULL || !bcast->is->contiguous;
@@ -62,7 +62,7 @@ static sb_status_t run_packed(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 
     sb_packer_open(&packer, &stream, bcast->buffer, (size_t)bcast->count, bcast->type, bcast->is,
                    comm->comm);
-    sb_status_t status = sb_bcast(algorithm, comm->team, (uint32_t)bcast->root, &stream);
+    sb_status_t status = sb_server_bcast(&comm->server, algorithm, (uint32_t)bcast->root, &stream);
     *error = sb_packer_close(&packer);
     return status;
 }
@@ -74,7 +74,7 @@ static sb_status_t run_bcast(sb_comm_t *comm, const sb_algorithm_t *algorithm, c
 
     if (SB_UNLIKELY(!bcast->is->contiguous || SB_DEVICE_HOLDS(bcast->buffer)))
         return run_packed(comm, algorithm, bcast, error);
-    return sb_bcast(algorithm, comm->team, (uint32_t)bcast->root, &stream);
+    return sb_server_bcast(&comm->server, algorithm, (uint32_t)bcast->root, &stream);
 }
 
 /* Returns false if the call is the host's; else the call's result is in *result. */
@@ -84,14 +84,14 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 
     if (SB_UNLIKELY(!judge_bcast(comm, bcast)))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
-    if (SB_UNLIKELY(!sb_has_team(comm)))
+    if (SB_UNLIKELY(!sb_has_server(comm)))
         return false;
     sb_planned_t *planned = sb_choose_moving(comm, SB_BCAST, bcast->bytes);
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);
     /* What the algorithm needs is made when the root's announcement says so. */
-    sb_status_t status = comm->team->failure;
+    sb_status_t status = sb_server_failure(&comm->server);
     if (SB_LIKELY(bcast->bytes > 0 && status == SB_OK))
         status = run_bcast(comm, planned->algorithm, bcast, &error);
     if (SB_SHORT_IS_SUCCESS && SB_UNLIKELY(status == SB_ERR_SHORT))
@@ -224,6 +224,7 @@ int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 int sb_mpi_Finalize(void)
 {
     sb_comm_report();
+    sb_comm_finalize();
     sb_arena_depart();
     sb_progress_stop();
     sb_private_self_free();

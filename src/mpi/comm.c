@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/comm.h"
 
+#include "mpi/nodes.h"
 #include "mpi/operator.h"
 #include "mpi/progress.h"
 
@@ -87,11 +88,14 @@ static void end(sb_comm_t *comm, uint64_t generation)
     if (!take_away(comm, generation))
         return;
     sb_report_end(&comm->usage);
-    if (comm->team != NULL) {
+    if (sb_server_exists(&comm->server)) {
         free_trials(comm);
         sb_plan_end(&comm->plan);
-        sb_team_destroy(comm->team);
     }
+    if (comm->server.team != NULL)
+        sb_team_destroy(comm->server.team);
+    if (comm->server.cluster != NULL)
+        sb_nodes_end(comm);
     sb_scratch_free(comm->scratch);
     give_back(comm);
 }
@@ -240,6 +244,26 @@ int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
     if (error == MPI_SUCCESS && generation != 0)
         end(comm, generation);
     return error;
+}
+
+/* Some communicator that is served on several nodes; NULL: there is none. */
+static sb_comm_t *find_spanning(uint64_t *generation)
+{
+    pthread_mutex_lock(&lock);
+    sb_comm_t *comm = records;
+    while (comm != NULL && (comm->generation == 0 || comm->server.cluster == NULL))
+        comm = comm->next;
+    *generation = comm == NULL ? 0 : comm->generation;
+    pthread_mutex_unlock(&lock);
+    return comm;
+}
+
+void sb_comm_finalize(void)
+{
+    uint64_t generation;
+
+    for (sb_comm_t *comm; (comm = find_spanning(&generation)) != NULL;)
+        end(comm, generation);
 }
 
 void sb_comm_report(void)

@@ -3,8 +3,10 @@
 #define SB_MPI_COMM_H
 
 #include "mpi/datatype.h"
+#include "mpi/net.h"
 #include "mpi/report.h"
 #include "mpi/scratch.h"
+#include "mpi/server.h"
 #include "select/select.h"
 #include "select/trial.h"
 
@@ -20,14 +22,15 @@ typedef struct sb_tried {
 } sb_tried_t;
 
 /*
- * What Sobor knows of a communicator: its team, or why it has none, the choice of algorithms, and
- * what was done. Made at the first call by this rank alone; the team follows (sb_has_team). A table
- * by handle makes finding it one look.
+ * What Sobor knows of a communicator: its server, or why it has none, the choice of algorithms, and
+ * what was done. Made at the first call by this rank alone; the server follows (sb_has_server). A
+ * table by handle makes finding it one look.
  *
  * A record is used again for other communicators. A host may forget a communicator long after
  * MPI_Comm_free, when what was under way on it is complete, and its record has another by then. So
  * each use of a record has a number of its own, its generation, which the communicator's attribute
- * names, once it has a team. Before, MPI_Comm_free and its like are the only end that is known of.
+ * names, once it has a server. Before, MPI_Comm_free and its like are the only end that is known
+ * of.
  */
 typedef struct sb_comm {
     _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
@@ -37,15 +40,16 @@ typedef struct sb_comm {
     MPI_Comm comm;
     int rank;
     int size;
-    sb_team_t *team;       /* NULL: not made yet, or refused */
-    sb_scratch_t *scratch; /* with a team: never NULL */
+    sb_server_t server;    /* none: not made yet, or refused */
+    sb_wire_t *wire;       /* of a cluster */
+    sb_scratch_t *scratch; /* with a server: never NULL */
     MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
     sb_usage_t usage;
     sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
     uint64_t trial_began; /* when that call did */
     sb_tried_t *trials;
-    sb_plan_table_t plan; /* with a team */
+    sb_plan_table_t plan; /* with a server */
     uint64_t passed;      /* calls that went to the host because the communicator was new */
     uint64_t generation;
     struct sb_comm *next_chained; /* of one hash; of a free record: the next free one */
@@ -66,7 +70,7 @@ extern _Atomic(sb_comm_t *) sb_comm_chains[SB_COMM_CHAINS];
  */
 sb_comm_t *sb_comm_get(MPI_Comm handle);
 
-/* Ties a record with a team to its communicator: the host tells of its end, however it comes. */
+/* Ties a record with a server to its communicator: the host tells of its end, however it comes. */
 void sb_comm_tie(sb_comm_t *comm);
 
 /*
@@ -74,6 +78,10 @@ void sb_comm_tie(sb_comm_t *comm);
  * by itself (one that was disconnected, or MPI_COMM_SELF at the end) ends the record in turn.
  */
 int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *));
+
+/* Ends all clusters: the host's communicators that they use have to be freed before MPI_Finalize.
+ */
+void sb_comm_finalize(void);
 
 /* Prints the report, once. */
 void sb_comm_report(void);

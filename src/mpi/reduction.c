@@ -70,7 +70,7 @@ static bool measure(sb_comm_t *comm, judged_t *judged)
 
     judged->type = sb_type_of(comm, call->type, &judged->room);
     if (judged->type == NULL ||
-        !sb_packed_bytes(call->elements, judged->type->size, &judged->bytes))
+        !sb_message_bytes(call->elements, judged->type->size, &judged->bytes))
         return false;
     /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
     return judged->bytes == 0 || !judged->type->contiguous ||
@@ -126,7 +126,7 @@ static sb_status_t run_plain(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     reduction.parts = lay_out_parts(comm, judged);
     reduction.send = send;
     reduction.receive = judged->call->received > 0 ? receive : NULL;
-    return algorithm->reduction(comm->team, &reduction);
+    return sb_server_reduce(&comm->server, algorithm, &reduction);
 }
 
 /* ---- packed ---- */
@@ -202,7 +202,7 @@ static sb_status_t run_stage(sb_comm_t *comm, const sb_algorithm_t *algorithm,
         packed->status = sb_stream_read(&packed->send, at, scratch->out, bytes);
     if (packed->status != SB_OK)
         memset(scratch->out, 0, bytes);
-    sb_status_t status = algorithm->reduction(comm->team, &reduction);
+    sb_status_t status = sb_server_reduce(&comm->server, algorithm, &reduction);
     if (packed->status == SB_OK && status == SB_OK && gained > 0)
         packed->status = sb_stream_write(&packed->receive, packed->received, scratch->in, gained);
     packed->received += gained;
@@ -252,7 +252,7 @@ static sb_status_t run_copied(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     packed_t packed;
 
     if (copy == NULL)
-        return comm->team->failure = SB_ERR_MEMORY;
+        return sb_server_fail(&comm->server, SB_ERR_MEMORY);
     open_packed(&packed, comm, judged);
     packed.status = sb_stream_read(&packed.send, 0, copy, judged->bytes);
     sb_status_t status = run_plain(comm, algorithm, judged, copy, copy + judged->bytes);
@@ -305,14 +305,14 @@ bool sb_reduction_serve(sb_comm_t *comm, sb_reduce_call_t *call, int *result)
     const sb_operator_t *operation = judged.combination.operation;
     if (SB_UNLIKELY(operation == NULL))
         return sb_pass(comm, SB_WHY_OPERATOR) != NULL;
-    if (SB_UNLIKELY(!sb_has_team(comm)))
+    if (SB_UNLIKELY(!sb_has_server(comm)))
         return false;
     sb_planned_t *planned =
         sb_choose_for(comm, call->collective, judged.bytes, !operation->commutative);
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);
-    sb_status_t status = comm->team->failure;
+    sb_status_t status = sb_server_failure(&comm->server);
     if (SB_LIKELY(judged.bytes > 0))
         status = sb_make_ready(comm, planned, judged.bytes);
     if (SB_LIKELY(status == SB_OK && judged.bytes > 0))

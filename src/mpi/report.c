@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "cluster/operations.h"
 #include "coll/barrier/barrier.h"
 #include "mpi/prices.h"
 #include "select/select.h"
@@ -47,6 +48,18 @@ static bool is_wanted(void)
     return sb_config()->verbose.number > 0;
 }
 
+/* Those of teams, and then of clusters. */
+static size_t count_algorithms(void)
+{
+    return sb_algorithm_count() + SB_COLLECTIVES;
+}
+
+static const sb_algorithm_t *algorithm_at(size_t i)
+{
+    return i < sb_algorithm_count() ? sb_algorithm_at(i)
+                                    : &sb_cluster_operations[i - sb_algorithm_count()].algorithm;
+}
+
 void sb_report_start(void)
 {
     reporter = getpid();
@@ -56,7 +69,16 @@ void sb_report_begin(sb_usage_t *usage)
 {
     /* NULL: no memory; then the report says nothing of algorithms. */
     if (is_wanted())
-        usage->by_algorithm = calloc(sb_algorithm_count(), sizeof *usage->by_algorithm);
+        usage->by_algorithm = calloc(count_algorithms(), sizeof *usage->by_algorithm);
+}
+
+void sb_report_count(sb_usage_t *usage, const sb_algorithm_t *algorithm)
+{
+    size_t i = 0;
+
+    while (algorithm_at(i) != algorithm)
+        i++;
+    usage->by_algorithm[i]++;
 }
 
 static void append(text_t *text, const char *format, ...) SB_PRINTF(2, 3);
@@ -107,8 +129,8 @@ static void append_algorithms(text_t *text, const sb_usage_t *usage)
 {
     size_t start = text->length;
 
-    for (size_t i = 0; usage->by_algorithm != NULL && i < sb_algorithm_count(); i++) {
-        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+    for (size_t i = 0; usage->by_algorithm != NULL && i < count_algorithms(); i++) {
+        const sb_algorithm_t *algorithm = algorithm_at(i);
         if (usage->by_algorithm[i] > 0)
             append(text, "%s%s:%s=%" PRIu64, text->length > start ? "," : "",
                    sb_collective_name(algorithm->collective), algorithm->name,
@@ -134,7 +156,11 @@ static void describe(text_t *text, const sb_usage_t *usage, const char *name)
 
     text->length = 0;
     append(text, "comm name=%s size=%d where=%s", name == NULL ? "-" : name, usage->size,
-           usage->served ? "shm" : "host");
+           !usage->served      ? "host"
+           : usage->nodes == 0 ? "shm"
+                               : "cluster");
+    if (usage->nodes != 0)
+        append(text, " nodes=%u", usage->nodes);
     append_calls(text, usage->calls);
     if (by_trial > 0)
         append(text, " by_trial=%" PRIu64, by_trial);
@@ -200,6 +226,15 @@ void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
     sb_log("team of %u ranks: %s, barrier %s, %s, lanes of %zu bytes", team->size,
            team->oversubscribed ? "ranks share processors" : "a processor for each rank",
            barrier == NULL ? "host" : barrier->name, text.bytes, sb_lane_bytes(team->size));
+}
+
+void sb_report_cluster(const sb_cluster_t *cluster)
+{
+    if (sb_config()->verbose.number >= 2 && cluster->rank == 0)
+        sb_log("cluster of %u ranks on %u nodes, the first of them with %u, %s", cluster->map.ranks,
+               cluster->map.nodes, sb_map_size(&cluster->map, 0),
+               cluster->map.contiguous ? "each an interval of ranks"
+                                       : "not all intervals of ranks");
 }
 
 void sb_report_name(sb_usage_t *usage)

@@ -2,6 +2,7 @@
 #ifndef SB_MPI_REPORT_H
 #define SB_MPI_REPORT_H
 
+#include "cluster/cluster.h"
 #include "coll/coll.h"
 #include "mpi/host.h"
 
@@ -20,12 +21,15 @@
     X(SB_WHY_NEW, "new")                     /* SOBOR_SERVE_AFTER */                               \
     X(SB_WHY_DISABLED, "disabled")                                                                 \
     X(SB_WHY_SPANS_NODES, "spans-nodes")                                                           \
+    X(SB_WHY_ONE_RANK_NODES, "one-rank-nodes") /* as many nodes as ranks */                        \
+    X(SB_WHY_CLUSTERS, "too-many-clusters")    /* SOBOR_CLUSTERS */                                \
     X(SB_WHY_NO_SHARED_MEMORY, "no-shared-memory")                                                 \
     X(SB_WHY_DEVICE_MEMORY, "device-memory")                                                       \
     X(SB_WHY_SETUP_FAILED, "setup-failed")                                                         \
     X(SB_WHY_ALGORITHM, "algorithm-host") /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */        \
     X(SB_WHY_TRIAL, "trial")              /* of the host against Sobor */                          \
     X(SB_WHY_FASTER, "host-faster")       /* as trials have found */                               \
+    X(SB_WHY_ORDER, "order")              /* cannot be kept over several nodes */                  \
     X(SB_WHY_NO_RING, "no-ring")                                                                   \
     X(SB_WHY_ARGUMENTS, "arguments") /* for the host to judge */                                   \
     X(SB_WHY_OPERATOR, "operator")   /* on this type it is the host's */
@@ -44,7 +48,8 @@ typedef struct sb_usage {
     uint64_t passed[SB_WHY_COUNT]; /* that went to the host, by reason */
     int rank;
     int size;
-    bool served; /* it has a team */
+    bool served;    /* it has a team or a cluster, */
+    uint32_t nodes; /* and that many nodes; 0: a team */
     uint64_t time_ns;
     uint64_t *by_algorithm; /* counted where calls are timed; else NULL */
     MPI_Comm comm;          /* asked for its name at the end */
@@ -59,6 +64,12 @@ void sb_report_begin(sb_usage_t *usage);
 
 /* A team was made, which meets by this barrier: one line at SOBOR_VERBOSE=2. */
 void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier);
+
+/* The same of a cluster. */
+void sb_report_cluster(const sb_cluster_t *cluster);
+
+/* Counts a call where calls are counted by algorithm. */
+void sb_report_count(sb_usage_t *usage, const sb_algorithm_t *algorithm);
 
 /* The communicator is about to be freed: its name can still be asked for. */
 void sb_report_name(sb_usage_t *usage);

@@ -20,22 +20,13 @@ const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *ro
 
 sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
 {
-    if (comm->team->failure != SB_OK)
-        return comm->team->failure;
+    if (sb_server_failure(&comm->server) != SB_OK)
+        return sb_server_failure(&comm->server);
     /* What the largest message of the class needs: so the class is ready or is not. */
     size_t most = planned->made ? sb_class_bytes(sb_size_class(bytes)) : bytes;
-    sb_status_t status = sb_algorithm_prepare(planned->algorithm, comm->team, most);
+    sb_status_t status = sb_server_prepare(&comm->server, planned->algorithm, most);
     planned->ready = status == SB_OK && planned->made;
     return status;
-}
-
-static size_t algorithm_index(const sb_algorithm_t *algorithm)
-{
-    size_t i = 0;
-
-    while (sb_algorithm_at(i) != algorithm)
-        i++;
-    return i;
 }
 
 static int error_class(sb_status_t status)
@@ -94,7 +85,7 @@ bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_
                          uint64_t began, sb_outcome_t outcome, int *result)
 {
     if (outcome.status == SB_ERR_UNSUPPORTED) {
-        sb_pass(comm, SB_WHY_NO_RING);
+        sb_pass(comm, comm->server.cluster == NULL ? SB_WHY_NO_RING : SB_WHY_ORDER);
         return false;
     }
     if (comm->trial != NULL)
@@ -105,7 +96,7 @@ bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_
     }
     if (comm->usage.by_algorithm != NULL) {
         comm->usage.time_ns += sb_now_ns() - began;
-        comm->usage.by_algorithm[algorithm_index(algorithm)]++;
+        sb_report_count(&comm->usage, algorithm);
     }
     return sb_finish(comm, algorithm, bytes, 0, outcome, result);
 }

@@ -6,6 +6,8 @@
 #include "mpi/comm.h"
 #include "mpi/trials.h"
 
+#include <string.h>
+
 /*
  * What the functions that stand in for MPI's have in common, in the order in which a call goes
  * through it:
@@ -13,7 +15,7 @@
  *   sb_enter      the record, unless the call is the host's at the first look
  *   ...           the arguments, by the function itself: wrong ones go to the host, which raises
  *                 its own error; a call that is wrong on one rank only is erroneous anyway
- *   sb_has_team   the team; collective when it is made
+ *   sb_has_server the team or cluster; collective when it is made
  *   sb_choose_for the algorithm, or that the host is the better choice; of what only moves data,
  *                 sb_choose_moving
  *   sb_make_ready what the algorithm needs; collective when it is made
@@ -74,21 +76,29 @@ static inline const sb_type_t *sb_type_of(sb_comm_t *comm, MPI_Datatype type, sb
 #define SB_BYTES_MOST ((size_t)1 << 60)
 
 /* The packed bytes of so many elements of `size`. False: the host has to judge the count. */
-static inline bool sb_packed_bytes(int64_t count, size_t size, size_t *bytes)
+static inline bool sb_message_bytes(int64_t count, size_t size, size_t *bytes)
 {
     return count >= 0 && !__builtin_mul_overflow((size_t)count, size, bytes) &&
            *bytes <= SB_BYTES_MOST;
 }
 
-/* Sets up the team, if it is time to: SOBOR_SERVE_AFTER. Collective. False: the call is the host's,
- * and counted. */
+/* Sets up the server, if it is time to: SOBOR_SERVE_AFTER. Collective. False: the call is the
+ * host's, and counted. */
 bool sb_first_use(sb_comm_t *comm);
 
-/* Whether there is a team. The arguments must have been judged: wrong ones may be wrong on one rank
- * alone, which must be told without asking the others. */
-static inline bool sb_has_team(sb_comm_t *comm)
+/* Whether there is a server. The arguments must have been judged: wrong ones may be wrong on one
+ * rank alone, which must be told without asking the others. */
+static inline bool sb_has_server(sb_comm_t *comm)
 {
-    return SB_LIKELY(comm->team != NULL) || sb_first_use(comm);
+    return sb_server_exists(&comm->server) || sb_first_use(comm);
+}
+
+/* Why the host was chosen: by the user, or because of the order in which a cluster combines. */
+static inline sb_why_host_t sb_why_chosen(const sb_comm_t *comm, sb_collective_t collective)
+{
+    bool asked = strcmp(comm->plan.settings->algorithm[collective], "host") == 0;
+
+    return comm->server.cluster == NULL || asked ? SB_WHY_ALGORITHM : SB_WHY_ORDER;
 }
 
 /* The choice for a call of so many bytes; NULL: the host, and the call is counted. */
@@ -97,7 +107,8 @@ static inline sb_planned_t *sb_choose_for(sb_comm_t *comm, sb_collective_t colle
 {
     sb_planned_t *planned = sb_planned(&comm->plan, collective, bytes, ordered);
 
-    return SB_LIKELY(planned->algorithm != NULL) ? planned : sb_pass(comm, SB_WHY_ALGORITHM);
+    return SB_LIKELY(planned->algorithm != NULL) ? planned
+                                                 : sb_pass(comm, sb_why_chosen(comm, collective));
 }
 
 /* The same of an operation that only moves data: now and then host and Sobor are tried against each
@@ -114,13 +125,13 @@ static inline sb_planned_t *sb_choose_moving(sb_comm_t *comm, sb_collective_t co
     return sb_pass(comm, planned->why != 0 ? (sb_why_host_t)planned->why : SB_WHY_ALGORITHM);
 }
 
-/* Prepares the team for the algorithm. SB_ERR_UNSUPPORTED: by agreement of all ranks the host has
+/* Prepares the server for the algorithm. SB_ERR_UNSUPPORTED: by agreement of all ranks the host has
  * to serve the call. */
 sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes);
 
 static inline sb_status_t sb_make_ready(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
 {
-    if (SB_LIKELY(planned->ready && comm->team->failure == SB_OK))
+    if (SB_LIKELY(planned->ready && sb_server_failure(&comm->server) == SB_OK))
         return SB_OK;
     return sb_prepare_for(comm, planned, bytes);
 }

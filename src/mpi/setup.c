@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The team of a communicator, or why it has none. */
+/* What serves a communicator, or why nothing does. */
 #include "mpi/serve.h"
 
 #include "base/log.h"
 #include "mpi/device.h"
+#include "mpi/nodes.h"
 #include "mpi/progress.h"
 #include "mpi/world.h"
 #include "select/tuning.h"
@@ -85,21 +86,24 @@ static void tell_refused(sb_comm_t *comm)
 /* The collectives of which some calls may be served: all others go by at once. */
 static uint32_t offered(const sb_comm_t *comm)
 {
-    const sb_settings_t *settings = &comm->team->settings;
+    const sb_settings_t *settings = sb_server_settings(&comm->server);
     uint32_t offered = settings->collectives;
 
     for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++) {
-        if (strcmp(settings->algorithm[c], "host") == 0 && (comm->plan.ruled >> c & 1) == 0)
+        bool hosted = strcmp(settings->algorithm[c], "host") == 0;
+        bool lacking = comm->server.cluster != NULL && sb_cluster_operation_find(c) == NULL;
+        if (lacking || (hosted && (comm->plan.ruled >> c & 1) == 0))
             offered &= ~(1u << c);
     }
     return offered;
 }
 
-static void make_team(sb_comm_t *comm, sb_members_t *members)
+/* How the communicator serves a team or a cluster. */
+static sb_front_t front_of(sb_comm_t *comm, sb_members_t *members)
 {
-    comm->scratch = sb_scratch_make(comm->size);
     bool apart = members->is_on_board && comm->comm == sb_host.comm_world;
-    sb_front_t front = {.context = comm,
+
+    return (sb_front_t){.context = comm,
                         .allgather = apart ? sb_world_exchange : exchange,
                         .progress = progress,
                         .check = check,
@@ -108,20 +112,25 @@ static void make_team(sb_comm_t *comm, sb_members_t *members)
                         .rules = sb_tuning_self(),
                         .profile = members->is_on_board ? sb_members_profile : NULL,
                         .profile_context = members};
+}
+
+/* A host's allgather may return while what it sent still needs the receiver's progress; the
+ * receiver may turn to something that makes none, such as MPI_Comm_spawn. Nobody leaves before
+ * everybody's exchange is complete: a team has seen to that. */
+static void leave_together(const sb_comm_t *comm)
+{
+    sb_host.Barrier(comm->comm);
+}
+
+static void make_team(sb_comm_t *comm, const sb_front_t *front)
+{
     sb_refusal_t refusal;
     sb_reason_t reason;
-
-    /* Members who are on no board, or on another, count their sleeps elsewhere. */
-    if (!members->is_on_board)
-        sb_sleepers_unknown();
-    sb_status_t status = sb_team_create(&comm->team, &front, (uint32_t)comm->rank,
+    sb_status_t status = sb_team_create(&comm->server.team, front, (uint32_t)comm->rank,
                                         (uint32_t)comm->size, &refusal, &reason);
 
-    /* A host's allgather may return while what it sent still needs the receiver's progress; the
-     * receiver may turn to something that makes none, such as MPI_Comm_spawn. Nobody leaves before
-     * everybody's exchange is complete: a team has seen to that. */
     if (status == SB_ERR_UNSUPPORTED)
-        sb_host.Barrier(comm->comm);
+        leave_together(comm);
     if (status != SB_OK) {
         comm->why = why_refused(status, refusal);
         if (status == SB_ERR_MEMORY)
@@ -129,35 +138,86 @@ static void make_team(sb_comm_t *comm, sb_members_t *members)
         complain(comm, &reason);
         return;
     }
-    sb_shape_t shape = sb_team_shape(comm->team);
-    sb_plan_start(&comm->plan, &shape, &comm->team->settings);
+    sb_shape_t shape = sb_team_shape(comm->server.team);
+    sb_plan_start(&comm->plan, &shape, &comm->server.team->settings);
     tell_refused(comm);
-    sb_report_team(comm->team, sb_planned(&comm->plan, SB_BARRIER, 0, false)->algorithm);
-    comm->usage.served = true;
-    comm->open = offered(comm);
+    sb_report_team(comm->server.team, sb_planned(&comm->plan, SB_BARRIER, 0, false)->algorithm);
     comm->why = SB_WHY_ALGORITHM;
 }
 
-/* Makes the team, or says why there is none, and which collectives are open from now on. */
-static void set_up(sb_comm_t *comm)
+/* `front`: with no exchange but the host's. Where all ranks are together they get a team. */
+static void make_cluster(sb_comm_t *comm, const sb_front_t *front)
 {
-    sb_members_t members;
+    bool together;
 
-    comm->why = sb_members_open(&members, comm->comm, comm->size);
-    if (comm->why == SB_WHY_NONE)
-        make_team(comm, &members);
-    sb_members_close(&members);
-    if (comm->team == NULL)
-        comm->open = 0;
-    else
+    comm->why = sb_nodes_set_up(comm, front, &together);
+    if (together) {
+        make_team(comm, front);
+        return;
+    }
+    leave_together(comm);
+    if (comm->why != SB_WHY_NONE)
+        return;
+    sb_shape_t shape = sb_cluster_shape(comm->server.cluster);
+    sb_plan_start(&comm->plan, &shape, &comm->server.cluster->settings);
+    sb_report_cluster(comm->server.cluster);
+    comm->usage.nodes = comm->server.cluster->map.nodes;
+    comm->why = SB_WHY_SPANS_NODES;
+}
+
+static void make_server(sb_comm_t *comm, sb_members_t *members, bool spans)
+{
+    comm->scratch = sb_scratch_make(comm->size);
+    sb_front_t front = front_of(comm, members);
+
+    /* Members who are on no board, or on another, count their sleeps elsewhere. */
+    if (!members->is_on_board || spans)
+        sb_sleepers_unknown();
+    if (spans) {
+        front.allgather = exchange;
+        front.profile = NULL;
+        make_cluster(comm, &front);
+    } else {
+        make_team(comm, &front);
+    }
+}
+
+/* Makes the server, or says why there is none, and which collectives are open from now on. */
+static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
+{
+    bool spans = why == SB_WHY_SPANS_NODES && sb_world_is_whole();
+
+    comm->why = why;
+    if (spans || why == SB_WHY_NONE)
+        make_server(comm, members, spans);
+    comm->usage.served = sb_server_exists(&comm->server);
+    comm->open = comm->usage.served ? offered(comm) : 0;
+    if (comm->usage.served)
         sb_comm_tie(comm);
+}
+
+/* Whether it is time, for one of its ranks as for all: they may be on several nodes, each of which
+ * counts to a number of its own. */
+static bool is_due(const sb_comm_t *comm, sb_why_host_t why)
+{
+    uint64_t after =
+        why == SB_WHY_SPANS_NODES ? sb_world_serve_spanning_after() : sb_world_serve_after();
+
+    return comm->comm == sb_host.comm_world || comm->passed >= after;
 }
 
 bool sb_first_use(sb_comm_t *comm)
 {
-    bool due = comm->comm == sb_host.comm_world || ++comm->passed >= sb_world_serve_after();
+    bool due = false;
+    sb_members_t members;
 
-    if (due)
-        set_up(comm);
-    return comm->team != NULL || sb_pass(comm, due ? comm->why : SB_WHY_NEW) != NULL;
+    comm->passed++;
+    if (is_due(comm, SB_WHY_NONE) || is_due(comm, SB_WHY_SPANS_NODES)) {
+        sb_why_host_t why = sb_members_open(&members, comm->comm, comm->size);
+        due = is_due(comm, why);
+        if (due)
+            set_up(comm, &members, why);
+        sb_members_close(&members);
+    }
+    return sb_server_exists(&comm->server) || sb_pass(comm, due ? comm->why : SB_WHY_NEW) != NULL;
 }

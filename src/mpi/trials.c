@@ -4,6 +4,7 @@
 #include "machine/machine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * A rank without memory would go its own way, and the others would wait for it: it raises an error
@@ -20,12 +21,12 @@ static sb_tried_t *make(sb_comm_t *comm, const sb_planned_t *planned, const sb_a
 
     if (tried == NULL)
         return NULL;
-    *tried =
-        (sb_tried_t){.trial = sb_trial(planned->algorithm == NULL, comm->team->settings.trial_rest),
-                     .planned = planned,
-                     .own = own,
-                     .ruled = planned->algorithm == NULL,
-                     .next = comm->trials};
+    *tried = (sb_tried_t){.trial = sb_trial(planned->algorithm == NULL,
+                                            sb_server_settings(&comm->server)->trial_rest),
+                          .planned = planned,
+                          .own = own,
+                          .ruled = planned->algorithm == NULL,
+                          .next = comm->trials};
     comm->trials = tried;
     return tried;
 }
@@ -57,6 +58,48 @@ static sb_why_host_t why(const sb_tried_t *tried)
     return tried->ruled ? SB_WHY_ALGORITHM : SB_WHY_FASTER;
 }
 
+/* What ranks of a cluster tell each other: both sides' time of the slowest, and of all together. */
+typedef struct spent {
+    uint64_t slowest[2];
+    uint64_t sum[2];
+} spent_t;
+
+static sb_status_t fold(const sb_operator_t *self, void *to, const void *const from[], uint32_t n,
+                        size_t bytes)
+{
+    spent_t all = {.slowest = {0}}, one;
+
+    (void)self;
+    (void)bytes;
+    for (uint32_t i = 0; i < n; i++) {
+        memcpy(&one, from[i], sizeof one);
+        for (int side = 0; side < 2; side++) {
+            all.slowest[side] = sb_max(all.slowest[side], one.slowest[side]);
+            all.sum[side] += one.sum[side];
+        }
+    }
+    memcpy(to, &all, sizeof all);
+    return SB_OK;
+}
+
+/* The conclusion of a round, drawn alike by all. */
+static sb_status_t agree(const sb_comm_t *comm, sb_trial_t *trial)
+{
+    static const sb_operator_t operation = {sizeof(spent_t), true, fold, NULL};
+    spent_t mine = {{trial->spent[0], trial->spent[1]}, {trial->spent[0], trial->spent[1]}}, all;
+    sb_reduction_t reduction = {.operation = &operation,
+                                .bytes = sizeof mine,
+                                .send = (const char *)&mine,
+                                .receive = (char *)&all};
+
+    if (comm->server.team != NULL)
+        return sb_trial_agree(trial, comm->server.team);
+    sb_status_t status = sb_cluster_allreduce(comm->server.cluster, &reduction);
+    if (status == SB_OK)
+        sb_trial_judge(trial, all.slowest, all.sum);
+    return status;
+}
+
 void sb_trials_turn(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t collective,
                     size_t bytes)
 {
@@ -65,8 +108,8 @@ void sb_trials_turn(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t coll
     if (tried == NULL)
         return;
     sb_trial_t *trial = &tried->trial;
-    if (sb_trial_is_due(trial) && sb_trial_agree(trial, comm->team) != SB_OK) {
-        planned->algorithm = tried->own; /* which reports the team's failure */
+    if (sb_trial_is_due(trial) && agree(comm, trial) != SB_OK) {
+        planned->algorithm = tried->own; /* which reports the server's failure */
         return;
     }
     planned->until = sb_trial_next(trial);

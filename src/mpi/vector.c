@@ -55,8 +55,8 @@ static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *s
     const sb_type_t *is = sb_type_of(comm, side->type, &room);
     size_t bytes;
 
-    if (is == NULL || !sb_packed_bytes(side->count, is->size, &bytes) ||
-        !sb_packed_bytes(side->blocks, bytes, total) ||
+    if (is == NULL || !sb_message_bytes(side->count, is->size, &bytes) ||
+        !sb_message_bytes(side->blocks, bytes, total) ||
         (bytes > 0 && side->buffer == NULL && is->contiguous))
         return false;
     if (streams == NULL)
@@ -94,7 +94,7 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
             is = NULL;
         }
         is = is == NULL ? sb_type_of(comm, type, &room) : is;
-        if (is == NULL || !sb_packed_bytes(count, is->size, &bytes))
+        if (is == NULL || !sb_message_bytes(count, is->size, &bytes))
             return false;
         void *address = (void *)((uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0));
         *total += bytes;
@@ -151,7 +151,7 @@ static bool know(sb_vector_call_t *call, sb_comm_t *comm)
     sb_type_t room;
     const sb_type_t *is = sb_type_of(comm, side->type, &room);
 
-    return is != NULL && sb_packed_bytes(side->count, is->size, &call->known);
+    return is != NULL && sb_message_bytes(side->count, is->size, &call->known);
 }
 
 /* Whether root and buffers can be right; fills what follows from them. Reads no array. */
@@ -359,7 +359,7 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
         staged = stage(scratch, call->receive.blocks);
         parts.send = scratch->send;
     }
-    sb_status_t status = algorithm->parts(comm->team, &parts);
+    sb_status_t status = sb_server_parts(&comm->server, algorithm, &parts);
     return status == SB_OK ? staged : status;
 }
 
@@ -388,17 +388,18 @@ static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
 
 bool sb_vector_serve(sb_comm_t *comm, sb_vector_call_t *call, int *result)
 {
-    if (SB_UNLIKELY(!judge(call, comm) || (comm->team == NULL && !is_right(comm, call))))
+    if (SB_UNLIKELY(!judge(call, comm) ||
+                    (!sb_server_exists(&comm->server) && !is_right(comm, call))))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
-    if (SB_UNLIKELY(!sb_has_team(comm)))
+    if (SB_UNLIKELY(!sb_has_server(comm)))
         return false;
     sb_planned_t *planned = choose(comm, call);
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);
     bool nothing = is_regular(call) && call->known == 0;
-    sb_status_t status =
-        SB_UNLIKELY(nothing) ? comm->team->failure : sb_make_ready(comm, planned, call->known);
+    sb_status_t status = SB_UNLIKELY(nothing) ? sb_server_failure(&comm->server)
+                                              : sb_make_ready(comm, planned, call->known);
     if (SB_LIKELY(status == SB_OK && !nothing))
         status = run(comm, planned->algorithm, call);
     int error = close_all(comm->scratch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/world.h"
 
+#include "base/config.h"
 #include "mpi/prices.h"
 #include "mpi/progress.h"
 #include "mpi/self.h"
@@ -116,12 +117,27 @@ const sb_profile_t *sb_members_profile(void *members, uint32_t rank)
     return sb_board_told((uint32_t)world_rank(members, (int)rank), progress);
 }
 
+bool sb_world_is_whole(void)
+{
+    return sb_world_is_open() && sb_config()->cluster.number == SB_CLUSTER_ON;
+}
+
+uint64_t sb_world_serve_spanning_after(void)
+{
+    return has_job() ? sb_config()->serve_after.number : 1;
+}
+
 static sb_why_host_t judge_profiles(const sb_profile_t *first, const sb_profile_t *other)
 {
-    /* Where every rank of the node has come, those that have not are elsewhere. */
+    /* Where every rank of the node has come, or of the world, those that have not are elsewhere. */
     if (first == NULL || other == NULL)
-        return sb_board_is_full() ? SB_WHY_SPANS_NODES : SB_WHY_ABSENT;
+        return sb_world_is_whole() || sb_board_is_full() ? SB_WHY_SPANS_NODES : SB_WHY_ABSENT;
     return first->greeting.enabled && other->greeting.enabled ? SB_WHY_NONE : SB_WHY_DISABLED;
+}
+
+static sb_why_host_t more_of(sb_why_host_t why, sb_why_host_t next)
+{
+    return next == SB_WHY_NONE ? why : next;
 }
 
 /*
@@ -134,12 +150,13 @@ static sb_why_host_t judge(sb_members_t *members)
 {
     sb_why_host_t why = SB_WHY_NONE;
 
-    for (int rank = 0; rank < members->size && why == SB_WHY_NONE; rank++) {
+    for (int rank = 0; rank < members->size; rank++) {
         if (world_rank(members, rank) == MPI_UNDEFINED)
-            why = SB_WHY_FOREIGN_RANKS;
-        else if (members->is_on_board)
-            why = judge_profiles(sb_members_profile(members, 0),
-                                 sb_members_profile(members, (uint32_t)rank));
+            return SB_WHY_FOREIGN_RANKS;
+        /* That some are elsewhere is known to all; what one rank says, to those of its node. */
+        if (members->is_on_board && (why == SB_WHY_NONE || why == SB_WHY_DISABLED))
+            why = more_of(why, judge_profiles(sb_members_profile(members, 0),
+                                              sb_members_profile(members, (uint32_t)rank)));
     }
     return why;
 }

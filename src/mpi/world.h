@@ -17,6 +17,13 @@ void sb_world_tell(bool initialised);
 /* Calls on a communicator from which on it is served, counted by all alike. */
 uint64_t sb_world_serve_after(void);
 
+/* Whether all ranks of MPI_COMM_WORLD are known to run with Sobor, wherever they are: they find the
+ * same. */
+bool sb_world_is_whole(void);
+
+/* As sb_world_serve_after, of a communicator whose ranks are on several nodes. */
+uint64_t sb_world_serve_spanning_after(void);
+
 /* The members of a communicator as ranks of MPI_COMM_WORLD. */
 typedef struct sb_members {
     MPI_Group group; /* of the communicator; not set for MPI_COMM_WORLD itself */

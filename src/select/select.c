@@ -202,6 +202,26 @@ static bool may_try(sb_collective_t collective, const sb_settings_t *settings,
     return strcmp(settings->algorithm[collective], "auto") == 0 && settings->trials == SB_TRIALS_ON;
 }
 
+/* Of ranks on several nodes: there rules count inside the nodes alone. */
+static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_t *shape,
+                                     const sb_settings_t *settings, const order_t *order)
+{
+    const char *name = settings->algorithm[collective];
+    const sb_algorithm_t *algorithm = shape->over_nodes(collective);
+    bool moves = collective != SB_BARRIER && collective < SB_REDUCE;
+
+    if (algorithm == NULL)
+        return (sb_choice_t){NULL, "not served over several nodes", NULL, NULL};
+    if (strcmp(name, "host") == 0)
+        return (sb_choice_t){NULL, "the host MPI was asked for", NULL, NULL};
+    if (collective >= SB_REDUCE && order->strict)
+        return (sb_choice_t){NULL, "SOBOR_REPRODUCIBLE=strict", NULL, NULL};
+    if (order->ranks && shape->scattered)
+        return (sb_choice_t){NULL, "the operator's order", NULL, NULL};
+    return (sb_choice_t){algorithm, "the ranks are on several nodes", NULL,
+                         moves && settings->trials != SB_TRIALS_OFF ? algorithm : NULL};
+}
+
 sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
                       const sb_settings_t *settings, size_t bytes, bool ordered)
 {
@@ -213,6 +233,8 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
 
     if (!(settings->collectives & (1u << collective)))
         return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL, NULL};
+    if (shape.over_nodes != NULL)
+        return choose_over_nodes(collective, &shape, settings, &order);
     sb_choice_t choice = cheapest(collective, &shape, most, &order);
     if (wish.algorithm != NULL && breaks_order(wish.algorithm, &order)) {
         choice.reason = order.strict ? "SOBOR_REPRODUCIBLE=strict" : "the operator's order";

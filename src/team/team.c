@@ -123,6 +123,8 @@ static sb_status_t exchange_profiles(setup_t *setup)
     sb_profile_self(&mine);
     if (setup->front->place != NULL)
         mine.place = *setup->front->place;
+    if (setup->front->settings != NULL)
+        mine.settings = *setup->front->settings;
     mine.rules = setup->front->rules == NULL ? 0 : setup->front->rules->count;
     sb_status_t status = exchange(setup, &mine.greeting, setup->greetings, sizeof mine.greeting);
     for (uint32_t i = 0; i < setup->size && setup->refusal == SB_REFUSAL_NONE; i++)

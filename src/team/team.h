@@ -30,7 +30,8 @@ typedef struct sb_front {
      */
     const sb_topology_t *topology;
     const sb_place_t *place;
-    const sb_rules_t *rules; /* of this process's tuning file; NULL: none */
+    const sb_rules_t *rules;            /* of this process's tuning file; NULL: none */
+    const struct sb_settings *settings; /* this rank's; NULL: those of its environment */
     /* What the member of that rank says of itself, if the front end knows that of all members, and
      * that sb_greetings_judge has nothing against any two. NULL: it is exchanged. */
     const struct sb_profile *(*profile)(void *context, uint32_t rank);

@@ -63,7 +63,8 @@ class Report:
 
 REPORT_LINE = re.compile(
     r"^sobor: comm ("
-    r"name=\S+ size=\d+ where=(?:shm|host) barrier=\d+ bcast=\d+ (?:[a-z_]+=\d+ )*"
+    r"name=\S+ size=\d+ where=(?:shm|host|cluster nodes=\d+) "
+    r"barrier=\d+ bcast=\d+ (?:[a-z_]+=\d+ )*"
     r"bytes=\d+ host=\d+ "
     r"time_us=[\d.]+ algorithms=\S+ reason=\S+)$",
     re.MULTILINE,
@@ -101,8 +102,8 @@ class Result:
 
     @property
     def served(self) -> int:
-        """Calls that Sobor served in shared memory."""
-        return sum(sum(r.calls.values()) for r in self.reports if r.where == "shm")
+        """Calls that Sobor served."""
+        return sum(sum(r.calls.values()) for r in self.reports if r.where != "host")
 
     def algorithm_calls(self) -> dict[str, int]:
         """Calls by algorithm over all communicators."""

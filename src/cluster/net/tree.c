@@ -4,9 +4,9 @@
  * counted from the root's on. Binomial: the parent has the lowest digit that is not 0 cleared; a
  * chain: the parent is the one before. Cost, of S segments of g bytes over N nodes with latency a
  * and time b for a byte: binomial S ceil(log2 N) (a + g b), a chain (N - 2 + S) (a + g b); the
- * lower one is taken. Memory: a segment where bytes are combined. A reduction whose operator is not
- * commutative goes to node 0, in the order of nodes, and from there to the root's. Source:
- * folklore; the chain is the pipeline of van de Geijn, "Efficient global combine operations", 1991.
+ * lower one is taken. Memory: a segment where bytes are combined. A reduction in which the order of
+ * nodes counts goes to node 0, in that order, and from there to the root's. Source: folklore; the
+ * chain is the pipeline of van de Geijn, "Efficient global combine operations", 1991.
  */
 #include "cluster/program.h"
 #include "coll/coll.h"
@@ -52,7 +52,7 @@ sb_net_tree_t sb_net_tree(uint32_t nodes, uint32_t self, uint32_t root, size_t s
 
 static uint32_t collector_of(const sb_program_t *program)
 {
-    return program->operation->commutative ? program->root_node : 0;
+    return program->in_order ? 0 : program->root_node;
 }
 
 /* From where all was collected to the root, if that is elsewhere. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_OPERATIONS_H
+#define SB_CLUSTER_OPERATIONS_H
+
+#include "cluster/cluster.h"
+
+/* What of a cluster serves each collective. */
+typedef struct sb_cluster_operation {
+    sb_algorithm_t algorithm; /* by which it is known to choices and reports; it has no functions */
+    sb_status_t (*parts)(sb_cluster_t *cluster, const sb_parts_t *parts);
+    sb_status_t (*reduction)(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+} sb_cluster_operation_t;
+
+extern const sb_cluster_operation_t sb_cluster_operations[SB_COLLECTIVES];
+
+/* That of a choice made for a cluster. */
+static inline const sb_cluster_operation_t *sb_cluster_operation_of(const sb_algorithm_t *algorithm)
+{
+    return &sb_cluster_operations[algorithm->collective];
+}
+
+/* The algorithm of the collective; NULL: clusters do not serve it. */
+const sb_algorithm_t *sb_cluster_operation_find(sb_collective_t collective);
+
+/* The shape of a cluster, for a plan of its calls. */
+sb_shape_t sb_cluster_shape(const sb_cluster_t *cluster);
+
+#endif

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/net.h"
+
+#include "base/compiler.h"
+
+#include <stdlib.h>
+
+/* Bytes that the host is given at once: its counts are ints. */
+#define PIECE ((size_t)1 << 30)
+
+/* Requests that are had at a time: a leader's window is a few. */
+#define CHUNK 32
+
+struct sb_net_request {
+    MPI_Request request; /* of the piece under way */
+    char *data;
+    size_t left;  /* bytes from the piece under way on */
+    size_t moved; /* before it */
+    int peer;
+    int tag;
+    bool receives;
+    sb_net_request_t *next; /* unused ones */
+};
+
+typedef struct sb_wire_chunk {
+    struct sb_wire_chunk *next;
+    sb_net_request_t request[CHUNK];
+} chunk_t;
+
+static bool add_chunk(sb_wire_t *wire)
+{
+    chunk_t *chunk = malloc(sizeof *chunk);
+
+    if (chunk == NULL)
+        return false;
+    chunk->next = wire->chunks;
+    wire->chunks = chunk;
+    for (int i = 0; i < CHUNK; i++) {
+        chunk->request[i].next = wire->unused;
+        wire->unused = &chunk->request[i];
+    }
+    return true;
+}
+
+static sb_net_request_t *take(sb_wire_t *wire)
+{
+    if (wire->unused == NULL && !add_chunk(wire))
+        return NULL;
+    sb_net_request_t *request = wire->unused;
+    wire->unused = request->next;
+    return request;
+}
+
+static void give(sb_wire_t *wire, sb_net_request_t *request)
+{
+    request->next = wire->unused;
+    wire->unused = request;
+}
+
+/* What became of a call of the host. */
+static sb_status_t status_of(int error)
+{
+    int class = MPI_ERR_OTHER;
+
+    if (SB_LIKELY(error == MPI_SUCCESS))
+        return SB_OK;
+    sb_host.Error_class(error, &class);
+    if (class == MPI_ERR_TRUNCATE)
+        return SB_ERR_TRUNCATE;
+#if defined(MPIX_ERR_PROC_FAILED)
+    if (class == MPIX_ERR_PROC_FAILED)
+        return SB_ERR_PEER_DEAD;
+#endif
+#if defined(MPIX_ERR_REVOKED)
+    if (class == MPIX_ERR_REVOKED)
+        return SB_ERR_REVOKED;
+#endif
+    return SB_ERR_NETWORK;
+}
+
+/* Who is given a whole piece expects another, which may be empty: so both know the last one. */
+static int begin_piece(const sb_wire_t *wire, sb_net_request_t *request)
+{
+    int count = (int)sb_min(request->left, PIECE);
+
+    return request->receives ? sb_host.Irecv(request->data, count, sb_host.byte, request->peer,
+                                             request->tag, wire->comm, &request->request)
+                             : sb_host.Isend(request->data, count, sb_host.byte, request->peer,
+                                             request->tag, wire->comm, &request->request);
+}
+
+static sb_status_t begin(sb_wire_t *wire, const sb_net_request_t *wanted,
+                         sb_net_request_t **request)
+{
+    *request = take(wire);
+    if (*request == NULL)
+        return SB_ERR_MEMORY;
+    **request = *wanted;
+    sb_status_t status = status_of(begin_piece(wire, *request));
+    if (status != SB_OK) {
+        give(wire, *request);
+        *request = NULL;
+    }
+    return status;
+}
+
+static sb_status_t send(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
+                        sb_net_request_t **request)
+{
+    return begin(context,
+                 &(sb_net_request_t){
+                     .data = (char *)(uintptr_t)data,
+                     .left = bytes,
+                     .peer = (int)to,
+                     .tag = (int)tag,
+                 },
+                 request);
+}
+
+static sb_status_t receive(void *context, uint32_t from, uint32_t tag, void *data, size_t room,
+                           sb_net_request_t **request)
+{
+    return begin(context,
+                 &(sb_net_request_t){
+                     .data = data,
+                     .left = room,
+                     .peer = from == SB_NET_ANY ? MPI_ANY_SOURCE : (int)from,
+                     .tag = (int)tag,
+                     .receives = true,
+                 },
+                 request);
+}
+
+/* A piece is done: notes it, and begins the next one, if there is one. */
+static sb_status_t advance(const sb_wire_t *wire, sb_net_request_t *request,
+                           const MPI_Status *status, bool *done)
+{
+    int count = (int)sb_min(request->left, PIECE);
+
+    if (request->receives) {
+        sb_host.Get_count(status, sb_host.byte, &count);
+        request->peer = status->MPI_SOURCE;
+    }
+    request->data += count;
+    request->left -= (size_t)count;
+    request->moved += (size_t)count;
+    *done = (size_t)count < PIECE;
+    return *done ? SB_OK : status_of(begin_piece(wire, request));
+}
+
+static sb_status_t test(void *context, sb_net_request_t **request, bool *done, sb_net_news_t *news)
+{
+    sb_wire_t *wire = context;
+    sb_net_request_t *tested = *request;
+    MPI_Status status;
+    int complete = 0;
+
+    *done = false;
+    sb_status_t outcome = status_of(sb_host.Test(&tested->request, &complete, &status));
+    if (outcome == SB_OK && complete)
+        outcome = advance(wire, tested, &status, done);
+    if (outcome == SB_OK && !*done)
+        return SB_OK;
+    if (*done && tested->receives && news != NULL)
+        *news = (sb_net_news_t){(uint32_t)tested->peer, (uint32_t)tested->tag, tested->moved};
+    give(wire, tested);
+    *request = NULL;
+    return outcome;
+}
+
+static MPI_Comm make(MPI_Comm users)
+{
+    MPI_Comm made = sb_host.comm_null;
+    MPI_Group group;
+
+    if (sb_host.Comm_group(users, &group) != MPI_SUCCESS)
+        return made;
+    if (sb_host.Comm_create(users, group, &made) != MPI_SUCCESS)
+        made = sb_host.comm_null;
+    sb_host.Group_free(&group);
+    return made;
+}
+
+bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
+{
+    MPI_Errhandler handler;
+    int rank, ranks;
+
+    *wire = (sb_wire_t){.comm = sb_host.comm_null};
+    if (sb_host.Comm_get_errhandler(users, &handler) != MPI_SUCCESS)
+        return false;
+    sb_host.Comm_set_errhandler(users, sb_host.errors_return);
+    wire->comm = make(users);
+    sb_host.Comm_set_errhandler(users, handler);
+    sb_host.Errhandler_free(&handler);
+    sb_host.Comm_rank(users, &rank);
+    sb_host.Comm_size(users, &ranks);
+    wire->rank = (uint32_t)rank;
+    wire->ranks = (uint32_t)ranks;
+    return wire->comm != sb_host.comm_null &&
+           sb_host.Comm_set_errhandler(wire->comm, sb_host.errors_return) == MPI_SUCCESS &&
+           add_chunk(wire);
+}
+
+void sb_wire_close(sb_wire_t *wire)
+{
+    if (wire->comm != sb_host.comm_null)
+        sb_host.Comm_free(&wire->comm);
+    while (wire->chunks != NULL) {
+        chunk_t *next = wire->chunks->next;
+        free(wire->chunks);
+        wire->chunks = next;
+    }
+}
+
+sb_net_t sb_wire_net(sb_wire_t *wire)
+{
+    return (sb_net_t){.context = wire,
+                      .rank = wire->rank,
+                      .ranks = wire->ranks,
+                      .send = send,
+                      .receive = receive,
+                      .test = test};
+}
