@@ -10,6 +10,12 @@ enum { SAFE };
 /* Messages of a class before its first trial: who sends fewer keeps to what is safe everywhere. */
 #define FIRST_TRIAL_AFTER 8
 
+/*
+ * Messages after a change of mode that are not counted: the others follow with the next one, and
+ * caches hold what the mode before has left in them.
+ */
+#define SETTLING 2
+
 /* A lap of a trial has so many messages at least. */
 #define WARMING_LEAST 2
 #define TIMING_LEAST 4
@@ -17,7 +23,7 @@ enum { SAFE };
 /*
  * From one trial to the next there are so many times its messages. After the first trial it is
  * REST_FIRST: what was measured in new memory may mislead. Then it doubles with each trial, up to
- * REST, and after bad ones further.
+ * REST. A mode whose trials go badly waits longer from one of them to the next, up to REST_MOST.
  */
 #define REST_FIRST 2
 #define REST 32
@@ -81,15 +87,16 @@ static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t no
 }
 
 /*
- * The mode that is safe everywhere is left only for a gain of a twentieth. One sample is enough to
- * try: whatever is in use is timed all the time.
+ * The mode that is safe everywhere is left only for a gain of a twentieth, and taken again as soon
+ * as nothing is gained. One sample is enough to try: whatever is in use is timed all the time.
  */
 static uint8_t usual_mode(const sb_copy_class_t *class)
 {
     uint8_t other = fastest_but(class, SAFE, SAFE);
     bool known = class->ns[SAFE] > 0 && other != SAFE;
+    uint64_t gain = class->usual == SAFE ? class->ns[SAFE] / 20 : 0;
 
-    return known && 20 * class->ns[other] < 19 * class->ns[SAFE] ? other : SAFE;
+    return known && class->ns[other] + gain < class->ns[SAFE] ? other : SAFE;
 }
 
 /* The time that a mode has to be better than; 0: none is known. */
@@ -98,19 +105,6 @@ static uint64_t rival_of(const sb_copy_class_t *class, uint8_t mode)
     uint8_t rival = fastest_but(class, mode, mode);
 
     return rival == mode ? 0 : class->ns[rival];
-}
-
-/* All that are for such messages have their turn, but for the one in use. The first two are for
- * all. */
-static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
-                           uint8_t usual, size_t bytes)
-{
-    uint8_t next = class->tried;
-
-    do {
-        next = (uint8_t)((next + 1) % policy->modes);
-    } while (next == usual || bytes < policy->least[next]);
-    return next;
 }
 
 static bool on_trial(const sb_copy_class_t *class)
@@ -124,28 +118,47 @@ static uint32_t lap_messages(size_t lap, size_t bytes, uint32_t least)
     return (uint32_t)sb_max(lap / bytes, least);
 }
 
-/* Until the next trial, in lengths of that one, by what the last one cost. */
-static uint64_t rest_of(const sb_copy_class_t *class, uint8_t usual)
+/* From one trial of this mode to the next, in lengths of them, by what it costs. */
+static uint64_t rest_of(const sb_copy_class_t *class, uint8_t usual, uint8_t mode)
 {
-    uint64_t now = class->ns[usual], tried = class->ns[class->tried];
+    uint64_t now = class->ns[usual], tried = class->ns[mode];
 
     if (class->rest < REST_SETTLED || tried <= now)
-        return class->rest;
-    return sb_max(class->rest, sb_min(SHARE * (tried - now) / now, REST_MOST));
+        return class->spoilt[mode];
+    return sb_max(class->spoilt[mode], sb_min(SHARE * (tried - now) / now, REST_MOST));
 }
 
-static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, size_t lap, size_t bytes)
+static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t mode, size_t lap,
+                           size_t bytes)
 {
     uint64_t length =
         lap_messages(lap, bytes, WARMING_LEAST) + lap_messages(lap, bytes, TIMING_LEAST);
+    uint64_t rest = class->rest > 0 ? class->rest * length : FIRST_TRIAL_AFTER;
 
-    if (class->ns[usual] == 0)
-        return false;
-    return class->since >= (class->rest > 0 ? rest_of(class, usual) * length : FIRST_TRIAL_AFTER);
+    return class->since >= rest &&
+           class->since + class->waited[mode] >= rest_of(class, usual, mode) * length;
+}
+
+/*
+ * All that are for such messages have their turn, but for the one in use; it itself: it is no time
+ * for a trial.
+ */
+static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
+                           uint8_t usual, const size_t *laps, size_t bytes)
+{
+    for (uint8_t i = 1; i <= policy->modes && class->ns[usual] > 0; i++) {
+        uint8_t next = (uint8_t)((class->tried + i) % policy->modes);
+        if (next != usual && bytes >= policy->least[next] &&
+            time_for_trial(class, usual, next, laps[next], bytes))
+            return next;
+    }
+    return usual;
 }
 
 static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t bytes)
 {
+    for (uint8_t i = 0; i < SB_COPY_MODES; i++)
+        class->waited[i] = i == mode ? 0 : class->waited[i] + class->since;
     class->tried = mode;
     class->warming = lap_messages(lap, bytes, WARMING_LEAST);
     class->timing = lap_messages(lap, bytes, TIMING_LEAST);
@@ -163,7 +176,7 @@ static bool go_on_trying(sb_copy_class_t *class)
     if (warming)
         class->warming--;
     else if (--class->timing == 0)
-        class->spoilt = 0;
+        class->spoilt[class->tried] = 0;
     return warming;
 }
 
@@ -173,6 +186,18 @@ static bool is_timed(sb_copy_class_t *class)
     bool early = class->rest == 0 && class->since < FIRST_TRIAL_AFTER;
 
     return early || class->doubtful || class->since % TIMED_EVERY == 0;
+}
+
+/* Whether the class has not settled to the mode of its next message. */
+static bool is_settling(sb_copy_class_t *class, uint8_t mode)
+{
+    if (class->present != mode)
+        class->settling = SETTLING;
+    class->present = mode;
+    if (class->settling == 0)
+        return false;
+    class->settling--;
+    return true;
 }
 
 sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
@@ -186,17 +211,20 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         return choice;
     choice.again = used_before(policy->last[sb_copy_class(bytes)], buffer);
     sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
-    uint8_t usual = usual_mode(class), other = next_to_try(policy, class, usual, bytes);
+    uint8_t usual = usual_mode(class);
+    uint8_t other = on_trial(class) ? usual : next_to_try(policy, class, usual, laps, bytes);
 
-    if (!on_trial(class) && time_for_trial(class, usual, laps[other], bytes))
+    if (other != usual)
         start_trial(class, other, laps[other], bytes);
+    class->usual = usual;
+    uint8_t mode = on_trial(class) ? class->tried : usual;
+    bool settling = is_settling(class, mode);
+    choice.mode = policy->mode[mode];
     if (on_trial(class)) {
-        choice.mode = policy->mode[class->tried];
         choice.timed = true;
         choice.warming = go_on_trying(class);
     } else {
-        choice.mode = policy->mode[usual];
-        choice.timed = is_timed(class);
+        choice.timed = is_timed(class) && !settling;
         class->since++;
     }
     return choice;
@@ -211,8 +239,9 @@ static void judge_trial(sb_copy_class_t *class, uint64_t ns)
     if (class->bad < BAD_MOST)
         return;
     class->warming = class->timing = 0;
-    class->spoilt = (uint32_t)sb_min(sb_max(2 * class->spoilt, REST), REST_MOST);
-    class->rest = class->spoilt;
+    uint32_t *spoilt = &class->spoilt[class->tried];
+    *spoilt = (uint32_t)sb_min(sb_max(2 * *spoilt, REST), REST_MOST);
+    class->rest = REST;
     class->ns[class->tried] = ns;
 }
 

@@ -46,14 +46,18 @@ typedef enum sb_copy_mode {
 typedef struct sb_copy_class {
     uint64_t ns[SB_COPY_MODES]; /* of one message, smoothed; 0: not known yet */
     uint32_t since;             /* the last trial, or since the beginning */
-    uint32_t rest;    /* until the next trial, in lengths of that one; 0: there was none */
-    uint32_t spoilt;  /* the rest after the last bad trial, if there was none better since */
-    uint32_t warming; /* left of a trial's first lap */
-    uint32_t timing;  /* left of its second */
+    uint32_t rest; /* until the next trial, in lengths of that one; 0: there was none */
+    uint32_t waited[SB_COPY_MODES]; /* from each mode's last trial to the last of all */
+    uint32_t spoilt[SB_COPY_MODES]; /* its rest after bad trials, if there was none better since */
+    uint32_t warming;               /* left of a trial's first lap */
+    uint32_t timing;                /* left of its second */
     uint32_t bad;     /* samples of this trial, one after the other, that were far too long */
     bool fresh;       /* this trial has no sample of its second lap yet */
     bool doubtful;    /* the last sample was well above another mode's time */
     uint8_t tried;    /* by this trial, or the last one */
+    uint8_t usual;    /* outside trials */
+    uint8_t present;  /* of the last message */
+    uint8_t settling; /* messages until this one's time counts */
 } sb_copy_class_t;
 
 /* Private to a rank. All zero at first, but for what says otherwise. */

@@ -123,7 +123,8 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
 static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
 {
     const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
-    sb_copy_mode_t mode = sb_mesh_copy_mode(team, &parts->send[(team->rank + 1) % team->size]);
+    const sb_stream_t *first = &parts->send[(team->rank + 1) % team->size];
+    sb_copy_mode_t mode = sb_mesh_copy_mode(team, first, sb_mesh(team)->bytes);
     sb_status_t data = SB_OK, status = send_ahead(team, parts, mode);
     uint32_t count = set_up(team, parts);
     bool own_waits =

@@ -310,19 +310,21 @@ static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
 
 /*
  * At the beginning of a call in which every rank sends to every other: how this rank passes its
- * parts, of which this is one. Where buffers are in caches, reading them where they are is best;
- * where they are not, pages and lines are waited for that way, and parts that are staged and then
- * written past the caches may take less time; where the kernel is slow, parts that are staged. Each
- * sender decides for its own messages and says so in the plan. sb_copy_end ends the call.
+ * parts, of which this is one that may pass through so large an area. Where buffers are in caches,
+ * reading them where they are is best; where they are not, pages and lines are waited for that way,
+ * and parts that are staged and then written past the caches may take less time; where the kernel
+ * is slow, parts that are staged. Each sender decides for its own messages and says so in the plan.
+ * sb_copy_end ends the call.
  */
-static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_t *part)
+static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_t *part,
+                                               size_t area)
 {
     sb_mesh_t *mesh = sb_mesh(team);
 
     if (mesh->settled || !mesh->expose.kernel ||
         part->bytes < sb_max(mesh->expose_least, SB_COPY_LEAST))
         return SB_COPY_ANY;
-    return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base, mesh->bytes);
+    return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base, area);
 }
 
 static inline bool sb_sent(const sb_sending_t *sending)
