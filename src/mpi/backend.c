@@ -2,8 +2,11 @@
 #include "mpi/backend.h"
 
 #include "base/collectives.h"
+#include "mpi/calls.h"
 #include "mpi/serve.h"
+#include "mpi/traced.h"
 #include "select/tuning.h"
+#include "trace/trace.h"
 
 #include <string.h>
 
@@ -30,6 +33,9 @@ void *sb_backend_function(const char *name)
 #include "base/functions.def"
     };
 
+    void *traced = sb_traced_function(name);
+    if (traced != NULL)
+        return traced;
     for (size_t i = 0; i < SB_COUNT_OF(wrappers); i++) {
         if (strcmp(wrappers[i].name, name) == 0)
             return wrappers[i].function;
@@ -46,4 +52,5 @@ const char *sb_backend_last_algorithm(void)
 __attribute__((destructor)) static void report_at_exit(void)
 {
     sb_comm_report();
+    sb_trace_finish(SB_TRACE_EXITED);
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The functions that stand in for MPI's. */
+#include "mpi/calls.h"
+
 #include "coll/bcast/bcast.h"
-#include "mpi/backend.h"
 #include "mpi/device.h"
 #include "mpi/large.h"
 #include "mpi/progress.h"
+#include "mpi/recording.h"
 #include "mpi/self.h"
 #include "mpi/serve.h"
 #include "mpi/world.h"
@@ -119,13 +121,6 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 #define CALL_COUNTS_VARYING(NUMBERS) .counts = NUMBERS(counts)
 #define CALL_ROOTED .rooted = true, .root = root
 #define CALL_ROOTLESS .rooted = false
-#define HOST_EQUAL(side) side##_count, side##_type
-#define HOST_VARYING(side) side##_counts, side##_places, side##_type
-#define HOST_TYPED(side) side##_counts, side##_places, side##_types
-#define HOST_COUNTS_EQUAL count
-#define HOST_COUNTS_VARYING counts
-#define HOST_ROOTED root,
-#define HOST_ROOTLESS
 
 /* For each kind: its calls, what serves them, and the arguments of both. */
 #define TYPE_MESSAGE bcast_t
@@ -135,7 +130,6 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
     {                                                                                              \
         .buffer = buffer, .count = count, .type = type, .root = root                               \
     }
-#define HOST_MESSAGE(rooted) (buffer, count, type, HOST_##rooted handle)
 
 #define TYPE_VECTOR sb_vector_call_t
 #define SERVE_VECTOR sb_vector_serve
@@ -146,8 +140,6 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
         .send = {.buffer = (void *)(uintptr_t)out, CALL_##sends, CALL_##out_how(out, NUMBERS)},    \
         .receive = {.buffer = in, CALL_##receives, CALL_##in_how(in, NUMBERS)},                    \
     }
-#define HOST_VECTOR(sends, out_how, receives, in_how, is_rooted)                                   \
-    (out, HOST_##out_how(out), in, HOST_##in_how(in), HOST_##is_rooted handle)
 
 #define TYPE_REDUCTION sb_reduce_call_t
 #define SERVE_REDUCTION sb_reduction_serve
@@ -157,8 +149,6 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
         .collective = SB_##enumerator, CALL_##is_rooted, .out = out, .in = in,                     \
         CALL_COUNTS_##how(NUMBERS), .type = type, .op = op                                         \
     }
-#define HOST_REDUCTION(how, is_rooted)                                                             \
-    (out, in, HOST_COUNTS_##how, type, op, HOST_##is_rooted handle)
 
 /* Where it may be a trial's. */
 #define HOSTED_MESSAGE(comm, host)                                                                 \
@@ -181,14 +171,14 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 #define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
     int sb_mpi_##name SB_TAKES_##kind(int, int, __VA_ARGS__)                                       \
     {                                                                                              \
-        STAND_IN(kind, enumerator, sb_host.name HOST_##kind(__VA_ARGS__),                          \
+        STAND_IN(kind, enumerator, sb_host.name SB_GIVES_##kind(__VA_ARGS__),                      \
                  CALL_##kind(SB_SMALL, enumerator, __VA_ARGS__))                                   \
     }                                                                                              \
     int sb_mpi_##name##_c SB_TAKES_##kind(MPI_Count, MPI_Aint, __VA_ARGS__)                        \
     {                                                                                              \
         STAND_IN(kind, enumerator,                                                                 \
                  sb_host.name##_c != NULL                                                          \
-                     ? sb_host.name##_c HOST_##kind(__VA_ARGS__)                                   \
+                     ? sb_host.name##_c SB_GIVES_##kind(__VA_ARGS__)                               \
                      : LARGE_##kind(&(TYPE_##kind)CALL_##kind(SB_LARGE, enumerator, __VA_ARGS__),  \
                                     handle),                                                       \
                  CALL_##kind(SB_LARGE, enumerator, __VA_ARGS__))                                   \
@@ -210,6 +200,8 @@ int sb_mpi_Init(int *argc, char ***argv)
     sb_world_join();
     int error = sb_host.Init(argc, argv);
     sb_world_tell(error == MPI_SUCCESS);
+    if (error == MPI_SUCCESS)
+        sb_recording_begin();
     return error;
 }
 
@@ -218,11 +210,14 @@ int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
     sb_world_join();
     int error = sb_host.Init_thread(argc, argv, required, provided);
     sb_world_tell(error == MPI_SUCCESS);
+    if (error == MPI_SUCCESS)
+        sb_recording_begin();
     return error;
 }
 
 int sb_mpi_Finalize(void)
 {
+    sb_recording_end();
     sb_comm_report();
     sb_comm_finalize();
     sb_arena_depart();

@@ -28,7 +28,7 @@ static sb_comm_t *first_of(MPI_Comm handle)
 static void put_first(sb_comm_t *comm)
 {
     comm->next_chained = first_of(comm->comm);
-    /* Release: pairs with the load in sb_enter(). */
+    /* Release: pairs with the load in sb_comm_seen(). */
     atomic_store_explicit(SB_COMM_CHAIN(comm->comm), comm, memory_order_release);
 }
 

@@ -9,6 +9,7 @@
 #include "mpi/server.h"
 #include "select/select.h"
 #include "select/trial.h"
+#include "trace/trace.h"
 
 #include <stdatomic.h>
 
@@ -52,6 +53,7 @@ typedef struct sb_comm {
     sb_plan_table_t plan; /* with a server */
     uint64_t passed;      /* calls that went to the host because the communicator was new */
     uint64_t generation;
+    sb_trace_comm_t *traced;      /* where calls are recorded; NULL: there was none yet */
     struct sb_comm *next_chained; /* of one hash; of a free record: the next free one */
     struct sb_comm *next;         /* in the list of all records */
 } sb_comm_t;
@@ -63,6 +65,20 @@ extern _Atomic(sb_comm_t *) sb_comm_chains[SB_COMM_CHAINS];
 
 #define SB_COMM_HASH(comm) ((uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u >> 32)
 #define SB_COMM_CHAIN(comm) (&sb_comm_chains[SB_COMM_HASH(comm) % SB_COMM_CHAINS])
+
+/* The record of a communicator that is the first of its chain, or NULL. */
+static inline sb_comm_t *sb_comm_seen(MPI_Comm handle)
+{
+    /* Acquire: pairs with the store in put_first(). */
+    sb_comm_t *comm = atomic_load_explicit(SB_COMM_CHAIN(handle), memory_order_acquire);
+
+    /* Relaxed: if the handles agree the record is this thread's own communicator, made or found by
+     * it before, or by a thread that it has synchronised with since. */
+    return SB_LIKELY(comm != NULL && atomic_load_explicit(&comm->handle, memory_order_relaxed) ==
+                                         SB_HANDLE_BITS(handle))
+               ? comm
+               : NULL;
+}
 
 /*
  * The record of a communicator that is not the first of its chain, made if there is none; asks

@@ -32,6 +32,20 @@
     (const void *out, void *in, SB_COUNTS_##how(count_t), MPI_Datatype type, MPI_Op op,            \
      SB_TAKES_##rooted MPI_Comm handle)
 
+/* The same as arguments. */
+#define SB_GIVES_EQUAL(side) side##_count, side##_type
+#define SB_GIVES_VARYING(side) side##_counts, side##_places, side##_type
+#define SB_GIVES_TYPED(side) side##_counts, side##_places, side##_types
+#define SB_GIVES_COUNTS_EQUAL count
+#define SB_GIVES_COUNTS_VARYING counts
+#define SB_GIVES_ROOTED root,
+#define SB_GIVES_ROOTLESS
+#define SB_GIVES_MESSAGE(rooted) (buffer, count, type, SB_GIVES_##rooted handle)
+#define SB_GIVES_VECTOR(sends, out_how, receives, in_how, rooted)                                  \
+    (out, SB_GIVES_##out_how(out), in, SB_GIVES_##in_how(in), SB_GIVES_##rooted handle)
+#define SB_GIVES_REDUCTION(how, rooted)                                                            \
+    (out, in, SB_GIVES_COUNTS_##how, type, op, SB_GIVES_##rooted handle)
+
 /*
  * The host MPI: its own functions, taken from its library by handle, never through the names that
  * Sobor stands in for.
@@ -88,6 +102,16 @@ extern _Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];
 
 /* Fills the entry of a call site. */
 bool sb_host_judge(uint64_t site);
+
+/* Whether who called there is the host MPI itself (its library or one of its plug-ins), and not the
+ * user's program or a language binding. */
+static inline bool sb_host_calls_from(uint64_t site)
+{
+    /* Relaxed: an entry is complete in itself. */
+    uint64_t verdict = atomic_load_explicit(SB_VERDICT_ON(site), memory_order_relaxed);
+
+    return SB_UNLIKELY(verdict != site << 1) && (verdict == (site << 1 | 1) || sb_host_judge(site));
+}
 
 /* Return address of the function that uses it: who called. */
 #define SB_CALLER() __builtin_return_address(0)

@@ -36,23 +36,14 @@ static inline void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
 
 /*
  * The record, if the call may be served; else the call is the host's, and counted unless it comes
- * from the host MPI itself (its library or one of its plug-ins, and not from the user's program or
- * a language binding). `caller`: the stand-in's SB_CALLER().
+ * from the host MPI itself. `caller`: the stand-in's SB_CALLER().
  */
 static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collective_t collective)
 {
-    uint64_t site = (uint64_t)(uintptr_t)caller;
-    /* Relaxed: an entry is complete in itself. */
-    uint64_t verdict = atomic_load_explicit(SB_VERDICT_ON(site), memory_order_relaxed);
-
-    if (SB_UNLIKELY(verdict != site << 1) && (verdict == (site << 1 | 1) || sb_host_judge(site)))
+    if (sb_host_calls_from((uint64_t)(uintptr_t)caller))
         return NULL;
-    /* Acquire: pairs with the store in put_first(). */
-    sb_comm_t *comm = atomic_load_explicit(SB_COMM_CHAIN(handle), memory_order_acquire);
-    /* Relaxed: if the handles agree the record is this thread's own communicator, made or found by
-     * it before, or by a thread that it has synchronised with since. */
-    if (SB_UNLIKELY(comm == NULL || atomic_load_explicit(&comm->handle, memory_order_relaxed) !=
-                                        SB_HANDLE_BITS(handle)))
+    sb_comm_t *comm = sb_comm_seen(handle);
+    if (SB_UNLIKELY(comm == NULL))
         comm = sb_comm_get(handle);
     if (SB_UNLIKELY(comm == NULL))
         return NULL;

@@ -88,6 +88,16 @@ void sb_world_tell(bool initialised)
     sb_board_tell(&profile, sizeof profile);
 }
 
+uint64_t sb_world_key(void)
+{
+    return has_job() ? job.key : 0;
+}
+
+bool sb_world_is_one_node(void)
+{
+    return has_job() && job.local == job.size;
+}
+
 uint64_t sb_world_serve_after(void)
 {
     return has_job() ? sb_board_serve_after() : 1;

@@ -24,6 +24,12 @@ bool sb_world_is_whole(void);
 /* As sb_world_serve_after, of a communicator whose ranks are on several nodes. */
 uint64_t sb_world_serve_spanning_after(void);
 
+/* A number for the job, as the launcher gives it: another for another job. 0: it says nothing. */
+uint64_t sb_world_key(void);
+
+/* Whether the launcher says that all ranks are on this node: the same for all of them. */
+bool sb_world_is_one_node(void);
+
 /* The members of a communicator as ranks of MPI_COMM_WORLD. */
 typedef struct sb_members {
     MPI_Group group; /* of the communicator; not set for MPI_COMM_WORLD itself */

@@ -30,6 +30,7 @@ LAYERS = [
     "coll",
     "select",
     "cluster",
+    "trace",
     "mpi",
 ]
 # Beside the layers: what each may include besides itself.

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MPI_CALLS_H
+#define SB_MPI_CALLS_H
+
+#include "mpi/host.h"
+
+/* The functions of functions.def, with the host's own prototypes. */
+int sb_mpi_Barrier(MPI_Comm handle);
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
+    __typeof__(PMPI_##name) sb_mpi_##name;                                                         \
+    int sb_mpi_##name##_c SB_TAKES_##kind(MPI_Count, MPI_Aint, __VA_ARGS__);
+#include "mpi/collectives.def"
+int sb_mpi_Comm_free(MPI_Comm *handle);
+int sb_mpi_Comm_disconnect(MPI_Comm *handle);
+__typeof__(PMPI_Init) sb_mpi_Init;
+__typeof__(PMPI_Init_thread) sb_mpi_Init_thread;
+int sb_mpi_Finalize(void);
+
+#endif

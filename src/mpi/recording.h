@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_MPI_RECORDING_H
+#define SB_MPI_RECORDING_H
+
+/* Where calls are recorded (trace/trace.h): after the host's MPI_Init and before its MPI_Finalize.
+ * Collective over the ranks of several nodes. */
+void sb_recording_begin(void);
+void sb_recording_end(void);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "mpi/traced.h"
+
+#include "mpi/calls.h"
+#include "mpi/serve.h"
+#include "trace/trace.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Of all ranks of a group in MPI_COMM_WORLD, by one step for each. */
+static uint64_t hash_members(MPI_Group group)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    MPI_Group world;
+    int size = 0, there = 0;
+
+    sb_host.Group_size(group, &size);
+    sb_host.Comm_group(sb_host.comm_world, &world);
+    for (int rank = 0; rank < size; rank++) {
+        sb_host.Group_translate_ranks(group, 1, &rank, world, &there);
+        hash = (hash ^ (uint32_t)there) * 0x100000001b3u;
+    }
+    sb_host.Group_free(&world);
+    return hash;
+}
+
+/* Both groups of an intercommunicator see the same number. */
+static uint64_t hash_comm(MPI_Comm comm, bool between)
+{
+    MPI_Group group;
+
+    sb_host.Comm_group(comm, &group);
+    uint64_t hash = hash_members(group);
+    sb_host.Group_free(&group);
+    if (between) {
+        sb_host.Comm_remote_group(comm, &group);
+        hash += hash_members(group) + 1;
+        sb_host.Group_free(&group);
+    }
+    return hash;
+}
+
+static void describe(sb_comm_t *comm)
+{
+    char name[MPI_MAX_OBJECT_NAME + 1] = "";
+    int length;
+    bool between = comm->why == SB_WHY_INTERCOMMUNICATOR;
+    sb_trace_comm_t traced = {.members = hash_comm(comm->comm, between),
+                              .rank = comm->rank,
+                              .size = comm->size,
+                              .between = between};
+
+    if (sb_host.Comm_get_name(comm->comm, name, &length) == MPI_SUCCESS)
+        snprintf(traced.name, sizeof traced.name, "%.*s", (int)sizeof traced.name - 1, name);
+    comm->traced = sb_trace_add_comm(&traced);
+}
+
+/* The call's communicator, described. NULL: the handle is none. */
+static sb_comm_t *comm_of(MPI_Comm handle, int error)
+{
+    sb_comm_t *comm = sb_comm_seen(handle);
+
+    if (SB_UNLIKELY(comm == NULL && error == MPI_SUCCESS))
+        comm = sb_comm_get(handle);
+    if (SB_UNLIKELY(comm != NULL && comm->traced == NULL))
+        describe(comm);
+    return comm;
+}
+
+/* Bytes of a call, once it was successful: then what counts of its arguments is right. */
+static uint64_t bytes_of(int64_t count, MPI_Datatype type)
+{
+    MPI_Count size;
+
+    if (count <= 0 || sb_host.Type_size_x(type, &size) != MPI_SUCCESS)
+        return 0;
+    return (uint64_t)count * (uint64_t)size;
+}
+
+#define SUM(counts, comm)                                                                          \
+    ({                                                                                             \
+        int64_t sum = 0;                                                                           \
+        for (int peer = 0; peer < (comm)->size; peer++)                                            \
+            sum += (counts)[peer];                                                                 \
+        sum;                                                                                       \
+    })
+
+/* One block of this rank's own, of a side that has blocks for all; all that it has for all. */
+#define OWN_EQUAL(side, comm) bytes_of(side##_count, side##_type)
+#define OWN_VARYING(side, comm) bytes_of(side##_counts[(comm)->rank], side##_type)
+#define ALL_EQUAL OWN_EQUAL
+#define ALL_VARYING(side, comm) bytes_of(SUM(side##_counts, comm), side##_type)
+#define ALL_TYPED(side, comm)                                                                      \
+    ({                                                                                             \
+        uint64_t sum = 0;                                                                          \
+        for (int peer = 0; peer < (comm)->size; peer++)                                            \
+            sum += bytes_of(side##_counts[peer], side##_types[peer]);                              \
+        sum;                                                                                       \
+    })
+
+#define BYTES_MESSAGE(comm, rooted) bytes_of(count, type)
+#define BYTES_ONE_ALL(comm, out_how, in_how)                                                       \
+    (out == MPI_IN_PLACE ? OWN_##in_how(in, comm) : OWN_##out_how(out, comm))
+#define BYTES_ALL_ONE(comm, out_how, in_how)                                                       \
+    (in == MPI_IN_PLACE ? OWN_##out_how(out, comm) : OWN_##in_how(in, comm))
+#define BYTES_ALL_ALL(comm, out_how, in_how)                                                       \
+    (out == MPI_IN_PLACE ? ALL_##in_how(in, comm) : ALL_##out_how(out, comm))
+#define BYTES_VECTOR(comm, sends, out_how, receives, in_how, rooted)                               \
+    BYTES_##sends##_##receives(comm, out_how, in_how)
+#define BYTES_REDUCTION(comm, how, rooted) bytes_of(COUNT_##how(comm), type)
+#define COUNT_EQUAL(comm) count
+#define COUNT_VARYING(comm) counts[(comm)->rank]
+#define ROOT_ROOTED root
+#define ROOT_ROOTLESS -1
+#define ROOT_MESSAGE(rooted) ROOT_##rooted
+#define ROOT_VECTOR(sends, out_how, receives, in_how, rooted) ROOT_##rooted
+#define ROOT_REDUCTION(how, rooted) ROOT_##rooted
+
+static sb_trace_record_t *next_record(const sb_comm_t *comm, sb_collective_t collective)
+{
+    /* Relaxed: of this call. */
+    const char *name = atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
+
+    return sb_trace_next(comm == NULL ? sb_trace_self.comms : comm->traced, (uint8_t)collective,
+                         name == sb_host_name ? NULL : name);
+}
+
+/* Whether the arguments tell how many bytes it was. */
+static bool is_clear(const sb_comm_t *comm, int error)
+{
+    return comm != NULL && error == MPI_SUCCESS && comm->traced->between == 0;
+}
+
+/* A call that comes from the host itself is its own business. */
+#define RECORD(enumerator, host, served, is_root, bytes_on)                                        \
+    uint64_t site = (uint64_t)(uintptr_t)SB_CALLER();                                              \
+    if (SB_UNLIKELY(sb_host_calls_from(site)))                                                     \
+        return host;                                                                               \
+    uint64_t entered = sb_now_ns();                                                                \
+    int error = served;                                                                            \
+    uint64_t left = sb_now_ns();                                                                   \
+    if (SB_UNLIKELY(sb_trace_self.records == NULL))                                                \
+        return error;                                                                              \
+    sb_comm_t *comm = comm_of(handle, error);                                                      \
+    sb_trace_record_t *record = next_record(comm, SB_##enumerator);                                \
+    record->entered = entered;                                                                     \
+    record->left = left;                                                                           \
+    record->bytes = is_clear(comm, error) ? bytes_on : 0;                                          \
+    record->site = site;                                                                           \
+    record->root = is_root;                                                                        \
+    record->error = error;                                                                         \
+    return error;
+
+static int traced_Barrier(MPI_Comm handle)
+{
+    RECORD(BARRIER, sb_host.Barrier(handle), sb_mpi_Barrier(handle), -1, 0)
+}
+
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
+    static int traced_##name SB_TAKES_##kind(int, int, __VA_ARGS__)                                \
+    {                                                                                              \
+        RECORD(enumerator, sb_host.name SB_GIVES_##kind(__VA_ARGS__),                              \
+               sb_mpi_##name SB_GIVES_##kind(__VA_ARGS__), ROOT_##kind(__VA_ARGS__),               \
+               BYTES_##kind(comm, __VA_ARGS__))                                                    \
+    }                                                                                              \
+    static int traced_##name##_c SB_TAKES_##kind(MPI_Count, MPI_Aint, __VA_ARGS__)                 \
+    {                                                                                              \
+        RECORD(enumerator, sb_host.name##_c SB_GIVES_##kind(__VA_ARGS__),                          \
+               sb_mpi_##name##_c SB_GIVES_##kind(__VA_ARGS__), ROOT_##kind(__VA_ARGS__),           \
+               BYTES_##kind(comm, __VA_ARGS__))                                                    \
+    }
+#include "mpi/collectives.def"
+
+void *sb_traced_function(const char *name)
+{
+    static const struct {
+        const char *name;
+        void *function;
+    } functions[] = {
+        {"Barrier", (void *)(uintptr_t)traced_Barrier},
+#define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
+    {#name, (void *)(uintptr_t)traced_##name}, {#name "_c", (void *)(uintptr_t)traced_##name##_c},
+#include "mpi/collectives.def"
+    };
+
+    for (size_t i = 0; sb_trace_is_wanted() && i < SB_COUNT_OF(functions); i++) {
+        if (strcmp(functions[i].name, name) == 0)
+            return functions[i].function;
+    }
+    return NULL;
+}

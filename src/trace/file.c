@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Writing the file: once, whole or not at all, by system calls alone, as a signal's handler may
+ * come here.
+ */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static bool put(int file, const void *from, size_t bytes)
+{
+    const char *at = from;
+
+    while (bytes > 0) {
+        ssize_t written = write(file, at, bytes);
+        if (written < 0 && errno != EINTR)
+            return false;
+        if (written > 0) {
+            at += written;
+            bytes -= (size_t)written;
+        }
+    }
+    return true;
+}
+
+/* The oldest first: of a ring that went round, those behind the next place. */
+static bool put_records(int file, uint64_t next)
+{
+    const sb_trace_t *trace = &sb_trace_self;
+    uint64_t kept = sb_trace_self.header.records;
+    uint64_t first = (next - kept) & (trace->room - 1);
+    uint64_t before_end = sb_min(kept, trace->room - first);
+
+    return put(file, &trace->records[first], before_end * sizeof *trace->records) &&
+           put(file, trace->records, (kept - before_end) * sizeof *trace->records);
+}
+
+static bool put_maps(int file)
+{
+    char text[4096];
+    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    bool good = true;
+
+    if (maps < 0)
+        return true; /* call sites have no names then */
+    for (ssize_t got; good && (got = read(maps, text, sizeof text)) > 0;)
+        good = put(file, text, (size_t)got);
+    close(maps);
+    return good;
+}
+
+static bool put_all(int file)
+{
+    sb_trace_t *trace = &sb_trace_self;
+    sb_trace_header_t *header = &trace->header;
+    /* Relaxed: other threads that are in calls write records that are left out. */
+    uint64_t next = atomic_load_explicit(&trace->next, memory_order_relaxed);
+
+    header->calls = next;
+    header->records = sb_min(next, trace->room);
+    return put(file, header, sizeof *header) &&
+           put(file, trace->comms, header->comms * sizeof *trace->comms) &&
+           put(file, trace->algorithms, header->algorithms * SB_TRACE_NAME) &&
+           put_records(file, next) && put_maps(file);
+}
+
+static uint64_t now(void)
+{
+    struct timespec time;
+
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+bool sb_trace_write(uint32_t end)
+{
+    static atomic_flag written = ATOMIC_FLAG_INIT;
+    sb_trace_t *trace = &sb_trace_self;
+
+    /* Relaxed: a thread that comes second has nothing to do. */
+    if (trace->records == NULL || trace->header.pid != (int32_t)getpid() ||
+        atomic_flag_test_and_set_explicit(&written, memory_order_relaxed))
+        return true;
+    trace->header.end = end;
+    if (trace->header.closed == 0)
+        trace->header.closed = now();
+    int file = open(trace->partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return false;
+    bool good = put_all(file);
+    good = close(file) == 0 && good && rename(trace->partial, trace->path) == 0;
+    int error = errno;
+    if (!good)
+        unlink(trace->partial);
+    errno = error;
+    return good;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A launcher ends the ranks of a job that has lost one by a signal: what they have recorded shows
+ * how it came to that.
+ */
+#include "trace/trace.h"
+
+#include <errno.h>
+#include <signal.h>
+
+static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGABRT, SIGUSR1, SIGUSR2};
+
+/* Writes, and has the signal do what it does by itself. */
+static void write_and_go(int number)
+{
+    int error = errno;
+
+    sb_trace_write(SB_TRACE_SIGNAL + (uint32_t)number);
+    signal(number, SIG_DFL);
+    raise(number);
+    errno = error;
+}
+
+void sb_trace_watch_signals(void)
+{
+    struct sigaction ours = {.sa_handler = write_and_go, .sa_flags = SA_ONSTACK | SA_RESTART};
+    struct sigaction before;
+
+    sigemptyset(&ours.sa_mask);
+    for (size_t i = 0; i < SB_COUNT_OF(fatal); i++) {
+        if (sigaction(fatal[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            sigaction(fatal[i], &ours, NULL);
+    }
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_TRACE_TRACE_H
+#define SB_TRACE_TRACE_H
+
+#include "base/collectives.h"
+#include "base/compiler.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * The trace of one process: when it entered and left each collective call. Records go into a ring
+ * in private memory, whose oldest are lost where there is no more room, and from there into a file
+ * at the end. These structures are what the file holds, in this order: the header, the
+ * communicators, the names of algorithms, the records with the oldest first, and the text of
+ * /proc/self/maps, by which call sites get names. Whoever reads the file knows them too: a change
+ * of theirs is a change of SB_TRACE_VERSION. All times are of CLOCK_MONOTONIC, in nanoseconds.
+ */
+
+#define SB_TRACE_MAGIC "sobortrc"
+#define SB_TRACE_VERSION 1
+#define SB_TRACE_NAME 40          /* of an algorithm or a communicator, with its end */
+#define SB_TRACE_COMMS_MOST 65535 /* the first stands for all that came when it was full */
+#define SB_TRACE_ALGORITHMS 255
+
+/* One call. */
+typedef struct sb_trace_record {
+    uint64_t entered, left;
+    uint64_t bytes;     /* as docs/trace.md defines them for each operation */
+    uint64_t site;      /* address after the call */
+    uint32_t number;    /* of the call on its communicator, from 1 */
+    int32_t root;       /* -1: the operation has none */
+    int32_t error;      /* what the call returned */
+    uint16_t comm;      /* index of the communicator */
+    uint8_t collective; /* sb_collective_t */
+    uint8_t algorithm;  /* index of its name, from 1; 0: the host MPI served the call */
+} sb_trace_record_t;
+
+/* A communicator: the same one on each of its members. */
+typedef struct sb_trace_comm {
+    uint64_t members; /* hash of its members' ranks in MPI_COMM_WORLD */
+    uint64_t calls;
+    uint32_t ordinal; /* among those of the same members, in the order of their first calls */
+    int32_t rank;     /* of this process */
+    int32_t size;
+    uint32_t between; /* 1: between two groups */
+    char name[SB_TRACE_NAME];
+} sb_trace_comm_t;
+
+/* What this process's clock said, and what is known of the clock of rank 0 at that time. */
+typedef struct sb_trace_clock {
+    uint64_t own;
+    int64_t offset; /* to be added to have rank 0's */
+    uint64_t error; /* the offset is right within this */
+    uint64_t known; /* 0: the node's first rank knows it, or nobody does */
+} sb_trace_clock_t;
+
+typedef enum sb_trace_end {
+    SB_TRACE_FINALIZED,
+    SB_TRACE_EXITED, /* without MPI_Finalize */
+    SB_TRACE_SIGNAL, /* this and the signal's number */
+} sb_trace_end_t;
+
+typedef struct sb_trace_header {
+    char magic[8];
+    uint32_t version;
+    uint32_t header_bytes, record_bytes, comm_bytes; /* of these structures */
+    int32_t rank, size;                              /* of MPI_COMM_WORLD */
+    int32_t pid;
+    uint32_t end;   /* sb_trace_end_t */
+    uint64_t world; /* the same on all of its ranks */
+    uint64_t node;  /* the same on those that share a clock */
+    uint64_t opened, closed;
+    sb_trace_clock_t clock[2]; /* at both of these times */
+    uint64_t records;          /* that follow */
+    uint64_t calls;            /* that there were: the first of them are lost if they are more */
+    uint64_t comms, algorithms;
+    char host[64];
+} sb_trace_header_t;
+
+/* The trace of this process; its parts are written by those who know. */
+typedef struct sb_trace {
+    sb_trace_header_t header;
+    sb_trace_record_t *records; /* NULL: nothing is recorded */
+    sb_trace_comm_t *comms;
+    uint64_t room;  /* of records, a power of two */
+    bool is_shared; /* several threads may record at the same time */
+    _Atomic uint64_t next;
+    char path[4096 + 128];    /* of the file */
+    char partial[4096 + 128]; /* until it is complete */
+    char algorithms[SB_TRACE_ALGORITHMS][SB_TRACE_NAME];
+} sb_trace_t;
+
+extern sb_trace_t sb_trace_self;
+
+/* Whether SOBOR_TRACE names a folder. */
+bool sb_trace_is_wanted(void);
+
+/* Begins to record. False, and told: there is no folder or no memory. */
+bool sb_trace_begin(int rank, int size);
+
+/* The communicator of these members; never NULL. */
+sb_trace_comm_t *sb_trace_add_comm(const sb_trace_comm_t *comm);
+
+/* The record of a call that was made, of this communicator and by the algorithm of this name (which
+ * stays where it is; NULL: by the host): the caller fills in the rest. */
+sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm);
+
+/* Writes the file, once; nothing in a child of fork. Calls only what a signal handler may call.
+ * False: the system refused, errno says why. */
+bool sb_trace_write(uint32_t end);
+
+/* Stops recording and writes the file; told if it cannot be. */
+void sb_trace_finish(sb_trace_end_t end);
+
+/* From now on a signal that ends the process has the file written before, if nobody else handles
+ * it. */
+void sb_trace_watch_signals(void);
+
+#endif
