@@ -14,7 +14,7 @@ option(SOBOR_INSTALL_PYTHON_PACKAGES
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sobor
     DESTINATION lib/sobor/python
-    FILES_MATCHING PATTERN "*.py"
+    FILES_MATCHING PATTERN "*.py" PATTERN "*.html"
     PATTERN "__pycache__" EXCLUDE)
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/sobor-installed.sh
     DESTINATION bin RENAME sobor)

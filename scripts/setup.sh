@@ -113,7 +113,7 @@ make_environment() {
 make_command_environment() {
     local options=() requirements
     case $WHAT in
-    demo) options=(--without matplotlib) ;;
+    demo) options=(--without matplotlib numpy) ;;
     tests) options=(dev) ;;
     esac
     requirements=$("$PYTHON" scripts/list_requirements.py "${options[@]}" | tr '\n' ' ')

@@ -87,6 +87,102 @@ def run_command(
     run(command, settings or [], show, as_json)
 
 
+@app.command("trace", context_settings={"allow_interspersed_args": False})
+def trace_command(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="LAUNCHER", help="The command as you would run it without Sobor."),
+    ],
+    output: Annotated[
+        str,
+        typer.Option("--output", "-o", metavar="DIR", help="Where the ranks write their files."),
+    ] = "sobor-trace",
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Set a variable of Sobor for this run; SOBOR_ may be left out. Repeatable.",
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--print", help="Show the command that would be run, and leave.")
+    ] = False,
+) -> None:
+    """Run a program as **sobor run** does, and record its collective calls.
+
+    Each rank notes when it entered and left each call, whether Sobor served it or the host MPI,
+    and writes that at its end into one file of the folder. With --set SOBOR=off the host MPI is
+    traced alone.
+
+    **Examples**
+
+        sobor trace -o run1 -- mpirun -n 64 ./app
+
+        sobor report run1 --html run1.html
+    """
+    from sobor.trace.run import trace
+
+    trace(command, output, settings or [], show)
+
+
+@app.command("report")
+def report_command(
+    trace: Annotated[
+        str, typer.Argument(metavar="DIR|FILE", help="What sobor trace wrote: all ranks, or one.")
+    ],
+    collective: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Look at the calls of one operation alone.")
+    ] = None,
+    transfer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="t(m) of the unbalance degree, such as 4us; else estimated from the trace.",
+        ),
+    ] = None,
+    html: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the report as a page with a timeline.")
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+    events: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Write all calls in the Trace Event format of viewers."),
+    ] = None,
+    arrival: Annotated[
+        str | None,
+        typer.Option(
+            "--write-arrival",
+            metavar="FILE",
+            help="Write how late each rank came to each call, for sobor simulate --arrival "
+            "trace:FILE.",
+        ),
+    ] = None,
+) -> None:
+    """Tell where the time of a traced job went, and who was waited for.
+
+    Shares of run time by operation, size and communicator; waiting for the last rank against moving
+    data; widths of arrival by call site; how late each rank comes and how often it is the last;
+    unbalance degree and impact.
+
+    **Examples**
+
+        sobor report run1
+
+        sobor report run1 --html run1.html --events run1.json
+
+        sobor report run1 --collective bcast --write-arrival widths.txt
+    """
+    from sobor.trace.load import load
+
+    module = load()
+    wanted = module.Wanted(trace, collective, transfer, html, json_file, events, arrival)
+    module.report(wanted)
+
+
 @app.command("doctor")
 def doctor_command(
     launchers: Annotated[

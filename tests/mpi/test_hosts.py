@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import jobs
 import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
+from mpis import REPOSITORY
 
 from conftest import usable_mpi
+
+sys.path.insert(0, str(REPOSITORY / "python"))
+
+from sobor.trace import analysis, files
 
 RANKS_PER_HOST = 2
 TIME_LIMIT = 40
@@ -131,3 +137,25 @@ def test_several_hosts(tester, hosts, key, segment):
     local = [r for r in result.reports if r.name == "one_host"]
     assert len(local) == 2, result.tail()
     assert all(r.where == "shm" and r.barrier == r.bcast == 40 for r in local), result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_clocks_of_a_trace(tester, hosts, key):
+    """Emulated hosts have one clock: each finds the offset 0, within the error that it states."""
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    folder = tester.folder / "trace"
+    result = run_on(tester, usable_mpi(key), hosts, {"SOBOR_TRACE": str(folder)})
+    tester.expect_pass(result)
+    trace = files.read(str(folder))
+    assert trace.ranks == [0, 1, 2, 3] and len(set(trace.hosts.values())) == 2
+    firsts = [file for path in folder.iterdir() if (file := files.read_file(path)).rank in (0, 2)]
+    for file in firsts:
+        for clock in file.header["clock"]:
+            assert clock["known"] and abs(clock["offset"]) <= clock["error"] < 10**9
+            assert (clock["error"] > 0) == (file.rank == 2)
+    assert 0 < trace.clock_error < 2
+    calls = analysis.match(trace, trace.calls)
+    barriers = calls.rows[calls.rows["collective"] == 0]
+    latest = calls.spread(calls.last)[calls.rows["collective"] == 0]
+    assert barriers.size and (barriers["left"] >= latest - 1e9 * trace.clock_error).all()

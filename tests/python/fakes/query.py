@@ -10,6 +10,7 @@ VARIABLES = {
     "SOBOR_VERBOSE": ("count", "0", "What is reported."),
     "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
     "SOBOR_TUNING": ("text", "", "A tuning file."),
+    "SOBOR_TRACE": ("text", "", "A folder for traces."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
 ALGORITHMS = [

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sobor report`: reads a trace and writes what it says."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from sobor import console
+from sobor.errors import SoborError
+from sobor.trace import analysis, exports, page, views
+from sobor.trace.files import read
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `sobor report`."""
+
+    trace: str
+    collective: str | None = None
+    transfer: str | None = None
+    html: str | None = None
+    json_file: str | None = None
+    events: str | None = None
+    arrival: str | None = None
+
+
+_UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
+
+
+def parse_time(text: str, option: str) -> float:
+    """Nanoseconds, of a text such as 4us."""
+    number = text.rstrip("nums")
+    try:
+        value = float(number) * _UNITS[text[len(number) :]]
+    except (ValueError, KeyError):
+        value = -1.0
+    if not 0 < value < float("inf"):
+        raise SoborError(f'{option}: expected a time such as 4us, found "{text}"')
+    return value
+
+
+def report(wanted: Wanted) -> None:
+    """Writes the report and the files that were asked for."""
+    transfer = None if wanted.transfer is None else parse_time(wanted.transfer, "--transfer")
+    trace = read(wanted.trace)
+    rows = analysis.chosen(trace, wanted.collective)
+    calls = analysis.match(trace, rows)
+    result = analysis.analyse(trace, wanted.collective, transfer)
+    if wanted.json_file == "-":
+        console.print_json(result)
+    else:
+        views.write(result, console.out())
+    if wanted.json_file not in (None, "-"):
+        _write("--json", wanted.json_file, json.dumps(result, indent=2) + "\n")
+    if wanted.html is not None:
+        _write("--html", wanted.html, page.page(trace, rows, calls, result))
+    if wanted.events is not None:
+        exports.write_events(trace, rows, wanted.events)
+    if wanted.arrival is not None:
+        exports.write_arrival(calls, wanted.arrival)
+    for written in (wanted.json_file, wanted.html, wanted.events, wanted.arrival):
+        if written not in (None, "-"):
+            print(f"written to {written}", file=sys.stderr)
+
+
+def _write(option: str, path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SoborError(f"{option}: {path}: {error.strerror}") from None

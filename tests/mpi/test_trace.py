@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What ranks record of their calls: the program's calls are known, and so is who is late."""
+
+from __future__ import annotations
+
+import stat
+import sys
+import time
+
+import numpy as np
+import pytest
+from mpis import REPOSITORY
+
+from conftest import usable_mpi
+
+sys.path.insert(0, str(REPOSITORY / "python"))
+
+from sobor.trace import analysis, files
+
+LATE_MS = 6
+ROUNDS = 12
+RECORD_BYTES = files.RECORD.itemsize
+BOTH = pytest.mark.parametrize("key", ["o41", "m40"])
+
+
+@pytest.fixture
+def traced(tester):
+    """Runs a program that records; returns the result and the folder."""
+
+    def run(key, ranks, words, sobor=None, **settings):
+        folder = tester.folder / "trace"
+        variables = {"SOBOR_TRACE": str(folder), **(sobor or {})}
+        return tester.run(usable_mpi(key), ranks, words, sobor=variables, **settings), folder
+
+    return run
+
+
+def records_of(trace, rank: int) -> list[tuple[str, int, int]]:
+    """Operation, bytes and root of each call of a rank, in order."""
+    rows = trace.calls[trace.calls["rank"] == rank]
+    return [
+        (files.COLLECTIVES[row["collective"]], int(row["bytes"]), int(row["root"])) for row in rows
+    ]
+
+
+def expected_of_late(ranks: int) -> list[tuple[str, int, int]]:
+    """The calls of late.c."""
+    one = [("allreduce", 8, -1), ("bcast", 4000, 0), ("barrier", 0, -1)]
+    return [
+        *one * ROUNDS,
+        ("gather", 100, ranks - 1),
+        ("alltoallv", 4 * ranks, -1),
+        ("bcast", 0, 0),
+    ]
+
+
+@pytest.mark.parametrize("how", [{}, {"SOBOR": "off"}, {"SOBOR_COLLECTIVES": "none"}], ids=str)
+@BOTH
+def test_late_rank(traced, key, how):
+    """Every call is recorded, served or not, and the trace tells who was late where."""
+    result, folder = traced(key, 2, ["late", str(LATE_MS), str(ROUNDS)], how)
+    assert result.returncode == 0 and "PASS" in result.stdout, result.tail()
+    trace = files.read(str(folder))
+    assert trace.ranks == [0, 1] and trace.notes == []
+    for rank in trace.ranks:
+        assert records_of(trace, rank) == expected_of_late(2)
+        rows = trace.calls[trace.calls["rank"] == rank]
+        assert (rows["error"][:-1] == 0).all() and rows["error"][-1] != 0
+        assert (rows["left"] >= rows["entered"]).all()
+        assert (rows["entered"][1:] >= rows["left"][:-1]).all()
+        served = {trace.algorithms[row["algorithm"]] for row in rows[: 3 * ROUNDS]}
+        assert ("host" in served) == bool(how) and (len(served) == 3) == (not how)
+    assert trace.comms[1].name == "MPI_COMM_WORLD" and len(trace.comms) == 3
+    report = analysis.analyse(trace)
+    assert report["matched_calls"] == 3 * ROUNDS + 3 and report["unmatched_records"] == 0
+    late = next(site for site in report["sites"] if site["calls"] == ROUNDS)
+    assert late["site"].startswith("late")
+    (bcast,) = [s for s in report["sites"] if s["collective"] == "bcast" and s["calls"] == ROUNDS]
+    assert bcast["latest_rank"] == 1 and bcast["latest_share"] > 0.6
+    assert bcast["width_us"]["p50"] > 0.8 * 1000 * LATE_MS
+    assert report["late"][1]["held_up_us"] > report["late"][0]["held_up_us"]
+
+
+@BOTH
+def test_files(traced, key):
+    """One file for each rank, for its owner alone, and nothing unfinished."""
+    _, folder = traced(key, 2, ["late", "0", "2"])
+    found = sorted(folder.iterdir())
+    assert len(found) == 2 and all(path.suffix == ".trace" for path in found)
+    assert {stat.S_IMODE(path.stat().st_mode) for path in found} == {0o600}
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+@BOTH
+def test_bytes_of_every_operation(traced, key):
+    """As docs/trace.md defines them, in place too; a communicator has one number on all members."""
+    ranks = 3 if key == "o41" else 2
+    result, folder = traced(key, ranks, ["sizes"])
+    assert result.returncode == 0, result.tail()
+    trace = files.read(str(folder))
+    last = ranks - 1
+    for rank in range(ranks):
+        own = 4 * (3 + 4 * rank)
+        assert records_of(trace, rank) == [
+            ("bcast", 4, last),
+            *[("scatter", 8, last)] * 2,
+            *[("scatterv", own, last)] * 2,
+            *[("gather", 16, last)] * 2,
+            *[("gatherv", own, last)] * 2,
+            ("reduce", 20, last),
+            ("barrier", 0, -1),
+            *[("allgather", 24, -1)] * 2,
+            *[("allgatherv", own, -1)] * 2,
+            *[("alltoall", 28, -1)] * 2,
+            ("alltoallv", 32 * ranks, -1),
+            ("alltoallw", 32 * ranks, -1),
+            ("allreduce", 36, -1),
+            ("reduce_scatter", 32, -1),
+            ("reduce_scatter_block", 40, -1),
+            ("scan", 44, -1),
+            ("exscan", 48, -1),
+            ("barrier", 0, -1),
+        ]
+    assert {comm.name for comm in trace.comms[1:]} == {"MPI_COMM_WORLD", "even", "odd"}
+    calls = analysis.match(trace, trace.calls)
+    assert calls.count == 24 + (1 if ranks == 3 else 0)
+
+
+@BOTH
+def test_bounded_memory(traced, key):
+    """The last calls are kept, in order, and it is said how many were lost."""
+    result, folder = traced(key, 2, ["late", "0", "200"], {"SOBOR_TRACE_BUFFER": "4KiB"})
+    assert result.returncode == 0, result.tail()
+    for path in folder.iterdir():
+        file = files.read_file(path)
+        assert file.records.size == 64 <= 4096 // RECORD_BYTES
+        assert file.calls == 603 and file.lost == 603 - 64
+        world = file.records[file.records["comm"] == 1]
+        assert (np.diff(world["number"].astype(int)) == 1).all() and world["number"][-1] == 600
+        assert (np.diff(file.records["entered"].astype(np.int64)) > 0).all()
+    trace = files.read(str(folder))
+    assert any("539 of 603 calls" in note for note in trace.notes)
+    assert analysis.match(trace, trace.calls).count == 64
+
+
+@BOTH
+def test_exit_without_finalize(traced, key):
+    """What was recorded is written all the same."""
+    _, folder = traced(key, 2, ["late", "0", "5", "exit"])
+    trace = files.read(str(folder))
+    assert trace.ranks == [0, 1] and len(trace.calls) == 36
+    assert "rank 0 ended without MPI_Finalize" in trace.notes
+
+
+@BOTH
+def test_killed_rank(traced, key):
+    """The job ends; who is ended by a signal that can be handled writes what it has, whole."""
+    began = time.monotonic()
+    result, folder = traced(key, 2, ["late", "0", "5", "kill"])
+    assert not result.timed_out and result.returncode != 0 and time.monotonic() - began < 30
+    assert all(path.suffix == ".trace" for path in folder.iterdir())
+    if key == "m40":
+        return  # its launcher kills the others at once
+    trace = files.read(str(folder))
+    assert trace.ranks == [0] and len(trace.calls) == 18
+    assert trace.notes[0].startswith("no file of rank 1")
+    assert trace.notes[1] == "rank 0 ended by SIGTERM"
+
+
+@BOTH
+def test_not_asked_for(tester, key):
+    """Without the variable nothing is written, and the calls are those of the back end itself."""
+    words = ["late", "0", "5"]
+    plain = tester.run(usable_mpi(key), 2, words, sobor={})
+    assert not list(tester.folder.rglob("*.trace"))
+    folder = tester.folder / "trace"
+    recorded = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_TRACE": str(folder)})
+    assert [r.calls for r in plain.reports] == [r.calls for r in recorded.reports]
+    assert [r.algorithm_calls() for r in (plain,)] == [r.algorithm_calls() for r in (recorded,)]
+
+
+@BOTH
+def test_folder_that_cannot_be(tester, key):
+    """It is said what is wrong, and the program runs as without."""
+    result = tester.run(usable_mpi(key), 2, ["late", "0", "2"], sobor={"SOBOR_TRACE": "/dev/null"})
+    tester.expect_pass(result, served=True)
+    assert "SOBOR_TRACE: expected a folder" in result.stderr and "/dev/null" in result.stderr
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
+def test_other_hosts(traced, key):
+    """Every MPI, and its own collectives within MPI_File functions are not the program's."""
+    result, folder = traced(key, 2, ["counting", "data.bin"])
+    assert result.returncode == 0, result.tail()
+    trace = files.read(str(folder))
+    world = [row for row in records_of(trace, 0) if row[0] in ("barrier", "bcast")]
+    assert len([row for row in world if row[0] == "bcast"]) == 10
+    assert len([row for row in world if row[0] == "barrier"]) == 17

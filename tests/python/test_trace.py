@@ -1,0 +1,423 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sobor trace and sobor report, on made-up traces whose figures are known."""
+
+import json
+import os
+import random
+import re
+import shlex
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from sobor.errors import SoborError
+from sobor.trace import analysis, exports, files, page
+from sobor.trace.impact import impact, steps
+from sobor.trace.sites import Sites, resolve_by_tools
+
+MAPS = """\
+55d000000000-55d000001000 r--p 00000000 08:01 42   /opt/app
+55d000001000-55d000002000 r-xp 00001000 08:01 42   /opt/app
+7ffd00000000-7ffd00001000 rw-p 00000000 00:00 0    [stack]
+"""
+SITE = 0x55D000001235
+MS = 1_000_000
+START = 5_000_000_000
+
+
+def make_file(folder, rank, size, made, *, name=None, comms=None, **header):
+    """One rank's file; what was called is (operation, bytes, entered, left) or has more by name."""
+    head = np.zeros(1, files.HEADER)
+    own = np.zeros(len(made), files.RECORD)
+    names = ["ring"]
+    of_world = (7, len(made), 0, rank, size, 0, b"MPI_COMM_WORLD")
+    table = np.array([(0, 0, 0, 0, 0, 0, b""), of_world, *(comms or [])], files.COMM)
+    count = {}
+    for record, call in zip(own, made, strict=True):
+        operation, count_bytes, entered, left, *more = call
+        extra = more[0] if more else {}
+        comm = extra.get("comm", 1)
+        count[comm] = count.get(comm, extra.get("first", 1) - 1) + 1
+        record["collective"] = files.COLLECTIVES.index(operation)
+        record["bytes"], record["number"], record["comm"] = count_bytes, count[comm], comm
+        record["entered"], record["left"] = START + entered, START + left
+        record["site"] = extra.get("site", SITE)
+        record["algorithm"] = extra.get("algorithm", 1)
+        record["root"] = -1
+    values = {
+        **{"magic": files.MAGIC, "version": files.VERSION, "rank": rank, "size": size},
+        **{"header_bytes": files.HEADER.itemsize, "record_bytes": files.RECORD.itemsize},
+        **{"comm_bytes": files.COMM.itemsize, "world": 1, "node": 1, "host": b"a"},
+        **{"opened": START, "closed": START + 100 * MS, "records": len(made)},
+        **{"calls": len(made), "comms": len(table), "algorithms": len(names), **header},
+    }
+    for key, value in values.items():
+        head[key] = value
+    folder.mkdir(exist_ok=True)
+    path = folder / f"{name or rank}.trace"
+    parts = (head, table, np.array(names, "S40"), own)
+    path.write_bytes(b"".join(part.tobytes() for part in parts) + MAPS.encode())
+    return path
+
+
+def no_tools(path, offset):
+    return f"{path}+{offset:#x}"
+
+
+@pytest.fixture
+def unbalanced(tmp_path):
+    """Four ranks, ten broadcasts 10 ms apart; rank 2 comes 3 ms after the first, rank 1 1 ms.
+
+    All leave 0.5 ms after the last has come, but rank 0, which leaves at once after 0.1 ms.
+    """
+    folder = tmp_path / "trace"
+    late = {0: 0, 1: 1 * MS, 2: 3 * MS, 3: 0}
+    for rank in range(4):
+        calls = []
+        for i in range(10):
+            begin = i * 10 * MS
+            entered = begin + late[rank]
+            left = entered + MS // 10 if rank == 0 else begin + 3 * MS + MS // 2
+            calls.append(("bcast", 4000, entered, left))
+        make_file(folder, rank, 4, calls)
+    return folder
+
+
+def test_known_answers(unbalanced):
+    trace = files.read(str(unbalanced), no_tools)
+    report = analysis.analyse(trace)
+    assert (report["ranks"], report["calls"], report["matched_calls"]) == (4, 40, 10)
+    assert report["seconds"] == pytest.approx(0.1) and report["hosts"] == 1
+    (bcast,) = report["operations"]
+    # Ranks 0 to 3 are in calls for 0.1, 2.5, 0.5 and 3.5 ms of each 10 ms.
+    assert bcast["share"] == pytest.approx((0.1 + 2.5 + 0.5 + 3.5) / 40)
+    assert bcast["waiting_share"] == pytest.approx((0.1 + 2.0 + 0.0 + 3.0) / 40)
+    assert bcast["moving_share"] == pytest.approx(0.5 * 3 / 40)
+    assert report["sizes"][0]["name"] == "<= 4K"
+    assert report["communicators"][0]["name"] == "MPI_COMM_WORLD"
+    (site,) = report["sites"]
+    assert site["site"] == "/opt/app+0x1234"
+    assert set(site["width_us"].values()) == {3000.0}
+    assert (site["latest_rank"], site["latest_share"]) == (2, 1.0)
+    assert site["latest_by_us"] == pytest.approx(2000)
+
+
+def test_who_is_late(unbalanced):
+    late = analysis.analyse(files.read(str(unbalanced), no_tools))["late"]
+    assert [row["last"] for row in late] == [0, 0, 10, 0]
+    assert [row["arrival_us"]["p50"] for row in late] == [0, 1000, 3000, 0]
+    # Without it the others would have gone on 2 ms earlier each time.
+    assert [row["held_up_us"] for row in late] == [0, 0, pytest.approx(20000), 0]
+
+
+def test_unbalance_and_impact(unbalanced):
+    trace = files.read(str(unbalanced), no_tools)
+    (row,) = analysis.analyse(trace)["impact"]
+    # 0.5 ms after the last arrival: two steps of a tree of four.
+    assert row["transfer_us"] == pytest.approx(250)
+    assert row["psi"] == pytest.approx(12)
+    assert row["gamma"] == pytest.approx(impact(12, 4))
+    assert row["measured_gamma"] == pytest.approx((0.1 + 2.0 + 0.0 + 3.0) / 4 / 0.25)
+    (given,) = analysis.analyse(trace, transfer=30_000.0)["impact"]
+    assert given["psi"] == pytest.approx(100)
+
+
+@pytest.mark.parametrize(
+    ("ranks", "published"),
+    [(1024, (0.167, 2.84, 22.9, 49.8)), (128, (0.167, 2.84, 21.3, 45.2))],
+)
+def test_published_impact(ranks, published):
+    for degree, expected in zip((1, 10, 50, 100), published, strict=True):
+        assert impact(degree, ranks) == pytest.approx(expected, rel=0.01)
+
+
+def test_impact_of_two_is_a_sixth():
+    """Drawn at random: the root of two waits for k / 6 on average."""
+    draw = random.Random(1)
+    waits = [max(0.0, draw.random() - draw.random()) for _ in range(200_000)]
+    assert sum(waits) / len(waits) == pytest.approx(impact(1, 2), rel=0.02)
+    assert steps(1) == 0 and impact(5, 1) == 0
+
+
+def test_percentiles(tmp_path):
+    for rank in range(2):
+        calls = [("barrier", 0, i * MS + rank * i * 1000, i * MS + 500_000) for i in range(101)]
+        make_file(tmp_path / "t", rank, 2, calls)
+    (site,) = analysis.analyse(files.read(str(tmp_path / "t"), no_tools))["sites"]
+    assert site["width_us"] == {"p10": 10.0, "p50": 50.0, "p90": 90.0, "p99": 99.0}
+    assert site["latest_rank"] == 1
+
+
+def test_calls_are_matched_by_communicator_and_number(tmp_path):
+    """Two communicators of other members, and records that lack their partner."""
+    for rank in range(3):
+        other = (9, 1, 0, rank, 2, 0, b"pair")
+        calls = [("barrier", 0, 10 + rank, 50)]
+        if rank < 2:
+            calls.append(("allreduce", 8, 100 + rank, 150, {"comm": 2}))
+        if rank != 1:
+            calls.append(("barrier", 0, 200, 250))
+        make_file(tmp_path / "t", rank, 3, calls, comms=[other])
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    calls = analysis.match(trace, trace.calls)
+    assert calls.count == 2 and sorted(calls.ranks) == [2, 3]
+    report = analysis.analyse(trace)
+    assert report["unmatched_records"] == 2
+    assert {row["name"] for row in report["communicators"]} == {"MPI_COMM_WORLD", "pair"}
+
+
+def test_one_operation_alone(tmp_path):
+    for rank in range(2):
+        calls = [("barrier", 0, 0, 10), ("bcast", 8, 20, 30)]
+        make_file(tmp_path / "t", rank, 2, calls)
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    assert analysis.analyse(trace, "bcast")["matched_calls"] == 1
+    with pytest.raises(SoborError, match="--collective: expected one of barrier, bcast"):
+        analysis.analyse(trace, "broadcast")
+
+
+def test_clocks_of_two_hosts(tmp_path):
+    """Host b is 7 s ahead at the start and 1 ms more at the end: it drifts in between."""
+    apart, drift = 7_000 * MS, MS
+    clock_a = [(START, 0, 0, 1), (START + 100 * MS, 0, 0, 1)]
+    clock_b = [
+        (START + apart, -apart, 2000, 1),
+        (START + apart + 100 * MS + drift, -apart - drift, 3000, 1),
+    ]
+    calls = [("barrier", 0, i * 10 * MS, i * 10 * MS + 5 * MS) for i in range(11)]
+
+    def there(at):
+        return at + apart + round(at * drift / (100 * MS))
+
+    for rank in range(2):
+        make_file(tmp_path / "t", rank, 4, calls, clock=clock_a if rank == 0 else 0)
+    far = [(*call[:2], there(call[2]), there(call[3])) for call in calls]
+    for rank in (2, 3):
+        make_file(
+            tmp_path / "t", rank, 4, far, node=2, host=b"b", opened=START + apart,
+            closed=START + apart + 100 * MS + drift, clock=clock_b if rank == 2 else 0,
+        )  # fmt: skip
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    assert trace.clock_error == pytest.approx(6e-6)
+    matched = analysis.match(trace, trace.calls)
+    assert matched.count == 11 and matched.width.max() < 20
+    assert analysis.analyse(trace)["hosts"] == 2
+
+
+def test_clocks_that_nobody_compared(tmp_path):
+    make_file(tmp_path / "t", 0, 2, [("barrier", 0, 0, 10)], clock=[(START, 0, 0, 1), (0, 0, 0, 0)])
+    make_file(tmp_path / "t", 1, 2, [("barrier", 0, 0, 10)], node=2, host=b"b")
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    assert trace.clock_error is None
+    assert "the clock of b was not compared with rank 0's" in trace.notes
+    assert any("drift is not known" in note for note in trace.notes)
+
+
+def test_what_is_missing_is_said(tmp_path):
+    """A rank without a file, one that lost calls, one that was ended, and another job's file."""
+    make_file(tmp_path / "t", 0, 3, [("barrier", 0, 0, 10, {"first": 4})], calls=4)
+    make_file(tmp_path / "t", 2, 3, [("barrier", 0, 0, 10, {"first": 4})], end=files.SIGNAL + 15)
+    make_file(tmp_path / "t", 0, 1, [], name="other", world=2)
+    notes = files.read(str(tmp_path / "t"), no_tools).notes
+    assert notes == [
+        "1 files of other jobs are left out",
+        "no file of rank 1: killed, on another host, or without Sobor",
+        "the first 3 of 4 calls of rank 0 are lost (1 ranks lost some): SOBOR_TRACE_BUFFER is too"
+        " small for all",
+        "rank 2 ended by SIGTERM",
+    ]
+
+
+def test_nothing_recorded(tmp_path):
+    make_file(tmp_path / "t", 0, 1, [])
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    report = analysis.analyse(trace)
+    assert report["share"] == 0 and report["sites"] == []
+    calls = analysis.match(trace, trace.calls)
+    assert "<canvas" in page.page(trace, trace.calls, calls, report)
+
+
+@pytest.mark.parametrize("kind", ["empty", "nothing", "text", "cut", "version", "twice", "index"])
+def test_bad_files(tmp_path, kind):
+    folder = tmp_path / "t"
+    path = make_file(folder, 0, 1, [("barrier", 0, 0, 10)])
+    content = path.read_bytes()
+    expected = {
+        "empty": "expected files that end in .trace, found none",
+        "nothing": "No such file",
+        "text": "expected a file that a rank of sobor trace wrote",
+        "cut": "expected 1 records, found the end of the file",
+        "version": "expected version 1 of the format, found 2",
+        "twice": "2 files are of rank 0",
+        "index": "it is damaged",
+    }[kind]
+    if kind in ("empty", "nothing"):
+        path.unlink()
+    elif kind == "text":
+        path.write_text("hello " * 100)
+    elif kind == "cut":
+        path.write_bytes(content[: -len(MAPS) - 1])
+    elif kind == "version":
+        make_file(folder, 0, 1, [], version=2)
+    elif kind == "twice":
+        (folder / "again.trace").write_bytes(content)
+    else:
+        make_file(folder, 0, 1, [("barrier", 0, 0, 10, {"comm": 9})])
+    with pytest.raises(SoborError, match=re.escape(expected)):
+        files.read(str(folder / "gone.trace" if kind == "nothing" else folder), no_tools)
+
+
+def test_arrival_for_the_simulator(unbalanced, tmp_path):
+    trace = files.read(str(unbalanced), no_tools)
+    target = tmp_path / "arrival.txt"
+    assert exports.write_arrival(analysis.match(trace, trace.calls), str(target)) == 10
+    lines = [line for line in target.read_text().splitlines() if not line.startswith("#")]
+    assert lines == ["0.000 1000.000 3000.000 0.000"] * 10
+
+
+def test_simulator_takes_it(unbalanced, tmp_path, command, real_native):
+    if not real_native.simulator.is_file():
+        pytest.skip("no simulator")
+    target = tmp_path / "arrival.txt"
+    assert command("report", str(unbalanced), "--write-arrival", str(target)).status == 0
+    words = "simulate barrier --machine xeon-e5620-2s --ranks 4 --calls 10 --json -".split()
+    rows = command(*words, "--arrival", f"trace:{target}").json
+    median = rows["rows"][0]["median_us"] if isinstance(rows, dict) else rows[0]["median_us"]
+    # The last comes 3 ms after the first: nobody leaves before, and the last at once.
+    assert median > 0
+
+
+def test_trace_events(unbalanced, tmp_path):
+    trace = files.read(str(unbalanced), no_tools)
+    target = tmp_path / "events.json"
+    exports.write_events(trace, trace.calls, str(target))
+    events = json.loads(target.read_text())["traceEvents"]
+    spans = [event for event in events if event["ph"] == "X"]
+    assert len(spans) == 40 and len(events) == 45
+    first = next(e for e in spans if e["tid"] == 2)
+    assert (first["ts"], first["dur"], first["name"]) == (3000.0, 500.0, "bcast")
+    assert first["args"]["algorithm"] == "ring" and first["args"]["site"] == "/opt/app+0x1234"
+
+
+class _Reader(HTMLParser):
+    """What a page takes from elsewhere, and its open elements."""
+
+    def __init__(self):
+        super().__init__()
+        self.foreign = []
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        self.foreign += [value for name, value in attrs if name in ("src", "href")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_page_needs_nothing_else(unbalanced, command, tmp_path):
+    target = tmp_path / "page.html"
+    result = command("report", str(unbalanced), "--html", str(target))
+    assert result.status == 0, result.err
+    assert "rank 2 is the last in 100.0 % of its 10 calls" in result.out
+    text = target.read_text()
+    reader = _Reader()
+    reader.feed(text)
+    assert reader.foreign == [] and reader.open == [] and "://" not in text
+    data = json.loads(re.search(r"^const data = (.*);$", text, re.MULTILINE)[1])
+    assert len(data["records"]) == 40
+    # Rank 3's first call: 3 ms of waiting for rank 2 in 3.5 ms.
+    assert next(r[1:4] for r in data["records"] if r[0] == 3) == [0.0, 3500.0, 3000.0]
+
+
+def test_timeline_is_bounded(unbalanced, monkeypatch):
+    monkeypatch.setattr(page, "TIMELINE_MOST", 12)
+    trace = files.read(str(unbalanced), no_tools)
+    calls = analysis.match(trace, trace.calls)
+    data, said = page.timeline(trace, trace.calls, calls, analysis.analyse(trace))
+    assert len(data["records"]) == 12 and said.startswith("The first 12 of 40 calls")
+
+
+def test_names_in_a_page_are_text(tmp_path):
+    """A communicator's name cannot bring a script into the page."""
+    evil = (9, 1, 0, 0, 2, 0, b"</script><script>x")
+    for rank in range(2):
+        make_file(tmp_path / "t", rank, 2, [("barrier", 0, 0, 9, {"comm": 2})], comms=[evil])
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    calls = analysis.match(trace, trace.calls)
+    text = page.page(trace, trace.calls, calls, analysis.analyse(trace))
+    assert text.count("<script>") == 1 and "&lt;/script&gt;" in text
+
+
+def test_json_and_bad_times(unbalanced, command):
+    report = command("report", str(unbalanced), "--json", "-", "--transfer", "30us").json
+    assert report["impact"][0]["psi"] == pytest.approx(100)
+    wrong = command("report", str(unbalanced), "--transfer", "soon")
+    assert (
+        wrong.status == 2 and '--transfer: expected a time such as 4us, found "soon"' in wrong.err
+    )
+
+
+def test_names_of_operations(real_native):
+    """The numbers in the records are those of the library."""
+    listed = [row["collective"] for row in real_native.query("algorithms")]
+    assert list(dict.fromkeys(listed)) and set(listed) == set(files.COLLECTIVES)
+    table = (files.__file__ and real_native.query("variables")) or []
+    names = [v["name"] for v in table if re.fullmatch(r"SOBOR_[A-Z_]+_ALGORITHM", v["name"])]
+    assert [name[len("SOBOR_") : -len("_ALGORITHM")].lower() for name in names] == list(
+        files.COLLECTIVES
+    )
+
+
+def test_sites_of_two_processes_are_one():
+    """Where a program lies in memory does not matter; what is in no program keeps its address."""
+    sites = Sites(no_tools)
+    moved = MAPS.replace("55d0", "7fff")
+    assert sites.number(MAPS, SITE) == sites.number(moved, 0x7FFF00001235) == 0
+    assert sites.number(MAPS, 0x10) == 1
+    assert sites.names() == ["/opt/app+0x1234", "unknown 0x10"]
+
+
+def test_site_of_a_file_that_is_gone():
+    assert resolve_by_tools("/nowhere/app", 0x1234) == "app+0x1234"
+
+
+@pytest.fixture
+def executed(monkeypatch):
+    calls = []
+    monkeypatch.setattr(os, "execvpe", lambda *arguments: calls.append(arguments))
+    return calls
+
+
+def test_trace_sets_it_up(command, fake_native, executed, tmp_path):
+    folder = tmp_path / "new" / "trace"
+    result = command("trace", "-o", str(folder), "--", "sh", "-c", "true")
+    assert result.status == 0 and folder.is_dir()
+    ((_, argv, environ),) = executed
+    assert argv == ["sh", "-c", "true"] and environ["SOBOR_TRACE"] == str(folder)
+    assert environ["LD_PRELOAD"] == str(fake_native.preload)
+    assert f"sobor report {folder}" in result.err
+
+
+def test_trace_hands_it_to_all_ranks(command, fake_native, make_launcher, executed, tmp_path):
+    make_launcher("mpirun", "openmpi4")
+    folder = tmp_path / "trace"
+    assert command("trace", "--output", str(folder), "--", "mpirun", "-n", "2", "app").status == 0
+    assert f"SOBOR_TRACE={folder}" in executed[0][1]
+
+
+def test_trace_shows_the_command(command, fake_native, executed, tmp_path):
+    shown = command("trace", "--print", "-o", str(tmp_path / "t"), "--", "sh")
+    assert f"SOBOR_TRACE={tmp_path}/t" in shlex.split(shown.out)
+    assert executed == [] and not (tmp_path / "t").exists()
+
+
+def test_trace_keeps_what_is_there(command, fake_native, executed, unbalanced, tmp_path):
+    again = command("trace", "-o", str(unbalanced), "--", "sh")
+    assert again.status == 2 and "holds a trace already" in again.err
+    (tmp_path / "file").touch()
+    wrong = command("trace", "-o", str(tmp_path / "file"), "--", "sh")
+    assert wrong.status == 2 and "--output: expected a folder" in wrong.err
+    assert executed == []
