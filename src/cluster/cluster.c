@@ -5,6 +5,7 @@
  * ranks alone; and whether it came to be. Where it did not, the node falls apart into its ranks.
  */
 #include "cluster/cluster.h"
+#include "cluster/lanes.h"
 #include "coll/vector/mesh.h"
 
 #include <stdlib.h>
@@ -151,9 +152,6 @@ static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
     set_waiter(cluster);
     if (cluster->team == NULL || status != SB_OK)
         return status;
-    cluster->streams = calloc(cluster->team->size, sizeof *cluster->streams);
-    if (cluster->streams == NULL)
-        return SB_ERR_MEMORY;
     sb_shape_t shape = sb_team_shape(cluster->team);
     sb_plan_start(&cluster->plan, &shape, &cluster->team->settings);
     return status;
@@ -179,13 +177,26 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
     return status;
 }
 
+static bool make_lists(sb_cluster_t *cluster)
+{
+    const sb_map_t *map = &cluster->map;
+    size_t local = 2 * (size_t)sb_map_size(map, cluster->node);
+
+    cluster->streams = calloc(local, sizeof *cluster->streams);
+    cluster->rows = calloc(local, sizeof *cluster->rows);
+    cluster->items = calloc(map->ranks + sb_max(map->nodes, sb_lane_items(map, cluster->rank)),
+                            sizeof *cluster->items);
+    cluster->sizes = calloc(map->ranks, sizeof *cluster->sizes);
+    return cluster->streams != NULL && cluster->rows != NULL && cluster->items != NULL &&
+           cluster->sizes != NULL;
+}
+
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster)
 {
-    bool refused = cluster->team != NULL && !cluster->parts_ready && !cluster->parts_refused &&
-                   sb_mesh_prepare(cluster->team) != SB_OK;
-
     if (cluster->parts_ready || cluster->parts_refused)
         return cluster->parts_ready ? SB_OK : SB_ERR_UNSUPPORTED;
+    bool refused = cluster->team != NULL && sb_mesh_prepare(cluster->team) != SB_OK;
+    refused = !make_lists(cluster) || refused;
     sb_status_t status =
         cluster->front.allgather(cluster->front.context, &refused, cluster->told, 1);
     if (status != SB_OK)
@@ -232,6 +243,9 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     if (cluster->failure == SB_OK)
         free(cluster->window);
     free(cluster->streams);
+    free(cluster->rows);
+    free(cluster->items);
+    free(cluster->sizes);
     free(cluster->told);
     free(cluster);
 }

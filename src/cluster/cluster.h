@@ -4,6 +4,7 @@
 
 #include "cluster/map.h"
 #include "cluster/program.h"
+#include "cluster/row.h"
 #include "select/select.h"
 
 /*
@@ -45,7 +46,10 @@ typedef struct sb_cluster {
     sb_program_t program[SB_WINDOW]; /* of segment i: i mod SB_WINDOW */
     void (*refill)(void *context);   /* begins further programs of the present call; or NULL */
     void *refill_context;
-    sb_stream_t *streams; /* one for each rank of the node */
+    sb_stream_t *streams; /* two for each rank of the node, */
+    sb_row_t *rows;       /* and as many; with those that follow once parts are ready */
+    sb_item_t *items;     /* of rows: one for each rank and node, and what a lane needs */
+    uint32_t *sizes;      /* one for each rank */
     bool *told;           /* by each rank, when all agree on something */
     bool parts_ready;     /* all teams have what moving parts needs */
     bool parts_refused;
@@ -77,11 +81,21 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 /* Reduce_scatter and Reduce_scatter_block. */
 sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction);
-/* Gather and Scatter, where all parts are alike; Allgather and Allgatherv. SB_ERR_UNSUPPORTED also
- * where a node lacks memory for it, for good. */
+/*
+ * What moves parts. SB_ERR_UNSUPPORTED also where a node lacks memory for it, for good. Gather,
+ * Scatter and Alltoall are of parts that are all alike. In Gatherv and Scatterv the root knows all
+ * sizes and every rank its own; in Alltoallv each rank those of its own parts. What an Alltoall
+ * sends lies elsewhere than what it receives.
+ */
 sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts);
+sb_status_t sb_cluster_gatherv(sb_cluster_t *cluster, const sb_parts_t *parts);
 sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts);
+sb_status_t sb_cluster_scatterv(sb_cluster_t *cluster, const sb_parts_t *parts);
+/* Allgather and Allgatherv. */
 sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts);
+sb_status_t sb_cluster_alltoall(sb_cluster_t *cluster, const sb_parts_t *parts);
+/* Alltoallv and Alltoallw. */
+sb_status_t sb_cluster_alltoallv(sb_cluster_t *cluster, const sb_parts_t *parts);
 
 /* --- for the files of this folder ---------------------------------------------------------- */
 
@@ -128,15 +142,19 @@ sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_strea
 /* `to`: the leader's room for the combination; elsewhere it is not looked at. */
 sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
                            const char *send, char *to, size_t bytes);
-/* `to`: at the leader, for each rank of its node what it gives. */
+/* `to`: at the leader, for each rank of its node what it gives; `in_place`: its own is there. */
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
-                           const sb_stream_t *to);
+                           const sb_stream_t *to, bool in_place);
 
 /* `from`: at the leader, for each rank of its node what it gets; the leader has its own already. */
 sb_status_t sb_node_scatter(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *from,
                             const sb_stream_t *receive);
 
-/* Gets all teams what moving parts needs, at the first call. Collective over the communicator. */
+/* For each rank of the node what it is sent, and what it sends. */
+sb_status_t sb_node_alltoall(sb_cluster_t *cluster, const sb_stream_t *send,
+                             const sb_stream_t *receive);
+
+/* Gets all ranks what moving parts needs, at the first call. Collective over the communicator. */
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster);
 
 #endif

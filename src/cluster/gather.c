@@ -62,19 +62,19 @@ static sb_status_t begin_segment(const gathering_t *gathering, size_t segment)
     const sb_map_t *map = &cluster->map;
     sb_packing_t packing = packing_of(gathering, segment);
     sb_slice_t slice = {own_part(cluster, gathering->parts), packing.from};
-    sb_stream_t send = sb_slice_stream(&slice, sb_packed_bytes(&packing, cluster->rank)), alone;
-    sb_stream_t *to = cluster->team == NULL ? &alone : cluster->streams;
+    sb_stream_t send = sb_slice_stream(&slice, sb_packed_bytes(&packing, cluster->rank));
+    sb_stream_t *to = cluster->streams;
     char *packed = sb_window_of(cluster, segment);
 
     if (gathering->leader != cluster->rank)
-        return sb_node_gather(cluster, gathering->leader, &send, NULL);
+        return sb_node_gather(cluster, gathering->leader, &send, NULL, false);
     if (sb_program_wait(cluster, segment) != SB_OK)
         return cluster->failure;
     for (uint32_t i = 0, first = map->begin[cluster->node]; i < sb_map_size(map, cluster->node);
          i++)
         to[i] = (sb_stream_t){.base = packed + sb_packed_before(&packing, first + i),
                               .bytes = sb_packed_bytes(&packing, map->member[first + i])};
-    sb_status_t status = sb_node_gather(cluster, cluster->rank, &send, to);
+    sb_status_t status = sb_node_gather(cluster, cluster->rank, &send, to, false);
     sb_program_t *program = sb_program_of(cluster, segment, gathering->root);
     program->write_step = gathering->to_all ? sb_net_bruck : sb_net_gather;
     program->packing = packing;

@@ -42,4 +42,9 @@ static inline uint32_t sb_map_rank(const sb_map_t *map, uint32_t node, uint32_t 
     return map->member[map->begin[node] + local];
 }
 
+static inline uint32_t sb_map_last(const sb_map_t *map, uint32_t node)
+{
+    return map->member[map->begin[node + 1] - 1];
+}
+
 #endif

@@ -72,13 +72,14 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
 }
 
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
-                           const sb_stream_t *to)
+                           const sb_stream_t *to, bool in_place)
 {
     if (cluster->team == NULL) {
-        sb_data_ends(cluster, sb_copy_own(send, to));
+        sb_data_ends(cluster, in_place ? SB_OK : sb_copy_own(send, to));
         return cluster->failure;
     }
     sb_parts_t parts = {.root = cluster->map.local_of[leader],
+                        .in_place = in_place,
                         .send = send,
                         .receive = cluster->rank == leader ? to : NULL};
     return judge(cluster, sb_algorithm_find(SB_GATHERV, "direct")->parts(cluster->team, &parts));
@@ -96,4 +97,16 @@ sb_status_t sb_node_scatter(sb_cluster_t *cluster, uint32_t leader, const sb_str
     if (cluster->team == NULL)
         return cluster->failure;
     return judge(cluster, sb_algorithm_find(SB_SCATTERV, "direct")->parts(cluster->team, &parts));
+}
+
+sb_status_t sb_node_alltoall(sb_cluster_t *cluster, const sb_stream_t *send,
+                             const sb_stream_t *receive)
+{
+    sb_parts_t parts = {.send = send, .receive = receive};
+
+    if (cluster->team == NULL) {
+        sb_data_ends(cluster, sb_copy_own(send, receive));
+        return cluster->failure;
+    }
+    return judge(cluster, sb_algorithm_find(SB_ALLTOALLV, "direct")->parts(cluster->team, &parts));
 }

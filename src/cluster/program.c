@@ -11,12 +11,19 @@
 _Static_assert(1 << (SEGMENT_BITS + CALL_BITS) <= SB_NET_TAGS, "tags are few");
 _Static_assert(1 << SEGMENT_BITS > SB_WINDOW, "the segments under way have tags of their own");
 
+uint32_t sb_tag_of(const sb_cluster_t *cluster, size_t segment)
+{
+    uint64_t tag = cluster->calls << SEGMENT_BITS | (segment & ((1u << SEGMENT_BITS) - 1));
+
+    return (uint32_t)(tag & ((1u << (SEGMENT_BITS + CALL_BITS)) - 1));
+}
+
 sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root)
 {
     sb_program_t *program = &cluster->program[segment % SB_WINDOW];
-    uint64_t tag = cluster->calls << SEGMENT_BITS | (segment & ((1u << SEGMENT_BITS) - 1));
 
-    program->tag = (uint32_t)(tag & ((1u << (SEGMENT_BITS + CALL_BITS)) - 1));
+    program->tag = sb_tag_of(cluster, segment);
+    program->last_leads = false;
     program->nodes = cluster->map.nodes;
     program->self = cluster->node;
     program->root = root;
@@ -31,10 +38,16 @@ static void fail(sb_cluster_t *cluster, sb_status_t status)
     cluster->failure = sb_first(cluster->failure, status);
 }
 
+static uint32_t peer_of(const sb_cluster_t *cluster, const sb_program_t *program, uint32_t node)
+{
+    return program->last_leads ? sb_map_last(&cluster->map, node)
+                               : sb_leader_of(cluster, node, program->root);
+}
+
 static void begin_message(sb_cluster_t *cluster, const sb_program_t *program, sb_message_t *message)
 {
     const sb_net_t *net = &cluster->net;
-    uint32_t peer = sb_leader_of(cluster, message->node, program->root);
+    uint32_t peer = peer_of(cluster, program, message->node);
 
     fail(cluster, message->receives ? net->receive(net->context, peer, program->tag, message->data,
                                                    message->bytes, &message->request)
@@ -69,8 +82,10 @@ static void look_at_message(sb_cluster_t *cluster, sb_message_t *message)
     bool done;
 
     fail(cluster, net->test(net->context, &message->request, &done, &news));
-    if (done && news.bytes != message->bytes)
+    if (done && news.bytes != message->bytes && !message->at_most)
         fail(cluster, SB_ERR_TRUNCATE);
+    if (done)
+        message->bytes = news.bytes;
 }
 
 static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)

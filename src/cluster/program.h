@@ -25,6 +25,7 @@ typedef enum sb_landing {
 typedef struct sb_message {
     uint32_t node; /* to or from */
     bool receives;
+    bool at_most; /* fewer bytes may come; then `bytes` becomes theirs */
     sb_landing_t landing;
     char *data; /* of what is sent it stays as it is */
     size_t bytes;
@@ -56,6 +57,7 @@ typedef bool sb_program_step_t(struct sb_program *program, uint32_t number, sb_s
 typedef struct sb_program {
     sb_program_step_t *write_step;
     bool open;
+    bool last_leads; /* the last rank of each node speaks for it, whatever `root` is */
     uint32_t tag;
     uint32_t number; /* of the step under way */
     sb_step_t step;
@@ -79,6 +81,8 @@ typedef struct sb_program {
  * completed and begun. The program SB_WINDOW segments before is over.
  */
 sb_program_t *sb_program_of(struct sb_cluster *cluster, size_t segment, uint32_t root);
+/* The tag of the call's messages of that segment. */
+uint32_t sb_tag_of(const struct sb_cluster *cluster, size_t segment);
 void sb_program_begin(struct sb_cluster *cluster, sb_program_t *program);
 
 /* Turns all open programs as far as they go now. */

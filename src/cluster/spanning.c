@@ -16,6 +16,11 @@ static const sb_spanning_t own[] = {
     OWN(SB_REDUCE_SCATTER_BLOCK, .reduction = sb_cluster_reduce_scatter),
     OWN(SB_GATHER, .parts = sb_cluster_gather),
     OWN(SB_SCATTER, .parts = sb_cluster_scatter),
+    OWN(SB_GATHERV, .parts = sb_cluster_gatherv),
+    OWN(SB_SCATTERV, .parts = sb_cluster_scatterv),
+    OWN(SB_ALLTOALL, .parts = sb_cluster_alltoall),
+    OWN(SB_ALLTOALLV, .parts = sb_cluster_alltoallv),
+    OWN(SB_ALLTOALLW, .parts = sb_cluster_alltoallv),
     OWN(SB_ALLGATHER, .parts = sb_cluster_allgather),
     OWN(SB_ALLGATHERV, .parts = sb_cluster_allgather),
 };

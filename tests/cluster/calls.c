@@ -193,11 +193,20 @@ static move_t *mover_of(sb_collective_t collective)
     switch (collective) {
     case SB_GATHER:
         return sb_cluster_gather;
+    case SB_GATHERV:
+        return sb_cluster_gatherv;
     case SB_SCATTER:
         return sb_cluster_scatter;
+    case SB_SCATTERV:
+        return sb_cluster_scatterv;
     case SB_ALLGATHER:
     case SB_ALLGATHERV:
         return sb_cluster_allgather;
+    case SB_ALLTOALL:
+        return sb_cluster_alltoall;
+    case SB_ALLTOALLV:
+    case SB_ALLTOALLW:
+        return sb_cluster_alltoallv;
     default:
         return NULL;
     }
@@ -224,10 +233,12 @@ static void mend(sb_stream_t *streams, uint32_t count)
 static void put_in_place(const call_t *call, sb_collective_t collective, sb_parts_t *parts)
 {
     uint32_t rank = call->cluster->rank;
-    bool scatters = collective == SB_SCATTER, rooted = scatters || collective == SB_GATHER;
+    bool scatters = collective == SB_SCATTER || collective == SB_SCATTERV;
+    bool rooted = scatters || collective == SB_GATHER || collective == SB_GATHERV;
     const sb_stream_t *send, *receive;
 
-    parts->in_place = call->form == 1 && (!rooted || rank == call->root);
+    parts->in_place =
+        call->form == 1 && collective < SB_ALLTOALL && (!rooted || rank == call->root);
     if (!parts->in_place)
         return;
     send = scatters ? &parts->send[rank] : parts->send;
@@ -245,8 +256,6 @@ static bool call_parts(const call_t *call, sb_collective_t collective)
                               .number = call->number,
                               .bytes = call->bytes / cluster->map.ranks,
                               .counts = (sb_counts_t)(call->number % (SB_COUNTS_HALF + 1))};
-    if (collective != SB_ALLGATHERV)
-        moved.counts = SB_COUNTS_EQUAL;
     size_t room = sb_parts_room(&moved), place;
     sb_stream_t streams[2 * RANKS_MOST] = {{0}};
     char *memory = malloc(2 * room + 1);

@@ -26,11 +26,16 @@ typedef enum operation {
     GATHER,
     SCATTER,
     ALLGATHER,
+    GATHERV,
+    SCATTERV,
+    ALLTOALL,
+    ALLTOALLV,
     OPERATIONS
 } operation_t;
 
-static const char *const names[OPERATIONS] = {"barrier",        "bcast",  "reduce",  "allreduce",
-                                              "reduce_scatter", "gather", "scatter", "allgather"};
+static const char *const names[OPERATIONS] = {
+    "barrier", "bcast",     "reduce",  "allreduce", "reduce_scatter", "gather",
+    "scatter", "allgather", "gatherv", "scatterv",  "alltoall",       "alltoallv"};
 
 typedef struct measured {
     uint64_t messages;
@@ -61,7 +66,7 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
                                 .send = data,
                                 .receive = data + run->bytes};
 
-    sb_stream_t part[RANKS_MOST];
+    sb_stream_t part[RANKS_MOST], taken[RANKS_MOST];
     sb_parts_t parts = {.send = &stream, .receive = part};
 
     for (uint32_t i = 0; i < RANKS_MOST; i++)
@@ -83,6 +88,19 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
         return sb_cluster_scatter(cluster, &parts);
     case ALLGATHER:
         return sb_cluster_allgather(cluster, &parts);
+    case GATHERV:
+        return sb_cluster_gatherv(cluster, &parts);
+    case SCATTERV:
+        parts = (sb_parts_t){.send = part, .receive = &stream};
+        return sb_cluster_scatterv(cluster, &parts);
+    case ALLTOALL:
+    case ALLTOALLV:
+        for (uint32_t i = 0; i < RANKS_MOST; i++)
+            taken[i] = (sb_stream_t){.base = data + (RANKS_MOST + 1 + i) * run->bytes,
+                                     .bytes = run->bytes};
+        parts = (sb_parts_t){.send = part, .receive = taken};
+        return run->operation == ALLTOALL ? sb_cluster_alltoall(cluster, &parts)
+                                          : sb_cluster_alltoallv(cluster, &parts);
     default:
         return sb_cluster_allreduce(cluster, &reduction);
     }
@@ -95,7 +113,7 @@ static void run_rank(void *argument, uint32_t rank)
     uint32_t node = run->ground->node[rank];
     sb_front_t front = {.allgather = allgather, .objection = run->ground->barren[node]};
     sb_net_t net = sb_sim_net();
-    sb_sim_memory_t memory = sb_sim_buffer((RANKS_MOST + 1) * run->bytes + 1);
+    sb_sim_memory_t memory = sb_sim_buffer((2 * RANKS_MOST + 1) * run->bytes + 1);
     sb_sim_messages_t after;
     sb_cluster_t *cluster;
     uint64_t began = 0;
@@ -182,6 +200,16 @@ static void nothing_goes_over_the_network_twice(void **state)
         {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
         {ALLGATHER, 4, 3000, 2 * 9, 16 * 3000 * 3},
         {ALLREDUCE, 4, MIB, 4 * 4 * 2 * 3 * 2, 2 * 3 * MIB},
+        {GATHERV, 4, 8, 3, 12 * 8},
+        {GATHERV, 4, 8192, 12, 12 * 8192},
+        {GATHERV, 4, MIB, 12 * 16, 12 * MIB},
+        {SCATTERV, 4, 8, 3, 12 * (8 + 4)},
+        {SCATTERV, 4, 8192, 12 + 3, 12 * (8192 + 4)},
+        {ALLTOALL, 4, 8, 4 * 3, 16 * 12 * 8},
+        {ALLTOALL, 4, 256, 4 * 3, 16 * 12 * 256},
+        {ALLTOALL, 4, 8192, 16 * 12, 16 * 12 * 8192},
+        {ALLTOALLV, 4, 8, 4 * 3, 16 * 12 * (8 + 2)},
+        {ALLTOALLV, 4, 8192, 4 * 3 + 16 * 12, 16 * 12 * (8192 + 2)},
     };
 
     (void)state;
@@ -229,6 +257,18 @@ static void nodes_save_time(void **state)
         {ALLGATHER, 8, 0.85, 1.0, 1.5},
         {ALLGATHER, 2048, 0.45, 1.3, 1.5},
         {ALLGATHER, 65536, 0.3, 1.05, 1.15},
+        {GATHERV, 8, 0.75, 0.75, 1.5},
+        {GATHERV, 2048, 1.05, 1.05, 1.25},
+        {GATHERV, 65536, 1.05, 1.05, 1.05},
+        {SCATTERV, 8, 0.55, 0.55, 1.25},
+        {SCATTERV, 65536, 1.05, 1.05, 1.05},
+        {ALLTOALL, 8, 0.4, 0.4, 1.5},
+        {ALLTOALL, 64, 0.65, 0.7, 2.5},
+        {ALLTOALL, 2048, 1.05, 1.05, 4},
+        {ALLTOALL, 65536, 1.05, 1.1, 4.6},
+        {ALLTOALLV, 8, 0.5, 0.5, 2},
+        {ALLTOALLV, 64, 0.75, 0.8, 3},
+        {ALLTOALLV, 65536, 1.05, 1.1, 4.6},
     };
     ground_t alone = {.nodes = 4, .ranks = 4, .node = {0, 1, 2, 3}};
 

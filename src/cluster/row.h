@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_ROW_H
+#define SB_CLUSTER_ROW_H
+
+#include "coll/coll.h"
+
+/* Pieces of streams in a row, as one stream: what goes by one message without being packed before.
+ */
+
+typedef struct sb_item {
+    const sb_stream_t *stream;
+    size_t from;
+    size_t bytes;
+} sb_item_t;
+
+typedef struct sb_row {
+    const sb_item_t *item;
+    uint32_t count;
+    uint32_t at;   /* the item where the last access ended, */
+    size_t before; /* and the bytes before it */
+} sb_row_t;
+
+/* The row as a stream, with so many items. Row and items stay until it was used. */
+sb_stream_t sb_row_stream(sb_row_t *row, const sb_item_t *item, uint32_t count);
+
+#endif
