@@ -7,6 +7,8 @@
 
 #define SB_LIKELY(x) __builtin_expect(!!(x), 1)
 #define SB_UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* Of a function that every call of few bytes goes through, in more than one place. */
+#define SB_INLINED __attribute__((__always_inline__)) static inline
 #define SB_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #define SB_COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -38,7 +38,7 @@ static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int6
 }
 
 /* A side of blocks of so many bytes, which are of one piece, one behind the other. */
-static size_t open_row(const sb_side_t *side, sb_stream_t *streams, size_t bytes)
+static inline size_t open_row(const sb_side_t *side, sb_stream_t *streams, size_t bytes)
 {
     char *at = side->buffer;
 
@@ -281,12 +281,10 @@ static sb_status_t stage(sb_scratch_t *scratch, int parts)
     return status;
 }
 
-static int close_all(sb_scratch_t *scratch)
+static int close_opened(sb_scratch_t *scratch)
 {
     int error = MPI_SUCCESS;
 
-    if (SB_LIKELY(scratch->open == 0 && scratch->copy == NULL))
-        return MPI_SUCCESS;
     while (scratch->open > 0) {
         int one = sb_packer_close(&scratch->packers[--scratch->open]);
         error = error == MPI_SUCCESS ? one : error;
@@ -296,33 +294,61 @@ static int close_all(sb_scratch_t *scratch)
     return error;
 }
 
-/* No product of fewer bytes than this and a number of blocks is beyond all bounds. */
-#define ALIKE_MOST ((size_t)1 << 28)
-
-/* Whether a side has no blocks, or such as the call's last judged type and count say. */
-static inline bool is_alike(const sb_side_t *side, MPI_Datatype type, int64_t count)
+static inline int close_all(sb_scratch_t *scratch)
 {
-    return side->blocks == 0 || (side->type == type && side->count == count &&
-                                 side->buffer != NULL && !SB_DEVICE_HOLDS(side->buffer));
+    bool opened = scratch->open > 0 || scratch->copy != NULL;
+
+    return SB_UNLIKELY(opened) ? close_opened(scratch) : MPI_SUCCESS;
 }
 
-/*
- * What most calls are: equal blocks of a predefined type in one piece, the same on both sides, so
- * that what `know` found holds for all of them. False: nothing is opened.
- */
-static inline bool open_alike(sb_comm_t *comm, const sb_vector_call_t *call)
-{
-    const sb_side_t *any = call->send.blocks > 0 ? &call->send : &call->receive;
-    sb_scratch_t *scratch = comm->scratch;
+/* No sum of as many bytes for each element of a predefined type and each block is beyond all
+ * bounds. */
+#define PLAIN_MOST ((uint64_t)1 << 28)
 
-    if (!is_regular(call) || comm->type != any->type || comm->type_is == NULL ||
-        !comm->type_is->contiguous || call->known == 0 || call->known > ALIKE_MOST ||
-        !is_alike(&call->send, any->type, any->count) ||
-        !is_alike(&call->receive, any->type, any->count))
-        return false;
-    scratch->sent = open_row(&call->send, scratch->send, call->known);
-    scratch->received = open_row(&call->receive, scratch->receive, call->known);
+/* Blocks of differing lengths and places, of one piece each, of the type. */
+SB_INLINED bool open_varying(const sb_side_t *side, const sb_type_t *is, sb_stream_t *streams,
+                             size_t *total)
+{
+    size_t sum = 0;
+
+    for (int i = 0; i < side->blocks; i++) {
+        uint64_t count = (uint64_t)sb_number(&side->counts, i);
+        size_t bytes = (size_t)count * is->size;
+        uintptr_t address = (uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0);
+        if (count > PLAIN_MOST || (bytes > 0 && address == 0))
+            return false;
+        set_plain(&streams[i], (void *)address, bytes);
+        sum += bytes;
+    }
+    *total = sum;
     return true;
+}
+
+/* What most sides are: blocks of one predefined type, that of the last call, which are of one piece
+ * each. False: it is to be looked at more closely. */
+SB_INLINED bool open_plain(const sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams,
+                           size_t *total)
+{
+    const sb_type_t *is = comm->type_is;
+
+    *total = 0;
+    if (side->blocks == 0)
+        return true;
+    if (side->type != comm->type || is == NULL || !is->contiguous || side->buffer == NULL ||
+        SB_DEVICE_HOLDS(side->buffer))
+        return false;
+    if (side->kind != SB_BLOCKS_EQUAL)
+        return side->kind == SB_BLOCKS_VARYING && open_varying(side, is, streams, total);
+    if ((uint64_t)side->count > PLAIN_MOST)
+        return false;
+    *total = open_row(side, streams, (size_t)side->count * is->size);
+    return true;
+}
+
+SB_INLINED bool open_side(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams,
+                          size_t *total)
+{
+    return SB_LIKELY(open_plain(comm, side, streams, total)) || lay_out(comm, side, streams, total);
 }
 
 /* False: the host has to judge the arguments. */
@@ -330,9 +356,8 @@ static bool open_all(sb_comm_t *comm, const sb_vector_call_t *call)
 {
     sb_scratch_t *scratch = comm->scratch;
 
-    if ((SB_LIKELY(open_alike(comm, call)) ||
-         (lay_out(comm, &call->send, scratch->send, &scratch->sent) &&
-          lay_out(comm, &call->receive, scratch->receive, &scratch->received))) &&
+    if (open_side(comm, &call->send, scratch->send, &scratch->sent) &&
+        open_side(comm, &call->receive, scratch->receive, &scratch->received) &&
         (SB_LIKELY(!may_alias(call, scratch, comm->rank)) || !is_refused(call, comm->rank)))
         return true;
     close_all(scratch);

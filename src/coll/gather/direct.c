@@ -14,20 +14,23 @@
 #include "coll/vector/vector.h"
 
 /*
- * The root's messages, those of the next ranks first, but for those of one line that have come.
- * Returns how many there are.
+ * The root's messages, those of the next ranks first, but for those of one line that have come, or
+ * of one slot from the only other rank. Returns how many there are.
  */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_mesh_t *mesh = sb_mesh(team);
+    size_t at_once = team->size == 2 ? SB_SLOT_PAYLOAD : SB_SLOT_IN_LINE;
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
         uint32_t peer = team->rank + i < team->size ? team->rank + i : team->rank + i - team->size;
         const sb_stream_t *part = &parts->receive[peer];
-        if (part->bytes > SB_SLOT_IN_LINE ||
-            !sb_receive_at_once(mesh, peer, &mesh->peer[peer].one, part))
+        const sb_inlet_t *in = &mesh->peer[peer].one;
+        if (part->bytes > at_once || !sb_receive_at_once(mesh, peer, in, part))
             mesh->receiving[count++] = (sb_receiving_t){.stream = part, .peer = peer};
+        else
+            sb_fetch_next(mesh, in, part->bytes);
     }
     return count;
 }
@@ -57,6 +60,10 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
     /* Of one alone there is nothing to choose. */
+    if (count == 1 && first->stream->bytes <= SB_SLOT_PAYLOAD) {
+        status = sb_receive_whole(team, first->peer, false, first->stream, &data);
+        return sb_first(status, data);
+    }
     if (count == 1) {
         status = sb_receive(team, first, SIZE_MAX, true);
         return sb_first(status, sb_first(data, sb_receipt(first)));

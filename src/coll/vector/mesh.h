@@ -247,6 +247,18 @@ static inline bool sb_receive_at_once(sb_mesh_t *mesh, uint32_t from, const sb_i
     return true;
 }
 
+/*
+ * A message of so many bytes was there when it was looked for: its sender is ahead, and the next
+ * one may be there too. Its lines come while this rank is busy otherwise. If it is not there yet,
+ * this rank still has those lines of the last round, and nothing is asked of anybody.
+ */
+static inline void sb_fetch_next(const sb_mesh_t *mesh, const sb_inlet_t *in, size_t bytes)
+{
+    const sb_slot_t *slot = &in->slot[(mesh->calls + 1) & (mesh->slots - 1)];
+
+    sb_fetch_ahead(slot, offsetof(sb_slot_t, payload) + bytes);
+}
+
 /* Receives all of a message; `of_all`: of the peer's flow to all. `data` gets what is to be told.
  */
 sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,

@@ -13,13 +13,12 @@
  * few line transfers. */
 #define OWNED ((size_t)1536)
 
-/* Lines behind the announcement of the next part, if it is like this one and has room in a slot. */
+/* Lines behind the announcement of the next part, if it is like this one: longer than these lines.
+ */
 static size_t own_slot(const sb_mesh_t *mesh, uint32_t peer, size_t bytes, size_t most)
 {
     sb_slot_t *slot = &mesh->peer[peer].out.slot[(mesh->calls + 1) & (mesh->slots - 1)];
 
-    if (bytes <= SB_SLOT_IN_LINE || bytes > SB_SLOT_PAYLOAD)
-        return 0;
     bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
     sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
     return bytes;
@@ -48,13 +47,17 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
     size_t most = OWNED;
 
     mesh->dealt = mesh->calls + 1;
-    for (uint32_t i = 0; i + 1 < team->size && again; i++) {
+    if (!again)
+        return;
+    for (uint32_t i = 0; i + 1 < team->size; i++) {
         uint32_t peer = mesh->far_first[i];
+        size_t bytes = parts[peer].bytes;
         if (((mesh->calls + i) & (turn - 1)) == 0)
             sb_flow_look_credit(&mesh->peer[peer].out.slots, mesh->calls);
-        most -= own_slot(mesh, peer, parts[peer].bytes, most);
+        if (bytes > SB_SLOT_IN_LINE && bytes <= SB_SLOT_PAYLOAD)
+            most -= own_slot(mesh, peer, bytes, most);
     }
-    for (uint32_t i = 0; i < count && again; i++)
+    for (uint32_t i = 0; i < count; i++)
         most -= own_area(mesh, &sending[i], most);
 }
 
