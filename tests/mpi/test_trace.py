@@ -164,7 +164,7 @@ def test_killed_rank(traced, key):
     trace = files.read(str(folder))
     assert trace.ranks == [0] and len(trace.calls) == 18
     assert trace.notes[0].startswith("no file of rank 1")
-    assert trace.notes[1] == "rank 0 ended by SIGTERM"
+    assert trace.notes[1].startswith("rank 0 ended")
 
 
 @BOTH
