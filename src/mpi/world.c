@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/world.h"
 
+#include "base/build.h"
 #include "base/config.h"
 #include "mpi/prices.h"
 #include "mpi/progress.h"
 #include "mpi/self.h"
 #include "segment/board.h"
+#include "segment/roster.h"
 #include "select/tuning.h"
 
 #include <pthread.h>
@@ -19,6 +21,8 @@ static sb_job_t job;
 static bool job_is_known;
 static atomic_bool decided_without; /* a communicator was left to the host for want of a board */
 static bool is_alone;
+static bool is_whole; /* all of the job have signed, with this build; read by MPI_Init's thread */
+static uint64_t serve_spanning_after; /* as rank 0 has signed */
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
 static void read_job(void)
@@ -39,6 +43,31 @@ static bool has_job(void)
     return job_is_known;
 }
 
+/* A job on one node needs no list but its board. */
+static bool has_roster(void)
+{
+    return job.local < job.size && sb_config()->cluster.number != SB_CLUSTER_OFF;
+}
+
+static void sign(void)
+{
+    sb_signature_t signature = {sb_build_id(), sb_config()->serve_after.number};
+
+    if (has_roster())
+        sb_roster_sign(job.rank, &signature);
+}
+
+static void read_roster(void)
+{
+    sb_signature_t first = has_roster() ? sb_roster_read(0) : (sb_signature_t){0, 0};
+
+    is_whole = first.build != 0;
+    serve_spanning_after = first.serve_after;
+    for (uint32_t rank = 1; rank < job.size && is_whole; rank++)
+        is_whole = sb_roster_read(rank).build == first.build;
+    sb_roster_close();
+}
+
 void sb_world_join(void)
 {
     bool known = has_job();
@@ -47,6 +76,8 @@ void sb_world_join(void)
     /* Relaxed: a program does not use communicators and initialise MPI at the same time. */
     if (known && !atomic_load_explicit(&decided_without, memory_order_relaxed))
         sb_board_join(&job, gauged);
+    if (known)
+        sign();
 }
 
 static bool is_as_launched(void)
@@ -77,8 +108,10 @@ void sb_world_tell(bool initialised)
         return;
     if (!initialised || !is_as_launched()) {
         sb_board_tell(NULL, 0);
+        sb_roster_close();
         return;
     }
+    read_roster();
     sb_prices_measure();
     sb_profile_self(&profile);
     const sb_rules_t *rules = sb_tuning_self();
@@ -129,12 +162,14 @@ const sb_profile_t *sb_members_profile(void *members, uint32_t rank)
 
 bool sb_world_is_whole(void)
 {
-    return sb_world_is_open() && sb_config()->cluster.number == SB_CLUSTER_ON;
+    return sb_world_is_open() && (is_whole || sb_config()->cluster.number == SB_CLUSTER_ON);
 }
 
 uint64_t sb_world_serve_spanning_after(void)
 {
-    return has_job() ? sb_config()->serve_after.number : 1;
+    if (!has_job())
+        return 1;
+    return is_whole ? serve_spanning_after : sb_config()->serve_after.number;
 }
 
 static sb_why_host_t judge_profiles(const sb_profile_t *first, const sb_profile_t *other)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Several hosts: communicators across them belong to the host MPI, those within one to Sobor."""
+"""Several hosts: communicators across them get clusters, those within one host teams."""
 
 from __future__ import annotations
 
@@ -125,15 +125,19 @@ def test_bare(tester, hosts, key):
 @pytest.mark.parametrize("segment", ["auto", "named"])
 @pytest.mark.parametrize("key", ["o41", "m40", "m50"])
 def test_several_hosts(tester, hosts, key, segment):
-    """Who shares a host is found out, and the report says why the rest went to the host MPI."""
+    """Who shares a host is found out, and that all run with Sobor."""
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
-    result = run_on(tester, usable_mpi(key), hosts, {"SOBOR_SEGMENT": segment})
+    settings = {"SOBOR_SEGMENT": segment, "SOBOR_TRIALS": "off"}
+    result = run_on(tester, usable_mpi(key), hosts, settings)
     tester.expect_pass(result, served=True)
     for report in result.reports:
-        if report.name in ("MPI_COMM_WORLD", "across_hosts"):
-            assert report.where == "host" and "spans-nodes" in report.reasons, result.tail()
+        if report.name == "across_hosts":
+            assert report.where == "host" and "one-rank-nodes" in report.reasons, result.tail()
             assert report.barrier == report.bcast == 0, result.tail()
+        if report.name == "MPI_COMM_WORLD":
+            assert report.where == "cluster" and report.nodes == 2, result.tail()
+            assert report.barrier == report.bcast == 40, result.tail()
     local = [r for r in result.reports if r.name == "one_host"]
     assert len(local) == 2, result.tail()
     assert all(r.where == "shm" and r.barrier == r.bcast == 40 for r in local), result.tail()

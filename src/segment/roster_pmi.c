@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The list in the key-value space of PMI 1 as Hydra has it, the process manager of MPICH and Intel
+ * MPI: lines of text over a socket to the daemon of this node, which the host's library uses from
+ * MPI_Init on. Each line of ours has its answer before the host goes on, so neither takes the
+ * other's. Cost: a question for each rank.
+ */
+#include "segment/roster.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LINE_BYTES 1024
+
+/* A daemon that is no such one may never answer. */
+#define ANSWER_MS 5000
+
+static int socket_fd = -1;
+static char space[256]; /* its name */
+
+static bool receive_line(char *line)
+{
+    struct pollfd answer = {.fd = socket_fd, .events = POLLIN};
+
+    for (size_t i = 0; i < LINE_BYTES - 1; i++) {
+        if (poll(&answer, 1, ANSWER_MS) != 1 || read(socket_fd, &line[i], 1) != 1)
+            return false;
+        if (line[i] == '\n') {
+            line[i] = '\0';
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Sends the line, and takes the answer in its place. */
+static bool ask(char *line)
+{
+    size_t length = strlen(line);
+
+    return write(socket_fd, line, length) == (ssize_t)length && receive_line(line);
+}
+
+/* The word after ` name=`. */
+static bool find_word(const char *line, const char *name, char *word, size_t room)
+{
+    char pattern[32];
+
+    snprintf(pattern, sizeof pattern, " %s=", name);
+    const char *at = strstr(line, pattern);
+    if (at == NULL)
+        return false;
+    at += strlen(pattern);
+    snprintf(word, room, "%.*s", (int)strcspn(at, " \n"), at);
+    return true;
+}
+
+/* Hydra tells ranks their place on the node by this name; other managers have another protocol. */
+static bool is_hydra(void)
+{
+    const char *descriptor = getenv("PMI_FD");
+
+    if (descriptor == NULL || getenv("MPI_LOCALRANKID") == NULL || getenv("PMI_SPAWNED") != NULL)
+        return false;
+    socket_fd = atoi(descriptor);
+    return true;
+}
+
+/* What is put before the first line of this kind is lost. The host will send it again. */
+static bool open_space(char *line)
+{
+    snprintf(line, LINE_BYTES, "cmd=init pmi_version=1 pmi_subversion=1\n");
+    if (!ask(line))
+        return false;
+    snprintf(line, LINE_BYTES, "cmd=get_my_kvsname\n");
+    return ask(line) && find_word(line, "kvsname", space, sizeof space);
+}
+
+static bool sign(uint32_t rank, const char *text)
+{
+    char line[LINE_BYTES], code[16];
+
+    if (!is_hydra() || !open_space(line))
+        return false;
+    snprintf(line, sizeof line, "cmd=put kvsname=%s key=sobor-%u value=%s\n", space, rank, text);
+    return ask(line) && find_word(line, "rc", code, sizeof code) && strcmp(code, "0") == 0;
+}
+
+static bool look_up(uint32_t rank, char *text)
+{
+    char line[LINE_BYTES], code[16];
+
+    snprintf(line, sizeof line, "cmd=get kvsname=%s key=sobor-%u\n", space, rank);
+    return ask(line) && find_word(line, "rc", code, sizeof code) && strcmp(code, "0") == 0 &&
+           find_word(line, "value", text, SB_ROSTER_TEXT);
+}
+
+static void forget(void)
+{
+    socket_fd = -1;
+}
+
+const sb_roster_keeper_t sb_roster_pmi = {sign, look_up, forget};
