@@ -49,10 +49,6 @@ class Hosts:
         """What the agent needs to know."""
         return {"SOBOR_TEST_HOSTS": str(self.folder)}
 
-    def listing(self, ranks: int) -> str:
-        """The hosts with so many ranks each, as launchers take it."""
-        return ",".join(f"{name}:{ranks}" for name in self.names)
-
     def __enter__(self) -> Hosts:
         try:
             self._write_names()

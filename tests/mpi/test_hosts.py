@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 
 import jobs
 import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
-from mpis import REPOSITORY
+from mpis import PRELOAD, REPOSITORY
+from random_cases import SEED
 
 from conftest import usable_mpi
 
@@ -23,16 +25,31 @@ TIME_LIMIT = 40
 # machine: ranks wait in its process manager's barrier. Such a run says nothing, and is made again,
 # when nothing has come of it for so many seconds.
 HANGS_AT_THE_END = {"m40"}
-AT_THE_END = 8
+AT_THE_END = 4
 TRIES = 5
 SUBNET = f"{NETWORK}.0/24"
 REASON = unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
 
 
-def launch_line(mpi, hosts: Hosts, variables: dict[str, str]) -> list[str]:
+@dataclass(frozen=True)
+class Place:
+    """So many ranks on each host; dealt out one by one, or in blocks."""
+
+    ranks: tuple[int, ...]
+    dealt: bool = False
+
+    def listing(self, hosts: Hosts) -> str:
+        """The hosts, as launchers take them."""
+        pairs = zip(hosts.names, self.ranks, strict=False)
+        return ",".join(f"{name}:{ranks}" for name, ranks in pairs)
+
+
+EVEN = Place((RANKS_PER_HOST, RANKS_PER_HOST))
+
+
+def launch_line(mpi, hosts: Hosts, variables: dict[str, str], place: Place) -> list[str]:
     """The launcher with what it needs to find its way to the emulated hosts."""
-    ranks = RANKS_PER_HOST * len(hosts.names)
     if mpi.open_mpi:
         options = [
             "--mca",
@@ -54,7 +71,8 @@ def launch_line(mpi, hosts: Hosts, variables: dict[str, str]) -> list[str]:
             "oob_tcp_if_include",
             SUBNET,
             "-H",
-            hosts.listing(RANKS_PER_HOST),
+            place.listing(hosts),
+            *(["--map-by", "node"] if place.dealt else []),
         ]
     else:
         options = [
@@ -65,61 +83,65 @@ def launch_line(mpi, hosts: Hosts, variables: dict[str, str]) -> list[str]:
             "-iface",
             "eth0",
             "-hosts",
-            hosts.listing(RANKS_PER_HOST),
+            ",".join(hosts.names[: len(place.ranks)]) if place.dealt else place.listing(hosts),
         ]
-    return mpi.command(ranks, variables, options)
+    return mpi.command(sum(place.ranks), variables, options)
 
 
-def is_at_the_end(errors: str, hosts: Hosts) -> bool:
-    """Whether all ranks have done all their work."""
+def is_at_the_end(errors: str) -> bool:
+    """Whether all ranks have done all their work, or Sobor has reported it."""
     done = errors.count("has nothing left but MPI_Finalize")
-    return done == RANKS_PER_HOST * len(hosts.names)
+    return done == sum(EVEN.ranks) or "comm name=MPI_COMM_WORLD" in errors
 
 
-def wait_for(job: jobs.Job, mpi, hosts: Hosts) -> jobs.Result:
+def wait_for(job: jobs.Job, mpi) -> jobs.Result:
     """The result of a job, which may hang at its end."""
     limit = time.monotonic() + TIME_LIMIT
     at_the_end = mpi.key not in HANGS_AT_THE_END
     while job.process.poll() is None and time.monotonic() < limit:
         time.sleep(0.05)
-        if not at_the_end and is_at_the_end(job.errors(), hosts):
+        if not at_the_end and is_at_the_end(job.errors()):
             at_the_end, limit = True, time.monotonic() + AT_THE_END
     return job.wait(0)
 
 
-def run_on(tester, mpi, hosts: Hosts, sobor) -> jobs.Result:
-    """Run the program from the first host."""
+def run_on(tester, mpi, hosts: Hosts, sobor, place: Place, command: list) -> jobs.Result:
+    """Run a command from the first host to its end."""
     for _ in range(TRIES if mpi.key in HANGS_AT_THE_END else 1):
-        result = run_once(tester, mpi, hosts, sobor)
-        if not (result.timed_out and is_at_the_end(result.stderr, hosts)):
+        result = wait_for(start_on(tester, mpi, hosts, sobor, place, command), mpi)
+        if not (result.timed_out and is_at_the_end(result.stderr)):
             break
     return result
 
 
-def run_once(tester, mpi, hosts: Hosts, sobor) -> jobs.Result:
-    """One run."""
-    program = tester.program(mpi, "several_hosts")
+def start_on(tester, mpi, hosts: Hosts, sobor, place: Place, command: list) -> jobs.Job:
+    """Start a command from the first host."""
     variables = jobs.sobor_environment(sobor) if sobor is not None else {}
-    command = [*launch_line(mpi, hosts, variables), str(program), str(RANKS_PER_HOST)]
-    words = " ".join(f"'{word}'" for word in command)
+    line = [*launch_line(mpi, hosts, variables, place), *map(str, command)]
+    words = " ".join(f"'{word}'" for word in line)
     environment = {**jobs.base_environment(), **hosts.environment, "UCX_NET_DEVICES": "eth0"}
-    job = jobs.Job([str(AGENT), hosts.names[0], words], environment, tester.folder)
-    return wait_for(job, mpi, hosts)
+    return jobs.Job([str(AGENT), hosts.names[0], words], environment, tester.folder)
+
+
+def run_both(tester, mpi, hosts: Hosts, sobor) -> jobs.Result:
+    """Run the program that uses all hosts and each of them."""
+    command = [tester.program(mpi, "several_hosts"), RANKS_PER_HOST]
+    return run_on(tester, mpi, hosts, sobor, EVEN, command)
 
 
 @pytest.fixture
 def hosts(tmp_path):
-    """Two emulated hosts."""
+    """Five emulated hosts, of which a test uses the first ones."""
     folder = tmp_path / "hosts"
     folder.mkdir()
-    with Hosts(2, folder) as made:
+    with Hosts(5, folder) as made:
         yield made
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "m50"])
 def test_bare(tester, hosts, key):
     """The emulated hosts work for the MPI alone."""
-    tester.expect_pass(run_on(tester, usable_mpi(key), hosts, None))
+    tester.expect_pass(run_both(tester, usable_mpi(key), hosts, None))
 
 
 @pytest.mark.parametrize("segment", ["auto", "named"])
@@ -129,7 +151,7 @@ def test_several_hosts(tester, hosts, key, segment):
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
     settings = {"SOBOR_SEGMENT": segment, "SOBOR_TRIALS": "off"}
-    result = run_on(tester, usable_mpi(key), hosts, settings)
+    result = run_both(tester, usable_mpi(key), hosts, settings)
     tester.expect_pass(result, served=True)
     for report in result.reports:
         if report.name == "across_hosts":
@@ -149,7 +171,7 @@ def test_clocks_of_a_trace(tester, hosts, key):
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
     folder = tester.folder / "trace"
-    result = run_on(tester, usable_mpi(key), hosts, {"SOBOR_TRACE": str(folder)})
+    result = run_both(tester, usable_mpi(key), hosts, {"SOBOR_TRACE": str(folder)})
     tester.expect_pass(result)
     trace = files.read(str(folder))
     assert trace.ranks == [0, 1, 2, 3] and len(set(trace.hosts.values())) == 2
@@ -163,3 +185,69 @@ def test_clocks_of_a_trace(tester, hosts, key):
     barriers = calls.rows[calls.rows["collective"] == 0]
     latest = calls.spread(calls.last)[calls.rows["collective"] == 0]
     assert barriers.size and (barriers["left"] >= latest - 1e9 * trace.clock_error).all()
+
+
+UNEQUAL, DEALT, FIVE = Place((4, 1, 1)), Place((2, 2), dealt=True), Place((1, 2, 1, 1, 1))
+CASES = [
+    ("o41", UNEQUAL, "parts", 100),
+    ("o41", UNEQUAL, "reductions --only Allreduce", 60),
+    ("o41", DEALT, "parts", 100),
+    ("o41", DEALT, "reductions --only Reduce_scatter", 60),
+    ("o41", FIVE, "reductions --only Reduce", 60),
+    ("m40", Place((2, 1)), "parts", 20),
+    ("m40", Place((1, 2)), "reductions --only Allreduce", 20),
+]
+
+
+def run_on_hosts(tester, key, hosts, place, words, sobor) -> jobs.Result:
+    """Run a program with Sobor, the first of the words."""
+    mpi = usable_mpi(key)
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    command = [tester.program(mpi, words[0]), *words[1:]]
+    settings = {"SOBOR_TRIALS": "off", **sobor}
+    result = run_on(tester, mpi, hosts, settings, place, command)
+    tester.expect_pass(result, served=True)
+    return result
+
+
+@pytest.mark.parametrize(("key", "place", "words", "cases"), CASES)
+def test_cases(tester, hosts, long_run, key, place, words, cases):
+    """Random calls on unequal hosts, and on communicators made of every third rank and the like."""
+    name, *only = words.split()
+    drawn = ["--seed", SEED, "--cases", cases * (20 if long_run else 1), "--max-bytes", 100000]
+    result = run_on_hosts(tester, key, hosts, place, [name, *drawn, *only], {})
+    assert all(
+        r.where == "cluster" and r.nodes == len(place.ranks)
+        for r in result.reports
+        if r.name == "MPI_COMM_WORLD"
+    ), result.tail()
+
+
+#: Bytes that leave the busiest of N hosts, as shares of the message.
+WIRE = [
+    ("o41", Place((2, 2, 2)), "allreduce", 2 * (3 - 1) / 3),
+    ("o41", Place((2, 2, 2), dealt=True), "allreduce", 2 * (3 - 1) / 3),
+    ("o41", Place((2, 2, 2)), "bcast", 1),
+    ("o41", Place((2, 2, 2), dealt=True), "bcast", 1),
+    ("m40", Place((2, 1)), "bcast", 1),
+]
+
+
+@pytest.mark.parametrize(("key", "place", "operation", "share"), WIRE)
+def test_wire(tester, hosts, key, place, operation, share):
+    """No host sends more than the schedule says, however ranks are placed."""
+    words = ["spanning", "wire", operation, 1 << 20, 20]
+    result = run_on_hosts(tester, key, hosts, place, words, {})
+    found = float(result.stdout.split("share ")[1].split()[0])
+    assert 0.98 * share <= found <= 1.05 * share, result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_one_host_without(tester, hosts, key):
+    """Where only one host's ranks are preloaded, these find out, and nobody waits."""
+    mpi = usable_mpi(key)
+    command = [AGENT.parent / "first.sh", PRELOAD, tester.program(mpi, "spanning"), "loop", 20]
+    result = run_on(tester, mpi, hosts, None, EVEN, command)
+    tester.expect_pass(result)
+    assert [r for r in result.reports if r.name == "MPI_COMM_WORLD" and r.where == "host"]

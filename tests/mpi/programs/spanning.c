@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Communicators over several nodes.
+ *
+ * usage: spanning wire OPERATION BYTES CALLS   bytes that left the busiest node, as a share of BYTES
+ *        spanning loop CALLS                   calls of every kind, checked
+ *        spanning many COUNT                   communicators made, used and freed, one by one
+ *        spanning alive COUNT                  communicators alive together
+ *        spanning threads CALLS                two threads, each with a communicator of its own */
+#include "support.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What this host's network has sent so far. */
+static double sent(void)
+{
+    unsigned long long bytes = 0;
+    char line[512];
+    FILE *file = fopen("/proc/self/net/dev", "r");
+
+    CHECK(file != NULL, "no /proc/self/net/dev");
+    while (fgets(line, sizeof line, file) != NULL) {
+        const char *at = strstr(line, "eth0:");
+        if (at != NULL)
+            sscanf(at + 5, "%*u %*u %*u %*u %*u %*u %*u %*u %llu", &bytes);
+    }
+    fclose(file);
+    return (double)bytes;
+}
+
+/* Sums of small integers are exact in any order. */
+static void checked_allreduce(MPI_Comm comm, int *values, int *sums, int count, int call)
+{
+    int size = size_of(comm), rank = rank_of(comm);
+
+    for (int i = 0; i < count; i++)
+        values[i] = rank + call + i % 7;
+    CALL(MPI_Allreduce(values, sums, count, MPI_INT, MPI_SUM, comm));
+    for (int i = 0; i < count; i++) {
+        int right = size * (size - 1) / 2 + size * (call + i % 7);
+        CHECK(sums[i] == right, "call %d, element %d: %d, not %d", call, i, sums[i], right);
+    }
+}
+
+static void call_once(const char *operation, int *values, int *sums, int count, int call)
+{
+    if (strcmp(operation, "allreduce") == 0)
+        checked_allreduce(MPI_COMM_WORLD, values, sums, count, call);
+    else
+        checked_bcast(MPI_COMM_WORLD, (size_t)count * sizeof(int), 0, (uint64_t)call);
+}
+
+/* Long before and after the calls nobody sends. */
+static double sent_in_peace(void)
+{
+    CALL(MPI_Barrier(MPI_COMM_WORLD));
+    sleep_ms(50);
+    double bytes = sent();
+    CALL(MPI_Barrier(MPI_COMM_WORLD));
+    return bytes;
+}
+
+static void wire(const char *operation, size_t bytes, int calls)
+{
+    int count = (int)(bytes / sizeof(int));
+    int *values = malloc(bytes), *sums = malloc(bytes);
+
+    CHECK(values != NULL && sums != NULL, "no memory");
+    call_once(operation, values, sums, count, 0);
+    double before = sent_in_peace();
+    for (int call = 1; call <= calls; call++)
+        call_once(operation, values, sums, count, call);
+    double share = (sent_in_peace() - before) / calls / (double)bytes, most;
+    CALL(MPI_Reduce(&share, &most, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+    if (rank_of(MPI_COMM_WORLD) == 0)
+        printf("share %.3f\n", most);
+    free(values);
+    free(sums);
+}
+
+enum { COUNT = 3000 };
+
+static void use(MPI_Comm comm, int calls)
+{
+    int *values = malloc(COUNT * sizeof *values), *sums = malloc(COUNT * sizeof *sums);
+
+    CHECK(values != NULL && sums != NULL, "no memory");
+    for (int call = 0; call < calls; call++) {
+        checked_allreduce(comm, values, sums, 1 + call * 37 % COUNT, call);
+        checked_bcast(comm, (size_t)(call * 501 % 150000), call % size_of(comm), (uint64_t)call);
+        CALL(MPI_Barrier(comm));
+    }
+    free(values);
+    free(sums);
+}
+
+static void many(int count)
+{
+    for (int i = 0; i < count; i++) {
+        MPI_Comm comm;
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        use(comm, 1);
+        CALL(MPI_Comm_free(&comm));
+    }
+}
+
+static void alive(int count)
+{
+    MPI_Comm *comms = malloc((size_t)count * sizeof(MPI_Comm));
+
+    CHECK(comms != NULL, "no memory");
+    for (int i = 0; i < count; i++) {
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]));
+        use(comms[i], 1);
+    }
+    for (int i = 0; i < count; i++)
+        use(comms[i], 1);
+    /* Some are left to MPI_Finalize. */
+    for (int i = 0; i < count; i += 2)
+        CALL(MPI_Comm_free(&comms[i]));
+    free(comms);
+}
+
+struct worker {
+    MPI_Comm comm;
+    int calls;
+};
+
+static void *work(void *argument)
+{
+    const struct worker *worker = argument;
+
+    use(worker->comm, worker->calls);
+    return NULL;
+}
+
+static void threads(int calls)
+{
+    struct worker workers[2];
+    pthread_t thread[2];
+
+    for (int i = 0; i < 2; i++) {
+        workers[i].calls = calls;
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &workers[i].comm));
+        CHECK(pthread_create(&thread[i], NULL, work, &workers[i]) == 0, "no thread");
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(thread[i], NULL);
+        CALL(MPI_Comm_free(&workers[i].comm));
+    }
+}
+
+static int number(char **argv, int i)
+{
+    CHECK(argv[i] != NULL, "usage: see the source");
+    return atoi(argv[i]);
+}
+
+int main(int argc, char **argv)
+{
+    if (test_begin_threads(&argc, &argv, MPI_THREAD_MULTIPLE) < MPI_THREAD_MULTIPLE)
+        return test_skip("this MPI has no MPI_THREAD_MULTIPLE");
+    CHECK(argc > 2, "usage: see the source");
+    if (strcmp(argv[1], "wire") == 0)
+        wire(argv[2], (size_t)number(argv, 3), number(argv, 4));
+    else if (strcmp(argv[1], "loop") == 0)
+        use(MPI_COMM_WORLD, number(argv, 2));
+    else if (strcmp(argv[1], "many") == 0)
+        many(number(argv, 2));
+    else if (strcmp(argv[1], "alive") == 0)
+        alive(number(argv, 2));
+    else
+        threads(number(argv, 2));
+    return test_end();
+}
