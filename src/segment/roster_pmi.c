@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The list in the key-value space of PMI 1 as Hydra has it, the process manager of MPICH and Intel
- * MPI: lines of text over a socket to the daemon of this node, which the host's library uses from
- * MPI_Init on. Each line of ours has its answer before the host goes on, so neither takes the
- * other's. Cost: a question for each rank.
+ * The list in the key-value space of PMI 1 as Hydra has it, the process manager of MPICH: lines of
+ * text over a socket to the daemon of this node, which the host's library uses from MPI_Init on.
+ * Each line of ours has its answer before the host goes on, so neither takes the other's. Cost: a
+ * question for each rank.
  */
 #include "segment/roster.h"
 
@@ -58,12 +58,16 @@ static bool find_word(const char *line, const char *name, char *word, size_t roo
     return true;
 }
 
-/* Hydra tells ranks their place on the node by this name; other managers have another protocol. */
+/*
+ * Hydra tells ranks their place on the node by the second name; other managers have another
+ * protocol. Intel MPI's own is left out: it was not seen yet on several nodes.
+ */
 static bool is_hydra(void)
 {
     const char *descriptor = getenv("PMI_FD");
 
-    if (descriptor == NULL || getenv("MPI_LOCALRANKID") == NULL || getenv("PMI_SPAWNED") != NULL)
+    if (descriptor == NULL || getenv("MPI_LOCALRANKID") == NULL || getenv("PMI_SPAWNED") != NULL ||
+        getenv("HYDRA_BSTRAP_LOCALHOST") != NULL)
         return false;
     socket_fd = atoi(descriptor);
     return true;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators over several nodes.
  *
- * usage: spanning wire OPERATION BYTES CALLS   bytes that left the busiest node, as a share of BYTES
- *        spanning loop CALLS                   calls of every kind, checked
- *        spanning many COUNT                   communicators made, used and freed, one by one
- *        spanning alive COUNT                  communicators alive together
+ * usage: spanning wire OPERATION BYTES CALLS   bytes that left the busiest node, as a share of
+ * BYTES spanning loop CALLS                   calls of every kind, checked spanning many COUNT
+ * communicators made, used and freed, one by one spanning alive COUNT communicators alive together
  *        spanning threads CALLS                two threads, each with a communicator of its own */
 #include "support.h"
 
