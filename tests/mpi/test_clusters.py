@@ -18,6 +18,9 @@ AS = Path(__file__).resolve().parent / "hosts" / "as.sh"
 SERVED = {"SOBOR_CLUSTER": "on", "SOBOR_TRIALS": "off"}
 #: Of each rank its node: one node with four ranks and two with one; dealt out; by twos and threes.
 UNEQUAL, DEALT, BLOCKS = "0,0,0,0,1,2", "0,1,0,2,0", "0,0,1,1,1"
+MOVING = {"scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"} | {
+    f"alltoall{kind}" for kind in ("", "v", "w")
+}
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block")
 
 
