@@ -15,6 +15,7 @@ from sobor.trace.files import COLLECTIVES, HOST, Trace
 from sobor.trace.impact import impact, steps
 
 PERCENTILES = (10, 50, 90, 99)
+_SIDES = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -230,31 +231,36 @@ def widths(trace: Trace, calls: Calls) -> list[dict[str, Any]]:
 
 def lateness(trace: Trace, calls: Calls) -> list[dict[str, Any]]:
     """For each rank: how it arrives after the first, and how often and by how much it is last."""
+    arrival = calls.rows["entered"] - calls.spread(calls.first)
+    order = np.argsort(calls.rows["rank"], kind="stable")
+    begin, end = (np.searchsorted(calls.rows["rank"][order], trace.ranks, s) for s in _SIDES)
+    waiting = calls.waiting
+    places = max(trace.ranks) + 1
+    last = np.bincount(calls.late, minlength=places)
+    held_up = np.bincount(calls.late, calls.last - calls.before_last, places)
+    busy = np.bincount(trace.calls["rank"], trace.calls["left"] - trace.calls["entered"], places)
     result = []
-    after_first = calls.rows["entered"] - calls.spread(calls.first)
-    alone = calls.last - calls.before_last
-    for rank in trace.ranks:
-        mine = calls.rows["rank"] == rank
-        if not mine.any():
+    for place, rank in enumerate(trace.ranks):
+        mine = order[begin[place] : end[place]]
+        if mine.size == 0:
             continue
-        last = calls.late == rank
-        after = np.percentile(after_first[mine], (50, 90)) / 1e3
-        rows = trace.calls[trace.calls["rank"] == rank]
+        middle, high = np.percentile(arrival[mine], (50, 90)) / 1e3
+        run = 1e9 * trace.seconds[rank]
         result.append(
             {
                 "rank": rank,
                 "host": trace.hosts[rank],
-                "calls": int(mine.sum()),
-                "last": int(last.sum()),
-                "last_share": float(last.sum() / mine.sum()),
-                "held_up_us": float(alone[last].sum() / 1e3),
+                "calls": int(mine.size),
+                "last": int(last[rank]),
+                "last_share": float(last[rank] / mine.size),
+                "held_up_us": float(held_up[rank] / 1e3),
                 "arrival_us": {
-                    "mean": float(after_first[mine].mean() / 1e3),
-                    "p50": after[0],
-                    "p90": after[1],
+                    "mean": float(arrival[mine].mean() / 1e3),
+                    "p50": float(middle),
+                    "p90": float(high),
                 },
-                "waiting_share": float(calls.waiting[mine].sum() / 1e9 / trace.seconds[rank]),
-                "share": float((rows["left"] - rows["entered"]).sum() / 1e9 / trace.seconds[rank]),
+                "waiting_share": float(waiting[mine].sum() / run),
+                "share": float(busy[rank] / run),
             }
         )
     return result

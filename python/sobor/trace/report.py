@@ -47,10 +47,6 @@ def report(wanted: Wanted) -> None:
     rows = analysis.chosen(trace, wanted.collective)
     calls = analysis.match(trace, rows)
     result = analysis.analyse(trace, wanted.collective, transfer)
-    if wanted.json_file == "-":
-        console.print_json(result)
-    else:
-        views.write(result, console.out())
     if wanted.json_file not in (None, "-"):
         _write("--json", wanted.json_file, json.dumps(result, indent=2) + "\n")
     if wanted.html is not None:
@@ -59,6 +55,11 @@ def report(wanted: Wanted) -> None:
         exports.write_events(trace, rows, wanted.events)
     if wanted.arrival is not None:
         exports.write_arrival(calls, wanted.arrival)
+    # Last: who reads the terminal's output may have seen enough.
+    if wanted.json_file == "-":
+        console.print_json(result)
+    else:
+        views.write(result, console.out())
     for written in (wanted.json_file, wanted.html, wanted.events, wanted.arrival):
         if written not in (None, "-"):
             print(f"written to {written}", file=sys.stderr)
