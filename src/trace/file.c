@@ -8,20 +8,30 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+/* What has been put into the file, and may be: going beyond is told by a signal that ends the
+ * program (RLIMIT_FSIZE). */
+static uint64_t written, allowed;
 
 static bool put(int file, const void *from, size_t bytes)
 {
     const char *at = from;
 
+    written += bytes;
+    if (written > allowed) {
+        errno = EFBIG;
+        return false;
+    }
     while (bytes > 0) {
-        ssize_t written = write(file, at, bytes);
-        if (written < 0 && errno != EINTR)
+        ssize_t count = write(file, at, bytes);
+        if (count < 0 && errno != EINTR)
             return false;
-        if (written > 0) {
-            at += written;
-            bytes -= (size_t)written;
+        if (count > 0) {
+            at += count;
+            bytes -= (size_t)count;
         }
     }
     return true;
@@ -76,19 +86,28 @@ static uint64_t now(void)
     return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
+static int make(const char *path)
+{
+    struct rlimit limit;
+
+    written = 0;
+    allowed = getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
+    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
 bool sb_trace_write(uint32_t end)
 {
-    static atomic_flag written = ATOMIC_FLAG_INIT;
+    static atomic_flag begun = ATOMIC_FLAG_INIT;
     sb_trace_t *trace = &sb_trace_self;
 
     /* Relaxed: a thread that comes second has nothing to do. */
     if (trace->records == NULL || trace->header.pid != (int32_t)getpid() ||
-        atomic_flag_test_and_set_explicit(&written, memory_order_relaxed))
+        atomic_flag_test_and_set_explicit(&begun, memory_order_relaxed))
         return true;
     trace->header.end = end;
     if (trace->header.closed == 0)
         trace->header.closed = now();
-    int file = open(trace->partial, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    int file = make(trace->partial);
     if (file < 0)
         return false;
     bool good = put_all(file);

@@ -187,6 +187,14 @@ def test_folder_that_cannot_be(tester, key):
     assert "SOBOR_TRACE: expected a folder" in result.stderr and "/dev/null" in result.stderr
 
 
+@BOTH
+def test_limit_of_files(traced, key):
+    """A trace that may not be as large is not written at all, and the program does not notice."""
+    result, folder = traced(key, 2, ["late", "0", "50", "limit"])
+    assert result.returncode == 0 and "PASS" in result.stdout, result.tail()
+    assert "File too large" in result.stderr and list(folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
 def test_other_hosts(traced, key):
     """Every MPI, and its own collectives within MPI_File functions are not the program's."""

@@ -5,13 +5,15 @@
  *
  * CALLS rounds of an allreduce of 8 bytes, a broadcast of 4000 bytes from rank 0, to which rank 1
  * comes late, and a barrier; then one gather of parts of 100 bytes on a copy of MPI_COMM_WORLD, an
- * alltoallv and a call that is wrong. `end`: finalize, exit (without MPI_Finalize), or kill: rank 1
- * ends itself by a signal that nobody can handle, while the others wait for it. */
+ * alltoallv and a call that is wrong. `end`: finalize, limit (the same, where files may have 4
+ * KiB), exit (without MPI_Finalize), or kill: rank 1 ends itself by a signal that nobody can
+ * handle, while the others wait for it. */
 #include "support.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 static void round_of_calls(int rank, long late)
@@ -68,5 +70,7 @@ int main(int argc, char **argv)
         MPI_Barrier(MPI_COMM_WORLD);
     if (strcmp(end, "exit") == 0)
         exit(0);
+    if (strcmp(end, "limit") == 0)
+        CHECK(setrlimit(RLIMIT_FSIZE, &(struct rlimit){4096, 4096}) == 0, "no limit");
     return test_end();
 }
