@@ -46,6 +46,9 @@ typedef struct sb_comm {
     sb_scratch_t *scratch; /* with a server: never NULL */
     MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
+    MPI_Op op; /* a predefined one that a call had with such a type, and what combines them; */
+    MPI_Datatype op_type;
+    const sb_operator_t *operation; /* NULL: none yet */
     sb_usage_t usage;
     sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
     uint64_t trial_began; /* when that call did */

@@ -85,15 +85,34 @@ static bool is_refused(const sb_reduce_call_t *call)
     return call->out == call->in && elements > 0 && sb_alias_is_error(call->collective);
 }
 
+/* What combines the elements. False: the host has to judge that. */
+static bool find_combination(sb_comm_t *comm, const sb_reduce_call_t *call, judged_t *judged)
+{
+    sb_combination_t *found = &judged->combination;
+
+    if (SB_LIKELY(comm->operation != NULL && comm->op == call->op && comm->op_type == call->type)) {
+        found->operation = comm->operation;
+        found->error = MPI_SUCCESS;
+        return true;
+    }
+    if (!sb_combination_find(found, call->op, call->type, judged->type, comm->comm))
+        return false;
+    /* The handles of these are never another's. */
+    if (judged->type == comm->type_is && found->operation != &found->user) {
+        comm->op = call->op;
+        comm->op_type = call->type;
+        comm->operation = found->operation;
+    }
+    return true;
+}
+
 static bool judge(sb_comm_t *comm, sb_reduce_call_t *call, judged_t *judged)
 {
     judged->call = call;
     if (call->root < 0 || call->root >= comm->size)
         return false;
     return count_elements(call, comm) && take_sides(call, comm) && !is_refused(call) &&
-           measure(comm, judged) &&
-           sb_combination_find(&judged->combination, call->op, call->type, judged->type,
-                               comm->comm);
+           measure(comm, judged) && find_combination(comm, call, judged);
 }
 
 /* What all ranks tell an algorithm alike. */

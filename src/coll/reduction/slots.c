@@ -57,12 +57,32 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
 
     if (from >= to)
         return SB_OK;
+    char *result = reduction->receive + (from - wanted.from);
+    if (wanted.sources == 1) {
+        sb_copy(result, sb_slot(team, 0, use)->payload + (from - offset), to - from);
+        return SB_OK;
+    }
     sb_fold_t fold;
-    sb_fold_begin(&fold, reduction->operation, reduction->receive + (from - wanted.from),
-                  to - from);
+    sb_fold_begin(&fold, reduction->operation, result, to - from);
     for (uint32_t rank = 0; rank < wanted.sources; rank++)
         sb_fold_add(&fold, sb_slot(team, rank, use)->payload + (from - offset));
     return sb_fold_end(&fold);
+}
+
+/* Few ranks' lines are worth the instructions. */
+#define FETCHED_MOST 4
+
+/*
+ * Who combines is often behind those who only publish: the next slots may be filled already, and
+ * their first lines come while this rank leaves and comes again. If they are not filled, this rank
+ * still has those lines of the last round, and nothing is asked of anybody.
+ */
+static void fetch_next(const sb_team_t *team, uint32_t sources)
+{
+    for (uint32_t rank = 0; rank < sources && sources <= FETCHED_MOST; rank++) {
+        if (rank != team->rank)
+            sb_fetch_ahead(sb_slot(team, rank, team->slot_uses), SB_LINE);
+    }
 }
 
 static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
@@ -94,6 +114,8 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
             sb_slots_passed(team, use);
         sb_slot_finish(team, batch);
     }
+    if (reduction->bytes <= SB_SLOT_IN_LINE)
+        fetch_next(team, wanted.sources);
     return data;
 }
 
