@@ -231,7 +231,7 @@ static int run_bad_plan(rank_context_t *context, void *argument)
     if (context->rank == 1)
         return sb_bcast(&sb_bcast_ring, team, 0, &stream) != SB_ERR_TRUNCATE ||
                team->failure != SB_ERR_TRUNCATE;
-    sb_slot_show(team, wrong->spread == UINT16_MAX ? SB_NOTE_KIND : SB_NOTE_RING, wrong,
+    sb_slot_show(team, sb_plan_spread(wrong) == UINT16_MAX ? SB_NOTE_KIND : SB_NOTE_RING, wrong,
                  sizeof *wrong);
     return 0;
 }
@@ -243,8 +243,8 @@ static void a_plan_is_checked(void **state)
         {.bytes = 5000, .fragment = 1024, .window = 0},
         {.bytes = 5000, .fragment = 0, .window = 4096},
         {.bytes = 5000, .fragment = 1024, .window = 4096, .position = (uint64_t)1 << 40},
-        {.bytes = 5000, .fragment = 1024, .window = 4096, .spread = SB_SPREADS},
-        {.spread = UINT16_MAX},
+        {.bytes = 5000, .fragment = 1024, .window = 4096, .how = SB_SPREADS},
+        {.how = UINT16_MAX},
     };
 
     (void)state;

@@ -36,6 +36,15 @@ void sb_slot_show(sb_team_t *team, uint32_t note, const void *payload, size_t by
     sb_flag_publish(&slot->flag, team->slot_uses + 1);
 }
 
+void sb_slot_show_words(sb_team_t *team, uint32_t note, const void *payload, size_t bytes)
+{
+    sb_slot_t *slot = sb_slot(team, team->rank, team->slot_uses);
+
+    sb_flag_set_note(&slot->flag, note);
+    sb_copy_words(slot->payload, payload, bytes);
+    sb_flag_publish(&slot->flag, team->slot_uses + 1);
+}
+
 /* What a rank that has waited long for its parent looks at. */
 typedef struct doubt {
     const sb_team_t *team;

@@ -46,6 +46,9 @@ static inline void sb_slots_passed(sb_team_t *team, uint64_t use)
 /* Puts a note and what belongs to it into this rank's slot of the present use. */
 void sb_slot_show(sb_team_t *team, uint32_t note, const void *payload, size_t bytes);
 
+/* The same for whole words that this rank has just written. */
+void sb_slot_show_words(sb_team_t *team, uint32_t note, const void *payload, size_t bytes);
+
 /*
  * A root has SB_SLOTS of them: it is told of every fourth use that this rank is done with. A line
  * that a rank writes at each call is one more that goes back and forth.

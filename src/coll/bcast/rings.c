@@ -91,13 +91,16 @@ static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment,
     uint64_t asked = sb_team_fragment(team, bytes);
 
     fragment = sb_flow_piece(asked != 0 ? asked : fragment, ring);
-    return (sb_plan_t){.bytes = bytes, .fragment = fragment, .window = ring, .spread = spread};
+    return (sb_plan_t){.bytes = bytes,
+                       .fragment = fragment,
+                       .window = ring,
+                       .how = sb_plan_how(spread, SB_COPY_CACHED, false, false)};
 }
 
 /* The part of the ring that the message goes round in. */
 static size_t window_of(const sb_rings_t *rings, const sb_plan_t *plan)
 {
-    return plan->mode == SB_COPY_PULLED ? rings->cursor.ring : (size_t)plan->window;
+    return sb_plan_mode(plan) == SB_COPY_PULLED ? rings->cursor.ring : (size_t)plan->window;
 }
 
 /* The part of the ring for ordinary stores. */
@@ -141,7 +144,7 @@ static void learn(const sb_team_t *team)
 /* Root: whether the others can read the message where it is. Those who share fragments do not. */
 static bool can_stay(const sb_rings_t *rings, const sb_plan_t *plan, const void *buffer)
 {
-    return buffer != NULL && plan->spread != SB_SPREAD_SHARED &&
+    return buffer != NULL && sb_plan_spread(plan) != SB_SPREAD_SHARED &&
            sb_expose_serves(&rings->expose, SB_EXPOSE_TO_ALL, buffer, (size_t)plan->bytes);
 }
 
@@ -165,10 +168,15 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
 {
     sb_rings_t *rings = sb_rings(team);
 
+    if (plan->bytes < SB_COPY_LEAST && team->settings.cma != SB_CMA_ON) {
+        plan->window = near_window(rings, plan);
+        return;
+    }
     if (rings->timed.open)
         learn(team);
     sb_copy_choice_t choice = choose(team, plan, buffer);
-    plan->mode = (uint16_t)choice.mode;
+    plan->how = sb_plan_how(sb_plan_spread(plan), choice.mode, choice.timed && choice.warming,
+                            choice.timed && choice.again);
     if (choice.mode == SB_COPY_CACHED)
         plan->window = near_window(rings, plan);
     else if (choice.mode == SB_COPY_PULLED)
@@ -176,8 +184,6 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     if (!choice.timed)
         return;
     plan->started = sb_now_ns();
-    plan->warming = choice.warming;
-    plan->again = choice.again;
     rings->timed.open = true;
     rings->timed.use = team->slot_uses;
     rings->timed.choice = choice;
@@ -187,10 +193,10 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
 static void tell(const sb_team_t *team, const sb_plan_t *plan)
 {
     sb_rings_t *rings = sb_rings(team);
-    const sb_copy_choice_t choice = {.mode = (sb_copy_mode_t)plan->mode,
+    const sb_copy_choice_t choice = {.mode = sb_plan_mode(plan),
                                      .bytes = (size_t)plan->bytes,
-                                     .again = plan->again != 0,
-                                     .warming = plan->warming != 0};
+                                     .again = sb_plan_is_again(plan),
+                                     .warming = sb_plan_is_warming(plan)};
     uint64_t ns = sb_now_ns() - plan->started;
 
     sb_flag_publish(&sb_ring_head(rings, team->rank)->timed.flag, time_value(team->slot_uses, ns));
@@ -202,7 +208,7 @@ static void finish(sb_team_t *team, const sb_cursor_t *end)
 {
     sb_rings_t *rings = sb_rings(team);
 
-    rings->cursor = *end;
+    sb_copy_words(&rings->cursor, end, sizeof *end);
     sb_cursor_align(&rings->cursor);
     sb_flag_publish(&sb_ring_head(rings, team->rank)->consumed.flag, rings->cursor.position);
     sb_slot_finish(team, 1);
@@ -233,11 +239,10 @@ static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, co
             return status;
         /* A rank that cannot read its own data serves the others all the same. */
         if (*data == SB_OK)
-            *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes,
-                        (sb_copy_mode_t)plan->mode);
+            *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes, sb_plan_mode(plan));
         sb_cursor_pass(cursor, bytes);
-        if (offset == 0 && plan->mode != SB_COPY_PULLED)
-            sb_slot_show(team, SB_NOTE_RING, plan, sizeof *plan);
+        if (offset == 0 && sb_plan_mode(plan) != SB_COPY_PULLED)
+            sb_slot_show_words(team, SB_NOTE_RING, plan, sizeof *plan);
         else
             sb_flow_commit(&rings->out, cursor->position);
     }
@@ -269,7 +274,7 @@ static sb_status_t show_and_wait(sb_team_t *team, const sb_stream_t *stream, con
     sb_cursor_t end = pulled_end(cursor, plan);
     uint64_t least;
 
-    sb_slot_show(team, SB_NOTE_RING, plan, sizeof *plan);
+    sb_slot_show_words(team, SB_NOTE_RING, plan, sizeof *plan);
     sb_cursor_pass(cursor, SB_LINE);
     sb_status_t status =
         sb_peers_wait(&rings->out.readers, cursor->position, &team->waiter, &least);
@@ -288,9 +293,10 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
 {
     sb_rings_t *rings = sb_rings(team);
     sb_plan_t plan = make_plan(team, stream->bytes, fragment, spread);
-    sb_cursor_t cursor = rings->cursor;
+    sb_cursor_t cursor;
     sb_status_t data = SB_OK;
 
+    sb_copy_words(&cursor, &rings->cursor, sizeof cursor);
     choose_mode(team, &plan, stream->base);
     sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
@@ -300,7 +306,7 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
     plan.position = cursor.position;
     if (team->slots_free_below >= rings->uses)
         sb_flow_credit(&rings->out, rings->cursor.position);
-    if (plan.mode == SB_COPY_PULLED)
+    if (sb_plan_mode(&plan) == SB_COPY_PULLED)
         status = show_and_wait(team, stream, &plan, &cursor, &data);
     else
         status = send_fragments(team, stream, &plan, &cursor, &data);
@@ -326,11 +332,11 @@ static bool read_plan(const sb_rings_t *rings, const sb_news_t *news, sb_plan_t 
     if (rings == NULL)
         return false;
     sb_copy(plan, news->payload, sizeof *plan);
-    *cursor = rings->cursor;
+    sb_copy_words(cursor, &rings->cursor, sizeof *cursor);
     cursor->window = window_of(rings, plan);
     sb_cursor_fit(cursor, 1);
     return cursor->window > 0 && cursor->window <= cursor->ring && plan->fragment > 0 &&
-           plan->spread < SB_SPREADS && plan->mode <= SB_COPY_PULLED &&
+           sb_plan_spread(plan) < SB_SPREADS && sb_plan_mode(plan) <= SB_COPY_PULLED &&
            plan->position == cursor->position;
 }
 
@@ -346,7 +352,7 @@ static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_
         size_t left = plan->bytes - arriving->offset;
         arriving->bytes = sb_cursor_piece(&arriving->cursor, sb_min(plan->fragment, left));
         uint64_t end = arriving->cursor.position + arriving->bytes;
-        if (arriving->offset > 0 || plan->mode == SB_COPY_PULLED) {
+        if (arriving->offset > 0 || sb_plan_mode(plan) == SB_COPY_PULLED) {
             status = sb_flow_peek(in, end, &team->waiter);
             if (status == SB_OK && passes_on)
                 sb_flow_commit(&rings->out, end);
@@ -408,15 +414,15 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
 
     if (!read_plan(arriving.rings, news, &plan, &arriving.cursor))
         return sb_out_of_step(team);
-    if (plan.spread != SB_SPREAD_FLAT)
+    if (sb_plan_spread(&plan) != SB_SPREAD_FLAT)
         tree = sb_news_tree(team, news, plan.bytes);
     if (tree.children > 0)
         sb_slot_show(team, SB_NOTE_RING, &plan, sizeof plan);
-    if (plan.spread == SB_SPREAD_SHARED)
+    if (sb_plan_spread(&plan) == SB_SPREAD_SHARED)
         sb_find_sharers(team, &arriving);
     sb_flow_in_t in = {&sb_ring_head(arriving.rings, tree.parent)->published.flag,
                        &sb_ring_head(arriving.rings, team->rank)->consumed.flag, plan.position};
-    sb_status_t status = plan.mode == SB_COPY_PULLED
+    sb_status_t status = sb_plan_mode(&plan) == SB_COPY_PULLED
                              ? receive_pulled(team, &plan, &in, &arriving)
                              : receive_fragments(team, &plan, &in, tree.children > 0, &arriving);
     if (status != SB_OK)

@@ -41,11 +41,39 @@ typedef struct sb_plan {
         sb_exposure_t exposed; /* SB_COPY_PULLED: where it is; the window is the ring */
     };
     uint64_t started; /* by sb_now_ns; 0: nobody has to time this message */
-    uint16_t spread;  /* sb_spread_t */
-    uint16_t mode;    /* sb_copy_mode_t of the root */
-    uint16_t warming; /* its time stands for a ring that is not yet as this mode leaves it */
-    uint16_t again;   /* it is in the buffer of one of the last messages */
+    uint64_t how;     /* sb_plan_how */
 } sb_plan_t;
+
+/*
+ * In one word, which is written at once. `mode`: of the root. `warming`: its time stands for a ring
+ * that is not yet as this mode leaves it. `again`: it is in the buffer of one of the last messages.
+ */
+static inline uint64_t sb_plan_how(sb_spread_t spread, sb_copy_mode_t mode, bool warming,
+                                   bool again)
+{
+    return (uint64_t)spread | (uint64_t)mode << 16 | (uint64_t)warming << 32 |
+           (uint64_t)again << 48;
+}
+
+static inline sb_spread_t sb_plan_spread(const sb_plan_t *plan)
+{
+    return (sb_spread_t)(plan->how & UINT16_MAX);
+}
+
+static inline sb_copy_mode_t sb_plan_mode(const sb_plan_t *plan)
+{
+    return (sb_copy_mode_t)(plan->how >> 16 & UINT16_MAX);
+}
+
+static inline bool sb_plan_is_warming(const sb_plan_t *plan)
+{
+    return (plan->how >> 32 & 1) != 0;
+}
+
+static inline bool sb_plan_is_again(const sb_plan_t *plan)
+{
+    return plan->how >> 48 != 0;
+}
 
 _Static_assert(sizeof(sb_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
 

@@ -90,6 +90,17 @@ static inline void sb_copy(void *restrict to, const void *restrict from, size_t 
         sb_copy_long(to, from, bytes);
 }
 
+/*
+ * Whole words, read one by one as they were written. A processor hands a store that waits for its
+ * line on to a load of no more than its bytes; a longer load waits for that store, and so for all
+ * lines that others read and that were written before it.
+ */
+static inline void sb_copy_words(void *restrict to, const void *restrict from, size_t bytes)
+{
+    for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+        ((uint64_t *)to)[i] = ((const volatile uint64_t *)from)[i];
+}
+
 static inline void sb_copy_shared(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (bytes < SB_COPY_LONG)
