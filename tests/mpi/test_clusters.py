@@ -7,9 +7,15 @@ cases.
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import time
 from pathlib import Path
 
+import jobs
 import pytest
+from aftermath import wait_until
 from random_cases import SEED, served_calls
 
 from conftest import usable_mpi
@@ -105,3 +111,110 @@ def test_passed(tester, nodes, setting, reason):
     result = run_on(tester, "o41", nodes, ["basics"], setting)
     tester.expect_pass(result)
     assert all(r.where == "host" and reason in r.reasons for r in worlds(result)), result.tail()
+
+
+def rank_processes(job, program):
+    """The job's ranks, by the node that each counts itself to."""
+    found = {}
+    for pid in job.processes():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/exe").resolve() == program.resolve():
+                words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                node = next(w[11:].decode() for w in words if w.startswith(b"SOBOR_NODE="))
+                found.setdefault(node, []).append(pid)
+    return found
+
+
+def start_on(tester, key, nodes, words):
+    """Start a program; the job, and its ranks by node when all are in their calls."""
+    mpi = usable_mpi(key)
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    program = tester.program(mpi, words[0])
+    ranks = nodes.split(",")
+    environment = jobs.sobor_environment(SERVED)
+    command = mpi.command(len(ranks), environment, [])
+    job = jobs.Job(
+        [*command, *map(str, [AS, nodes, program, *words[1:]])],
+        jobs.base_environment(),
+        tester.folder,
+    )
+    wait_until(lambda: "loops" in job.output(), 20)
+    return job, rank_processes(job, program)
+
+
+@pytest.mark.parametrize("which", [slice(0, 1), slice(0, None)], ids=["rank", "node"])
+def test_frozen(tester, which):
+    """A rank, or a whole node, that stops for two seconds is waited for."""
+    job, ranks = start_on(tester, "o41", "0,0,1", ["spanning", "loop", 3000])
+    frozen = ranks["0"][which]
+    for pid in frozen:
+        os.kill(pid, signal.SIGSTOP)
+    time.sleep(2)
+    for pid in frozen:
+        os.kill(pid, signal.SIGCONT)
+    result = job.wait(60)
+    tester.expect_pass(result, served=True)
+    assert result.seconds > 2, "nothing was frozen"
+
+
+@pytest.mark.parametrize("node", ["0", "1"])
+def test_killed(tester, node):
+    """When a rank is killed the job ends as without Sobor."""
+    job, ranks = start_on(tester, "o41", "0,0,1", ["spanning", "loop", 1000000])
+    os.kill(ranks[node][0], signal.SIGKILL)
+    result = job.wait(30)
+    assert not result.timed_out and result.returncode != 0, result.tail()
+
+
+def test_node_without_memory(tester):
+    """A node that has too little shared memory falls apart into its ranks; the rest is served."""
+    sobor = {"SOBOR_TEST_NODE_1": "SOBOR_SEGMENT=off", "SOBOR_VERBOSE": "2"}
+    result = run_on(tester, "o41", "0,0,1,1", ["spanning", "loop", 40], sobor)
+    tester.expect_pass(result, served=True)
+    assert all(r.where == "cluster" and r.nodes == 3 for r in worlds(result)), result.tail()
+
+
+def test_settings_of_rank_0(tester):
+    """What another node's environment says counts for nothing."""
+    sobor = {
+        "SOBOR_TEST_NODE_1": "SOBOR_ALLREDUCE_ALGORITHM=host SOBOR_BCAST_ALGORITHM=ring"
+        " SOBOR_REPRODUCIBLE=strict SOBOR_COLLECTIVES=barrier"
+    }
+    result = run_on(tester, "o41", "0,0,1,1", ["spanning", "loop", 40], sobor)
+    tester.expect_pass(result, served=True)
+    assert all(r.host == 0 and r.allreduce == 40 for r in worlds(result)), result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+@pytest.mark.parametrize("way", ["many", "alive", "threads"])
+def test_communicators(tester, long_run, key, way):
+    """Communicators one by one, together, and in two threads."""
+    count = {"many": 3000, "alive": 300, "threads": 200} if long_run else {}
+    few = {"o41": 30, "m40": 8}[key]
+    result = run_on(tester, key, "0,0,1", ["spanning", way, count.get(way, few)], {})
+    tester.expect_pass(result, served=True)
+
+
+def test_too_many(tester):
+    """Communicators beyond the bound are the host's, on all ranks."""
+    result = run_on(tester, "o41", "0,0,1", ["spanning", "alive", 8], {"SOBOR_CLUSTERS": "4"})
+    tester.expect_pass(result, served=True)
+    assert sum("too-many-clusters" in r.reasons for r in result.reports) == 4, result.tail()
+
+
+def test_trials(tester):
+    """What only moves data is tried against the host; reductions are not."""
+    sobor = {"SOBOR_TRIALS": "rules", "SOBOR_TRIAL_REST": "3"}
+    result = run_on(tester, "o41", "0,1,0,1", ["spanning", "loop", 200], sobor)
+    tester.expect_pass(result, served=True)
+    world = worlds(result)[0]
+    assert world.by_trial > 0 and world.allreduce == 200, result.tail()
+
+
+def test_strict(tester):
+    """A reduction from left to right is the host's."""
+    strict = {"SOBOR_REPRODUCIBLE": "strict"}
+    result = run_on(tester, "o41", "0,0,1", ["spanning", "loop", 20], strict)
+    tester.expect_pass(result, served=True)
+    assert all(r.reasons == ["order"] and r.bcast == 20 for r in worlds(result)), result.tail()

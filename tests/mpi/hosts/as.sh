@@ -6,4 +6,6 @@ nodes=$1
 shift
 SOBOR_NODE=$(echo "$nodes" | cut -d, -f$((${PMIX_RANK:-$PMI_RANK} + 1)))
 export SOBOR_NODE
-exec "$@"
+eval "here=\$SOBOR_TEST_NODE_$SOBOR_NODE"
+unset $(env | sed -n 's/^\(SOBOR_TEST_NODE_[^=]*\)=.*/\1/p')
+exec env $here "$@"
