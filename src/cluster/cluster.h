@@ -81,6 +81,9 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 /* Reduce_scatter and Reduce_scatter_block. */
 sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+/* Of maps on which the ranks of each node are one interval. */
+sb_status_t sb_cluster_scan(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+sb_status_t sb_cluster_exscan(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 /*
  * What moves parts. SB_ERR_UNSUPPORTED also where a node lacks memory for it, for good. Gather,
  * Scatter and Alltoall are of parts that are all alike. In Gatherv and Scatterv the root knows all
@@ -142,6 +145,9 @@ sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_strea
 /* `to`: the leader's room for the combination; elsewhere it is not looked at. */
 sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
                            const char *send, char *to, size_t bytes);
+/* A Scan, or an Exscan; `to`: NULL at the first rank of the communicator, of an Exscan. */
+sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
+                         const sb_operator_t *operation, const char *send, char *to, size_t bytes);
 /* `to`: at the leader, for each rank of its node what it gives; `in_place`: its own is there. */
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
                            const sb_stream_t *to, bool in_place);

@@ -20,6 +20,8 @@ const sb_cluster_operation_t sb_cluster_operations[SB_COLLECTIVES] = {
     [SB_REDUCE_SCATTER] = {NAMED(SB_REDUCE_SCATTER), .reduction = sb_cluster_reduce_scatter},
     [SB_REDUCE_SCATTER_BLOCK] = {NAMED(SB_REDUCE_SCATTER_BLOCK),
                                  .reduction = sb_cluster_reduce_scatter},
+    [SB_SCAN] = {NAMED(SB_SCAN), .reduction = sb_cluster_scan},
+    [SB_EXSCAN] = {NAMED(SB_EXSCAN), .reduction = sb_cluster_exscan},
 };
 
 const sb_algorithm_t *sb_cluster_operation_find(sb_collective_t collective)

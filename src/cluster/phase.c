@@ -71,6 +71,21 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
     return judge(cluster, algorithm->reduction(cluster->team, &reduction));
 }
 
+sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
+                         const sb_operator_t *operation, const char *send, char *to, size_t bytes)
+{
+    if (cluster->team == NULL) {
+        if (collective == SB_SCAN && send != to)
+            sb_copy(to, send, bytes);
+        return cluster->failure;
+    }
+    sb_reduction_t reduction = {
+        .operation = operation, .bytes = bytes, .send = send, .receive = to};
+    const sb_algorithm_t *algorithm =
+        algorithm_for(cluster, collective, bytes, !operation->commutative);
+    return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}
+
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
                            const sb_stream_t *to, bool in_place)
 {

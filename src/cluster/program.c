@@ -100,17 +100,24 @@ static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)
     return over;
 }
 
+static void combine(sb_cluster_t *cluster, const sb_program_t *program, const sb_message_t *message,
+                    char *into)
+{
+    const void *left[] = {message->data, into};
+    const void *right[] = {into, message->data};
+
+    sb_data_ends(cluster,
+                 sb_combine(program->operation, into,
+                            message->landing == SB_FOLD_LEFT ? left : right, 2, message->bytes));
+}
+
 static void land(sb_cluster_t *cluster, const sb_program_t *program, const sb_message_t *message)
 {
-    const void *left[] = {message->data, message->into};
-    const void *right[] = {message->into, message->data};
-
     if (message->landing == SB_STAYS)
         return;
-    sb_status_t status =
-        sb_combine(program->operation, message->into,
-                   message->landing == SB_FOLD_LEFT ? left : right, 2, message->bytes);
-    sb_data_ends(cluster, status);
+    combine(cluster, program, message, message->into);
+    if (message->also != NULL)
+        combine(cluster, program, message, message->also);
 }
 
 static void turn(sb_cluster_t *cluster, sb_program_t *program)

@@ -30,6 +30,7 @@ typedef struct sb_message {
     char *data; /* of what is sent it stays as it is */
     size_t bytes;
     char *into;
+    char *also;                /* and into this; or NULL */
     sb_net_request_t *request; /* the program's own */
 } sb_message_t;
 
@@ -70,6 +71,7 @@ typedef struct sb_program {
     size_t offset;  /* from here on */
     size_t bytes;   /* so many */
     char *scratch;  /* a segment */
+    char *before;   /* of an exscan: where what is before the node comes */
     const sb_operator_t *operation;
     bool in_order; /* a reduction combines in the order of nodes, whichever is the root's */
     sb_packing_t packing;
@@ -135,6 +137,11 @@ sb_program_step_t sb_net_ring;
 sb_program_step_t sb_net_reduce_binomial;
 sb_program_step_t sb_net_reduce_chain;
 
+sb_program_step_t sb_net_exscan_doubling;
+sb_program_step_t sb_net_exscan_chain;
+sb_program_step_t sb_net_from_before;
+sb_program_step_t sb_net_to_next;
+sb_program_step_t sb_net_last_to_root;
 sb_program_step_t sb_net_bruck;
 sb_program_step_t sb_net_gather;
 sb_program_step_t sb_net_scatter;

@@ -144,6 +144,8 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
 
     if (!sb_reduction_is_served(cluster, reduction))
         return SB_ERR_UNSUPPORTED;
+    if (sb_is_strict(cluster, reduction))
+        return sb_strict_reduce(cluster, reduction);
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
@@ -179,6 +181,8 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
 
     if (!sb_reduction_is_served(cluster, reduction))
         return SB_ERR_UNSUPPORTED;
+    if (sb_is_strict(cluster, reduction))
+        return sb_strict_allreduce(cluster, reduction);
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;

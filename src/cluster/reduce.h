@@ -2,15 +2,43 @@
 #ifndef SB_CLUSTER_REDUCE_H
 #define SB_CLUSTER_REDUCE_H
 
+#include "base/config.h"
 #include "cluster/cluster.h"
 #include "coll/reduction/reduction.h"
 
-/* Whether the order of ranks can be kept, where the operator needs that. */
+/* Elements are to be combined exactly from left to right. */
+static inline bool sb_is_strict(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    return cluster->settings.reproducible == SB_REPRODUCIBLE_STRICT && !reduction->operation->exact;
+}
+
+/* Whether the order of ranks can be kept, where the operator, or the user, needs that. */
 static inline bool sb_reduction_is_served(const sb_cluster_t *cluster,
                                           const sb_reduction_t *reduction)
 {
-    return reduction->operation->commutative || cluster->map.contiguous;
+    return cluster->map.contiguous ||
+           (reduction->operation->commutative && !sb_is_strict(cluster, reduction));
 }
+
+/* From left to right: see strict.c. */
+sb_status_t sb_strict_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+sb_status_t sb_strict_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+sb_status_t sb_strict_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+
+/* A segment of a Reduce_scatter: of the part of `rank`. */
+typedef struct sb_piece {
+    size_t number;
+    uint32_t rank;
+    size_t begin; /* of the part, in the contribution */
+    size_t end;
+    size_t from; /* of the segment */
+    size_t bytes;
+} sb_piece_t;
+
+/* The place before the first, */
+sb_piece_t sb_piece_first(const sb_cluster_t *cluster, const sb_reduction_t *reduction);
+/* and the next segment, if there is one: it begins where this one ends. */
+bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction, sb_piece_t *piece);
 
 /* An allreduce, of which each rank keeps some bytes, in `receive`. The call has begun. */
 sb_status_t sb_reduce_and_keep(sb_cluster_t *cluster, const sb_reduction_t *reduction,

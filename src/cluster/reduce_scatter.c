@@ -14,62 +14,60 @@
 /* Parts are short up to so many bytes, in the mean. */
 #define SHORT 1024
 
-/* A segment: of the part of `rank`. */
-typedef struct piece {
-    size_t number;
-    uint32_t rank;
-    size_t begin; /* of the part, in the contribution */
-    size_t end;
-    size_t from; /* of the segment */
-    size_t bytes;
-} piece_t;
-
 typedef struct scattered {
     sb_cluster_t *cluster;
     const sb_reduction_t *reduction;
     sb_program_step_t *write_step;
 } scattered_t;
 
-static size_t part_bytes(const scattered_t *scattered, uint32_t rank)
+static size_t part_bytes(const sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                         uint32_t rank)
 {
-    const sb_reduction_t *reduction = scattered->reduction;
-
     return reduction->parts != NULL ? reduction->parts[rank]
-                                    : reduction->bytes / scattered->cluster->map.ranks;
+                                    : reduction->bytes / cluster->map.ranks;
 }
 
-static sb_range_t part_of(const scattered_t *scattered)
+static sb_range_t part_of(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {
-    sb_range_t part = {0, part_bytes(scattered, 0)};
+    sb_range_t part = {0, part_bytes(cluster, reduction, 0)};
 
-    for (uint32_t rank = 1; rank <= scattered->cluster->rank; rank++)
-        part = (sb_range_t){part.to, part.to + part_bytes(scattered, rank)};
+    for (uint32_t rank = 1; rank <= cluster->rank; rank++)
+        part = (sb_range_t){part.to, part.to + part_bytes(cluster, reduction, rank)};
     return part;
 }
 
-/* The next segment, if there is one, begins where this one ends. */
-static bool advance(const scattered_t *scattered, piece_t *piece)
+sb_piece_t sb_piece_first(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {
-    size_t element = scattered->reduction->operation->element;
+    return (sb_piece_t){.number = SIZE_MAX, .end = part_bytes(cluster, reduction, 0)};
+}
+
+bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction, sb_piece_t *piece)
+{
+    size_t element = reduction->operation->element;
 
     piece->number++;
     piece->from += piece->bytes;
     while (piece->from == piece->end) {
-        if (++piece->rank == scattered->cluster->map.ranks)
+        if (++piece->rank == cluster->map.ranks)
             return false;
         piece->begin = piece->end;
-        piece->end += part_bytes(scattered, piece->rank);
+        piece->end += part_bytes(cluster, reduction, piece->rank);
     }
     piece->bytes = sb_min(SB_SEGMENT_BYTES / element * element, piece->end - piece->from);
     return true;
 }
 
-static char *place_of(const scattered_t *scattered, const piece_t *piece)
+static bool advance(const scattered_t *scattered, sb_piece_t *piece)
+{
+    return sb_piece_next(scattered->cluster, scattered->reduction, piece);
+}
+
+static char *place_of(const scattered_t *scattered, const sb_piece_t *piece)
 {
     return sb_window_of(scattered->cluster, piece->number) + SB_SEGMENT_BYTES;
 }
 
-static sb_status_t begin(const scattered_t *scattered, const piece_t *piece)
+static sb_status_t begin(const scattered_t *scattered, const sb_piece_t *piece)
 {
     sb_cluster_t *cluster = scattered->cluster;
     const sb_reduction_t *reduction = scattered->reduction;
@@ -93,7 +91,7 @@ static sb_status_t begin(const scattered_t *scattered, const piece_t *piece)
     return cluster->failure;
 }
 
-static sb_status_t end(const scattered_t *scattered, const piece_t *piece)
+static sb_status_t end(const scattered_t *scattered, const sb_piece_t *piece)
 {
     sb_cluster_t *cluster = scattered->cluster;
 
@@ -108,7 +106,7 @@ static sb_status_t end(const scattered_t *scattered, const piece_t *piece)
 
 static sb_status_t run(const scattered_t *scattered)
 {
-    piece_t first = {.number = SIZE_MAX, .end = part_bytes(scattered, 0)}, last = first;
+    sb_piece_t first = sb_piece_first(scattered->cluster, scattered->reduction), last = first;
     bool begins = advance(scattered, &first), ends = advance(scattered, &last);
     sb_status_t status = SB_OK;
 
@@ -133,11 +131,13 @@ sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_
 
     if (!sb_reduction_is_served(cluster, reduction))
         return SB_ERR_UNSUPPORTED;
+    if (sb_is_strict(cluster, reduction))
+        return sb_strict_reduce_scatter(cluster, reduction);
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
     if (reduction->bytes / cluster->map.ranks <= SHORT)
-        return sb_reduce_and_keep(cluster, reduction, part_of(&scattered));
+        return sb_reduce_and_keep(cluster, reduction, part_of(cluster, reduction));
     size_t segments = (reduction->bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES;
     scattered.write_step = sb_net_chain_suits(cluster->map.nodes, segments)
                                ? sb_net_reduce_chain

@@ -23,6 +23,7 @@ typedef struct sb_operator {
     sb_status_t (*fold)(const struct sb_operator *self, void *to, const void *const from[],
                         uint32_t n, size_t bytes);
     void *context; /* of fold */
+    bool exact;    /* any order gives the same bits: none is kept for their sake */
 } sb_operator_t;
 
 #endif

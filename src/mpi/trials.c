@@ -85,7 +85,8 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
 /* The conclusion of a round, drawn alike by all. */
 static sb_status_t agree(const sb_comm_t *comm, sb_trial_t *trial)
 {
-    static const sb_operator_t operation = {sizeof(spent_t), true, fold, NULL};
+    static const sb_operator_t operation = {
+        .element = sizeof(spent_t), .commutative = true, .fold = fold, .exact = true};
     spent_t mine = {{trial->spent[0], trial->spent[1]}, {trial->spent[0], trial->spent[1]}}, all;
     sb_reduction_t reduction = {.operation = &operation,
                                 .bytes = sizeof mine,

@@ -202,6 +202,13 @@ static bool may_try(sb_collective_t collective, const sb_settings_t *settings,
     return strcmp(settings->algorithm[collective], "auto") == 0 && settings->trials == SB_TRIALS_ON;
 }
 
+/* The operation combines ranks in their order, whatever the operator. */
+static bool keeps_order(sb_collective_t collective, const order_t *order)
+{
+    return order->ranks || collective == SB_SCAN || collective == SB_EXSCAN ||
+           (collective >= SB_REDUCE && order->strict);
+}
+
 /* Of ranks on several nodes: there rules count inside the nodes alone. */
 static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_t *shape,
                                      const sb_settings_t *settings, const order_t *order)
@@ -214,10 +221,8 @@ static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_
         return (sb_choice_t){NULL, "not served over several nodes", NULL, NULL};
     if (strcmp(name, "host") == 0)
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL, NULL};
-    if (collective >= SB_REDUCE && order->strict)
-        return (sb_choice_t){NULL, "SOBOR_REPRODUCIBLE=strict", NULL, NULL};
-    if (order->ranks && shape->scattered)
-        return (sb_choice_t){NULL, "the operator's order", NULL, NULL};
+    if (keeps_order(collective, order) && shape->scattered)
+        return (sb_choice_t){NULL, "the order of ranks", NULL, NULL};
     return (sb_choice_t){algorithm, "the ranks are on several nodes", NULL,
                          moves && settings->trials != SB_TRIALS_OFF ? algorithm : NULL};
 }

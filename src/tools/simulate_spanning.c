@@ -10,11 +10,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Number 0 is Sobor's; NULL: there are no more, or Sobor has none. */
-static const sb_spanning_t *candidate(sb_collective_t collective, size_t number)
+/* What is Sobor's; NULL: the host serves. A scan is by nodes only where those follow each other. */
+static const sb_spanning_t *own_of(const sb_simulate_t *options)
 {
-    if (number == 0)
-        return sb_spanning_own(collective);
+    bool scans = options->collective == SB_SCAN || options->collective == SB_EXSCAN;
+
+    return scans && options->dealt ? NULL : sb_spanning_own(options->collective);
+}
+
+/* A flat one, numbered from 1 on; NULL: there are no more. */
+static const sb_spanning_t *flat(sb_collective_t collective, size_t number)
+{
     for (size_t i = 0; i < sb_host_count(); i++) {
         const sb_spanning_t *host = sb_host_at(i);
         if (host->collective == collective && --number == 0)
@@ -24,25 +30,26 @@ static const sb_spanning_t *candidate(sb_collective_t collective, size_t number)
 }
 
 /* "auto" is what Sobor does. */
-static const sb_spanning_t *find(sb_collective_t collective, const char *name)
+static const sb_spanning_t *find(const sb_simulate_t *options, const char *name)
 {
-    const sb_spanning_t *own = sb_spanning_own(collective), *host;
+    const sb_spanning_t *own = own_of(options), *host;
 
     if (own != NULL && (strcmp(name, "auto") == 0 || strcmp(name, own->name) == 0))
         return own;
-    for (size_t i = 1; (host = candidate(collective, i)) != NULL; i++) {
+    for (size_t i = 1; (host = flat(options->collective, i)) != NULL; i++) {
         if (strcmp(name, host->name) == 0)
             return host;
     }
     return NULL;
 }
 
-_Noreturn static void refuse(sb_collective_t collective, const char *name)
+_Noreturn static void refuse(const sb_simulate_t *options, const char *name)
 {
-    const sb_spanning_t *own = sb_spanning_own(collective), *host;
+    const sb_spanning_t *own = own_of(options), *host;
+    sb_collective_t collective = options->collective;
     char known[512] = "";
 
-    for (size_t i = 1; (host = candidate(collective, i)) != NULL; i++) {
+    for (size_t i = 1; (host = flat(collective, i)) != NULL; i++) {
         size_t length = strlen(known);
         snprintf(known + length, sizeof known - length, ", %s", host->name);
     }
@@ -64,22 +71,22 @@ void sb_simulate_spanning(const sb_simulate_t *options, const sb_simulated_t *ma
                           json_t *results)
 {
     sb_collective_t collective = options->collective;
-    const sb_spanning_t *spanning = sb_spanning_own(collective);
+    const sb_spanning_t *spanning = own_of(options);
     char name[SB_NAME_BYTES];
 
     if (strcmp(options->algorithms, "all") == 0) {
         if (spanning != NULL)
             run_one(options, machine, spanning, bytes, results);
-        for (size_t i = 1; (spanning = candidate(collective, i)) != NULL; i++)
+        for (size_t i = 1; (spanning = flat(collective, i)) != NULL; i++)
             run_one(options, machine, spanning, bytes, results);
         return;
     }
     for (const char *at = options->algorithms; *at != '\0';) {
         size_t length = strcspn(at, ",");
         snprintf(name, sizeof name, "%.*s", (int)length, at);
-        spanning = find(collective, name);
+        spanning = find(options, name);
         if (spanning == NULL)
-            refuse(collective, name);
+            refuse(options, name);
         run_one(options, machine, spanning, bytes, results);
         at += length + (at[length] == ',');
     }

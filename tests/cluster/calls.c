@@ -153,6 +153,10 @@ static reduce_t *reducer_of(sb_collective_t collective)
     case SB_REDUCE_SCATTER:
     case SB_REDUCE_SCATTER_BLOCK:
         return sb_cluster_reduce_scatter;
+    case SB_SCAN:
+        return sb_cluster_scan;
+    case SB_EXSCAN:
+        return sb_cluster_exscan;
     default:
         return NULL;
     }
@@ -175,7 +179,8 @@ static bool call_reduction(const call_t *call, sb_collective_t collective)
     memory[2 * bytes] = (char)0xee;
     sb_reduction_t reduction =
         sb_reduction_lay(&reduced, call->cluster->rank, memory, memory + bytes, parts);
-    bool refused = !reduction.operation->commutative && !call->cluster->map.contiguous;
+    bool ordered = !reduction.operation->commutative || collective >= SB_SCAN || call->plan->strict;
+    bool refused = ordered && !call->cluster->map.contiguous;
     sb_status_t status = reducer_of(collective)(call->cluster, &reduction);
     bool right =
         refused || (sb_reduction_check(&reduced, call->cluster->rank, &reduction, &place) &&
@@ -278,26 +283,76 @@ static bool call_parts(const call_t *call, sb_collective_t collective)
 }
 
 /* Numbers whose sum depends on the order in which they are added. */
-static bool call_float_sum(const call_t *call)
+static void draw_numbers(const call_t *call, uint32_t rank, float *numbers, size_t count)
 {
-    size_t count = call->bytes / sizeof(float) + 1;
-    float *numbers = malloc(2 * count * sizeof *numbers);
-    uint64_t state = call->plan->seed * 1000003 + call->cluster->rank + 7 * call->number;
-    uint64_t *hash = &call->plan->board->hash[call->cluster->rank][call->number];
-    sb_reduction_t reduction = {.operation = sb_fold_operator(SB_SUM, SB_FLOAT),
-                                .bytes = count * sizeof *numbers,
-                                .send = (const char *)numbers,
-                                .receive = (char *)(numbers + count)};
+    uint64_t state = call->plan->seed * 1000003 + rank + 7 * call->number;
 
     for (size_t i = 0; i < count; i++)
         numbers[i] = 1.0f / (float)(1 + draw(&state, 100000));
-    sb_status_t status = sb_cluster_allreduce(call->cluster, &reduction);
+}
+
+static void note_bits(const call_t *call, const sb_reduction_t *reduction)
+{
     uint64_t seen = 1469598103934665603u;
-    for (size_t i = 0; i < reduction.bytes; i++)
-        seen = (seen ^ (unsigned char)reduction.receive[i]) * 1099511628211u;
-    __atomic_store_n(hash, seen, __ATOMIC_RELAXED);
+
+    for (size_t i = 0; i < reduction->bytes; i++)
+        seen = (seen ^ (unsigned char)reduction->receive[i]) * 1099511628211u;
+    __atomic_store_n(&call->plan->board->hash[call->cluster->rank][call->number], seen,
+                     __ATOMIC_RELAXED);
+}
+
+/* Whether these are the sums, from left to right, that the operation gives this rank. */
+static bool is_exact(const call_t *call, sb_collective_t collective, const float *sums,
+                     size_t count)
+{
+    uint32_t rank = call->cluster->rank, ranks = call->cluster->map.ranks;
+    uint32_t added = collective == SB_SCAN ? rank + 1 : collective == SB_EXSCAN ? rank : ranks;
+    bool scatters = collective == SB_REDUCE_SCATTER || collective == SB_REDUCE_SCATTER_BLOCK;
+    size_t part = scatters ? count / ranks : count, first = scatters ? rank * part : 0;
+    float *exact = calloc(2 * count, sizeof *exact), *next = exact + count;
+
+    for (uint32_t i = 0; i < added; i++) {
+        draw_numbers(call, i, next, count);
+        for (size_t k = 0; k < count; k++)
+            exact[k] = i == 0 ? next[k] : exact[k] + next[k];
+    }
+    bool right = sums == NULL || memcmp(exact + first, sums, part * sizeof *sums) == 0;
+    free(exact);
+    return right;
+}
+
+/* On a map where order can be kept it is, if the plan says so; elsewhere that is refused. */
+static bool call_float_sum(const call_t *call, sb_collective_t collective)
+{
+    uint32_t rank = call->cluster->rank, ranks = call->cluster->map.ranks;
+    size_t count = (call->bytes / sizeof(float) / ranks + 1) * ranks;
+    float *numbers = malloc(2 * count * sizeof *numbers);
+    bool nothing =
+        (collective == SB_REDUCE && rank != call->root) || (collective == SB_EXSCAN && rank == 0);
+    bool in_place = call->number % 2 == 1 && !nothing;
+    sb_reduction_t reduction = {.root = call->root,
+                                .operation = sb_fold_operator(SB_SUM, SB_FLOAT),
+                                .bytes = count * sizeof *numbers,
+                                .send = (const char *)numbers,
+                                .receive = nothing    ? NULL
+                                           : in_place ? (char *)numbers
+                                                      : (char *)(numbers + count)};
+    size_t parts[RANKS_MOST];
+
+    for (uint32_t i = 0; i < ranks; i++)
+        parts[i] = reduction.bytes / ranks;
+    reduction.parts = collective == SB_REDUCE_SCATTER ? parts : NULL;
+    draw_numbers(call, rank, numbers, count);
+    sb_status_t status = reducer_of(collective)(call->cluster, &reduction);
+    bool refused = call->plan->strict && !call->cluster->map.contiguous;
+    if (collective == SB_ALLREDUCE && !refused)
+        note_bits(call, &reduction);
+    bool right = !call->plan->strict || refused ||
+                 is_exact(call, collective, (const float *)reduction.receive, count);
     free(numbers);
-    return status == SB_OK || complain(call, sb_status_string(status), 0);
+    if (status != (refused ? SB_ERR_UNSUPPORTED : SB_OK))
+        return complain(call, sb_status_string(status), 0);
+    return right || complain(call, "a sum is not from left to right", 0);
 }
 
 bool same_bits(const board_t *board, uint32_t ranks, uint32_t *call)
@@ -325,8 +380,9 @@ static bool make_call(call_t *call, sb_collective_t collective)
         return call_barrier(call);
     if (collective == SB_BCAST)
         return call_bcast(call);
-    if (collective == SB_ALLREDUCE && call->form == 2)
-        return call_float_sum(call);
+    if (call->form == 2 &&
+        (collective == SB_ALLREDUCE || (call->plan->strict && reducer_of(collective) != NULL)))
+        return call_float_sum(call, collective);
     if (mover_of(collective) != NULL)
         return call_parts(call, collective);
     return call_reduction(call, collective);

@@ -36,6 +36,7 @@ typedef struct plan {
     uint32_t calls;
     size_t most;   /* bytes of a call */
     uint32_t only; /* bit c: operations of collective c; 0: any */
+    bool strict;   /* the cluster combines from left to right: float sums are compared to the bit */
     board_t *board;
     void (*settled)(void); /* called after each call; NULL: nothing */
 } plan_t;

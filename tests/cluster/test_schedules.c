@@ -10,6 +10,7 @@
 #include "calls.h"
 #include "ground.h"
 
+#include "base/config.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "machine/sim/net.h"
@@ -48,9 +49,14 @@ static void run_rank(void *argument, uint32_t rank)
     uint32_t node = trial->ground.node[rank];
     sb_front_t front = {.allgather = allgather, .objection = trial->ground.barren[node]};
     sb_net_t net = sb_sim_net();
+    sb_settings_t settings;
     sb_cluster_t *cluster;
     char problem[256];
 
+    sb_settings_self(&settings);
+    if (trial->plan.strict)
+        settings.reproducible = SB_REPRODUCIBLE_STRICT;
+    front.settings = &settings;
     sb_status_t status = sb_cluster_create(&cluster, &front, &net, UINT64_C(7777) * (node + 1));
     if (status != SB_OK)
         sb_sim_stop("rank %u gets no cluster: %s", rank, sb_status_string(status));
@@ -140,6 +146,7 @@ static bool run_map(const wish_t *wish, uint64_t seed)
                           .calls = 4,
                           .most = (size_t)wish->bytes >> (seed % 5 * 2),
                           .only = wish->only,
+                          .strict = seed % 3 == 1,
                           .board = &trial.board,
                           .settled = sb_sim_net_settled};
     explore.ranks = trial.ground.ranks;

@@ -79,7 +79,8 @@ REDUCED = [
         for name in REDUCTIONS
         for key, nodes in (("o41", BLOCKS), ("o41", DEALT))
     ),
-    *(("m40", "0,0,1", 20, name) for name in ("Reduce", "Allreduce")),
+    *(("m40", "0,0,1", 20, name) for name in ("Reduce", "Allreduce", "Exscan")),
+    *(("o41", BLOCKS, 60, name) for name in ("Scan", "Exscan")),
 ]
 
 

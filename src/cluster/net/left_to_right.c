@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The steps of a reduction from left to right, of one message each: what is combined up to a node
+ * goes to the next one; the last node's result goes to the root. Cost: a + m b each. Memory: none.
+ */
+#include "cluster/program.h"
+
+bool sb_net_from_before(sb_program_t *program, uint32_t number, sb_step_t *step)
+{
+    if (number == 0)
+        sb_step_receive(step, program->self - 1, program->bytes_at, program->bytes);
+    return number == 0;
+}
+
+bool sb_net_to_next(sb_program_t *program, uint32_t number, sb_step_t *step)
+{
+    if (number == 0)
+        sb_step_send(step, program->self + 1, program->bytes_at, program->bytes);
+    return number == 0;
+}
+
+bool sb_net_last_to_root(sb_program_t *program, uint32_t number, sb_step_t *step)
+{
+    uint32_t last = program->nodes - 1;
+
+    if (number == 0 && program->self == last)
+        sb_step_send(step, program->root_node, program->bytes_at, program->bytes);
+    else if (number == 0)
+        sb_step_receive(step, last, program->bytes_at, program->bytes);
+    return number == 0;
+}
