@@ -84,7 +84,7 @@ static void measure(const sb_trace_header_t *header, sb_trace_clock_t *own)
 
 static void survey(sb_trace_header_t *header)
 {
-    uint64_t mine[2] = {header->node, header->world};
+    uint64_t mine[2] = {header->node, sb_world_key()};
     uint64_t *all = malloc(2 * (size_t)header->size * sizeof *all);
 
     if (all == NULL || sb_host.Comm_dup(sb_host.comm_world, &private_world) != MPI_SUCCESS)
@@ -99,9 +99,12 @@ static void survey(sb_trace_header_t *header)
 
 void sb_clocks_begin(sb_trace_header_t *header)
 {
+    bool is_one_node = header->size == 1 || sb_world_is_one_node();
+
     header->node = sb_process_node();
-    header->world = sb_world_key();
-    if (header->size == 1 || sb_world_is_one_node())
+    header->world = is_one_node ? sb_world_key() : 0;
+    /* Who does not record would be waited for. */
+    if (is_one_node || !sb_world_is_traced())
         return;
     survey(header);
     measure(header, &header->clock[0]);

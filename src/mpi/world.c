@@ -9,6 +9,7 @@
 #include "segment/board.h"
 #include "segment/roster.h"
 #include "select/tuning.h"
+#include "trace/trace.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +22,8 @@ static sb_job_t job;
 static bool job_is_known;
 static atomic_bool decided_without; /* a communicator was left to the host for want of a board */
 static bool is_alone;
-static bool is_whole; /* all of the job have signed, with this build; read by MPI_Init's thread */
+static bool is_whole;  /* all of the job have signed, with this build; read by MPI_Init's thread */
+static bool is_traced; /* all of the job record calls, in one format */
 static uint64_t serve_spanning_after; /* as rank 0 has signed */
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
@@ -46,12 +48,16 @@ static bool has_job(void)
 /* A job on one node needs no list but its board. */
 static bool has_roster(void)
 {
-    return job.local < job.size && sb_config()->cluster.number != SB_CLUSTER_OFF;
+    return job.local < job.size &&
+           (sb_config()->cluster.number != SB_CLUSTER_OFF || sb_trace_is_wanted());
 }
 
 static void sign(void)
 {
-    sb_signature_t signature = {sb_build_id(), sb_config()->serve_after.number};
+    bool takes_part = sb_config()->cluster.number != SB_CLUSTER_OFF;
+    sb_signature_t signature = {.build = takes_part ? sb_build_id() : 0,
+                                .serve_after = sb_config()->serve_after.number,
+                                .traces = sb_trace_is_wanted() ? SB_TRACE_VERSION : 0};
 
     if (has_roster())
         sb_roster_sign(job.rank, &signature);
@@ -59,12 +65,16 @@ static void sign(void)
 
 static void read_roster(void)
 {
-    sb_signature_t first = has_roster() ? sb_roster_read(0) : (sb_signature_t){0, 0};
+    sb_signature_t first = has_roster() ? sb_roster_read(0) : (sb_signature_t){0};
 
     is_whole = first.build != 0;
+    is_traced = first.traces != 0;
     serve_spanning_after = first.serve_after;
-    for (uint32_t rank = 1; rank < job.size && is_whole; rank++)
-        is_whole = sb_roster_read(rank).build == first.build;
+    for (uint32_t rank = 1; rank < job.size && (is_whole || is_traced); rank++) {
+        sb_signature_t other = sb_roster_read(rank);
+        is_whole = is_whole && other.build == first.build;
+        is_traced = is_traced && other.traces == first.traces;
+    }
     sb_roster_close();
 }
 
@@ -129,6 +139,11 @@ uint64_t sb_world_key(void)
 bool sb_world_is_one_node(void)
 {
     return has_job() && job.local == job.size;
+}
+
+bool sb_world_is_traced(void)
+{
+    return is_traced || sb_config()->cluster.number == SB_CLUSTER_ON;
 }
 
 uint64_t sb_world_serve_after(void)

@@ -30,6 +30,10 @@ uint64_t sb_world_key(void);
 /* Whether the launcher says that all ranks are on this node: the same for all of them. */
 bool sb_world_is_one_node(void);
 
+/* Whether all ranks of MPI_COMM_WORLD are known to record calls: they find the same. Of those on
+ * several nodes. */
+bool sb_world_is_traced(void);
+
 /* The members of a communicator as ranks of MPI_COMM_WORLD. */
 typedef struct sb_members {
     MPI_Group group; /* of the communicator; not set for MPI_COMM_WORLD itself */

@@ -15,7 +15,8 @@ void sb_roster_sign(uint32_t rank, const sb_signature_t *signature)
     static const sb_roster_keeper_t *const keepers[] = {&sb_roster_pmix, &sb_roster_pmi};
     char text[SB_ROSTER_TEXT];
 
-    snprintf(text, sizeof text, "%" PRIx64 ".%" PRIu64, signature->build, signature->serve_after);
+    snprintf(text, sizeof text, "%" PRIx64 ".%" PRIu64 ".%" PRIu64, signature->build,
+             signature->serve_after, signature->traces);
     for (size_t i = 0; i < SB_COUNT_OF(keepers) && keeper == NULL; i++) {
         if (keepers[i]->sign(rank, text))
             keeper = keepers[i];
@@ -28,8 +29,9 @@ sb_signature_t sb_roster_read(uint32_t rank)
     char text[SB_ROSTER_TEXT];
 
     if (keeper == NULL || !keeper->read(rank, text) ||
-        sscanf(text, "%" SCNx64 ".%" SCNu64, &signature.build, &signature.serve_after) != 2)
-        return (sb_signature_t){0, 0};
+        sscanf(text, "%" SCNx64 ".%" SCNu64 ".%" SCNu64, &signature.build, &signature.serve_after,
+               &signature.traces) != 3)
+        return (sb_signature_t){0};
     return signature;
 }
 

@@ -16,8 +16,9 @@
 
 /* What a rank signs with. */
 typedef struct sb_signature {
-    uint64_t build;       /* sb_build_id(); 0: the rank has not signed */
+    uint64_t build;       /* sb_build_id(); 0: it has not signed, or takes no part */
     uint64_t serve_after; /* SOBOR_SERVE_AFTER */
+    uint64_t traces;      /* in which format it records calls; 0: it does not */
 } sb_signature_t;
 
 /* Before the host's MPI_Init. `rank`: of this process in the job. */

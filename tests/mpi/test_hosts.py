@@ -188,6 +188,26 @@ def test_clocks_of_a_trace(tester, hosts, key):
     assert barriers.size and (barriers["left"] >= latest - 1e9 * trace.clock_error).all()
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_clocks_without_a_rank(tester, hosts, key):
+    """Where a rank does not record, nobody waits for it; hosts then have clocks of their own."""
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    mpi = usable_mpi(key)
+    folder = tester.folder / "trace"
+    wrapper = tester.folder / "without.sh"
+    last = 2 * RANKS_PER_HOST - 1
+    wrapper.write_text(
+        f'[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = {last} ] && unset SOBOR_TRACE\nexec "$@"\n'
+    )
+    command = ["sh", wrapper, tester.program(mpi, "several_hosts"), RANKS_PER_HOST]
+    result = run_on(tester, mpi, hosts, {"SOBOR_TRACE": str(folder)}, EVEN, command)
+    tester.expect_pass(result)
+    trace = files.read(str(folder))
+    assert trace.ranks == list(range(last)) and trace.clock_error is None
+    assert any("were not compared" in note for note in trace.notes)
+
+
 UNEQUAL, DEALT, FIVE = Place((4, 1, 1)), Place((2, 2), dealt=True), Place((1, 2, 1, 1, 1))
 CASES = [
     ("o41", UNEQUAL, "parts", 100),

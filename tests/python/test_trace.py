@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sobor.errors import SoborError
-from sobor.trace import analysis, exports, files, page
+from sobor.trace import analysis, exports, files, page, views
 from sobor.trace.impact import impact, steps
 from sobor.trace.sites import Sites, resolve_by_tools
 
@@ -208,13 +208,35 @@ def test_clocks_of_two_hosts(tmp_path):
     assert analysis.analyse(trace)["hosts"] == 2
 
 
-def test_clocks_that_nobody_compared(tmp_path):
-    make_file(tmp_path / "t", 0, 2, [("barrier", 0, 0, 10)], clock=[(START, 0, 0, 1), (0, 0, 0, 0)])
-    make_file(tmp_path / "t", 1, 2, [("barrier", 0, 0, 10)], node=2, host=b"b")
+def test_clocks_at_the_start_alone(tmp_path):
+    first = [(START, 0, 0, 1), (0, 0, 0, 0)]
+    other = [(START + 7, -7, 50, 1), (0, 0, 0, 0)]
+    make_file(tmp_path / "t", 0, 2, [("barrier", 0, 0, 10)], clock=first)
+    far = [("barrier", 0, 7, 17)]
+    make_file(tmp_path / "t", 1, 2, far, node=2, host=b"b", clock=other)
     trace = files.read(str(tmp_path / "t"), no_tools)
-    assert trace.clock_error is None
-    assert "the clock of b was not compared with rank 0's" in trace.notes
+    assert trace.clock_error == pytest.approx(100e-9)
     assert any("drift is not known" in note for note in trace.notes)
+    assert analysis.match(trace, trace.calls).width.max() == 0
+
+
+def test_clocks_that_nobody_compared(tmp_path):
+    """Hosts whose clocks were started hours apart: only calls within one of them are judged."""
+    apart = 10**13
+    for rank in range(4):
+        shift = 0 if rank < 2 else apart
+        pair = (9 + rank // 2, 1, 0, rank % 2, 2, 0, b"pair")
+        far = [("barrier", 0, 10 + shift, 20 + shift), ("bcast", 8, 30 + rank + shift, 40 + shift)]
+        made = [far[0], (*far[1], {"comm": 2})]
+        times = {"opened": START + shift, "closed": START + shift + MS}
+        place = {"node": 1 + rank // 2, "host": b"a" if rank < 2 else b"b"}
+        make_file(tmp_path / "t", rank, 4, made, comms=[pair], **place, **times)
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    assert trace.clock_error is None and "were not compared" in trace.notes[0]
+    assert trace.calls["left"].max() == 40
+    calls = analysis.match(trace, trace.calls)
+    assert calls.count == 2 and calls.width.tolist() == [1, 1]
+    assert "cannot be compared" in "".join(views.summary(analysis.analyse(trace)))
 
 
 def test_what_is_missing_is_said(tmp_path):

@@ -88,9 +88,17 @@ def match(trace: Trace, rows: np.ndarray) -> Calls:
     if begin.size:
         kinds = np.maximum.reduceat(rows["collective"], begin)
         whole &= kinds == np.minimum.reduceat(rows["collective"], begin)
+    if trace.clock_error is None and begin.size:
+        hosts = np.array([_host_number(trace, rank) for rank in range(max(trace.ranks) + 1)])
+        where = hosts[rows["rank"]]
+        whole &= np.maximum.reduceat(where, begin) == np.minimum.reduceat(where, begin)
     rows = rows[np.repeat(whole, counts)]
     counts = counts[whole]
     return _calls(rows, np.cumsum(counts) - counts, counts)
+
+
+def _host_number(trace: Trace, rank: int) -> int:
+    return list(trace.hosts.values()).index(trace.hosts[rank]) if rank in trace.hosts else -1
 
 
 def _calls(rows: np.ndarray, begin: np.ndarray, counts: np.ndarray) -> Calls:

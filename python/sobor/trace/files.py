@@ -244,23 +244,40 @@ def _listed(ranks: list[int]) -> str:
 
 def _clocks(files: list[File], notes: list[str]) -> tuple[list[Callable], float | None]:
     """For each file, what its times become on rank 0's clock; the bound of the error in seconds."""
-    known = {file.node: file for file in files if file.header["clock"]["known"].any()}
-    nodes = {file.node for file in files}
-    if len(nodes) == 1:
+    points = {file.node: [] for file in files}
+    for file in files:
+        points[file.node] += [clock for clock in file.header["clock"] if clock["known"]]
+    if len(points) == 1:
         return [_line([])] * len(files), 0.0
-    unknown = [file.host for file in files if file.node not in known]
-    if unknown:
-        notes.append(f"the clock of {unknown[0]} was not compared with rank 0's")
-    points = {
-        node: [clock for clock in file.header["clock"] if clock["known"]]
-        for node, file in known.items()
-    }
+    shifts = [_line(points[file.node]) for file in files]
+    if not all(points.values()):
+        apart = sum(not of_node for of_node in points.values())
+        notes.append(
+            f"the clocks of {apart} of {len(points)} hosts were not compared with rank 0's: each"
+            " begins with its own first rank, and calls over several hosts are not matched"
+        )
+        return _begun_together(files, shifts, points), None
     if any(len(of_node) < 2 for of_node in points.values()):
         notes.append("clocks were compared at the start alone: their drift is not known")
     bound = max(int(clock["error"]) for of_node in points.values() for clock in of_node)
-    shifts = [_line(points.get(file.node, [])) for file in files]
     # Either of two hosts may be wrong by as much.
-    return shifts, None if unknown else 2 * bound / 1e9
+    return shifts, 2 * bound / 1e9
+
+
+def _begun_together(files: list[File], shifts: list[Callable], points: dict) -> list[Callable]:
+    """The shifts, with all hosts that do not know theirs beginning when the first rank does."""
+    begin = {}
+    for file in files:
+        begin[file.node] = min(begin.get(file.node, file.opened), file.opened)
+    start = shifts[0](begin[files[0].node])
+
+    def begun(node: int) -> Callable:
+        return lambda own: own + (start - begin[node])
+
+    return [
+        shift if points[file.node] else begun(file.node)
+        for file, shift in zip(files, shifts, strict=True)
+    ]
 
 
 def _line(points: list[np.void]) -> Callable:
