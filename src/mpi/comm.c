@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/comm.h"
 
-#include "mpi/nodes.h"
 #include "mpi/operator.h"
 #include "mpi/progress.h"
 
@@ -95,7 +94,7 @@ static void end(sb_comm_t *comm, uint64_t generation)
     if (comm->server.team != NULL)
         sb_team_destroy(comm->server.team);
     if (comm->server.cluster != NULL)
-        sb_nodes_end(comm);
+        comm->leave_cluster(comm);
     sb_scratch_free(comm->scratch);
     give_back(comm);
 }

@@ -41,10 +41,11 @@ typedef struct sb_comm {
     MPI_Comm comm;
     int rank;
     int size;
-    sb_server_t server;    /* none: not made yet, or refused */
-    sb_wire_t *wire;       /* of a cluster */
-    sb_scratch_t *scratch; /* with a server: never NULL */
-    MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
+    sb_server_t server;                          /* none: not made yet, or refused */
+    sb_wire_t *wire;                             /* of a cluster, */
+    void (*leave_cluster)(struct sb_comm *comm); /* and what ends both */
+    sb_scratch_t *scratch;                       /* with a server: never NULL */
+    MPI_Datatype type; /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
     MPI_Op op; /* a predefined one that a call had with such a type, and what combines them; */
     MPI_Datatype op_type;

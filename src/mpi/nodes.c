@@ -167,6 +167,15 @@ static bool hear_decree(const setup_t *setup, uint32_t rules)
             sb_host.Bcast(decree->rules.rule, (int)bytes, sb_host.byte, 0, comm) == MPI_SUCCESS);
 }
 
+/* As all members do sooner or later. */
+static void leave(sb_comm_t *comm)
+{
+    sb_cluster_destroy(comm->server.cluster);
+    sb_wire_close(comm->wire);
+    free(comm->wire);
+    atomic_fetch_sub_explicit(&clusters, 1, memory_order_relaxed);
+}
+
 static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
 {
     sb_comm_t *comm = setup->comm;
@@ -186,6 +195,7 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
         return SB_WHY_NO_SHARED_MEMORY;
     }
     comm->wire = setup->wire;
+    comm->leave_cluster = leave;
     setup->wire = NULL;
     atomic_fetch_add_explicit(&clusters, 1, memory_order_relaxed);
     return SB_WHY_NONE;
@@ -216,12 +226,4 @@ sb_why_host_t sb_nodes_set_up(sb_comm_t *comm, const sb_front_t *front, bool *to
         sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
     give_memory(&setup);
     return why;
-}
-
-void sb_nodes_end(sb_comm_t *comm)
-{
-    sb_cluster_destroy(comm->server.cluster);
-    sb_wire_close(comm->wire);
-    free(comm->wire);
-    atomic_fetch_sub_explicit(&clusters, 1, memory_order_relaxed);
 }

@@ -11,7 +11,4 @@
  */
 sb_why_host_t sb_nodes_set_up(sb_comm_t *comm, const sb_front_t *front, bool *together);
 
-/* Leaves the cluster, as all members do sooner or later. */
-void sb_nodes_end(sb_comm_t *comm);
-
 #endif
