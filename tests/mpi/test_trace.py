@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 import sys
 import time
 
+import jobs
 import numpy as np
 import pytest
-from mpis import REPOSITORY
+from mpis import BUILD, REPOSITORY
 
 from conftest import usable_mpi
 
@@ -79,6 +81,36 @@ def test_late_rank(traced, key, how):
     assert bcast["latest_rank"] == 1 and bcast["latest_share"] > 0.6
     assert bcast["width_us"]["p50"] > 0.8 * 1000 * LATE_MS
     assert report["late"][1]["held_up_us"] > report["late"][0]["held_up_us"]
+
+
+def command_line(folder, *words) -> subprocess.CompletedProcess:
+    """The sobor command, in a folder."""
+    environment = {
+        **jobs.base_environment(),
+        **{"PYTHONPATH": str(REPOSITORY / "python"), "SOBOR_PREFIX": str(BUILD)},
+    }
+    return subprocess.run(
+        [sys.executable, "-m", "sobor", *map(str, words)],
+        **{"cwd": folder, "env": environment, "capture_output": True, "text": True},
+        timeout=60,
+        check=False,
+    )
+
+
+@BOTH
+def test_command(tester, key):
+    """sobor trace hands it to the ranks, and sobor report names who is late and where."""
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    mpi = usable_mpi(key)
+    program = [*mpi.command(2, {}), tester.program(mpi, "late"), LATE_MS, ROUNDS]
+    run = command_line(tester.folder, "trace", "-o", "run1", "--", *program)
+    assert run.returncode == 0 and "PASS" in run.stdout, run.stdout + run.stderr
+    assert "sobor report run1" in run.stderr
+    report = command_line(tester.folder, "report", "run1", "--html", "run1.html")
+    assert report.returncode == 0, report.stderr
+    assert "rank 1 is the last in" in report.stdout and "bcast" in report.stdout
+    assert "<canvas" in (tester.folder / "run1.html").read_text()
 
 
 @BOTH
