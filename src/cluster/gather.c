@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Gather, Allgather and Allgatherv over nodes. Parts are packed: gathered on each node, exchanged
- * by the leaders (net/bruck.c) or sent to the root (net/blocks.c), for Allgather broadcast on each
- * node, and unpacked; as many bytes of each part at a time as fill a segment. While the leaders are
- * busy with one segment the node works on those before and behind. Cost: ceil(log2 N) a + m b for
- * the m bytes of all parts, and a gather and a broadcast on the node of the last segments. Memory:
- * the window, and the teams' for moving parts.
+ * by the leaders (net/bruck.c, long ones net/ring_blocks.c) or sent to the root (net/blocks.c), for
+ * Allgather broadcast on each node, and unpacked; as many bytes of each part at a time as fill a
+ * segment. While the leaders are busy with one segment the node works on those before and behind.
+ * Cost: ceil(log2 N) a + m b for the m bytes of all parts, in the ring (N - 1) a + m b, and a
+ * gather and a broadcast on the node of the last segments. Memory: the window, and the teams' for
+ * moving parts.
  */
 #include "cluster/cluster.h"
 #include "cluster/packed.h"
@@ -21,18 +22,54 @@ typedef struct gathering {
     const sb_parts_t *parts;
     uint32_t root;
     uint32_t leader;
-    bool to_all;
-    size_t each;  /* bytes of a part; Allgather: of the longest */
+    sb_program_step_t *write_step;
+    bool alike;   /* parts */
+    size_t each;  /* bytes of a part; of the longest */
     size_t piece; /* bytes of each part in a segment */
 } gathering_t;
+
+static bool is_to_all(const gathering_t *gathering)
+{
+    return gathering->write_step != sb_net_gather;
+}
 
 static sb_packing_t packing_of(const gathering_t *gathering, size_t segment)
 {
     return (sb_packing_t){.map = &gathering->cluster->map,
                           .part = gathering->parts->receive,
-                          .each = gathering->each,
+                          .each = gathering->alike ? gathering->each : 0,
                           .from = segment * gathering->piece,
                           .most = gathering->piece};
+}
+
+/* Bytes that lie one behind the other, here and where they go. */
+typedef struct piece {
+    char *to;
+    const char *from;
+    size_t bytes;
+} piece_t;
+
+static void end_piece(piece_t *piece)
+{
+    if (piece->bytes > 0)
+        sb_copy(piece->to, piece->from, piece->bytes);
+    piece->bytes = 0;
+}
+
+/* Bytes of a part, from its place `at` on. */
+static sb_status_t unpack_part(piece_t *piece, const sb_stream_t *part, size_t at, const char *from,
+                               size_t bytes)
+{
+    if (part->base == NULL) {
+        end_piece(piece);
+        return sb_stream_write(part, at, from, bytes);
+    }
+    if (piece->to + piece->bytes != part->base + at || piece->bytes == 0) {
+        end_piece(piece);
+        *piece = (piece_t){.to = part->base + at, .from = from};
+    }
+    piece->bytes += bytes;
+    return SB_OK;
 }
 
 /* Packed bytes go to where they belong. */
@@ -40,6 +77,7 @@ static sb_status_t unpack(void *context, size_t offset, const void *from, size_t
 {
     const sb_packing_t *packing = context;
     size_t begin = 0, end = offset + bytes;
+    piece_t piece = {.bytes = 0};
     sb_status_t status = SB_OK;
 
     for (uint32_t i = 0; i < packing->map->ranks && begin < end; i++) {
@@ -47,11 +85,12 @@ static sb_status_t unpack(void *context, size_t offset, const void *from, size_t
         size_t next = begin + sb_packed_bytes(packing, rank);
         size_t first = sb_max(begin, offset), last = sb_min(next, end);
         if (first < last)
-            status = sb_first(status,
-                              sb_stream_write(&packing->part[rank], packing->from + (first - begin),
-                                              (const char *)from + (first - offset), last - first));
+            status = sb_first(
+                status, unpack_part(&piece, &packing->part[rank], packing->from + (first - begin),
+                                    (const char *)from + (first - offset), last - first));
         begin = next;
     }
+    end_piece(&piece);
     return status;
 }
 
@@ -70,13 +109,15 @@ static sb_status_t begin_segment(const gathering_t *gathering, size_t segment)
         return sb_node_gather(cluster, gathering->leader, &send, NULL, false);
     if (sb_program_wait(cluster, segment) != SB_OK)
         return cluster->failure;
-    for (uint32_t i = 0, first = map->begin[cluster->node]; i < sb_map_size(map, cluster->node);
-         i++)
-        to[i] = (sb_stream_t){.base = packed + sb_packed_before(&packing, first + i),
-                              .bytes = sb_packed_bytes(&packing, map->member[first + i])};
+    char *at = packed + sb_packed_before(&packing, map->begin[cluster->node]);
+    for (uint32_t i = 0; i < sb_map_size(map, cluster->node); i++) {
+        size_t bytes = sb_packed_bytes(&packing, sb_map_rank(map, cluster->node, i));
+        to[i] = (sb_stream_t){.base = at, .bytes = bytes};
+        at += bytes;
+    }
     sb_status_t status = sb_node_gather(cluster, cluster->rank, &send, to, false);
     sb_program_t *program = sb_program_of(cluster, segment, gathering->root);
-    program->write_step = gathering->to_all ? sb_net_bruck : sb_net_gather;
+    program->write_step = gathering->write_step;
     program->packing = packing;
     program->bytes_at = packed;
     if (status == SB_OK)
@@ -91,17 +132,29 @@ static sb_status_t end_segment(const gathering_t *gathering, size_t segment)
     size_t bytes = sb_packed_before(&packing, cluster->map.ranks);
     sb_stream_t stream = {.bytes = bytes, .write = unpack, .context = &packing};
 
-    if (!gathering->to_all && gathering->root != cluster->rank)
+    if (!is_to_all(gathering) && gathering->root != cluster->rank)
         return cluster->failure;
     if (gathering->leader != cluster->rank)
         return sb_node_bcast(cluster, gathering->leader, &stream);
     sb_status_t status = sb_program_wait(cluster, segment);
     stream.base = sb_window_of(cluster, segment);
-    if (status == SB_OK && gathering->to_all)
+    if (status == SB_OK && is_to_all(gathering))
         status = sb_node_bcast(cluster, cluster->rank, &stream);
     if (status == SB_OK)
         sb_data_ends(cluster, unpack(&packing, 0, stream.base, bytes));
     return status;
+}
+
+/* A node's block has so many bytes that a message more does not count. */
+#define BLOCK_LEAST ((size_t)2048)
+
+/* Where many segments follow each other the way of one does not count, either. */
+static bool ring_suits(const gathering_t *gathering, size_t segments)
+{
+    const sb_map_t *map = &gathering->cluster->map;
+
+    return map->nodes > 2 && segments >= SB_WINDOW &&
+           gathering->piece * map->ranks / map->nodes >= BLOCK_LEAST;
 }
 
 static sb_status_t run(gathering_t *gathering)
@@ -118,6 +171,8 @@ static sb_status_t run(gathering_t *gathering)
     gathering->leader = sb_leader_of(cluster, cluster->node, gathering->root);
     gathering->piece = sb_packed_piece(&cluster->map, gathering->each);
     size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
+    if (is_to_all(gathering) && ring_suits(gathering, segments))
+        gathering->write_step = sb_net_ring_blocks;
 
     for (size_t turn = 0; turn < segments + SB_BEHIND && status == SB_OK; turn++) {
         if (turn < segments)
@@ -135,6 +190,8 @@ sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts)
     gathering_t gathering = {.cluster = cluster,
                              .parts = parts,
                              .root = parts->root,
+                             .write_step = sb_net_gather,
+                             .alike = true,
                              .each = own_part(cluster, parts)->bytes};
 
     return run(&gathering);
@@ -145,9 +202,12 @@ sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts)
     gathering_t gathering = {.cluster = cluster,
                              .parts = parts,
                              .root = sb_map_rank(&cluster->map, 0, 0),
-                             .to_all = true};
+                             .write_step = sb_net_bruck,
+                             .alike = true};
 
-    for (uint32_t rank = 0; rank < cluster->map.ranks; rank++)
+    for (uint32_t rank = 0; rank < cluster->map.ranks; rank++) {
         gathering.each = sb_max(gathering.each, parts->receive[rank].bytes);
+        gathering.alike = gathering.alike && parts->receive[rank].bytes == parts->receive[0].bytes;
+    }
     return run(&gathering);
 }

@@ -13,12 +13,16 @@
 /* More ranks have no byte each in a segment. */
 #define SB_PACKED_RANKS SB_PACKED_LEAST
 
+/* Fewer bytes of a part at once cost as much as so many. */
+#define SB_PACKED_PIECE ((size_t)256)
+
 /* Bytes of each part in a segment, of parts of at most `longest` bytes: enough at a time that
  * latency does not count, and few enough that stages overlap. */
 static inline size_t sb_packed_piece(const sb_map_t *map, size_t longest)
 {
     size_t half = longest / 2 * map->ranks;
-    size_t segment = sb_min(sb_max(half, SB_PACKED_LEAST), SB_PACKED_MOST);
+    size_t least = sb_max(SB_PACKED_LEAST, map->ranks * SB_PACKED_PIECE);
+    size_t segment = sb_min(sb_max(half, least), SB_PACKED_MOST);
 
     return sb_min(segment / map->ranks, longest);
 }

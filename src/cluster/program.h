@@ -46,8 +46,8 @@ typedef struct sb_step {
  */
 typedef struct sb_packing {
     const struct sb_map *map;
-    const sb_stream_t *part; /* of each rank; NULL: */
-    size_t each;             /* all are of so many bytes */
+    const sb_stream_t *part; /* of each rank; may be NULL if */
+    size_t each;             /* all are of so many bytes; 0: they are not */
     size_t from;
     size_t most;
 } sb_packing_t;
@@ -143,6 +143,7 @@ sb_program_step_t sb_net_from_before;
 sb_program_step_t sb_net_to_next;
 sb_program_step_t sb_net_last_to_root;
 sb_program_step_t sb_net_bruck;
+sb_program_step_t sb_net_ring_blocks;
 sb_program_step_t sb_net_gather;
 sb_program_step_t sb_net_scatter;
 

@@ -30,17 +30,21 @@ typedef enum operation {
     SCATTERV,
     ALLTOALL,
     ALLTOALLV,
+    SCAN,
+    EXSCAN,
     OPERATIONS
 } operation_t;
 
 static const char *const names[OPERATIONS] = {
-    "barrier", "bcast",     "reduce",  "allreduce", "reduce_scatter", "gather",
-    "scatter", "allgather", "gatherv", "scatterv",  "alltoall",       "alltoallv"};
+    "barrier",   "bcast",   "reduce",   "allreduce", "reduce_scatter", "gather", "scatter",
+    "allgather", "gatherv", "scatterv", "alltoall",  "alltoallv",      "scan",   "exscan"};
 
 typedef struct measured {
     uint64_t messages;
     uint64_t bytes;
-    uint64_t nanoseconds; /* of the slowest rank */
+    uint64_t most_messages; /* of one node, */
+    uint64_t most_bytes;    /* and of one */
+    uint64_t nanoseconds;   /* of the slowest rank */
 } measured_t;
 
 typedef struct run {
@@ -48,6 +52,7 @@ typedef struct run {
     operation_t operation;
     size_t bytes;
     sb_sim_messages_t before;
+    sb_sim_messages_t sent[NODES_MOST];
     measured_t measured;
 } run_t;
 
@@ -79,6 +84,11 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
     case REDUCE:
         reduction.receive = cluster->rank == 0 ? reduction.receive : NULL;
         return sb_cluster_reduce(cluster, &reduction);
+    case SCAN:
+        return sb_cluster_scan(cluster, &reduction);
+    case EXSCAN:
+        reduction.receive = cluster->rank > 0 ? reduction.receive : NULL;
+        return sb_cluster_exscan(cluster, &reduction);
     case REDUCE_SCATTER:
         return sb_cluster_reduce_scatter(cluster, &reduction);
     case GATHER:
@@ -106,6 +116,29 @@ static sb_status_t call(const run_t *run, sb_cluster_t *cluster, char *data)
     }
 }
 
+static void note_before(run_t *run)
+{
+    sb_sim_messages(&run->before);
+    for (uint32_t node = 0; node < run->ground->nodes; node++)
+        sb_sim_sent(node, &run->sent[node]);
+}
+
+static void note_after(run_t *run)
+{
+    measured_t *measured = &run->measured;
+    sb_sim_messages_t after;
+
+    sb_sim_messages(&after);
+    measured->messages = after.count - run->before.count;
+    measured->bytes = after.bytes - run->before.bytes;
+    for (uint32_t node = 0; node < run->ground->nodes; node++) {
+        sb_sim_sent(node, &after);
+        measured->most_messages =
+            sb_max(measured->most_messages, after.count - run->sent[node].count);
+        measured->most_bytes = sb_max(measured->most_bytes, after.bytes - run->sent[node].bytes);
+    }
+}
+
 /* The third call counts: memory is there, and choices are made. */
 static void run_rank(void *argument, uint32_t rank)
 {
@@ -114,14 +147,13 @@ static void run_rank(void *argument, uint32_t rank)
     sb_front_t front = {.allgather = allgather, .objection = run->ground->barren[node]};
     sb_net_t net = sb_sim_net();
     sb_sim_memory_t memory = sb_sim_buffer((2 * RANKS_MOST + 1) * run->bytes + 1);
-    sb_sim_messages_t after;
     sb_cluster_t *cluster;
     uint64_t began = 0;
 
     assert_int_equal(sb_cluster_create(&cluster, &front, &net, node), SB_OK);
     for (unsigned i = 0; i < 3; i++) {
         sb_sim_meet(SB_SIM_ALL);
-        sb_sim_messages(&run->before);
+        note_before(run);
         began = sb_sim_clock();
         sb_sim_meet(SB_SIM_ALL);
         assert_int_equal(call(run, cluster, memory.address), SB_OK);
@@ -129,9 +161,8 @@ static void run_rank(void *argument, uint32_t rank)
     uint64_t took = (sb_sim_clock() - began) / 1000;
     run->measured.nanoseconds = sb_max(run->measured.nanoseconds, took);
     sb_sim_meet(SB_SIM_ALL);
-    sb_sim_messages(&after);
-    run->measured.messages = after.count - run->before.count;
-    run->measured.bytes = after.bytes - run->before.bytes;
+    note_after(run);
+    sb_sim_meet(SB_SIM_ALL);
     sb_cluster_destroy(cluster);
     sb_sim_meet(SB_SIM_ALL);
     assert_int_equal(sb_team_deferred(), 0);
@@ -225,6 +256,52 @@ static void nothing_goes_over_the_network_twice(void **state)
     }
 }
 
+/* Nodes of 5, 3, 4 and 2 ranks, one after the other or mixed. */
+static ground_t lay_unequal(bool mixed)
+{
+    static const uint32_t ordered[] = {0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 3, 3};
+    static const uint32_t dealt[] = {0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 0, 2, 0};
+    ground_t ground = {.nodes = 4, .ranks = SB_COUNT_OF(ordered)};
+
+    for (uint32_t i = 0; i < ground.ranks; i++)
+        ground.node[i] = mixed ? dealt[i] : ordered[i];
+    return ground;
+}
+
+/* What leaves the busiest node, however ranks are placed. Of p ranks, at least 2 on each node. */
+static void the_busiest_node_sends_no_more_than_it_must(void **state)
+{
+    static const struct {
+        operation_t operation;
+        size_t bytes;
+        uint64_t sent; /* 0: more than bytes count here */
+        uint64_t messages;
+    } cases[] = {
+        {ALLGATHER, 65536, (14 - 2) * 65536, 0},
+        {REDUCE_SCATTER, 14 * 65536, (14 - 2) * 65536, 0},
+        {ALLREDUCE, MIB, 2 * 3 * MIB / 4, 0},
+        {ALLTOALL, 8, 0, 3},
+        {ALLTOALL, 256, 0, 3},
+        {ALLTOALLV, 64, 0, 3},
+        {BARRIER, 0, 0, 2},
+    };
+
+    (void)state;
+    for (unsigned mixed = 0; mixed < 2; mixed++) {
+        for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
+            ground_t ground = lay_unequal(mixed);
+            measured_t seen = measure(&ground, cases[i].operation, cases[i].bytes);
+            print_message("%s %zu: at most %lu messages, %lu bytes of a node\n",
+                          names[cases[i].operation], cases[i].bytes,
+                          (unsigned long)seen.most_messages, (unsigned long)seen.most_bytes);
+            if (cases[i].sent > 0)
+                assert_in_range(seen.most_bytes, cases[i].sent, cases[i].sent + 64);
+            else
+                assert_int_equal(seen.most_messages, cases[i].messages);
+        }
+    }
+}
+
 /* Beside flat algorithms, and beside what the network alone takes: one rank on each node. There is
  * some room, since the algorithms inside the node are chosen by prices. */
 static void nodes_save_time(void **state)
@@ -256,7 +333,11 @@ static void nodes_save_time(void **state)
         {SCATTER, 65536, 1.05, 1.05, 1.05},
         {ALLGATHER, 8, 0.85, 1.0, 1.5},
         {ALLGATHER, 2048, 0.45, 1.3, 1.5},
-        {ALLGATHER, 65536, 0.3, 1.05, 1.15},
+        {ALLGATHER, 65536, 0.85, 0.3, 1.1},
+        {SCAN, 8, 0.9, 0, 1.25},
+        {SCAN, 4096, 0.45, 0, 1.35},
+        {SCAN, MIB, 1.25, 0, 1.3},
+        {EXSCAN, 8, 0.9, 0, 1.4},
         {GATHERV, 8, 0.75, 0.75, 1.5},
         {GATHERV, 2048, 1.05, 1.05, 1.25},
         {GATHERV, 65536, 1.05, 1.05, 1.05},
@@ -275,9 +356,11 @@ static void nodes_save_time(void **state)
     (void)state;
     for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
         /* The same bytes of each node. */
-        size_t of_node = cases[i].bytes * (cases[i].operation >= GATHER ? CORES : 1);
+        size_t of_node = cases[i].bytes *
+                         (cases[i].operation >= GATHER && cases[i].operation < SCAN ? CORES : 1);
         uint64_t least = measure(&alone, cases[i].operation, of_node).nanoseconds;
-        for (unsigned dealt = 0; dealt < 2; dealt++) {
+        /* Scans are not served where ranks are dealt. */
+        for (unsigned dealt = 0; dealt < (cases[i].operation < SCAN ? 2 : 1); dealt++) {
             ground_t nodes = lay(4, dealt, false), flat = lay(4, dealt, true);
             uint64_t took = measure(&nodes, cases[i].operation, cases[i].bytes).nanoseconds;
             uint64_t others = measure(&flat, cases[i].operation, cases[i].bytes).nanoseconds;
@@ -296,6 +379,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nodes_save_time),
         cmocka_unit_test(nothing_goes_over_the_network_twice),
+        cmocka_unit_test(the_busiest_node_sends_no_more_than_it_must),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

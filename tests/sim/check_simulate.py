@@ -290,6 +290,12 @@ def check_nodes() -> None:
     assert barrier["cluster"]["messages"] == 128 * 7
     assert barrier["host-dissemination"]["messages"] == 1024 * 7
     assert barrier["cluster"]["median_us"] < barrier["host-dissemination"]["median_us"]
+    words = ("alltoall", "--nodes", 16, "--ranks", 128, "--bytes", 64, "--calls", 1, "--warmup", 1)
+    for how in "core", "node":
+        found = by_algorithm(simulate(*words, "--map", how, machine=MACHINES / "cluster-16x8.json"))
+        assert found["cluster"]["messages"] == 16 * 15
+        assert found["cluster"]["median_us"] < 0.35 * found["host-pairwise"]["median_us"]
+        assert found["cluster"]["median_us"] < 0.7 * found["host-bruck"]["median_us"]
 
 
 def check_wrong() -> None:

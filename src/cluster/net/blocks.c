@@ -12,7 +12,7 @@
 
 size_t sb_packed_bytes(const sb_packing_t *packing, uint32_t rank)
 {
-    size_t bytes = packing->part == NULL ? packing->each : packing->part[rank].bytes;
+    size_t bytes = packing->each > 0 ? packing->each : packing->part[rank].bytes;
 
     return bytes > packing->from ? sb_min(bytes - packing->from, packing->most) : 0;
 }
@@ -21,6 +21,8 @@ size_t sb_packed_before(const sb_packing_t *packing, uint32_t members)
 {
     size_t bytes = 0;
 
+    if (packing->each > 0)
+        return members * sb_packed_bytes(packing, 0);
     for (uint32_t i = 0; i < members; i++)
         bytes += sb_packed_bytes(packing, packing->map->member[i]);
     return bytes;

@@ -71,6 +71,8 @@ static uint64_t pass_network(uint32_t from, uint32_t to, size_t bytes, uint64_t 
     in->in = entered + injection;
     sb_sim->messages.count++;
     sb_sim->messages.bytes += bytes;
+    out->sent.count++;
+    out->sent.bytes += bytes;
     return entered + later(link, injection);
 }
 
@@ -398,6 +400,11 @@ sb_net_t sb_sim_net(void)
 void sb_sim_messages(sb_sim_messages_t *messages)
 {
     *messages = sb_sim->messages;
+}
+
+void sb_sim_sent(uint32_t node, sb_sim_messages_t *messages)
+{
+    *messages = sb_sim->wire[node].sent;
 }
 
 /* --- checks -------------------------------------------------------------------------------- */

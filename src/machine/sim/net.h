@@ -27,6 +27,9 @@ typedef struct sb_sim_messages {
 
 void sb_sim_messages(sb_sim_messages_t *messages);
 
+/* Those that left the node. */
+void sb_sim_sent(uint32_t node, sb_sim_messages_t *messages);
+
 /*
  * What a program of messages must not do ends the run, with words for sb_sim_problem:
  *   - change bytes that are being sent, read or write bytes that are being received (which hold

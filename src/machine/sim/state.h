@@ -150,6 +150,7 @@ typedef struct sb_meeting {
 typedef struct sb_wire {
     uint64_t out;
     uint64_t in;
+    sb_sim_messages_t sent;
 } sb_wire_t;
 
 struct sb_sim {
