@@ -213,9 +213,21 @@ def test_trials(tester):
     assert world.by_trial > 0 and world.allreduce == 200, result.tail()
 
 
-def test_strict(tester):
-    """A reduction from left to right is the host's."""
+@pytest.mark.parametrize(("nodes", "served"), [("0,0,1", True), ("0,1,0", False)])
+def test_strict(tester, nodes, served):
+    """A reduction from left to right is the host's where the ranks of a node are scattered."""
     strict = {"SOBOR_REPRODUCIBLE": "strict"}
-    result = run_on(tester, "o41", "0,0,1", ["spanning", "loop", 20], strict)
+    result = run_on(tester, "o41", nodes, ["spanning", "loop", 20], strict)
     tester.expect_pass(result, served=True)
-    assert all(r.reasons == ["order"] and r.bcast == 20 for r in worlds(result)), result.tail()
+    for world in worlds(result):
+        assert world.bcast == 20, result.tail()
+        assert world.host == (0 if served else 20), result.tail()
+        assert served or world.reasons == ["order"], result.tail()
+
+
+def test_strict_trials(tester):
+    """What ranks tell each other of trials needs no order."""
+    sobor = {"SOBOR_TRIALS": "rules", "SOBOR_TRIAL_REST": "3", "SOBOR_REPRODUCIBLE": "strict"}
+    result = run_on(tester, "o41", "0,1,0,1", ["spanning", "loop", 200], sobor)
+    tester.expect_pass(result, served=True)
+    assert worlds(result)[0].by_trial > 0, result.tail()
