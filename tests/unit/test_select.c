@@ -215,11 +215,11 @@ static void choice_fits_size_and_ranks(void **state)
     assert_string_equal(sb_choose(SB_BCAST, &many, &automatic, 8, false).algorithm->name, "tree");
 }
 
-/* Groups bring what comes from far only if there are groups, and something comes from far. */
-static void relays_serve_ranks_that_are_apart(void **state)
+/* Where ranks form groups, one brings the others what comes from far or is wanted by many. */
+static void relays_serve_ranks_in_groups(void **state)
 {
     sb_settings_t automatic = settings("auto", "auto");
-    sb_shape_t apart = grouped(), together = grouped();
+    sb_shape_t apart = grouped(), near = grouped(), alone = shape(128, false);
 
     (void)state;
     apart.apart = true;
@@ -230,7 +230,9 @@ static void relays_serve_ranks_that_are_apart(void **state)
     assert_string_equal(sb_choose(SB_BCAST, &apart, &automatic, 8, false).algorithm->name, "tree");
     assert_string_not_equal(sb_choose(SB_BCAST, &apart, &automatic, 4 << 20, false).algorithm->name,
                             "numa-relay");
-    assert_string_equal(sb_choose(SB_BCAST, &together, &automatic, 32768, false).algorithm->name,
+    assert_string_equal(sb_choose(SB_BCAST, &near, &automatic, 32768, false).algorithm->name,
+                        "numa-relay");
+    assert_string_equal(sb_choose(SB_BCAST, &alone, &automatic, 32768, false).algorithm->name,
                         "tree");
 }
 
@@ -415,7 +417,7 @@ int main(void)
         cmocka_unit_test(parts_are_moved_by_the_direct_algorithms),
         cmocka_unit_test(host_is_taken_when_asked_for),
         cmocka_unit_test(choice_fits_size_and_ranks),
-        cmocka_unit_test(relays_serve_ranks_that_are_apart),
+        cmocka_unit_test(relays_serve_ranks_in_groups),
         cmocka_unit_test(near_parts_are_shared),
         cmocka_unit_test(forced_groups_need_groups),
         cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),

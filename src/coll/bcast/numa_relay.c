@@ -20,6 +20,8 @@
 #include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
 
+#include <math.h>
+
 /* A fragment is divided: it has to be larger than where each rank reads all of it. */
 #define FRAGMENTS_WANTED 4
 /* Of what one member brings: less is not worth a flag that all look at. */
@@ -94,16 +96,31 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 /* Of longer messages, the copies of a group leave too little of its caches. */
 #define FITS_CACHES ((size_t)512 << 10)
 
+static uint32_t largest_group(const sb_shape_t *shape)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < shape->stages; i++)
+        most = sb_max(most, shape->fan[i]);
+    return most;
+}
+
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
     uint32_t depth = sb_tree_depth(shape->ranks, shape->tree_arity);
     bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
-    double saved = !grouped ? 0 : shape->apart ? price->relay_saved_apart : price->relay_saved;
+    /* What the root's own group reads is near by anyway. */
+    double others = grouped ? 1 - 1 / ceil((double)shape->ranks / shape->fan[0]) : 0;
+    double saved = !grouped       ? 0
+                   : shape->apart ? price->relay_saved_apart
+                                  : others * price->relay_saved;
     double fits = (double)sb_min(bytes, FITS_CACHES);
+    /* Of one rank's lines: the leaders read the root's, a group its leader's. */
+    uint32_t readers = grouped ? largest_group(shape) : shape->ranks;
 
     return sb_cost_ring(shape) + sb_cost_news(shape) + price->relay +
-           (shape->apart ? 0 : price->crowd * shape->ranks) + 2 * price->byte * (double)bytes -
+           (shape->apart ? 0 : price->crowd * readers) + 2 * price->byte * (double)bytes -
            saved * fits + price->relay_crowded * ((double)bytes - fits) +
            sb_cost_turns(shape, (depth + 1) * sb_cost_ring_turns(shape, bytes));
 }

@@ -19,7 +19,11 @@
 
 static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
-    return sb_slices_cost(shape, bytes, (double)bytes);
+    bool grouped = sb_cost_calm(shape) && shape->stages > 1 && !shape->apart;
+
+    /* What others have combined lies in as many places, and some of them are in other groups. */
+    return sb_slices_cost(shape, bytes, (double)bytes) +
+           (grouped ? shape->prices->line * shape->ranks : 0);
 }
 
 static double cost_of_parts(const sb_shape_t *shape, size_t bytes)

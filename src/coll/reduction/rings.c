@@ -250,10 +250,10 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
  * copied in, and one combined: of the cache that ranks share, or from another core, the dearer the
  * more of them want something.
  */
-static double cost_of(const sb_shape_t *shape, double in, double combined, double readers)
+static double cost_at(const sb_shape_t *shape, double near, double in, double combined,
+                      double readers)
 {
     const sb_prices_t *price = shape->prices;
-    double near = sb_cost_calm(shape) ? price->ring_calm : price->ring_apart;
     double apart = (shape->apart ? price->ring_packages : near) + price->ring_crowd * shape->ranks;
     double crowd = sb_cost_crowd(shape);
     double turns = sb_max(in / crowd / RING_USUAL, 1);
@@ -269,6 +269,15 @@ static double cost_of(const sb_shape_t *shape, double in, double combined, doubl
  * Of two ranks each reads one vector of another core: its own lies where it is. The price of more
  * was measured for all of them together.
  */
+/* All read all. */
+static double cost_of(const sb_shape_t *shape, double in, double combined, double readers)
+{
+    const sb_prices_t *price = shape->prices;
+
+    return cost_at(shape, sb_cost_calm(shape) ? price->ring_calm : price->ring_apart, in, combined,
+                   readers);
+}
+
 static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
@@ -300,7 +309,9 @@ static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
     bool near = sb_cost_calm(shape) && !shape->apart;
     double each = near ? price->ring_part_calm : price->ring_part;
 
-    return cost_of(shape, together ? all : 0, ringfuls * all, each * shape->ranks);
+    /* Nobody else wants a byte of a part at the same time, nor a line near it within a group. */
+    double rate = sb_cost_calm(shape) && shape->stages > 1 ? price->ring_calm : price->ring_apart;
+    return cost_at(shape, rate, together ? all : 0, ringfuls * all, each * shape->ranks);
 }
 
 /*

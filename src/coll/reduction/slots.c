@@ -134,8 +134,7 @@ static double cost_of(const sb_shape_t *shape, size_t bytes, double sources)
     if (shape->oversubscribed)
         time += price->own_line * others;
     else
-        time += (shape->apart ? 0.2 : 0.5) * price->line * others +
-                price->moving_line * others * others;
+        time += price->next_line * others + price->moving_line * others * others;
     if (bytes > SB_SLOT_IN_LINE)
         time += (shape->apart ? price->fold_beyond_apart : price->fold_beyond) * sources;
     time += pieces * sources * (price->fold_piece + shape->ranks);
