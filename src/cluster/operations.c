@@ -26,9 +26,7 @@ const sb_cluster_operation_t sb_cluster_operations[SB_COLLECTIVES] = {
 
 const sb_algorithm_t *sb_cluster_operation_find(sb_collective_t collective)
 {
-    const sb_algorithm_t *algorithm = &sb_cluster_operations[collective].algorithm;
-
-    return algorithm->name == NULL ? NULL : algorithm;
+    return &sb_cluster_operations[collective].algorithm;
 }
 
 sb_shape_t sb_cluster_shape(const sb_cluster_t *cluster)

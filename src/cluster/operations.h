@@ -19,7 +19,7 @@ static inline const sb_cluster_operation_t *sb_cluster_operation_of(const sb_alg
     return &sb_cluster_operations[algorithm->collective];
 }
 
-/* The algorithm of the collective; NULL: clusters do not serve it. */
+/* The algorithm of the collective. */
 const sb_algorithm_t *sb_cluster_operation_find(sb_collective_t collective);
 
 /* The shape of a cluster, for a plan of its calls. */

@@ -78,7 +78,7 @@ typedef struct sb_shape {
     const char *ungrouped; /* why there is no hierarchy, or NULL */
     const sb_prices_t *prices;
     bool apart; /* in several units of the highest level, most often packages */
-    /* Of ranks on several nodes: what serves a collective there, or NULL. NULL: they are on one. */
+    /* Of ranks on several nodes: what serves a collective there. NULL: they are on one. */
     const struct sb_algorithm *(*over_nodes)(sb_collective_t collective);
     bool scattered; /* the ranks of some node are not one interval */
 } sb_shape_t;

@@ -90,9 +90,7 @@ static uint32_t offered(const sb_comm_t *comm)
     uint32_t offered = settings->collectives;
 
     for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++) {
-        bool hosted = strcmp(settings->algorithm[c], "host") == 0;
-        bool lacking = comm->server.cluster != NULL && sb_cluster_operation_find(c) == NULL;
-        if (lacking || (hosted && (comm->plan.ruled >> c & 1) == 0))
+        if (strcmp(settings->algorithm[c], "host") == 0 && (comm->plan.ruled >> c & 1) == 0)
             offered &= ~(1u << c);
     }
     return offered;
@@ -162,7 +160,7 @@ static void make_cluster(sb_comm_t *comm, const sb_front_t *front)
     sb_plan_start(&comm->plan, &shape, &comm->server.cluster->settings);
     sb_report_cluster(comm->server.cluster);
     comm->usage.nodes = comm->server.cluster->map.nodes;
-    comm->why = SB_WHY_SPANS_NODES;
+    comm->why = SB_WHY_ALGORITHM;
 }
 
 static void make_server(sb_comm_t *comm, sb_members_t *members, bool spans)

@@ -217,8 +217,6 @@ static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_
     const sb_algorithm_t *algorithm = shape->over_nodes(collective);
     bool moves = collective != SB_BARRIER && collective < SB_REDUCE;
 
-    if (algorithm == NULL)
-        return (sb_choice_t){NULL, "not served over several nodes", NULL, NULL};
     if (strcmp(name, "host") == 0)
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL, NULL};
     if (keeps_order(collective, order) && shape->scattered)

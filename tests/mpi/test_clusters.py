@@ -21,13 +21,14 @@ from random_cases import SEED, served_calls
 from conftest import usable_mpi
 
 AS = Path(__file__).resolve().parent / "hosts" / "as.sh"
-SERVED = {"SOBOR_CLUSTER": "on", "SOBOR_TRIALS": "off"}
+#: Open MPI 4.1's own sums of short integers saturate where it has loops for AVX.
+SERVED = {"SOBOR_CLUSTER": "on", "SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"}
 #: Of each rank its node: one node with four ranks and two with one; dealt out; by twos and threes.
 UNEQUAL, DEALT, BLOCKS = "0,0,0,0,1,2", "0,1,0,2,0", "0,0,1,1,1"
 MOVING = {"scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"} | {
     f"alltoall{kind}" for kind in ("", "v", "w")
 }
-REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block")
+REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 
 
 def run_on(tester, key, nodes, words, sobor):
@@ -72,22 +73,20 @@ def test_parts(tester, long_run, key, nodes, cases):
     assert served_calls(result) >= moving, result.tail()
 
 
-#: MPICH 4.0's own Reduce_scatter overruns its memory where an operation is not commutative.
+SCANS = ("Scan", "Exscan")
+#: What is passed to the host has to be right there. MPICH 4.0's own Reduce_scatter overruns its
+#: memory where an operation is not commutative; Open MPI's own scans fail with some operations.
 REDUCED = [
-    *(
-        (key, nodes, 60, name)
-        for name in REDUCTIONS
-        for key, nodes in (("o41", BLOCKS), ("o41", DEALT))
-    ),
-    *(("m40", "0,0,1", 20, name) for name in ("Reduce", "Allreduce", "Exscan")),
-    *(("o41", BLOCKS, 60, name) for name in ("Scan", "Exscan")),
+    *(("o41", BLOCKS, 60, name) for name in REDUCTIONS),
+    *(("o41", DEALT, 60, name) for name in REDUCTIONS if name not in SCANS),
+    *(("m40", "0,0,1", 20, name) for name in ("Reduce", "Allreduce", "Scan")),
 ]
 
 
 @pytest.mark.parametrize(("key", "nodes", "cases", "name"), REDUCED)
 def test_reductions(tester, long_run, key, nodes, cases, name):
     """Random reductions; their bits do not depend on the root."""
-    words = ["reductions", "--only", name]
+    words = ["reductions", "--only", name, *(["--op", "sum"] if name in SCANS else [])]
     result = run_cases(tester, key, nodes, cases * (10 if long_run else 1), words, most=16384)
     assert name.lower() in served_calls(result), result.tail()
 
