@@ -15,6 +15,7 @@ typedef struct relay {
     const sb_stream_t *stream;
     uint32_t root;
     sb_net_tree_t tree;
+    size_t segment; /* bytes of one */
     size_t segments;
     size_t begun;   /* segments whose programs were begun */
     size_t arrived; /* segments that are here, without a gap */
@@ -57,8 +58,8 @@ static void begin_segment(relay_t *relay)
 
     program->write_step = write_step;
     program->context = relay;
-    program->offset = relay->begun++ * SB_SEGMENT_BYTES;
-    program->bytes = sb_min(SB_SEGMENT_BYTES, stream->bytes - program->offset);
+    program->offset = relay->begun++ * relay->segment;
+    program->bytes = sb_min(relay->segment, stream->bytes - program->offset);
     program->bytes_at = stream->base == NULL ? program->scratch : stream->base + program->offset;
     if (is_root(relay) && stream->base == NULL) {
         sb_status_t status =
@@ -100,7 +101,7 @@ static sb_status_t await(relay_t *relay, size_t segments)
 static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
 {
     relay_t *relay = context;
-    sb_status_t status = await(relay, (offset + bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES);
+    sb_status_t status = await(relay, (offset + bytes + relay->segment - 1) / relay->segment);
 
     return status == SB_OK ? sb_stream_read(relay->stream, offset, to, bytes) : status;
 }
@@ -108,11 +109,16 @@ static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
 static sb_status_t lead(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
 {
     const sb_map_t *map = &cluster->map;
-    size_t segments = (stream->bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES;
-    relay_t relay = {.cluster = cluster, .stream = stream, .root = root, .segments = segments};
+    sb_schedule_t way = sb_schedule_of_bcast(map->nodes, &cluster->prices, stream->bytes);
+    size_t segments = (stream->bytes + way.segment - 1) / way.segment;
+    relay_t relay = {.cluster = cluster,
+                     .stream = stream,
+                     .root = root,
+                     .segment = way.segment,
+                     .segments = segments};
     sb_stream_t coming = {.bytes = stream->bytes, .read = read, .context = &relay};
 
-    relay.tree = sb_net_tree(map->nodes, cluster->node, map->node_of[root], segments);
+    relay.tree = sb_net_tree(map->nodes, cluster->node, map->node_of[root], way.chain);
     cluster->refill = refill;
     cluster->refill_context = &relay;
     sb_programs_turn(cluster);

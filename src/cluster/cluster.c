@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * How ranks become a cluster, in three exchanges of what all then know alike: the names of their
- * nodes, which give a first map; a team on each node, whose tickets go over the network between its
- * ranks alone; and whether it came to be. Where it did not, the node falls apart into its ranks.
+ * nodes, which give a first map, and what rank 0 takes messages to cost; a team on each node, whose
+ * tickets go over the network between its ranks alone; and whether it came to be. Where it did not,
+ * the node falls apart into its ranks.
  */
 #include "cluster/cluster.h"
 #include "cluster/lanes.h"
@@ -140,20 +141,58 @@ static sb_status_t draw_map(sb_cluster_t *cluster, const uint64_t *name, const b
     return SB_OK;
 }
 
+/* What a rank says of its node's team. */
+enum { LONELY = 1, CROWDED = 2 };
+
 /* The nodes without a team fall apart. */
+static sb_status_t draw_again(sb_cluster_t *cluster, const uint64_t *name, const uint8_t *said)
+{
+    for (uint32_t rank = 0; rank < cluster->net.ranks; rank++) {
+        cluster->told[rank] = (said[rank] & LONELY) != 0;
+        cluster->crowded = cluster->crowded || (said[rank] & CROWDED) != 0;
+    }
+    return draw_map(cluster, name, cluster->told);
+}
+
 static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
 {
-    bool lonely = cluster->team == NULL;
-    sb_status_t status =
-        cluster->front.allgather(cluster->front.context, &lonely, cluster->told, 1);
+    const sb_team_t *team = cluster->team;
+    uint8_t mine = team == NULL ? LONELY : team->oversubscribed ? CROWDED : 0;
+    uint8_t *said = calloc(cluster->net.ranks, sizeof *said);
+    sb_status_t status = said == NULL
+                             ? SB_ERR_MEMORY
+                             : cluster->front.allgather(cluster->front.context, &mine, said, 1);
 
     if (status == SB_OK)
-        status = draw_map(cluster, name, cluster->told);
+        status = draw_again(cluster, name, said);
+    free(said);
     set_waiter(cluster);
     if (cluster->team == NULL || status != SB_OK)
         return status;
     sb_shape_t shape = sb_team_shape(cluster->team);
     sb_plan_start(&cluster->plan, &shape, &cluster->team->settings);
+    return status;
+}
+
+/* What each rank says of itself. */
+typedef struct census {
+    uint64_t node;
+    sb_net_prices_t prices;
+} census_t;
+
+/* Everybody goes by the prices of rank 0, or by the standard ones if it knows none. */
+static sb_status_t ask_all(sb_cluster_t *cluster, uint64_t node, uint64_t *name)
+{
+    uint32_t ranks = cluster->net.ranks;
+    census_t mine = {node, cluster->net.prices}, *all = calloc(ranks, sizeof *all);
+
+    if (all == NULL)
+        return SB_ERR_MEMORY;
+    sb_status_t status = cluster->front.allgather(cluster->front.context, &mine, all, sizeof mine);
+    for (uint32_t rank = 0; rank < ranks; rank++)
+        name[rank] = all[rank].node;
+    cluster->prices = all[0].prices.latency > 0 ? all[0].prices : sb_net_prices_standard;
+    free(all);
     return status;
 }
 
@@ -165,7 +204,7 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
 
     cluster->told = calloc(ranks, sizeof *cluster->told);
     if (name != NULL && cluster->told != NULL && cluster->window != NULL)
-        status = cluster->front.allgather(cluster->front.context, &node, name, sizeof node);
+        status = ask_all(cluster, node, name);
     if (status == SB_OK)
         status = draw_map(cluster, name, NULL);
     set_waiter(cluster);
@@ -187,8 +226,9 @@ static bool make_lists(sb_cluster_t *cluster)
     cluster->items = calloc(map->ranks + sb_max(map->nodes, sb_lane_items(map, cluster->rank)),
                             sizeof *cluster->items);
     cluster->sizes = calloc(map->ranks, sizeof *cluster->sizes);
+    cluster->parts = calloc(local, sizeof *cluster->parts);
     return cluster->streams != NULL && cluster->rows != NULL && cluster->items != NULL &&
-           cluster->sizes != NULL;
+           cluster->sizes != NULL && cluster->parts != NULL;
 }
 
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster)
@@ -246,6 +286,7 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     free(cluster->rows);
     free(cluster->items);
     free(cluster->sizes);
+    free(cluster->parts);
     free(cluster->told);
     free(cluster);
 }

@@ -2,6 +2,7 @@
 #ifndef SB_CLUSTER_CLUSTER_H
 #define SB_CLUSTER_CLUSTER_H
 
+#include "cluster/choice.h"
 #include "cluster/map.h"
 #include "cluster/program.h"
 #include "cluster/row.h"
@@ -40,6 +41,8 @@ typedef struct sb_cluster {
     sb_front_t front;                /* the communicator's */
     sb_settings_t settings;          /* of the communicator's rank 0 */
     sb_waiter_t waiter;              /* for the network */
+    sb_net_prices_t prices;          /* rank 0's */
+    bool crowded;                    /* on some node ranks outnumber processors */
     uint64_t calls;                  /* counted alike by all */
     sb_status_t failure;             /* not SB_OK: nothing follows */
     sb_status_t data;                /* what came of this rank's data in the present call */
@@ -50,6 +53,7 @@ typedef struct sb_cluster {
     sb_row_t *rows;       /* and as many; with those that follow once parts are ready */
     sb_item_t *items;     /* of rows: one for each rank and node, and what a lane needs */
     uint32_t *sizes;      /* one for each rank */
+    size_t *parts;        /* one for each rank of the node */
     bool *told;           /* by each rank, when all agree on something */
     bool parts_ready;     /* all teams have what moving parts needs */
     bool parts_refused;
@@ -148,6 +152,12 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
 /* A Scan, or an Exscan; `to`: NULL at the first rank of the communicator, of an Exscan. */
 sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
                          const sb_operator_t *operation, const char *send, char *to, size_t bytes);
+/* Deals the combination out, as `parts` of the cluster says; `to`: room for this rank's. */
+sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                   const char *send, char *to, size_t bytes);
+/* `to`: for each rank of the node what it gives. */
+sb_status_t sb_node_allgather(sb_cluster_t *cluster, const sb_stream_t *send,
+                              const sb_stream_t *to);
 /* `to`: at the leader, for each rank of its node what it gives; `in_place`: its own is there. */
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,
                            const sb_stream_t *to, bool in_place);

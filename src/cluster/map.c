@@ -46,6 +46,9 @@ static void number_nodes(sb_map_t *map, uint32_t *first)
     }
     for (uint32_t node = 0; node < map->nodes; node++)
         map->begin[node + 1] += map->begin[node];
+    map->smallest = map->ranks;
+    for (uint32_t node = 0; node < map->nodes; node++)
+        map->smallest = (uint32_t)sb_min(map->smallest, sb_map_size(map, node));
 }
 
 static void list_members(sb_map_t *map)

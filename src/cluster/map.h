@@ -16,6 +16,7 @@ typedef struct sb_map {
     uint32_t ranks;
     uint32_t nodes;
     bool contiguous;    /* the ranks of each node are one interval */
+    uint32_t smallest;  /* ranks of the node with the fewest */
     uint32_t *node_of;  /* of each rank */
     uint32_t *local_of; /* of each rank: its number on its node */
     uint32_t *begin;    /* nodes + 1 places in member: where a node's ranks begin */

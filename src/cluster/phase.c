@@ -6,6 +6,8 @@
 #include "cluster/cluster.h"
 #include "coll/vector/vector.h"
 
+#include <string.h>
+
 /* Where a phase goes wrong for good, so does the cluster. */
 static sb_status_t judge(sb_cluster_t *cluster, sb_status_t status)
 {
@@ -24,7 +26,7 @@ static const sb_algorithm_t *algorithm_for(sb_cluster_t *cluster, sb_collective_
     if (planned->algorithm != NULL &&
         sb_algorithm_prepare(planned->algorithm, cluster->team, bytes) == SB_OK)
         return planned->algorithm;
-    return sb_algorithm_find(collective, "slots");
+    return sb_algorithm_find(collective, collective == SB_ALLGATHERV ? "direct" : "slots");
 }
 
 /* What a leader broadcasts on its node. */
@@ -84,6 +86,35 @@ sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
     const sb_algorithm_t *algorithm =
         algorithm_for(cluster, collective, bytes, !operation->commutative);
     return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}
+
+sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                   const char *send, char *to, size_t bytes)
+{
+    sb_reduction_t reduction = {.operation = operation,
+                                .bytes = bytes,
+                                .parts = cluster->parts,
+                                .send = send,
+                                .receive = to};
+    const sb_algorithm_t *algorithm =
+        algorithm_for(cluster, SB_REDUCE_SCATTER, bytes, !operation->commutative);
+
+    /* Rings are quick where nothing comes before and after: here windows wait for each other. */
+    if (strcmp(algorithm->name, "rings") == 0)
+        algorithm = sb_algorithm_find(SB_REDUCE_SCATTER, "reduce-scatter-allgather");
+    return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}
+
+sb_status_t sb_node_allgather(sb_cluster_t *cluster, const sb_stream_t *send, const sb_stream_t *to)
+{
+    sb_parts_t parts = {.send = send, .receive = to};
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < cluster->team->size; i++)
+        bytes += to[i].bytes;
+    const sb_algorithm_t *algorithm =
+        algorithm_for(cluster, SB_ALLGATHERV, bytes / cluster->team->size, false);
+    return judge(cluster, algorithm->parts(cluster->team, &parts));
 }
 
 sb_status_t sb_node_gather(sb_cluster_t *cluster, uint32_t leader, const sb_stream_t *send,

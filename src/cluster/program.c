@@ -26,6 +26,7 @@ sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root
     program->last_leads = false;
     program->nodes = cluster->map.nodes;
     program->self = cluster->node;
+    program->laned = false;
     program->root = root;
     program->root_node = cluster->map.node_of[root];
     program->scratch = sb_window_of(cluster, segment);
@@ -40,6 +41,8 @@ static void fail(sb_cluster_t *cluster, sb_status_t status)
 
 static uint32_t peer_of(const sb_cluster_t *cluster, const sb_program_t *program, uint32_t node)
 {
+    if (program->laned)
+        return sb_map_rank(&cluster->map, node, cluster->local);
     return program->last_leads ? sb_map_last(&cluster->map, node)
                                : sb_leader_of(cluster, node, program->root);
 }
@@ -59,7 +62,7 @@ static void begin_message(sb_cluster_t *cluster, const sb_program_t *program, sb
 static bool begin_step(sb_cluster_t *cluster, sb_program_t *program)
 {
     do {
-        program->step.count = 0;
+        program->step.count = program->step.folds = 0;
         if (!program->write_step(program, program->number, &program->step))
             return false;
         program->number++;
@@ -100,31 +103,55 @@ static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)
     return over;
 }
 
-static void combine(sb_cluster_t *cluster, const sb_program_t *program, const sb_message_t *message,
-                    char *into)
+/* The step's messages that land on this side, or in the place itself. */
+static uint32_t list(const sb_step_t *step, sb_landing_t landing, const void **from)
 {
-    const void *left[] = {message->data, into};
-    const void *right[] = {into, message->data};
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < step->count; i++) {
+        if (step->message[i].landing == landing)
+            from[count++] = step->message[i].data;
+    }
+    return count;
+}
+
+/* What else a message is combined into, too. */
+static void land_again(sb_cluster_t *cluster, const sb_program_t *program,
+                       const sb_message_t *message)
+{
+    const void *left[] = {message->data, message->also};
+    const void *right[] = {message->also, message->data};
 
     sb_data_ends(cluster,
-                 sb_combine(program->operation, into,
+                 sb_combine(program->operation, message->also,
                             message->landing == SB_FOLD_LEFT ? left : right, 2, message->bytes));
 }
 
-static void land(sb_cluster_t *cluster, const sb_program_t *program, const sb_message_t *message)
+/* All at once, in order. */
+static void land(sb_cluster_t *cluster, const sb_program_t *program)
 {
-    if (message->landing == SB_STAYS)
+    const sb_step_t *step = &program->step;
+    const void *from[SB_MESSAGES_MOST + 1];
+    const sb_message_t *one = step->message, *end = one + step->count;
+
+    while (one < end && one->landing == SB_STAYS)
+        one++;
+    if (one == end)
         return;
-    combine(cluster, program, message, message->into);
-    if (message->also != NULL)
-        combine(cluster, program, message, message->also);
+    uint32_t count = list(step, SB_FOLD_LEFT, from);
+    from[count++] = one->into;
+    count += list(step, SB_FOLD_RIGHT, from + count);
+    sb_data_ends(cluster, sb_combine(program->operation, one->into, from, count, one->bytes));
+    for (uint32_t i = 0; i < step->count; i++) {
+        if (step->message[i].also != NULL)
+            land_again(cluster, program, &step->message[i]);
+    }
 }
 
 static void turn(sb_cluster_t *cluster, sb_program_t *program)
 {
     while (program->open && is_step_over(cluster, &program->step)) {
-        for (uint32_t i = 0; i < program->step.count; i++)
-            land(cluster, program, &program->step.message[i]);
+        land(cluster, program);
         program->open = begin_step(cluster, program);
     }
 }

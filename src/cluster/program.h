@@ -39,6 +39,7 @@ typedef struct sb_message {
 
 typedef struct sb_step {
     uint32_t count; /* 0: nothing is to be done */
+    uint32_t folds; /* messages that are combined */
     sb_message_t message[SB_MESSAGES_MOST];
 } sb_step_t;
 
@@ -67,11 +68,13 @@ typedef struct sb_program {
     uint32_t self; /* node */
     uint32_t root; /* rank that speaks for its node */
     uint32_t root_node;
-    char *bytes_at; /* what the program is about: of the call's bytes */
-    size_t offset;  /* from here on */
-    size_t bytes;   /* so many */
-    char *scratch;  /* a segment */
-    char *before;   /* of an exscan: where what is before the node comes */
+    char *bytes_at;  /* what the program is about: of the call's bytes */
+    size_t offset;   /* from here on */
+    size_t bytes;    /* so many */
+    char *scratch;   /* a segment */
+    char *before;    /* of an exscan: where what is before the node comes */
+    bool laned;      /* between ranks of one number on their nodes, not between leaders */
+    uint32_t digits; /* that a round of recursive doubling covers */
     const sb_operator_t *operation;
     bool in_order; /* a reduction combines in the order of nodes, whichever is the root's */
     sb_packing_t packing;
@@ -119,11 +122,14 @@ static inline void sb_step_receive(sb_step_t *step, uint32_t node, void *data, s
     sb_step_add(step, node, data, bytes)->receives = true;
 }
 
-/* Receives into the program's scratch memory and combines into `into`. */
+/* Receives into the program's scratch memory and combines into `into`. Of several in a step, all of
+ * the same bytes, those that land left stand before those that land right, each in the order in
+ * which they were added. */
 static inline void sb_step_fold(const sb_program_t *program, sb_step_t *step, uint32_t node,
                                 char *into, size_t bytes, sb_landing_t landing)
 {
-    sb_message_t *message = sb_step_add(step, node, program->scratch, bytes);
+    char *room = program->scratch + step->folds++ * bytes;
+    sb_message_t *message = sb_step_add(step, node, room, bytes);
 
     message->receives = true;
     message->landing = landing;
@@ -133,6 +139,7 @@ static inline void sb_step_fold(const sb_program_t *program, sb_step_t *step, ui
 /* The schedules, each in a file of net/. */
 sb_program_step_t sb_net_dissemination;
 sb_program_step_t sb_net_recursive_doubling;
+sb_program_step_t sb_net_halving;
 sb_program_step_t sb_net_ring;
 sb_program_step_t sb_net_reduce_binomial;
 sb_program_step_t sb_net_reduce_chain;
@@ -162,8 +169,9 @@ typedef struct sb_net_tree {
     uint32_t child[SB_MESSAGES_MOST];
 } sb_net_tree_t;
 
-/* A chain where that makes so many segments arrive sooner, else a binomial tree. */
-sb_net_tree_t sb_net_tree(uint32_t nodes, uint32_t self, uint32_t root, size_t segments);
+/* Whether a chain makes so many segments arrive sooner than a binomial tree. */
 bool sb_net_chain_suits(uint32_t nodes, size_t segments);
+/* A chain, or a binomial tree. */
+sb_net_tree_t sb_net_tree(uint32_t nodes, uint32_t self, uint32_t root, bool chain);
 
 #endif

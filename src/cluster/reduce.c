@@ -14,10 +14,6 @@
  */
 #include "cluster/reduce.h"
 
-/* A segment's part of the ring is at least so large: below, latency decides, and doubling wins. */
-#define PART_LEAST ((size_t)2048)
-/* A ring's segment is cut so that about as many are under way at once. */
-#define RING_SEGMENTS 4
 /* A reduction over nodes. */
 typedef struct course {
     sb_cluster_t *cluster;
@@ -25,7 +21,7 @@ typedef struct course {
     uint32_t root;
     uint32_t leader; /* of this rank's node */
     bool to_all;
-    sb_program_step_t *write_step;
+    sb_schedule_t way;
     size_t segment; /* bytes of one */
     size_t segments;
     sb_range_t kept; /* of the combination, by this rank, if it is not all: */
@@ -37,12 +33,13 @@ static bool is_leader(const course_t *course)
     return course->cluster->rank == course->leader;
 }
 
-/* Segments are of so many times `parts` elements, but for the last. */
-static void cut(course_t *course, size_t most, size_t parts)
+/* Segments are of whole elements, and so are their parts, but for the last. */
+static void take_way(course_t *course, sb_schedule_t way)
 {
-    size_t unit = course->reduction->operation->element * parts;
+    size_t unit = course->reduction->operation->element * way.parts;
 
-    course->segment = most / unit * unit;
+    course->way = way;
+    course->segment = way.segment / unit * unit;
     course->segments = (course->reduction->bytes + course->segment - 1) / course->segment;
 }
 
@@ -73,7 +70,8 @@ static sb_status_t begin_segment(course_t *course, size_t segment)
     if (status != SB_OK || !is_leader(course))
         return status;
     sb_program_t *program = sb_program_of(cluster, segment, course->root);
-    program->write_step = course->write_step;
+    program->write_step = course->way.write_step;
+    program->digits = course->way.digits;
     program->operation = reduction->operation;
     program->in_order = true; /* the bits are the same at every root */
     program->bytes_at = place_of(course, segment);
@@ -149,25 +147,9 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
-    cut(&course, SB_SEGMENT_BYTES, 1);
-    course.write_step = sb_net_chain_suits(cluster->map.nodes, course.segments)
-                            ? sb_net_reduce_chain
-                            : sb_net_reduce_binomial;
+    take_way(&course,
+             sb_schedule_of_reduce(cluster->map.nodes, &cluster->prices, reduction->bytes));
     return run(&course);
-}
-
-/* A ring's parts fit the window, too. */
-static void choose(course_t *course)
-{
-    size_t nodes = course->cluster->map.nodes, bytes = course->reduction->bytes;
-
-    course->write_step = sb_net_recursive_doubling;
-    cut(course, SB_SEGMENT_BYTES, 1);
-    if (nodes <= 2 || bytes < nodes * PART_LEAST || !course->reduction->operation->commutative)
-        return;
-    course->write_step = sb_net_ring;
-    cut(course, sb_max(nodes * PART_LEAST, sb_min(nodes * SB_SEGMENT_BYTES, bytes / RING_SEGMENTS)),
-        nodes);
 }
 
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
@@ -186,7 +168,17 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
-    choose(&course);
+    /* Where ranks take turns on a processor, the fewer of them messages need the better. */
+    uint32_t lanes = cluster->crowded ? 1 : cluster->map.smallest;
+    sb_schedule_t way =
+        sb_schedule_of_allreduce(cluster->map.nodes, lanes, &cluster->prices, reduction->bytes,
+                                 reduction->operation->commutative);
+    if (way.lanes > 1 && sb_cluster_need_parts(cluster) == SB_OK)
+        return sb_reduce_by_lanes(cluster, reduction, way);
+    if (way.lanes > 1)
+        way = sb_schedule_of_allreduce(cluster->map.nodes, 1, &cluster->prices, reduction->bytes,
+                                       reduction->operation->commutative);
+    take_way(&course, way);
     return run(&course);
 }
 
@@ -200,11 +192,12 @@ sb_status_t sb_reduce_and_keep(sb_cluster_t *cluster, const sb_reduction_t *redu
                        .root = first,
                        .leader = sb_leader_of(cluster, cluster->node, first),
                        .to_all = true,
-                       .write_step = sb_net_recursive_doubling,
                        .kept = kept,
                        .keeper = reduction->receive};
 
     all.receive = NULL;
-    cut(&course, SB_SEGMENT_BYTES, 1);
+    /* In a ring a segment would be longer than the room. */
+    take_way(&course, sb_schedule_of_allreduce(cluster->map.nodes, 1, &cluster->prices,
+                                               reduction->bytes, false));
     return run(&course);
 }

@@ -40,6 +40,11 @@ sb_piece_t sb_piece_first(const sb_cluster_t *cluster, const sb_reduction_t *red
 /* and the next segment, if there is one: it begins where this one ends. */
 bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction, sb_piece_t *piece);
 
+/* An allreduce by several ranks of each node. The call has begun, and the teams have what moving
+ * parts needs. */
+sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                               sb_schedule_t way);
+
 /* An allreduce, of which each rank keeps some bytes, in `receive`. The call has begun. */
 sb_status_t sb_reduce_and_keep(sb_cluster_t *cluster, const sb_reduction_t *reduction,
                                sb_range_t kept);

@@ -31,10 +31,19 @@ typedef struct sb_net_news {
 /* One send or receive under way; opaque, and gone when it is done. */
 typedef struct sb_net_request sb_net_request_t;
 
+/* What messages cost, in nanoseconds. */
+typedef struct sb_net_prices {
+    double latency;  /* from one node to another, of no bytes */
+    double overhead; /* of a message at each end: the processor's */
+    double byte;     /* one more byte, of one node's link */
+    double eager;    /* bytes: a longer message leaves only when its receiver is there */
+} sb_net_prices_t;
+
 typedef struct sb_net {
     void *context;
     uint32_t rank; /* this one */
     uint32_t ranks;
+    sb_net_prices_t prices; /* as far as this rank knows them; all 0: it does not */
     /* Starts to send; `data` must stay as it is until the request is done. */
     sb_status_t (*send)(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
                         sb_net_request_t **request);

@@ -1,40 +1,39 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce over nodes by recursive doubling: in round k the nodes whose numbers differ in digit k
- * exchange what they have and combine it, the lower node's first: so both get the same bits, and
- * the order of nodes is kept. Where N is not a power of two, the first nodes work in pairs of
- * neighbours: one gives its bytes to the other before, and gets the result after. Cost: ceil(log2
- * N) (a + m b), and 2 (a + m b) more for such N. Memory: a segment. Source: Thakur, Rabenseifner,
- * Gropp, "Optimization of collective communication operations in MPICH", 2005.
+ * Allreduce over nodes by recursive doubling: in each round the nodes whose numbers differ in some
+ * digits alone, one or several, send each other what they have, and all combine it in the order of
+ * nodes: so all get the same bits, and the order is kept. More digits a round are fewer latencies
+ * and more bytes. Cost, of d digits: ceil(log2 N / d) (a + (2^d - 1) m b), and 2 (a + m b) more
+ * where N is no power of two (cube.h). Memory: 2^d - 1 times the bytes. Source: Thakur,
+ * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005; with
+ * several digits: Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for AllReduce",
+ * 2017.
  */
-#include "cluster/program.h"
-#include "coll/coll.h"
+#include "cluster/net/cube.h"
+#include "coll/reduction/reduction.h"
 
 bool sb_net_recursive_doubling(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
-    uint32_t rounds = sb_rounds(program->nodes + 1) - 1;
-    uint32_t pairs = program->nodes - (1u << rounds), self = program->self;
-    bool paired = self < 2 * pairs, idle = paired && self % 2 == 1;
-    char *data = program->bytes_at;
-    size_t bytes = program->bytes;
+    sb_cube_t cube = sb_cube(program);
+    uint32_t first = number == 0 ? 0 : (number - 1) * program->digits;
 
-    if (number > rounds + 1)
+    if (number == 0)
+        sb_cube_begins(program, &cube, step);
+    else if (first >= cube.rounds + program->digits)
         return false;
-    if (number == 0 || number == rounds + 1) {
-        if (idle == (number == 0) && paired)
-            sb_step_send(step, self ^ 1, data, bytes);
-        else if (paired && number == 0)
-            sb_step_fold(program, step, self ^ 1, data, bytes, SB_FOLD_RIGHT);
-        else if (paired)
-            sb_step_receive(step, self ^ 1, data, bytes);
+    else if (first >= cube.rounds)
+        sb_cube_ends(program, &cube, step);
+    if (number == 0 || first >= cube.rounds || cube.idle)
         return true;
+    uint32_t digits = (uint32_t)sb_min(program->digits, cube.rounds - first);
+    for (uint32_t i = 0; i < 1u << digits; i++) {
+        uint32_t place = (cube.place & ~(((1u << digits) - 1) << first)) | i << first;
+        if (place == cube.place)
+            continue;
+        uint32_t partner = sb_cube_node(&cube, place);
+        sb_step_fold(program, step, partner, program->bytes_at, program->bytes,
+                     partner < program->self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
+        sb_step_send(step, partner, program->bytes_at, program->bytes);
     }
-    uint32_t place = paired ? self / 2 : self - pairs, other = place ^ (1u << (number - 1));
-    uint32_t partner = other < pairs ? 2 * other : other + pairs;
-    if (idle)
-        return true;
-    sb_step_fold(program, step, partner, data, bytes,
-                 partner < self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
-    sb_step_send(step, partner, data, bytes);
     return true;
 }

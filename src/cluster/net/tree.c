@@ -3,10 +3,10 @@
  * Trees over nodes, for any root, towards the leaves (broadcast) or the root (reduction): nodes are
  * counted from the root's on. Binomial: the parent has the lowest digit that is not 0 cleared; a
  * chain: the parent is the one before. Cost, of S segments of g bytes over N nodes with latency a
- * and time b for a byte: binomial S ceil(log2 N) (a + g b), a chain (N - 2 + S) (a + g b); the
- * lower one is taken. Memory: a segment where bytes are combined. A reduction in which the order of
- * nodes counts goes to node 0, in that order, and from there to the root's. Source: folklore; the
- * chain is the pipeline of van de Geijn, "Efficient global combine operations", 1991.
+ * and time b for a byte: binomial S ceil(log2 N) (a + g b), a chain (N - 2 + S) (a + g b); choice.c
+ * takes the lower one. Memory: a segment where bytes are combined. A reduction whose operator is
+ * not commutative goes to node 0, in the order of nodes, and from there to the root's. Source:
+ * folklore; the chain is the pipeline of van de Geijn, "Efficient global combine operations", 1991.
  */
 #include "cluster/program.h"
 #include "coll/coll.h"
@@ -35,12 +35,12 @@ static void grow_binomial(sb_net_tree_t *tree, uint32_t place, uint32_t root, ui
     }
 }
 
-sb_net_tree_t sb_net_tree(uint32_t nodes, uint32_t self, uint32_t root, size_t segments)
+sb_net_tree_t sb_net_tree(uint32_t nodes, uint32_t self, uint32_t root, bool chain)
 {
     uint32_t place = (self + nodes - root) % nodes;
     sb_net_tree_t tree = {0};
 
-    if (!sb_net_chain_suits(nodes, segments)) {
+    if (!chain) {
         grow_binomial(&tree, place, root, nodes);
         return tree;
     }

@@ -17,7 +17,8 @@ typedef struct sb_message {
     sb_net_request_t *waits; /* the send whose bytes have not left; NULL: they have */
     bool bound;              /* a receive is to take it */
     char *data;
-    uint32_t *clock; /* of the watch */
+    const char *near; /* of a sender on this node: where its bytes are; NULL: elsewhere */
+    uint32_t *clock;  /* of the watch */
     struct sb_message *next;
 } sb_message_t;
 
@@ -76,18 +77,17 @@ static uint64_t pass_network(uint32_t from, uint32_t to, size_t bytes, uint64_t 
     return entered + later(link, injection);
 }
 
-static uint64_t pass_memory(size_t bytes, uint64_t now, uint64_t *left)
+/* Inside a node only word of it comes; the receiver copies the bytes itself. */
+static uint64_t pass_memory(uint64_t now, uint64_t *left)
 {
-    const sb_sim_machine_t *machine = &sb_sim->machine;
-
-    *left = now + bytes_time(machine->copy_kib[SB_NEAR_CORE], bytes);
-    return *left + machine->read[SB_NEAR_MACHINE];
+    *left = now;
+    return now + sb_sim->machine.read[SB_NEAR_MACHINE];
 }
 
 static uint64_t pass(const sb_rank_t *from, const sb_rank_t *to, size_t bytes, uint64_t now,
                      uint64_t *left)
 {
-    return from->node == to->node ? pass_memory(bytes, now, left)
+    return from->node == to->node ? pass_memory(now, left)
                                   : pass_network(from->node, to->node, bytes, now, left);
 }
 
@@ -242,6 +242,7 @@ static sb_status_t net_send(void *context, uint32_t to, uint32_t tag, const void
     *message = (sb_message_t){.news = {self->number, tag, bytes}, .data = take_memory(bytes)};
     if (watch != NULL && watch->send != NULL)
         message->clock = watch->send(watch->context, self->number);
+    message->near = self->node == receiver->node ? data : NULL;
     send->copy = take_memory(bytes);
     memcpy(send->copy, data, bytes);
     memcpy(message->data, data, bytes);
@@ -273,6 +274,18 @@ _Noreturn static void complain(const sb_net_request_t *request, const char *what
                 request->bytes, request->receives ? "from" : "to", request->peer, request->tag);
 }
 
+/* The receiver's copy of a message out of the memory of a rank on its node. */
+static void pay_copy(sb_rank_t *self, char *to, const char *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        size_t rest = sb_min(sb_sim_page_rest(to + done), sb_sim_page_rest(from + done));
+        size_t piece = sb_min(bytes - done, rest);
+        sb_sim_reach();
+        self->clock = sb_copy_cost(self, to + done, from + done, piece, SB_ACCESS_WRITE, done == 0);
+        done += piece;
+    }
+}
+
 static sb_status_t take_message(sb_rank_t *self, sb_net_request_t *request, sb_net_news_t *news)
 {
     sb_message_t *message = request->message, **at = &self->mail;
@@ -282,6 +295,8 @@ static sb_status_t take_message(sb_rank_t *self, sb_net_request_t *request, sb_n
         if ((unsigned char)request->data[i] != POISON)
             complain(request, "bytes that were being received have changed");
     }
+    if (message->near != NULL && !sb_sim->guided)
+        pay_copy(self, request->data, message->near, sb_min(bytes, request->bytes));
     while (*at != message)
         at = &(*at)->next;
     *at = message->next;
@@ -388,10 +403,22 @@ void sb_sim_until_mail(void)
         sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : later(next_news(self), self->clock));
 }
 
+/* Of the simulated machine; one that makes no difference of lengths sends all at once. */
+static sb_net_prices_t prices_of(const sb_sim_network_t *network)
+{
+    uint64_t kib = later(network->kib, network->injection_kib);
+
+    return (sb_net_prices_t){.latency = (double)network->latency / 1000,
+                             .overhead = (double)network->overhead / 1000,
+                             .byte = (double)kib / 1024 / 1000,
+                             .eager = network->eager == 0 ? 1e12 : (double)network->eager};
+}
+
 sb_net_t sb_sim_net(void)
 {
     return (sb_net_t){.rank = sb_sim->running->number,
                       .ranks = sb_sim->ranks,
+                      .prices = prices_of(&sb_sim->machine.network),
                       .send = net_send,
                       .receive = net_receive,
                       .test = net_test};

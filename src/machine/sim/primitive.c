@@ -221,7 +221,7 @@ void sb_sim_note_write(uint32_t *note, uint32_t value)
 }
 
 /* Bytes up to the end of the page; where private memory lies must make no difference. */
-static size_t page_rest(const void *address)
+size_t sb_sim_page_rest(const void *address)
 {
     uint32_t block;
     uint64_t offset;
@@ -246,7 +246,8 @@ static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
     for (size_t done = 0; done < bytes;) {
         char *target = (char *)to + done;
         const char *source = (const char *)from + done;
-        size_t piece = sb_min(bytes - done, sb_min(page_rest(target), page_rest(source)));
+        size_t piece =
+            sb_min(bytes - done, sb_min(sb_sim_page_rest(target), sb_sim_page_rest(source)));
         sb_sim_reach();
         memcpy(target, source, piece);
         self->clock = sb_copy_cost(self, target, source, piece, access, done == 0);
@@ -349,10 +350,10 @@ bool sb_sim_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
 static size_t combined_piece(const void *to, const void *const from[], uint32_t n, size_t offset,
                              size_t bytes)
 {
-    size_t piece = sb_min(bytes - offset, page_rest((const char *)to + offset));
+    size_t piece = sb_min(bytes - offset, sb_sim_page_rest((const char *)to + offset));
 
     for (uint32_t i = 0; i < n; i++)
-        piece = sb_min(piece, page_rest((const char *)from[i] + offset));
+        piece = sb_min(piece, sb_sim_page_rest((const char *)from[i] + offset));
     return piece;
 }
 

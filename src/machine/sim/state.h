@@ -282,6 +282,9 @@ typedef enum sb_access { SB_ACCESS_READ, SB_ACCESS_WRITE, SB_ACCESS_STREAM } sb_
 
 uint64_t sb_combine_cost(sb_rank_t *rank, void *to, const void *const from[], uint32_t n,
                          size_t offset, size_t bytes);
+/* primitive.c: bytes up to the end of the page. */
+size_t sb_sim_page_rest(const void *address);
+
 uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes, sb_access_t access,
                       bool first);
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_CHOICE_H
+#define SB_CLUSTER_CHOICE_H
+
+#include "base/collectives.h"
+#include "cluster/program.h"
+
+/*
+ * How a call goes over nodes: what the leaders' program is, and how the bytes are cut. It follows
+ * from what all ranks know alike: how many nodes there are, the number of bytes, and what messages
+ * cost on the network.
+ */
+
+/* Where nothing is known: of a network of today. */
+extern const sb_net_prices_t sb_net_prices_standard;
+
+/* Of a call. */
+typedef struct sb_schedule {
+    const char *name; /* of the program */
+    sb_program_step_t *write_step;
+    uint32_t digits; /* of the program: sb_program_t */
+    bool chain;      /* a tree of one branch */
+    uint32_t lanes;  /* ranks of each node that have messages; 1: its leader */
+    uint32_t parts;  /* that the program cuts a segment into, alike */
+    size_t segment;  /* bytes of a segment */
+    double cost;     /* ns between nodes, with those inside that nothing overlaps */
+} sb_schedule_t;
+
+/* A broadcast: `name` is "chain" or "binomial"; its program is the operation's own. */
+sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
+/* A reduction, and each part of a Reduce_scatter. */
+sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
+/* `lanes`: at most so many. */
+sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
+                                       const sb_net_prices_t *prices, size_t bytes,
+                                       bool commutative);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_NET_CUBE_H
+#define SB_CLUSTER_NET_CUBE_H
+
+#include "cluster/program.h"
+
+/*
+ * The nodes as corners of a cube. Where N is not a power of two, the first nodes work in pairs of
+ * neighbours as one corner: one gives its bytes to the other before, and gets the result after. So
+ * the order of corners is that of nodes.
+ */
+typedef struct sb_cube {
+    uint32_t rounds;
+    uint32_t pairs;
+    uint32_t place; /* this node's corner */
+    bool paired;
+    bool idle; /* the pair's other node works */
+} sb_cube_t;
+
+static inline sb_cube_t sb_cube(const sb_program_t *program)
+{
+    uint32_t self = program->self;
+    sb_cube_t cube = {.rounds = sb_rounds(program->nodes + 1) - 1};
+
+    cube.pairs = program->nodes - (1u << cube.rounds);
+    cube.paired = self < 2 * cube.pairs;
+    cube.idle = cube.paired && self % 2 == 1;
+    cube.place = cube.paired ? self / 2 : self - cube.pairs;
+    return cube;
+}
+
+/* The node that works at the corner. */
+static inline uint32_t sb_cube_node(const sb_cube_t *cube, uint32_t place)
+{
+    return place < cube->pairs ? 2 * place : place + cube->pairs;
+}
+
+/* The pair's contributions come together. */
+static inline void sb_cube_begins(const sb_program_t *program, const sb_cube_t *cube,
+                                  sb_step_t *step)
+{
+    if (cube->idle)
+        sb_step_send(step, program->self ^ 1, program->bytes_at, program->bytes);
+    else if (cube->paired)
+        sb_step_fold(program, step, program->self ^ 1, program->bytes_at, program->bytes,
+                     SB_FOLD_RIGHT);
+}
+
+/* The idle node gets the result. */
+static inline void sb_cube_ends(const sb_program_t *program, const sb_cube_t *cube, sb_step_t *step)
+{
+    if (cube->idle)
+        sb_step_receive(step, program->self ^ 1, program->bytes_at, program->bytes);
+    else if (cube->paired)
+        sb_step_send(step, program->self ^ 1, program->bytes_at, program->bytes);
+}
+
+#endif
