@@ -41,11 +41,10 @@ typedef struct sb_comm {
     MPI_Comm comm;
     int rank;
     int size;
-    sb_server_t server;                          /* none: not made yet, or refused */
-    sb_wire_t *wire;                             /* of a cluster, */
-    void (*leave_cluster)(struct sb_comm *comm); /* and what ends both */
-    sb_scratch_t *scratch;                       /* with a server: never NULL */
-    MPI_Datatype type; /* a predefined one that calls had, and what it is; NULL: none yet */
+    sb_server_t server;    /* none: not made yet, or refused */
+    sb_wire_t *wire;       /* of a cluster */
+    sb_scratch_t *scratch; /* with a server: never NULL */
+    MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
     MPI_Op op; /* a predefined one that a call had with such a type, and what combines them; */
     MPI_Datatype op_type;
@@ -57,7 +56,8 @@ typedef struct sb_comm {
     sb_plan_table_t plan; /* with a server */
     uint64_t passed;      /* calls that went to the host because the communicator was new */
     uint64_t generation;
-    sb_trace_comm_t *traced;      /* where calls are recorded; NULL: there was none yet */
+    sb_trace_comm_t *traced; /* where calls are recorded; NULL: there was none yet */
+    void (*leave_cluster)(struct sb_comm *comm); /* of a cluster: ends it and its wire */
     struct sb_comm *next_chained; /* of one hash; of a free record: the next free one */
     struct sb_comm *next;         /* in the list of all records */
 } sb_comm_t;

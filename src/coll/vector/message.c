@@ -308,21 +308,29 @@ sb_status_t sb_receive(sb_team_t *team, sb_receiving_t *receiving, size_t limit,
     return SB_OK;
 }
 
+/* A message that was announced and does not travel in its slot alone. */
+static sb_status_t receive_announced(sb_team_t *team, uint32_t from, bool of_all,
+                                     const sb_stream_t *part, sb_status_t *data)
+{
+    sb_receiving_t receiving = {.stream = part, .peer = from, .of_all = of_all, .announced = true};
+    sb_status_t status = sb_receive(team, &receiving, SIZE_MAX, true);
+
+    *data = sb_first(*data, sb_receipt(&receiving));
+    return status;
+}
+
 sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,
                              sb_status_t *data)
 {
     sb_mesh_t *mesh = sb_mesh(team);
-    sb_receiving_t receiving = {.stream = part, .peer = from, .of_all = of_all, .announced = true};
-    const sb_inlet_t *in = sb_inlet(mesh, &receiving);
+    const sb_inlet_t *in = of_all ? &mesh->peer[from].all : &mesh->peer[from].one;
     sb_status_t status = SB_OK;
 
     if (part->bytes > 0)
         status = sb_flag_wait(&sb_slot_now(mesh, in->slot)->flag, mesh->calls + 1, &team->waiter);
     if (status != SB_OK || sb_receive_at_once(mesh, from, in, part))
         return status;
-    status = sb_receive(team, &receiving, SIZE_MAX, true);
-    *data = sb_first(*data, sb_receipt(&receiving));
-    return status;
+    return receive_announced(team, from, of_all, part, data);
 }
 
 /* Longer messages are read one after the other anyway. */
