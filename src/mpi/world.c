@@ -13,6 +13,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 
 _Static_assert(sizeof(sb_profile_t) <= SB_BOARD_TEXT, "a profile fits the board");
 _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_BOARD_BOX,
@@ -52,6 +53,16 @@ static bool has_roster(void)
            (sb_config()->cluster.number != SB_CLUSTER_OFF || sb_trace_is_wanted());
 }
 
+/* Open MPI 5 does not find its place on the node where PMIx was used before MPI_Init. */
+static bool is_open_mpi_4(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+
+    sb_host.Get_library_version(text, &length);
+    return strstr(text, "Open MPI v4") != NULL;
+}
+
 static void sign(void)
 {
     bool takes_part = sb_config()->cluster.number != SB_CLUSTER_OFF;
@@ -60,7 +71,7 @@ static void sign(void)
                                 .traces = sb_trace_is_wanted() ? SB_TRACE_VERSION : 0};
 
     if (has_roster())
-        sb_roster_sign(job.rank, &signature);
+        sb_roster_sign(is_open_mpi_4() ? &sb_roster_pmix : &sb_roster_pmi, job.rank, &signature);
 }
 
 static void read_roster(void)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "segment/roster.h"
 
-#include "base/compiler.h"
-
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -10,17 +8,13 @@
 /* By the thread that calls MPI_Init. */
 static const sb_roster_keeper_t *keeper;
 
-void sb_roster_sign(uint32_t rank, const sb_signature_t *signature)
+void sb_roster_sign(const sb_roster_keeper_t *where, uint32_t rank, const sb_signature_t *signature)
 {
-    static const sb_roster_keeper_t *const keepers[] = {&sb_roster_pmix, &sb_roster_pmi};
     char text[SB_ROSTER_TEXT];
 
     snprintf(text, sizeof text, "%" PRIx64 ".%" PRIu64 ".%" PRIu64, signature->build,
              signature->serve_after, signature->traces);
-    for (size_t i = 0; i < SB_COUNT_OF(keepers) && keeper == NULL; i++) {
-        if (keepers[i]->sign(rank, text))
-            keeper = keepers[i];
-    }
+    keeper = where->sign(rank, text) ? where : NULL;
 }
 
 sb_signature_t sb_roster_read(uint32_t rank)

@@ -21,20 +21,9 @@ typedef struct sb_signature {
     uint64_t traces;      /* in which format it records calls; 0: it does not */
 } sb_signature_t;
 
-/* Before the host's MPI_Init. `rank`: of this process in the job. */
-void sb_roster_sign(uint32_t rank, const sb_signature_t *signature);
-
-/* After it, by the thread that called it. */
-sb_signature_t sb_roster_read(uint32_t rank);
-
-/* Nothing more will be read. */
-void sb_roster_close(void);
-
-/* --- for the files that keep the list ----------------------------------------------------- */
-
+/* Each way of a launcher. */
 #define SB_ROSTER_TEXT 64
 
-/* Each way of a launcher. */
 typedef struct sb_roster_keeper {
     bool (*sign)(uint32_t rank, const char *text);
     bool (*read)(uint32_t rank, char *text); /* SB_ROSTER_TEXT bytes; false: there is none */
@@ -43,5 +32,15 @@ typedef struct sb_roster_keeper {
 
 extern const sb_roster_keeper_t sb_roster_pmix;
 extern const sb_roster_keeper_t sb_roster_pmi;
+
+/* Before the host's MPI_Init. `rank`: of this process in the job. */
+void sb_roster_sign(const sb_roster_keeper_t *where, uint32_t rank,
+                    const sb_signature_t *signature);
+
+/* After it, by the thread that called it. */
+sb_signature_t sb_roster_read(uint32_t rank);
+
+/* Nothing more will be read. */
+void sb_roster_close(void);
 
 #endif
