@@ -2,21 +2,20 @@
 #ifndef SB_CLUSTER_OPERATIONS_H
 #define SB_CLUSTER_OPERATIONS_H
 
-#include "cluster/cluster.h"
+#include "cluster/spanning.h"
 
 /* What of a cluster serves each collective. */
 typedef struct sb_cluster_operation {
     sb_algorithm_t algorithm; /* by which it is known to choices and reports; it has no functions */
-    sb_status_t (*parts)(sb_cluster_t *cluster, const sb_parts_t *parts);
-    sb_status_t (*reduction)(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+    sb_spanning_t spanning;
 } sb_cluster_operation_t;
 
 extern const sb_cluster_operation_t sb_cluster_operations[SB_COLLECTIVES];
 
-/* That of a choice made for a cluster. */
-static inline const sb_cluster_operation_t *sb_cluster_operation_of(const sb_algorithm_t *algorithm)
+/* What serves a choice made for a cluster. */
+static inline const sb_spanning_t *sb_cluster_operation_of(const sb_algorithm_t *algorithm)
 {
-    return &sb_cluster_operations[algorithm->collective];
+    return &sb_cluster_operations[algorithm->collective].spanning;
 }
 
 /* The algorithm of the collective. */

@@ -6,7 +6,7 @@
 
 /*
  * What serves a collective whose ranks are on several nodes, as data: the operations of this
- * folder, and flat algorithms that they are compared with (baseline/host.h).
+ * folder (operations.h), and flat algorithms that they are compared with (baseline/host.h).
  */
 typedef struct sb_spanning {
     const char *name;
@@ -19,8 +19,5 @@ typedef struct sb_spanning {
     sb_status_t (*parts)(sb_cluster_t *cluster, const sb_parts_t *parts);
     sb_status_t (*reduction)(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 } sb_spanning_t;
-
-/* The operation of this folder; NULL: the collective is left to the host. */
-const sb_spanning_t *sb_spanning_own(sb_collective_t collective);
 
 #endif

@@ -2,7 +2,7 @@
 #ifndef SB_TOOLS_SIMULATE_H
 #define SB_TOOLS_SIMULATE_H
 
-#include "cluster/spanning.h"
+#include "cluster/operations.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/explore.h"
 #include "select/select.h"

@@ -15,7 +15,7 @@ static const sb_spanning_t *own_of(const sb_simulate_t *options)
 {
     bool scans = options->collective == SB_SCAN || options->collective == SB_EXSCAN;
 
-    return scans && options->dealt ? NULL : sb_spanning_own(options->collective);
+    return scans && options->dealt ? NULL : &sb_cluster_operations[options->collective].spanning;
 }
 
 /* A flat one, numbered from 1 on; NULL: there are no more. */
