@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "baseline/host.h"
 
+#include <stdlib.h>
+
 static const sb_spanning_t *const hosts[] = {
 #define SB_HOST(collective, name, text) &sb_host_##collective##_##name,
 #include "baseline/hosts.def"
@@ -111,8 +113,9 @@ sb_host_cube_t sb_host_cube(const sb_cluster_t *cluster)
     return cube;
 }
 
-sb_status_t sb_host_pair_up(sb_cluster_t *cluster, const sb_host_cube_t *cube,
-                            const sb_reduction_t *reduction, char *incoming)
+/* Combines the pair's contributions at its first rank. */
+static sb_status_t pair_up(sb_cluster_t *cluster, const sb_host_cube_t *cube,
+                           const sb_reduction_t *reduction, char *incoming)
 {
     uint32_t other = cluster->rank ^ 1;
 
@@ -125,8 +128,9 @@ sb_status_t sb_host_pair_up(sb_cluster_t *cluster, const sb_host_cube_t *cube,
                                          reduction->bytes, false));
 }
 
-sb_status_t sb_host_pair_down(sb_cluster_t *cluster, const sb_host_cube_t *cube,
-                              const sb_reduction_t *reduction)
+/* Gives the result to the pair's second rank. */
+static sb_status_t pair_down(sb_cluster_t *cluster, const sb_host_cube_t *cube,
+                             const sb_reduction_t *reduction)
 {
     uint32_t other = cluster->rank ^ 1;
 
@@ -135,4 +139,21 @@ sb_status_t sb_host_pair_down(sb_cluster_t *cluster, const sb_host_cube_t *cube,
     if (cube->idle)
         return sb_host_receive(cluster, other, reduction->receive, reduction->bytes);
     return sb_host_send(cluster, other, reduction->receive, reduction->bytes);
+}
+
+sb_status_t sb_host_allreduce_in_cube(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                                      sb_host_rounds_t *rounds)
+{
+    sb_host_cube_t cube = sb_host_cube(cluster);
+    char *incoming = malloc(reduction->bytes + 1);
+
+    if (incoming == NULL)
+        return SB_ERR_MEMORY;
+    if (reduction->send != reduction->receive)
+        sb_copy(reduction->receive, reduction->send, reduction->bytes);
+    sb_status_t status = pair_up(cluster, &cube, reduction, incoming);
+    if (!cube.idle && status == SB_OK)
+        status = rounds(cluster, reduction, &cube, incoming);
+    free(incoming);
+    return sb_first(status, pair_down(cluster, &cube, reduction));
 }

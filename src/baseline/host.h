@@ -49,10 +49,13 @@ static inline uint32_t sb_host_corner(const sb_host_cube_t *cube, uint32_t place
 {
     return place < cube->pairs ? 2 * place : place + cube->pairs;
 }
-/* Combines the pair's contributions at its first rank, and gives the result to its second. */
-sb_status_t sb_host_pair_up(sb_cluster_t *cluster, const sb_host_cube_t *cube,
-                            const sb_reduction_t *reduction, char *incoming);
-sb_status_t sb_host_pair_down(sb_cluster_t *cluster, const sb_host_cube_t *cube,
-                              const sb_reduction_t *reduction);
+
+/* The rounds between the corners; `incoming` has room for a contribution. */
+typedef sb_status_t sb_host_rounds_t(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                                     const sb_host_cube_t *cube, char *incoming);
+
+/* An allreduce by these rounds. */
+sb_status_t sb_host_allreduce_in_cube(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                                      sb_host_rounds_t *rounds);
 
 #endif

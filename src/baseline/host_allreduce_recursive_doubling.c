@@ -7,8 +7,6 @@
  */
 #include "baseline/host.h"
 
-#include <stdlib.h>
-
 static sb_status_t rounds(sb_cluster_t *cluster, const sb_reduction_t *reduction,
                           const sb_host_cube_t *cube, char *incoming)
 {
@@ -26,18 +24,7 @@ static sb_status_t rounds(sb_cluster_t *cluster, const sb_reduction_t *reduction
 
 static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {
-    sb_host_cube_t cube = sb_host_cube(cluster);
-    char *incoming = malloc(reduction->bytes + 1);
-
-    if (incoming == NULL)
-        return SB_ERR_MEMORY;
-    if (reduction->send != reduction->receive)
-        sb_copy(reduction->receive, reduction->send, reduction->bytes);
-    sb_status_t status = sb_host_pair_up(cluster, &cube, reduction, incoming);
-    if (!cube.idle && status == SB_OK)
-        status = rounds(cluster, reduction, &cube, incoming);
-    free(incoming);
-    return sb_first(status, sb_host_pair_down(cluster, &cube, reduction));
+    return sb_host_allreduce_in_cube(cluster, reduction, rounds);
 }
 
 const sb_spanning_t sb_host_allreduce_recursive_doubling = {
