@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`sobor model`: what a broadcast should cost, and which buffers it should have."""
+"""`sobor model`: what operations should cost, by formulas."""

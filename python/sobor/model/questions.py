@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Asks the core's cost model what the options of `sobor model` want to know."""
+"""Asks the core's cost model what the options of `sobor model bcast` want to know."""
 
 import json
 import os
@@ -14,15 +14,13 @@ from sobor.errors import SoborError
 from sobor.model import views
 from sobor.native import Native, find_native
 
-COLLECTIVES = ("bcast",)
 WAYS = ("budget", "message", "fragment", "slots")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """The options of `sobor model`."""
+    """The options of `sobor model bcast`."""
 
-    collective: str
     #: Options that go to the core as they are written, by name.
     values: Mapping[str, str | None] = field(default_factory=dict)
     choose: str | None = None
@@ -32,7 +30,7 @@ class Wanted:
 
     def arguments(self) -> list[str]:
         """The words for the core's tool."""
-        words = [self.collective]
+        words = ["bcast"]
         for option, value in (*self.values.items(), ("--choose", self.choose)):
             if value is not None:
                 words += [option, value]
@@ -68,11 +66,6 @@ def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
 
 
 def _check(wanted: Wanted, json_file: str | None) -> None:
-    if wanted.collective not in COLLECTIVES:
-        raise SoborError(
-            f"expected a collective that has a model: {', '.join(COLLECTIVES)}, "
-            f"found {wanted.collective}"
-        )
     if wanted.choose and wanted.choose not in WAYS:
         raise SoborError(f"--choose: expected {', '.join(WAYS)}, found {wanted.choose}")
     for option, name in (("--json", json_file), ("--plot", wanted.plot)):

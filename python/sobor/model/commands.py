@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of `sobor model` and their options. What they do is in the modules beside it."""
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="model",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Say by formulas what operations should cost.",
+)
+
+
+@app.command("bcast")
+def bcast_command(
+    size: Annotated[
+        str | None, typer.Option("--bytes", metavar="SIZE", help="m: the message.")
+    ] = None,
+    ring: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SIZE",
+            help="b: the buffers of one rank; else what one rank may own, SOBOR_MEMORY.",
+        ),
+    ] = None,
+    fragment: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="f: one buffer; else the best.")
+    ] = None,
+    slots: Annotated[
+        str | None, typer.Option(metavar="N", help="s: buffers of one rank; else b / f.")
+    ] = None,
+    sets: Annotated[
+        str | None, typer.Option(metavar="N", help="q: sets of buffers; else 1.")
+    ] = None,
+    byte: Annotated[
+        str | None,
+        typer.Option("--t", metavar="TIME", help="t: reading or writing one byte, such as 0.1ns."),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option("--tw", metavar="TIME", help="t_W: waiting for a notification."),
+    ] = None,
+    opening: Annotated[
+        str | None,
+        typer.Option("--two", metavar="TIME", help="t_WO: waiting for a set to be opened."),
+    ] = None,
+    release: Annotated[
+        str | None,
+        typer.Option("--ta", metavar="TIME", help="t_A: one atomic subtraction."),
+    ] = None,
+    ranks: Annotated[
+        str | None, typer.Option(metavar="N", help="p: ranks; else one for each core.")
+    ] = None,
+    page: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="w: a page; else this machine's.")
+    ] = None,
+    choose: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WAY",
+            help="Choose f and s: by the budget --ring, for a known message, for a fixed fragment "
+            "or for fixed slots.",
+        ),
+    ] = None,
+    table: Annotated[
+        bool, typer.Option("--table", help="The ring sizes for many f and s.")
+    ] = False,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure t, t_W, t_WO and t_A on this machine.")
+    ] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.svg", help="Draw T(f), its saw-tooth for fixed s, and T(s)."),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+) -> None:
+    """Say what a pipelined broadcast should cost, and which buffers it should have.
+
+    The model is that of the published NUMA-placed broadcast, the algorithm numa-pipelined. Times
+    that are not given are those of its paper's example: t 1 ns, t_W 50 ns, t_WO 100 ns, t_A 10 ns.
+
+    **Examples**
+
+        sobor model bcast --bytes 16MiB --ring 4MiB
+
+        sobor model bcast --bytes 1MiB --fragment 8KiB --slots 8 --sets 2 --ranks 8 --json -
+
+        sobor model bcast --choose message --bytes 1MiB
+
+        sobor model bcast --measure --bytes 4MiB --plot model.svg
+    """
+    from sobor.model.questions import Wanted, model
+
+    values = {
+        "--bytes": size,
+        "--ring": ring,
+        "--fragment": fragment,
+        "--slots": slots,
+        "--sets": sets,
+        "--t": byte,
+        "--tw": notify,
+        "--two": opening,
+        "--ta": release,
+        "--ranks": ranks,
+        "--page": page,
+    }
+    wanted = Wanted(values, choose, table, measure, plot)
+    model(wanted, json_file)
