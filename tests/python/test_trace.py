@@ -3,7 +3,6 @@
 
 import json
 import os
-import random
 import re
 import shlex
 import shutil
@@ -15,8 +14,8 @@ import numpy as np
 import pytest
 
 from sobor.errors import SoborError
+from sobor.model.arrival import impact
 from sobor.trace import analysis, exports, files, page, views
-from sobor.trace.impact import impact, steps
 from sobor.trace.sites import Sites, resolve_by_tools
 
 MAPS = """\
@@ -124,23 +123,6 @@ def test_unbalance_and_impact(unbalanced):
     assert row["measured_gamma"] == pytest.approx((0.1 + 2.0 + 0.0 + 3.0) / 4 / 0.25)
     (given,) = analysis.analyse(trace, transfer=30_000.0)["impact"]
     assert given["psi"] == pytest.approx(100)
-
-
-@pytest.mark.parametrize(
-    ("ranks", "published"),
-    [(1024, (0.167, 2.84, 22.9, 49.8)), (128, (0.167, 2.84, 21.3, 45.2))],
-)
-def test_published_impact(ranks, published):
-    for degree, expected in zip((1, 10, 50, 100), published, strict=True):
-        assert impact(degree, ranks) == pytest.approx(expected, rel=0.01)
-
-
-def test_impact_of_two_is_a_sixth():
-    """Drawn at random: the root of two waits for k / 6 on average."""
-    draw = random.Random(1)
-    waits = [max(0.0, draw.random() - draw.random()) for _ in range(200_000)]
-    assert sum(waits) / len(waits) == pytest.approx(impact(1, 2), rel=0.02)
-    assert steps(1) == 0 and impact(5, 1) == 0
 
 
 def test_percentiles(tmp_path):

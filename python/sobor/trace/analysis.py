@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sobor.errors import SoborError
+from sobor.model.arrival import impact, steps
 from sobor.sizes import short_size
 from sobor.trace.files import COLLECTIVES, HOST, Trace
-from sobor.trace.impact import impact, steps
 
 PERCENTILES = (10, 50, 90, 99)
 _SIDES = ("left", "right")

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The impact model of uneven arrival: published values, and a Monte Carlo check of the formulas."""
+
+import numpy as np
+import pytest
+
+from sobor.model.arrival import Job, arrival_density, impact, rows, steps
+
+PUBLISHED = {
+    ("bt", 128, 8): (0.167, 2.84, 22.9, 49.8),
+    ("p-bt", 128, 8): (0.167, 2.84, 21.3, 45.2),
+    ("cp-bt", 512, 2): (0.083, 1.52, 13.8, 30.6),
+    ("cp-bt", 128, 8): (0.0111, 0.158, 1.90, 4.69),
+}
+
+
+@pytest.mark.parametrize(("method", "nodes", "per_node"), PUBLISHED)
+def test_published_impact(method, nodes, per_node):
+    found = [Job(nodes, per_node).gamma(method, degree) for degree in (1, 10, 50, 100)]
+    assert found == pytest.approx(PUBLISHED[method, nodes, per_node], rel=0.01)
+
+
+def arrivals(drawn, rivals, count):
+    """Of the first of so many ranks, as shares of the width."""
+    return drawn.uniform(size=(count, rivals)).min(axis=1)
+
+
+@pytest.mark.parametrize("rivals", [1, 2, 8])
+@pytest.mark.parametrize("gone", [0.0, 0.3, 0.6])
+def test_waiting_for_one_child(rivals, gone):
+    """The term of the formula, where it is known what went before."""
+    drawn = np.random.default_rng(7)
+    count = 400_000
+    wait = np.clip(arrivals(drawn, rivals, count) - drawn.uniform(size=count) - gone, 0, None)
+    expected = (1 - gone) ** (rivals + 2) / ((rivals + 1) * (rivals + 2))
+    assert abs(wait.mean() - expected) < 4 * wait.std() / count**0.5
+
+
+def simulated_impact(degree, ranks, rivals):
+    """The root's waiting for its children, without a mean in the place of what it took before."""
+    drawn = np.random.default_rng(11)
+    count = 100_000
+    now = degree * drawn.uniform(size=count)
+    waited = np.zeros(count)
+    for _ in range(steps(ranks)):
+        wait = np.clip(degree * arrivals(drawn, rivals, count) - now, 0, None)
+        waited += wait
+        now = now + wait + 1
+    return waited.mean()
+
+
+@pytest.mark.parametrize("rivals", [1, 2, 8])
+def test_whole_tree(rivals):
+    """With one child to wait for nothing is put in the place of anything; later it is coarse."""
+    assert impact(1, 128, rivals) == pytest.approx(simulated_impact(1, 2, rivals), rel=0.02)
+    for degree, much in ((2, 0.02), (10, 0.15), (50, 0.4)):
+        exact = simulated_impact(degree, 128, rivals)
+        assert impact(degree, 128, rivals) == pytest.approx(exact, rel=much)
+
+
+@pytest.mark.parametrize("rivals", [1, 2, 8])
+def test_density_of_a_leaders_arrival(rivals):
+    drawn = np.random.default_rng(13)
+    found, edges = np.histogram(arrivals(drawn, rivals, 200_000), 20, (0, 1), density=True)
+    middle = (edges[1:] + edges[:-1]) / 2
+    expected = [arrival_density(share, rivals) for share in middle]
+    assert found == pytest.approx(expected, abs=0.15)
+
+
+def test_rows():
+    table = {row["method"]: row for row in rows(Job(128, 8), 500.0, 404.0)}
+    assert list(table) == ["bt", "p-bt", "cp-bt"]
+    for method, transfers in (("bt", 10), ("p-bt", 8), ("cp-bt", 8)):
+        row = table[method]
+        assert row["psi"] == pytest.approx(500 / 404)
+        assert row["ew_us"] == pytest.approx(404 * row["gamma"])
+        assert row["time_us"] == pytest.approx(row["ew_us"] + transfers * 404)
+        assert (row["nodes"], row["ranks_per_node"]) == (128, 8)
+
+
+def test_one_rank_has_nobody_to_wait_for():
+    assert steps(1) == 0 and impact(5, 1) == 0
+    assert Job(1, 1).time("bt", 10.0, 1.0) == 0
