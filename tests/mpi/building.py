@@ -11,6 +11,8 @@ from pathlib import Path
 from mpis import LAUNCH_ENVIRONMENT, WORK, Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+#: What is installed as an example, and built as a user would.
+EXAMPLES = Path(__file__).resolve().parents[2] / "share" / "sobor" / "examples"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources: those that know
@@ -129,6 +131,16 @@ def build_plain(name: str) -> Path:
     source = PROGRAMS / f"{name}.c"
     if not _is_fresh(target, [source], "cc", False):
         _compile(["cc", "-O1", "-g", *WARNINGS, str(source), "-ldl"], target)
+    return target
+
+
+def build_example(mpi: Mpi, name: str) -> Path:
+    """An example program, of its one source."""
+    target = WORK / "programs" / mpi.key / f"example_{name}"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = EXAMPLES / f"{name}.c"
+    if not _is_fresh(target, [source, *EXAMPLES.glob("*.h")], mpi.compilers["c"], False):
+        _compile([mpi.compilers["c"], "-std=c17", "-O2", *WARNINGS, str(source)], target)
     return target
 
 
