@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The impact model of uneven arrival: published values, and a Monte Carlo check of the formulas."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
@@ -81,3 +83,57 @@ def test_rows():
 def test_one_rank_has_nobody_to_wait_for():
     assert steps(1) == 0 and impact(5, 1) == 0
     assert Job(1, 1).time("bt", 10.0, 1.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("width", "published"),
+    [("1us", (0.167, 0.167, 0.0111)), ("100us", (49.8, 45.2, 4.69))],
+)
+def test_command(command, width, published):
+    words = ["--width", width, "--transfer", "1us", "--nodes", "128", "--ranks", "1024"]
+    result = command("model", "arrival", *words, "--json", "-")
+    assert result.status == 0, result.err
+    keys = ["method", "nodes", "ranks_per_node", "psi", "ew_us", "gamma", "time_us"]
+    assert all(list(row) == keys for row in result.json)
+    assert [row["method"] for row in result.json] == ["bt", "p-bt", "cp-bt"]
+    assert [row["gamma"] for row in result.json] == pytest.approx(published, rel=0.01)
+    assert all(row["ew_us"] == row["gamma"] for row in result.json)
+
+
+def test_transfer_of_the_machine(command):
+    """At the published reference point: alpha 4 us, beta 0.01 us a byte."""
+    result = command("model", "arrival", "--width", "0us", "--bytes", "40000", "--json", "-")
+    assert result.status == 0, result.err
+    assert [row["time_us"] for row in result.json] == pytest.approx([4040, 3232, 3232])
+    assert all(row["gamma"] == 0 for row in result.json)
+
+
+def test_pictures(command, tmp_path):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "arrival.svg"
+    result = command("model", "arrival", "--bytes", "40000", "--plot", str(file))
+    assert result.status == 0, result.err
+    assert "cp-bt" in result.out and "over the first of each node" in result.out
+    text = " ".join(ElementTree.parse(file).getroot().itertext())
+    for words in ("BT, p = 1024", "P-BT, 128 nodes", "CP-BT, 512 nodes, n = 2", "n = 8"):
+        assert words in text
+    for words in ("P-BT, balanced", "CP-BT, width 500 µs", "density × k"):
+        assert words in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("", "the time of a transfer is needed"),
+        ("--bytes 1K --width 5", '--width: expected a time such as 4us, found "5"'),
+        ("--transfer 0us", '--transfer: expected a time such as 4us, found "0us"'),
+        ("--transfer 1us --ranks 100", "--ranks: expected a multiple of --nodes, 128, found 100"),
+        ("--bytes 1K --machine grace-2s", "--machine: grace-2s has no network: net_latency"),
+        ("--bytes x", '--bytes: expected a size such as 8, 1K or 64KiB, found "x"'),
+        ("--bytes 1K --plot a.png", "expected a file name that ends in .svg, found a.png"),
+    ],
+)
+def test_errors(command, words, message):
+    result = command("model", "arrival", *words.split())
+    assert result.status == 2
+    assert message in result.err

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from sobor.bench.experiments import Study
 from sobor.bench.study import Point, tick
-from sobor.errors import SoborError
+from sobor.drawing import new_figure, save
 
 _SIZE = (7.5, 4.8)
 _MARKERS = "osD^vX*"
@@ -14,19 +14,7 @@ _DASHES = ("--", "-.", ":")
 
 def draw(points: list[Point], study: Study, place: str, path: Path) -> None:
     """Writes the picture."""
-    try:
-        import matplotlib  # noqa: PLC0415 - only pictures need it
-    except ImportError:
-        raise SoborError(
-            "--study draws with Matplotlib, which this Python does not have",
-            "install it: pip install matplotlib",
-        ) from None
-    matplotlib.use("svg")
-    # Text stays text; and the same times give the same file.
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "sobor"})
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=_SIZE, layout="constrained")
+    figure = new_figure("--study", _SIZE)
     axes = figure.subplots()
     for number, curve in enumerate(dict.fromkeys(p.curve for p in points if p.x is not None)):
         chosen = sorted((p.x, p.time_us) for p in points if p.curve == curve and p.x is not None)
@@ -46,4 +34,4 @@ def draw(points: list[Point], study: Study, place: str, path: Path) -> None:
     axes.set(title=f"{study.title}: {place}", xlabel=study.axis, ylabel="time, µs")
     axes.grid(alpha=0.3)
     axes.legend(fontsize=8)
-    figure.savefig(path, format="svg", metadata={"Date": None})
+    save(figure, path)

@@ -111,3 +111,58 @@ def bcast_command(
     }
     wanted = Wanted(values, choose, table, measure, plot)
     model(wanted, json_file)
+
+
+@app.command("arrival")
+def arrival_command(
+    width: Annotated[
+        str,
+        typer.Option(metavar="TIME", help="k: ranks arrive uniformly within it, such as 500us."),
+    ] = "500us",
+    size: Annotated[
+        str | None,
+        typer.Option("--bytes", metavar="SIZE", help="m: the message, for the time of a transfer."),
+    ] = None,
+    transfer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME", help="t(m): one transfer; else by --bytes and the machine's network."
+        ),
+    ] = None,
+    nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes.")] = 128,
+    ranks: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Ranks, as many on each node.")
+    ] = 1024,
+    machine: Annotated[
+        str,
+        typer.Option(metavar="NAME|FILE", help="Whose network: t(m) = net_latency + m net_byte."),
+    ] = "cluster-128x8",
+    plot: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.svg",
+            help="Draw the impact, times over message sizes, and when a node's first rank comes.",
+        ),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+) -> None:
+    """Say what uneven arrival costs a broadcast over nodes.
+
+    For a binomial tree over all ranks (bt), over fixed leaders of nodes (p-bt) and over the first
+    rank of each node that comes (cp-bt): the root's expected waiting E(W), the impact gamma =
+    E(W) / t(m), and the time.
+
+    **Examples**
+
+        sobor model arrival --width 500us --bytes 40000
+
+        sobor model arrival --width 10us --transfer 1us --nodes 128 --ranks 1024 --json -
+
+        sobor model arrival --bytes 40000 --nodes 16 --ranks 128 --machine cluster-16x8 --plot a.svg
+    """
+    from sobor.model.arrival_answers import Wanted, arrival
+
+    arrival(Wanted(width, nodes, ranks, size, transfer, machine, plot), json_file)

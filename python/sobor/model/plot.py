@@ -4,33 +4,21 @@
 from pathlib import Path
 from typing import Any
 
-from sobor.errors import SoborError
+from sobor.drawing import new_figure, save
 from sobor.sizes import human_size
 
-_WIDTH, _HEIGHT = 7.0, 10.5
+_SIZE = (7.0, 10.5)
 
 
 def draw(answers: dict[str, Any], curves: dict[str, list], path: Path) -> None:
     """Writes the picture."""
-    try:
-        import matplotlib  # noqa: PLC0415 - only pictures need it
-    except ImportError:
-        raise SoborError(
-            "--plot needs Matplotlib, which this Python does not have",
-            "install it: pip install matplotlib",
-        ) from None
-    matplotlib.use("svg")
-    # Text stays text; and the same answers give the same file.
-    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "sobor"})
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    figure = Figure(figsize=(_WIDTH, _HEIGHT), layout="constrained")
+    figure = new_figure("--plot", _SIZE)
     by_fragment, saw_tooth, by_slots = figure.subplots(3, 1)
     figure.suptitle(f"Broadcast of {human_size(answers['bytes'])}, model")
     _by_fragment(by_fragment, curves["fragment"], answers)
     _saw_tooth(saw_tooth, curves["saw_tooth"], answers)
     _by_slots(by_slots, curves["slots"], answers)
-    figure.savefig(path, format="svg", metadata={"Date": None})
+    save(figure, path)
 
 
 def _curve(axes: Any, points: list[list[float]], title: str, label: str) -> None:

@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Asks the core's cost model what the options of `sobor model bcast` want to know."""
 
-import json
-import os
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +8,7 @@ from typing import Any
 
 from sobor import console
 from sobor.errors import SoborError
-from sobor.model import views
+from sobor.model import outputs, views
 from sobor.native import Native, find_native
 
 WAYS = ("budget", "message", "fragment", "slots")
@@ -51,10 +48,7 @@ def model(wanted: Wanted, json_file: str | None) -> None:
         console.print_json(answers)
         return
     views.write(answers, wanted, console.out())
-    if json_file is not None:
-        Path(json_file).write_text(json.dumps(answers, indent=2) + "\n", encoding="utf-8")
-    for written in filter(None, (json_file, wanted.plot)):
-        print(f"\nwritten to {written}", file=sys.stderr)
+    outputs.finish(answers, json_file, wanted.plot)
 
 
 def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
@@ -66,17 +60,8 @@ def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
 
 
 def _check(wanted: Wanted, json_file: str | None) -> None:
+    outputs.check(json_file, wanted.plot)
     if wanted.choose and wanted.choose not in WAYS:
         raise SoborError(f"--choose: expected {', '.join(WAYS)}, found {wanted.choose}")
-    for option, name in (("--json", json_file), ("--plot", wanted.plot)):
-        if name not in (None, "-"):
-            _check_file(option, Path(name))
-    if wanted.plot and Path(wanted.plot).suffix.lower() != ".svg":
-        raise SoborError(f"--plot: expected a file name that ends in .svg, found {wanted.plot}")
     if wanted.plot and wanted.values.get("--bytes") is None and wanted.choose != "budget":
         raise SoborError("--plot needs the size of the message", "add, for example, --bytes 16MiB")
-
-
-def _check_file(option: str, path: Path) -> None:
-    if path.is_dir() or not os.access(path.absolute().parent, os.W_OK):
-        raise SoborError(f"{option}: expected a file that can be written, found {path}")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sobor import console
 from sobor.errors import SoborError
+from sobor.times import parse_time
 from sobor.trace import analysis, exports, page, views
 from sobor.trace.files import read
 
@@ -23,21 +24,6 @@ class Wanted:
     json_file: str | None = None
     events: str | None = None
     arrival: str | None = None
-
-
-_UNITS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-
-
-def parse_time(text: str, option: str) -> float:
-    """Nanoseconds, of a text such as 4us."""
-    number = text.rstrip("nums")
-    try:
-        value = float(number) * _UNITS[text[len(number) :]]
-    except (ValueError, KeyError):
-        value = -1.0
-    if not 0 < value < float("inf"):
-        raise SoborError(f'{option}: expected a time such as 4us, found "{text}"')
-    return value
 
 
 def report(wanted: Wanted) -> None:

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Pictures: Matplotlib, loaded when one is asked for, with text that stays text."""
+
+from pathlib import Path
+from typing import Any
+
+from sobor.errors import SoborError
+
+
+def new_figure(asked_by: str, size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches; `asked_by` is the option that needs it."""
+    try:
+        import matplotlib  # noqa: PLC0415 - only pictures need it, and loading it takes a second
+    except ImportError:
+        raise SoborError(
+            f"{asked_by} draws with Matplotlib, which this Python does not have",
+            "install it: pip install matplotlib",
+        ) from None
+    matplotlib.use("svg")
+    # The same answers give the same file.
+    matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "sobor"})
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    return Figure(figsize=size, layout="constrained")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Writes the figure."""
+    figure.savefig(path, format="svg", metadata={"Date": None})
