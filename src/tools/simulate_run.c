@@ -39,6 +39,7 @@ typedef struct run {
     uint64_t call_cost; /* picoseconds */
     uint32_t ranks;
     uint32_t *entered; /* calls, by each rank */
+    uint64_t *spent;   /* by each rank, in calls that count */
     call_t *calls;
     unsigned char *pattern; /* call c sends the bytes from place c mod PATTERNS on */
     sb_sim_lines_t before;
@@ -143,10 +144,12 @@ static uint64_t delay(const run_t *run, uint32_t rank, uint32_t call)
     return sb_arrival_delay(&options->arrival, options->seed, rank, call);
 }
 
-static void note_call(run_t *run, uint32_t call, uint64_t entry, uint64_t leaving)
+static void note_call(run_t *run, uint32_t rank, uint32_t call, uint64_t entry, uint64_t leaving)
 {
     call_t *noted = &run->calls[call];
 
+    if (call >= run->options->warmup)
+        run->spent[rank] += leaving - entry;
     noted->last_entry = entry > noted->last_entry ? entry : noted->last_entry;
     noted->last_exit = leaving > noted->last_exit ? leaving : noted->last_exit;
     noted->longest = leaving - entry > noted->longest ? leaving - entry : noted->longest;
@@ -348,7 +351,7 @@ static void call_once(run_t *run, const server_t *server, uint32_t call, const b
                     sb_status_string(status));
     if (options->barriers)
         sb_now_ns();
-    note_call(run, call, entry, sb_sim_clock());
+    note_call(run, rank, call, entry, sb_sim_clock());
     if (run->algorithm->collective == SB_BARRIER)
         check_entered(run, rank, call);
     else if (moves_parts(run))
@@ -441,6 +444,20 @@ static void add_times(json_t *result, const run_t *run)
     free(times);
 }
 
+/* Each rank's mean over the calls: of all ranks, and of the one that spent most. */
+static void add_means(json_t *result, const run_t *run)
+{
+    double each = 1e6 * run->options->calls, sum = 0, most = 0;
+
+    for (uint32_t rank = 0; rank < run->ranks; rank++) {
+        double mean = (double)run->spent[rank] / each;
+        sum += mean;
+        most = mean > most ? mean : most;
+    }
+    json_object_set_new(result, "rank_mean_us", json_real(sum / run->ranks));
+    json_object_set_new(result, "rank_max_us", json_real(most));
+}
+
 static void add_lines(json_t *result, const run_t *run)
 {
     static const char *const names[] = {[SB_NEAR_L2] = "l2",
@@ -486,6 +503,7 @@ static json_t *answer(const run_t *run, const sb_simulated_t *machine)
     json_t *result = sb_simulate_describe(options, machine, run->algorithm, run->bytes);
 
     add_times(result, run);
+    add_means(result, run);
     json_object_set_new(result, "messages",
                         json_integer((json_int_t)(run->sent_after.count - run->sent_before.count)));
     if (run->spanning != NULL)
@@ -626,10 +644,11 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     uint32_t *cores = calloc(options->ranks, sizeof *cores);
 
     run.entered = calloc(options->ranks, sizeof *run.entered);
+    run.spent = calloc(options->ranks, sizeof *run.spent);
     run.calls = calloc(options->warmup + options->calls, sizeof *run.calls);
     run.pattern = malloc(bytes + PATTERNS);
     if (nodes == NULL || places == NULL || cores == NULL || run.entered == NULL ||
-        run.calls == NULL || run.pattern == NULL)
+        run.spent == NULL || run.calls == NULL || run.pattern == NULL)
         sb_simulate_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
     sb_simulate_place(options, machine, places, nodes, cores);
@@ -639,6 +658,7 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     free(places);
     free(cores);
     free(run.entered);
+    free(run.spent);
     free(run.calls);
     free(run.pattern);
     return result;

@@ -56,6 +56,10 @@ def _title(row: Row, machine: Machine, ranks: int, size: int) -> str:
     return f"{row['collective']}{of_size}, {ranks} ranks on {where}{machine.title}{late}"
 
 
+#: What a program feels of uneven arrival: each rank's own mean, of all ranks.
+_RANKS = "mean of ranks µs"
+
+
 def _best(rows: list[Row]) -> float:
     return min((row["median_us"] for row in rows if row["median_us"] is not None), default=0.0)
 
@@ -66,13 +70,17 @@ def _time(value: float | None, best: float) -> Text:
 
 def _times(rows: list[Row], out: Console) -> None:
     messages = any(row.get("messages") for row in rows)
-    columns = ["algorithm", "median µs", "p10 - p90", "max µs", *(["messages"] if messages else [])]
+    uneven = any(row.get("arrival", "none") != "none" for row in rows)
+    columns = ["algorithm", "median µs", "p10 - p90", "max µs"]
+    columns += [*([_RANKS] if uneven else []), *(["messages"] if messages else [])]
     grid = console.table(out, *columns, right=tuple(columns[1:]))
     best = _best(rows)
     for row in rows:
         spread = f"{figure(row.get('p10_us'))} - {figure(row.get('p90_us'))}"
         cells = [Text(row["algorithm"]), _time(row["median_us"], best), Text(spread, style="dim")]
         cells.append(Text(figure(row["max_us"])))
+        if uneven:
+            cells.append(Text(figure(row.get("rank_mean_us"))))
         grid.add_row(*cells, *([Text(str(row.get("messages", 0)))] if messages else []))
     out.print(console.indented(grid))
     out.print(f"  ranks by {rows[0]['map']}, {rows[0]['calls']} calls, seed {rows[0]['seed']}")
