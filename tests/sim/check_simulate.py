@@ -136,10 +136,10 @@ def check_effects() -> None:
     assert late["tree"]["median_us"] < 100
     # Of a broadcast's ranks only those that come first wait for it, another one in each call.
     words = ("bcast", "--ranks", 16, "--bytes", 64, "--root", "rotate", "--calls", 64)
-    late = by_algorithm(simulate(*words, "--arrival", "straggler:1ms"))["flat"]
+    late = by_algorithm(simulate(*words, "--arrival", "straggler:1ms"))["tree"]
     assert late["rank_mean_us"] < late["rank_max_us"] < late["max_us"]
     assert late["rank_mean_us"] < 0.2 * late["max_us"]
-    even = by_algorithm(simulate(*words))["flat"]
+    even = by_algorithm(simulate(*words))["tree"]
     assert 0 < even["rank_mean_us"] <= even["mean_us"]
     # In a chain of calls it counts, as there is nothing else between two ends.
     words = ("barrier", "--ranks", 2, "--sync", "chain")
