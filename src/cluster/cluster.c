@@ -7,6 +7,7 @@
  */
 #include "cluster/cluster.h"
 #include "cluster/lanes.h"
+#include "coll/allgather/exchanges.h"
 #include "coll/vector/mesh.h"
 
 #include <stdlib.h>
@@ -216,6 +217,21 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
     return status;
 }
 
+bool sb_exchanges_asked(const sb_cluster_t *cluster, sb_collective_t collective)
+{
+    return strcmp(cluster->settings.algorithm[collective], "bagds") == 0;
+}
+
+static bool make_exchanges(sb_cluster_t *cluster)
+{
+    bool asked =
+        sb_exchanges_asked(cluster, SB_ALLGATHER) || sb_exchanges_asked(cluster, SB_ALLGATHERV);
+
+    if (asked)
+        cluster->bagds = sb_bagds_new(cluster->map.nodes, cluster->node);
+    return !asked || cluster->bagds != NULL;
+}
+
 static bool make_lists(sb_cluster_t *cluster)
 {
     const sb_map_t *map = &cluster->map;
@@ -228,7 +244,7 @@ static bool make_lists(sb_cluster_t *cluster)
     cluster->sizes = calloc(map->ranks, sizeof *cluster->sizes);
     cluster->parts = calloc(local, sizeof *cluster->parts);
     return cluster->streams != NULL && cluster->rows != NULL && cluster->items != NULL &&
-           cluster->sizes != NULL && cluster->parts != NULL;
+           cluster->sizes != NULL && cluster->parts != NULL && make_exchanges(cluster);
 }
 
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster)
@@ -287,6 +303,7 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     free(cluster->items);
     free(cluster->sizes);
     free(cluster->parts);
+    free(cluster->bagds);
     free(cluster->told);
     free(cluster);
 }

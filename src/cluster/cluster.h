@@ -49,13 +49,14 @@ typedef struct sb_cluster {
     sb_program_t program[SB_WINDOW]; /* of segment i: i mod SB_WINDOW */
     void (*refill)(void *context);   /* begins further programs of the present call; or NULL */
     void *refill_context;
-    sb_stream_t *streams; /* two for each rank of the node, */
-    sb_row_t *rows;       /* and as many; with those that follow once parts are ready */
-    sb_item_t *items;     /* of rows: one for each rank and node, and what a lane needs */
-    uint32_t *sizes;      /* one for each rank */
-    size_t *parts;        /* one for each rank of the node */
-    bool *told;           /* by each rank, when all agree on something */
-    bool parts_ready;     /* all teams have what moving parts needs */
+    sb_stream_t *streams;   /* two for each rank of the node, */
+    sb_row_t *rows;         /* and as many; with those that follow once parts are ready */
+    sb_item_t *items;       /* of rows: one for each rank and node, and what a lane needs */
+    uint32_t *sizes;        /* one for each rank */
+    size_t *parts;          /* one for each rank of the node */
+    struct sb_bagds *bagds; /* asked for: the exchanges of leaders in an Allgather; or NULL */
+    bool *told;             /* by each rank, when all agree on something */
+    bool parts_ready;       /* all teams have what moving parts needs */
     bool parts_refused;
     char *window; /* two segments for each program: sb_window_of */
 } sb_cluster_t;
@@ -98,8 +99,8 @@ sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts);
 sb_status_t sb_cluster_gatherv(sb_cluster_t *cluster, const sb_parts_t *parts);
 sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts);
 sb_status_t sb_cluster_scatterv(sb_cluster_t *cluster, const sb_parts_t *parts);
-/* Allgather and Allgatherv. */
 sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts);
+sb_status_t sb_cluster_allgatherv(sb_cluster_t *cluster, const sb_parts_t *parts);
 sb_status_t sb_cluster_alltoall(sb_cluster_t *cluster, const sb_parts_t *parts);
 /* Alltoallv and Alltoallw. */
 sb_status_t sb_cluster_alltoallv(sb_cluster_t *cluster, const sb_parts_t *parts);
@@ -169,6 +170,9 @@ sb_status_t sb_node_scatter(sb_cluster_t *cluster, uint32_t leader, const sb_str
 /* For each rank of the node what it is sent, and what it sends. */
 sb_status_t sb_node_alltoall(sb_cluster_t *cluster, const sb_stream_t *send,
                              const sb_stream_t *receive);
+
+/* Whether leaders exchange all that the other lacks in this operation, as was asked for by name. */
+bool sb_exchanges_asked(const sb_cluster_t *cluster, sb_collective_t collective);
 
 /* Gets all ranks what moving parts needs, at the first call. Collective over the communicator. */
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster);

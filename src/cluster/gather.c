@@ -6,7 +6,7 @@
  * segment. While the leaders are busy with one segment the node works on those before and behind.
  * Cost: ceil(log2 N) a + m b for the m bytes of all parts, in the ring (N - 1) a + m b, and a
  * gather and a broadcast on the node of the last segments. Memory: the window, and the teams' for
- * moving parts.
+ * moving parts. On request by exchanges of all that the other lacks (net/bagds.c).
  */
 #include "cluster/cluster.h"
 #include "cluster/packed.h"
@@ -120,6 +120,10 @@ static sb_status_t begin_segment(const gathering_t *gathering, size_t segment)
     program->write_step = gathering->write_step;
     program->packing = packing;
     program->bytes_at = packed;
+    if (gathering->write_step == sb_net_bagds) {
+        program->context = cluster->bagds;
+        program->scratch = packed + SB_SEGMENT_BYTES;
+    }
     if (status == SB_OK)
         sb_program_begin(cluster, program);
     return status;
@@ -170,8 +174,10 @@ static sb_status_t run(gathering_t *gathering)
         return status;
     gathering->leader = sb_leader_of(cluster, cluster->node, gathering->root);
     gathering->piece = sb_packed_piece(&cluster->map, gathering->each);
+    if (gathering->write_step == sb_net_bagds)
+        gathering->piece = sb_min(gathering->piece, SB_SEGMENT_BYTES / cluster->map.ranks);
     size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
-    if (is_to_all(gathering) && ring_suits(gathering, segments))
+    if (gathering->write_step == sb_net_bruck && ring_suits(gathering, segments))
         gathering->write_step = sb_net_ring_blocks;
 
     for (size_t turn = 0; turn < segments + SB_BEHIND && status == SB_OK; turn++) {
@@ -197,12 +203,15 @@ sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts)
     return run(&gathering);
 }
 
-sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts)
+/* The schedule is that of the name asked for, or the usual one. */
+static sb_status_t gather_to_all(sb_cluster_t *cluster, const sb_parts_t *parts,
+                                 sb_collective_t collective)
 {
+    bool exchanges = sb_exchanges_asked(cluster, collective);
     gathering_t gathering = {.cluster = cluster,
                              .parts = parts,
                              .root = sb_map_rank(&cluster->map, 0, 0),
-                             .write_step = sb_net_bruck,
+                             .write_step = exchanges ? sb_net_bagds : sb_net_bruck,
                              .alike = true};
 
     for (uint32_t rank = 0; rank < cluster->map.ranks; rank++) {
@@ -210,4 +219,14 @@ sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts)
         gathering.alike = gathering.alike && parts->receive[rank].bytes == parts->receive[0].bytes;
     }
     return run(&gathering);
+}
+
+sb_status_t sb_cluster_allgather(sb_cluster_t *cluster, const sb_parts_t *parts)
+{
+    return gather_to_all(cluster, parts, SB_ALLGATHER);
+}
+
+sb_status_t sb_cluster_allgatherv(sb_cluster_t *cluster, const sb_parts_t *parts)
+{
+    return gather_to_all(cluster, parts, SB_ALLGATHERV);
 }

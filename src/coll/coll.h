@@ -141,6 +141,7 @@ typedef struct sb_algorithm {
     const char *source; /* where it is from */
     unsigned levels;    /* not 0: works on groups of ranks by these levels, of SB_LEVEL_BIT */
     bool on_request;    /* never chosen but by name */
+    bool over_nodes;    /* the name also says what the leaders of nodes do */
     bool unlisted;      /* a variant that the documentation of another stands for */
     /* Collective: gets the team what the algorithm needs beside its lanes; NULL: nothing. */
     sb_status_t (*prepare)(sb_team_t *team);

@@ -15,6 +15,7 @@ typedef enum sb_resource_slot {
     SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */
     SB_RESOURCE_QUEUES,    /* baseline/queues.h */
     SB_RESOURCE_PAIRS,     /* baseline/pairs.h */
+    SB_RESOURCE_BAGDS,     /* baseline/allgather_bagds.c */
     SB_RESOURCES,
 } sb_resource_slot_t;
 

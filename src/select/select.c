@@ -215,8 +215,11 @@ static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_
 {
     const char *name = settings->algorithm[collective];
     const sb_algorithm_t *algorithm = shape->over_nodes(collective);
+    const sb_algorithm_t *named = sb_algorithm_find(collective, name);
     bool moves = collective != SB_BARRIER && collective < SB_REDUCE;
 
+    if (named != NULL && named->over_nodes)
+        return (sb_choice_t){algorithm, "asked for by name", NULL, NULL};
     if (strcmp(name, "host") == 0)
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL, NULL};
     if (keeps_order(collective, order) && shape->scattered)

@@ -71,6 +71,8 @@ static const command_t commands[] = {
      BIT(COLLECTIVE) | BIT(BYTES) | BIT(RANKS) | BIT(OVERSUBSCRIBED) | BIT(MACHINE) | BIT(MAP) |
          BIT(PRICES),
      BIT(COLLECTIVE) | BIT(RANKS), sb_query_choice, "which algorithm serves a call, and why"},
+    {"exchanges", BIT(RANKS), BIT(RANKS), sb_query_exchanges,
+     "the stages of bagds: pairs of ranks, and blocks that go each way"},
     {"placement", BIT(RANKS) | BIT(MAP), 0, sb_query_placement,
      "where the memory of ranks bound to cores really is"},
     {"segment", 0, 0, sb_query_segment, "which kinds of shared memory work here, and how much"},

@@ -34,6 +34,7 @@ sb_query_function_t sb_query_prices;
 sb_query_function_t sb_query_measured;
 sb_query_function_t sb_query_topology;
 sb_query_function_t sb_query_groups;
+sb_query_function_t sb_query_exchanges;
 sb_query_function_t sb_query_choice;
 sb_query_function_t sb_query_placement;
 sb_query_function_t sb_query_segment;

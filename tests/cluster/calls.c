@@ -205,8 +205,9 @@ static move_t *mover_of(sb_collective_t collective)
     case SB_SCATTERV:
         return sb_cluster_scatterv;
     case SB_ALLGATHER:
-    case SB_ALLGATHERV:
         return sb_cluster_allgather;
+    case SB_ALLGATHERV:
+        return sb_cluster_allgatherv;
     case SB_ALLTOALL:
         return sb_cluster_alltoall;
     case SB_ALLTOALLV:

@@ -56,6 +56,9 @@ static void run_rank(void *argument, uint32_t rank)
     sb_settings_self(&settings);
     if (trial->plan.strict)
         settings.reproducible = SB_REPRODUCIBLE_STRICT;
+    if (trial->plan.exchanges)
+        strcpy(settings.algorithm[SB_ALLGATHER], "bagds"),
+            strcpy(settings.algorithm[SB_ALLGATHERV], "bagds");
     front.settings = &settings;
     sb_status_t status = sb_cluster_create(&cluster, &front, &net, UINT64_C(7777) * (node + 1));
     if (status != SB_OK)
@@ -147,6 +150,7 @@ static bool run_map(const wish_t *wish, uint64_t seed)
                           .most = (size_t)wish->bytes >> (seed % 5 * 2),
                           .only = wish->only,
                           .strict = seed % 3 == 1,
+                          .exchanges = seed % 2 == 1,
                           .board = &trial.board,
                           .settled = sb_sim_net_settled};
     explore.ranks = trial.ground.ranks;
