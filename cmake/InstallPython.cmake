@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs what belongs to the sobor command. With pip, which installs the Python package itself,
-# only VERSION, the machine files and the example programs go beside the native parts.
+# only VERSION, machine files, published values and example programs go beside the native parts.
 
 install(FILES ${PROJECT_SOURCE_DIR}/VERSION DESTINATION lib/sobor)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/sobor/machines DESTINATION share/sobor
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/sobor/machines ${PROJECT_SOURCE_DIR}/share/sobor/published
+    DESTINATION share/sobor
     FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/sobor/examples DESTINATION share/sobor
     FILES_MATCHING PATTERN "*.[ch]" PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)

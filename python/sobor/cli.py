@@ -595,6 +595,63 @@ def bench_command(
     raise typer.Exit(bench(request, native, json_file, tuning_file))
 
 
+@app.command("study")
+def study_command(
+    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="See --list.")] = None,
+    figure: Annotated[
+        str | None, typer.Argument(metavar="FIGURE", help="A number, or the name of a table.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="NAME=VALUE",
+            help="Change a setting; --list PAPER FIGURE shows them, with what was published as "
+            "defaults. Repeatable.",
+        ),
+    ] = None,
+    short: Annotated[
+        bool, typer.Option("--short", help="A few points in a second or two, for a first look.")
+    ] = False,
+    out: Annotated[
+        str, typer.Option(metavar="DIR", help="Where the CSV file and the picture are written.")
+    ] = ".",
+    json_file: Annotated[
+        str | None,
+        typer.Option(
+            "--json",
+            metavar="FILE",
+            help="Write a list of paper, figure, series, x, ours, published to FILE; - for the "
+            "output.",
+        ),
+    ] = None,
+    listing: Annotated[
+        bool,
+        typer.Option("--list", help="The papers and figures; of one of them also the settings."),
+    ] = False,
+) -> None:
+    """Repeat an experiment of a paper, with the published values beside ours.
+
+    Settings are those that were published. Times are simulated on the paper's machine, or taken
+    here with --with machine=here.
+
+    **Examples**
+
+        sobor study --list
+
+        sobor study barrier 6
+
+        sobor study barrier 4 --with ranks=32 --with runs=1 --json -
+
+        sobor study --list barrier 6
+    """
+    from sobor.native import find_native
+    from sobor.study.command import Wanted, study
+
+    wanted = Wanted(paper, figure, tuple(changes or ()), short, listing, out, json_file)
+    raise typer.Exit(study(wanted, find_native()))
+
+
 @app.command("simulate")
 def simulate_command(
     collective: Annotated[

@@ -19,7 +19,6 @@ from sobor.native import PREFIX_VARIABLE, candidates
 
 SUFFIX = ".json"
 _PACKAGE = Path(__file__).resolve().parent
-_FOLDER = Path("share") / "sobor" / "machines"
 
 LEVELS = ("l2", "l3", "numa", "package", "machine")
 
@@ -150,6 +149,11 @@ class Machine:
 
 def machine_folders(environ: Mapping[str, str] | None = None) -> list[Path]:
     """The folders of machine files, best first."""
+    return share_folders("machines", environ)
+
+
+def share_folders(name: str, environ: Mapping[str, str] | None = None) -> list[Path]:
+    """The folders of that name below share/sobor, best first."""
     environ = os.environ if environ is None else environ
     roots = candidates()
     checkout = _PACKAGE.parents[1]
@@ -157,7 +161,8 @@ def machine_folders(environ: Mapping[str, str] | None = None) -> list[Path]:
         roots.insert(0, checkout)
     if environ.get(PREFIX_VARIABLE):
         roots.insert(0, Path(environ[PREFIX_VARIABLE]).absolute())
-    return [root / _FOLDER for root in roots if (root / _FOLDER).is_dir()]
+    folders = [root / "share" / "sobor" / name for root in roots]
+    return [folder for folder in folders if folder.is_dir()]
 
 
 def machine_files() -> dict[str, Path]:

@@ -85,7 +85,7 @@ static int check_barrier(sb_team_t *team, const plan_t *plan, const sb_algorithm
 {
     uint64_t mine = ++*entered(plan, team->rank);
 
-    if (algorithm->barrier(team) != SB_OK)
+    if (sb_algorithm_prepare(algorithm, team, 0) != SB_OK || algorithm->barrier(team) != SB_OK)
         return 1;
     for (uint32_t rank = 0; rank < team->size; rank++) {
         uint64_t theirs = __atomic_load_n(entered(plan, rank), __ATOMIC_RELAXED);

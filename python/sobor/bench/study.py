@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
@@ -17,23 +16,13 @@ from rich.text import Text
 from sobor import console
 from sobor.bench.experiments import Configuration, Study, studied, studies_of
 from sobor.bench.figures import figure
-from sobor.bench.job import Job, plan_job, run_launch, time_limit
-from sobor.bench.request import Request, parse_counts_pattern
-from sobor.bench.target import make_target
+from sobor.bench.request import parse_counts_pattern
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
-from sobor.simulate.engine import check_engine, run_engine
+from sobor.simulate.engine import check_engine
 from sobor.sizes import parse_counts, parse_sizes, short_size
-from sobor.system.cpus import read_cpus
-from sobor.system.files import Files
-
-_CALLS, _WARMUP = 8, 3
-# What the simulator calls a pattern of counts.
-_SIMULATED_COUNTS = {"half-zero": "half"}
-
-# Times in microseconds, by size.
-Times = dict[int, float]
+from sobor.study.place import Bench, Case, Times, simulate
 
 
 @dataclass(frozen=True)
@@ -169,62 +158,32 @@ def _simulated(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     ranks = _ranks(wanted, cores)
 
     def times(configuration: Configuration) -> Times:
-        words = [wanted.collectives, "--machine", str(machine.path), "--map", "core"]
-        words += ["--ranks", str(ranks), "--algorithm", configuration.algorithm]
-        words += ["--bytes", ",".join(map(str, sizes)), "--root", configuration.root]
-        words += ["--cold", "on", "--seed", str(wanted.seed), "--counts", _counts(configuration)]
-        words += ["--calls", str(_CALLS), "--warmup", str(_WARMUP)]
-        words += ["--placement", "on" if configuration.placed else "off"]
-        for name, value in configuration.settings.items():
-            words += ["--set", f"{name}={value}"]
-        rows = run_engine(native, tuple(words), None)
-        return {row["bytes"]: row["median_us"] for row in rows}
+        case = _case(wanted, ranks, sizes, configuration)
+        return simulate(native, machine, case, wanted.seed)
 
     return Place(machine.name, ranks, times)
 
 
-def _counts(configuration: Configuration) -> str:
-    pattern = configuration.counts or ""
-    return _SIMULATED_COUNTS.get(pattern, pattern)
-
-
-def _ignore(_row: dict[str, Any]) -> None:
-    """Rows are taken when all are there."""
+def _case(wanted: Wanted, ranks: int, sizes: list[int], configuration: Configuration) -> Case:
+    return Case(
+        wanted.collectives,
+        configuration.algorithm,
+        ranks,
+        tuple(sizes),
+        configuration.settings,
+        root=configuration.root,
+        placed=configuration.placed,
+        counts=configuration.counts,
+    )
 
 
 def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
-    if not native.bench.is_file():
-        raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
-    cores = read_cpus(Files()).usable
-    ranks = _ranks(wanted, max(cores, 2))
-    target = make_target(wanted.launcher, native, wanted.libmpi)
-    if not target.preloads:
-        raise SoborError(f"{target.launcher.label}: no back end {target.library.abi}")
-    request = Request(
-        collectives=[wanted.collectives],
-        ranks=[ranks],
-        sizes=sizes,
-        variants=["cold"],
-        launchers=[wanted.launcher],
-        seconds=wanted.seconds,
-        seed=wanted.seed,
-        rounds=1,
-        host_only=False,
-        timeout=wanted.timeout,
-    )
+    bench = Bench(native, wanted.launcher, wanted.libmpi, wanted.seconds, wanted.timeout)
+    ranks = _ranks(wanted, max(bench.cores, 2))
 
     def times(configuration: Configuration) -> Times:
-        name, chosen = wanted.collectives, configuration.algorithm
-        job = Job(target, ranks, [name], {name: chosen}, configuration.settings, configuration.root)
-        own = replace(request, counts=configuration.counts)
-        outcome = run_launch(plan_job(job, own, native, cores), time_limit(job, own), _ignore)
-        problem = outcome.problem or ("; ".join(outcome.notices) if not outcome.rows else "")
-        served = chosen == "auto" or all(row["algorithm"] == chosen for row in outcome.rows)
-        if not problem and not served:
-            problem = f"{chosen} did not serve all calls"
-        if problem:
-            raise SoborError(f"{job.title}, {configuration.label}: {problem}")
-        return {row["bytes"]: row["sobor_us"] for row in outcome.rows}
+        case = _case(wanted, ranks, sizes, configuration)
+        return bench.times(case, wanted.seed, configuration.label)
 
     return Place("this machine", ranks, times)
 
