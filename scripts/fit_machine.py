@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Fits the numbers of kunpeng920-2s that nobody measured to the published times of barriers.
 
-fit_machine.py [--seconds N] [--seed N] [--machine FILE] [--write]: searches, from the machine's file
-on, for one set of numbers with which the simulator comes nearest to all published times of barriers
-in shared memory at once: 7 of 64 processes on one processor, and 10 of 128 under three mappings. No number
-belongs to an algorithm. Shown is what was fitted, and how near it comes; --write puts the numbers
-into the file. The search is random; the same seed and enough seconds end at the same place.
+fit_machine.py [--seconds N] [--seed N] [--machine FILE] [--write]
+
+Searches, from the machine's file on, for one set of numbers with which the simulator comes nearest
+to all published times of barriers in shared memory at once: 7 of 64 processes on one processor, and
+10 of 128 under three mappings. No number belongs to an algorithm. Shown is what was fitted, and how
+near it comes; --write puts the numbers into the file. The search is random.
 """
 
 import argparse
