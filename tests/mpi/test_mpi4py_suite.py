@@ -50,7 +50,7 @@ class Run:
 
 
 RUNS = [
-    Run("o41", 1, COLLECTIVES, 120),
+    Run("o41", 1, COLLECTIVES, 120, long_only=True),
     Run("o41", 2, COLLECTIVES, 120, quick_bare=True),
     Run("o41", 3, COLLECTIVES, 200),
     Run("o41", 5, COLLECTIVES, 400, long_only=True),

@@ -498,15 +498,18 @@ def test_sessions(tester, key, case):
     mpi = usable_mpi(key)
 
     def run(**how):
-        """MPICH 5's second session fails in UCX now and then, alone too: then once more."""
+        """MPICH 5's second session fails or hangs now and then, alone too: then once more."""
         own = re.compile("failed to unpack address|Fatal error in internal_Comm_create_from_group")
         for _ in range(3):
-            result = tester.run(mpi, 2, ["sessions", case], **how)
-            if not own.search(result.stdout + result.stderr):
+            result = tester.run(mpi, 2, ["sessions", case], timeout=20, **how)
+            if not result.timed_out and not own.search(result.stdout + result.stderr):
                 break
         return result
 
-    tester.expect_pass(run())
+    bare = run()
+    if case == "twice" and bare.timed_out:
+        pytest.skip("the host's second session hangs without Sobor too, three times in a row")
+    tester.expect_pass(bare)
     if tester.bare_only:
         return
     result = run(sobor={})

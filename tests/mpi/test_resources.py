@@ -18,7 +18,9 @@ KIB = 1024
 LARGE_NEEDS_GIB = 8
 #: Shared memory grows by a few descriptors at most, however many communicators there are.
 DESCRIPTORS = 32
-SLACK_KIB = 512
+#: Part of what the communicators took that may be missing when they are made again: pages that the
+#: host touches at one time and not at another are in both figures.
+NOT_USED_AGAIN = 0.1
 
 
 def figures(result, name: str) -> dict[str, int]:
@@ -54,8 +56,9 @@ def test_many_communicators(tester, query, long_run, key):
     bound = ranks * memory_bound(query) // KIB
     for stage in shared:
         assert shared[stage] - own[stage] <= bound, f"{stage}: {shared} against {own} bare"
+    slack = NOT_USED_AGAIN * (shared["alive"] - shared["loop"])
     grown = (shared["again"] - own["again"]) - (shared["alive"] - own["alive"])
-    assert grown <= SLACK_KIB, f"freed memory is not used again: {shared} against {own} bare"
+    assert grown <= slack, f"freed memory is not used again: {shared} against {own} bare"
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])

@@ -686,7 +686,7 @@ static uint64_t usual_schedules(const settings_t *settings)
     const char *all = getenv("SOBOR_TEST_LONG");
     bool is_short = all == NULL || *all == '\0' || strcmp(all, "0") == 0;
 
-    return is_short && settings->expect == NULL ? 2500 : 10000;
+    return is_short && settings->expect == NULL ? 1500 : 10000;
 }
 
 int main(int argc, char **argv)
