@@ -166,3 +166,57 @@ def arrival_command(
     from sobor.model.arrival_answers import Wanted, arrival
 
     arrival(Wanted(width, nodes, ranks, size, transfer, machine, plot), json_file)
+
+
+@app.command("allgather")
+def allgather_command(
+    latency: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="t_s: a transfer of nothing; 65.8us if not given."),
+    ] = None,
+    element_time: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="t_w: each element more; 0.437us if not given."),
+    ] = None,
+    element: Annotated[int, typer.Option(min=1, metavar="BYTES", help="An element.")] = 4,
+    ranks: Annotated[str, typer.Option(metavar="LIST", help="p: numbers of ranks.")] = "16",
+    elements: Annotated[
+        str, typer.Option(metavar="LIST", help="Elements of each rank.")
+    ] = "1,10,100,1000,10000",
+    switch: Annotated[
+        str | None, typer.Option(metavar="LIST", help="star, crossbar; both if not given.")
+    ] = None,
+    platform: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Take t_s, t_w and switch of sobor platform --json."),
+    ] = None,
+    study: Annotated[
+        bool,
+        typer.Option("--study", help="How latency and ranks move the zone where BAGDS wins."),
+    ] = False,
+    plot: Annotated[
+        str | None,
+        typer.Option(metavar="FILE.svg", help="Draw times over elements, and the study."),
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+) -> None:
+    """Say what an all-gather should cost by five methods, and advise.
+
+    Each-with-each, BAGDS, ring, Bruck's and recursive doubling; on a star, where one transfer runs
+    at a time, and on a crossbar. Times that are not given are published ones of Fast Ethernet.
+
+    **Examples**
+
+        sobor model allgather --ranks 16 --elements 1,1000
+
+        sobor model allgather --latency 53.8us --element-time 43.7ns --study --plot zones.svg
+
+        sobor model allgather --platform mine.json --ranks 8,12 --switch crossbar --json -
+    """
+    from sobor.model.allgather_answers import Wanted, allgather
+
+    wanted = Wanted(latency, element_time, element, ranks, elements, switch, platform, study, plot)
+    allgather(wanted, json_file)
