@@ -6,13 +6,14 @@
  *         root goes round: each root must have received the call before its own, so that no rank
  *         runs ahead.
  * single  As the most used suite does: a barrier, one call, again; buffers are written once. What
- *         counts are the means that the ranks find.
+ *         counts are the means that the ranks find. With --arrival ranks come late to the call.
  * row     As the vendor's suite does: calls from one root without a pause, divided by their
  *         number; buffers are written once.
  * window  No barrier: all begin at an agreed time. Until the last rank is done, the time runs. */
 
 #include "method.h"
 
+#include "arrival.h"
 #include "kinds.h"
 
 #include <string.h>
@@ -46,6 +47,7 @@ static struct bench_stint sample_single(struct bench_point *point, const struct 
 {
     int root = bench_root(point);
     synchronise(point, calls);
+    bench_come_late(point);
     return time_call(point, calls, root);
 }
 

@@ -167,6 +167,11 @@ static int set_seed(struct bench_options *options, const char *value)
     return parse_bytes(value, &options->seed);
 }
 
+static int set_arrival(struct bench_options *options, const char *value)
+{
+    return parse_number(value, 0.0, 10.0, &options->arrival);
+}
+
 static int set_sync(struct bench_options *options, const char *value)
 {
     options->sync = strcmp(value, "common") == 0 ? BENCH_SYNC_COMMON : BENCH_SYNC_OWN;
@@ -220,6 +225,7 @@ static const struct option {
     {"--buffers", "malloc or aligned", set_buffers},
     {"--root", "a rank, or rotate", set_root},
     {"--counts", "one of equal,linear,heavy,random,half-zero", set_counts},
+    {"--arrival", "a time from 0 to 10 seconds", set_arrival},
     {"--seed", "a number", set_seed},
     {"--sync", "own or common", set_sync},
     {"--host-only", NULL, set_host_only},
@@ -291,6 +297,9 @@ const char *bench_options_usage(void)
            "(default);\n"
            "                      aligned: on a page\n"
            "  --root RANK|rotate  the root (default 0); rotate: another in each call\n"
+           "  --arrival S         ranks come to each call of the method single after a time drawn "
+           "from\n"
+           "                      0 to S seconds, which is not timed (default 0)\n"
            "  --seed N            seed of the data patterns (default 1)\n"
            "  --sync own|common   before each call of sobor and single: the side's own barrier, or "
            "that\n"

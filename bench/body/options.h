@@ -34,6 +34,7 @@ struct bench_options {
     int root;          /* or BENCH_ROOT_ROTATES: another in each call */
     enum bench_counts counts;
     enum bench_sync sync;
+    double arrival; /* seconds within which ranks come to each call of single */
     uint64_t seed;
     bool host_only;
     bool limits;

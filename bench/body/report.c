@@ -112,6 +112,10 @@ void bench_report(const struct bench_point *point, const struct bench_times *tim
         put_text("counts", bench_counts_names[point->options->counts]);
     put_text("method", point->method->name);
     put_text("sync", sync_of(point));
+    if (point->options->arrival > 0.0 && point->method->rank_means) {
+        put_number("arrival_us", true, point->options->arrival * MICROSECONDS);
+        put_text("late_by", point->job->fits ? "computing" : "sleeping");
+    }
     put_text("algorithm", times->algorithm);
     put_text("host", point->job->library);
     put_side("host", point, &times->host, true);

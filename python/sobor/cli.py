@@ -499,7 +499,24 @@ def bench_command(
             metavar="NAME",
             help="An experiment with one collective, of which some were published: of bcast slots, "
             "fragment, tree, placement, root-shift; of scatterv, gatherv, allgatherv slots, "
-            "fragment, sets, counts; of allreduce, reduce window, order; of all algorithms.",
+            "fragment, sets, counts; of allreduce, reduce window, order; of all algorithms, "
+            "arrival.",
+        ),
+    ] = None,
+    widths: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="With --study arrival: ranks come within these times; 0us,100us,500us,2ms if not "
+            "given.",
+        ),
+    ] = None,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="With --study arrival --machine: nodes; all it has if not given.",
         ),
     ] = None,
     machine: Annotated[
@@ -548,6 +565,8 @@ def bench_command(
         sobor bench bcast --study slots --machine xeon-e5-2620v4-2s --out results
 
         sobor bench scatterv --study algorithms --machine xeon-e5-2620v4-2s --ranks 16
+
+        sobor bench bcast --study arrival --machine cluster-16x8 --widths 0us,500us --sizes 40000
     """
     from sobor.bench.measure import bench
     from sobor.bench.request import make_request
@@ -564,10 +583,12 @@ def bench_command(
         wanted = Wanted(
             name=study, collectives=collectives, machine=machine, ranks=ranks, sizes=sizes,
             launcher=launcher, libmpi=libmpi, seconds=seconds, seed=seed, timeout=timeout,
-            counts=counts, out=out or ".", json_file=json_file,
+            counts=counts, out=out or ".", json_file=json_file, widths=widths, nodes=nodes,
+            algorithms=algorithms,
         )  # fmt: skip
         raise typer.Exit(run_study(wanted, native))
-    for option, value in (("--machine", machine), ("--out", out)):
+    studies = {"--machine": machine, "--out": out, "--widths": widths, "--nodes": nodes}
+    for option, value in studies.items():
         if value is not None:
             raise SoborError(f"{option} goes with --study")
     request = make_request(

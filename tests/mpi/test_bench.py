@@ -158,6 +158,17 @@ def test_reductions(tester, key, ranks):
         assert row["checked"] is True and row["algorithm"] and row["sobor_us"] > 0, row
 
 
+def test_late_ranks(tester):
+    """Who is there waits for the root, on average a sixth of the width."""
+    words = ("--collectives", "bcast", "--sizes", "8", "--variants", "hot", "--method", "single")
+    words += ("--sync", "common", "--arrival", "0.002", "--seconds", "0.2")
+    (row,) = rows(bench(tester, usable_mpi("o41"), 2, *words, sobor={}))
+    assert row["arrival_us"] == 2000 and row["late_by"] in {"computing", "sleeping"}
+    assert row["host_max_us"] >= row["host_us"] > 20 and row["sobor_us"] > 20
+    (even,) = rows(bench(tester, usable_mpi("o41"), 2, *words[:-4], sobor={}))
+    assert "arrival_us" not in even
+
+
 def test_forced_algorithm_is_named(tester):
     """The algorithm that a variable forces is the one in the rows."""
     result = bench(

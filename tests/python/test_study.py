@@ -158,9 +158,51 @@ def test_on_this_machine(command, fake_native, openmpi, tmp_path):
     assert [point["time_us"] for point in result.json["points"]] == [2.0] * 4
 
 
+def test_uneven_arrival_simulated(command, fake_native, arguments, tmp_path):
+    words = ["bench", "bcast", "--study", "arrival", "--machine", "cluster-16x8", "--nodes", "4"]
+    words += ["--ranks", "16", "--sizes", "64,4K", "--widths", "0us,0.5ms", "--out", str(tmp_path)]
+    answer = command(*words, "--json", "-").json
+    assert [option(each, "--arrival") for each in arguments()] == ["uniform:0us", "uniform:500us"]
+    assert {option(each, "--nodes") for each in arguments()} == {"4"}
+    assert {option(each, "--algorithm") for each in arguments()} == {"all"}
+    found = [(p["curve"], p["width_us"], p["bytes"]) for p in answer["points"]]
+    assert found[:3] == [("flat", 0, 64), ("tree", 0, 64), ("flat", 0, 4096)]
+    assert len(found) == 8 and found[4:] == [(c, 500, size) for c, _, size in found[:4]]
+    assert all(point["mean_us"] * 1.5 == point["max_us"] for point in answer["points"])
+    with (tmp_path / "arrival.csv").open() as file:
+        assert [float(row["max_us"]) for row in csv.DictReader(file)] == [
+            point["max_us"] for point in answer["points"]
+        ]
+    picture = " ".join(ElementTree.parse(tmp_path / "arrival.svg").getroot().itertext())
+    assert "width 0 µs" in picture and "width 500 µs" in picture
+    command(*words, "--sizes", "4K", "--algorithms", "bcast:tree")
+    assert option(arguments()[-1], "--algorithm") == "tree"
+    picture = " ".join(ElementTree.parse(tmp_path / "arrival.svg").getroot().itertext())
+    assert "4K bytes" in picture and "width, µs" in picture
+
+
+def test_uneven_arrival_here(command, fake_native, arguments, openmpi, tmp_path):
+    words = ["bench", "barrier", "--study", "arrival", "--ranks", "2", "--widths", "0us,1ms"]
+    result = command(*words, "--out", str(tmp_path), "--json", "-")
+    assert result.status == 0, result.err
+    assert [(p["curve"], p["width_us"]) for p in result.json["points"]] == [
+        (curve, width) for width in (0, 1000) for curve in ("host", "auto")
+    ]
+    even, late = arguments()
+    assert "--arrival" not in even and option(late, "--arrival") == "0.001"
+    assert {option(each, "--method") for each in (even, late)} == {"single"}
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
+        (["bcast,barrier", "--study", "arrival"], "--study is of one collective: found bcast,bar"),
+        (["bcast", "--study", "arrival", "--widths", "5"], "--widths: expected a time such as 4us"),
+        (
+            ["bcast", "--study", "arrival", *KUNPENG, "--algorithms", "ring"],
+            '--algorithms: expected bcast:NAME, found "ring"',
+        ),
+        (["bcast", "--widths", "5us"], "--widths goes with --study"),
         (["bcast", "--study", "colour"], "--study: bcast has slots, fragment, tree, placement, ro"),
         (["barrier", "--study", "slots"], "--study is of one collective out of bcast, scatterv"),
         (["scatterv", "--study", "tree"], "--study: scatterv has algorithms, slots"),

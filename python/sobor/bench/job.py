@@ -75,6 +75,7 @@ def plan_job(job: Job, request: Request, native: Native, cores: int) -> Launch:
         *("--counts", request.counts),
         *("--buffers", request.buffers),
         *("--root", job.root),
+        *(("--arrival", f"{request.arrival / 1e9:g}") if request.arrival else ()),
     ]
     if request.limits and job.ranks == _LIMIT_RANKS and target.preloads:
         command.append("--limits")

@@ -45,6 +45,8 @@ class Request:
     sync: str | None = None
     counts: str = "equal"
     buffers: str = "malloc"
+    #: Nanoseconds within which ranks come to a call of the method single.
+    arrival: float = 0.0
     libmpi: str | None = None
     timeout: float | None = None
     algorithms: dict[str, list[str]] = field(default_factory=dict)

@@ -3,7 +3,6 @@
 
 import csv
 import json
-import os
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
@@ -14,14 +13,16 @@ from rich.progress import Progress
 from rich.text import Text
 
 from sobor import console
+from sobor.bench import arrival
 from sobor.bench.experiments import Configuration, Study, studied, studies_of
 from sobor.bench.figures import figure
+from sobor.bench.place import count_ranks, make_folder
 from sobor.bench.request import parse_counts_pattern
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
 from sobor.simulate.engine import check_engine
-from sobor.sizes import parse_counts, parse_sizes, short_size
+from sobor.sizes import parse_sizes, short_size
 from sobor.study.place import Bench, Case, Times, simulate
 
 
@@ -42,6 +43,10 @@ class Wanted:
     counts: str
     out: str
     json_file: str | None
+    #: Of the study of uneven arrival.
+    widths: str | None = None
+    nodes: int | None = None
+    algorithms: str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,10 +76,12 @@ class Place:
 
 def run_study(wanted: Wanted, native: Native) -> int:
     """Takes all times, and writes table, CSV file, picture and JSON."""
+    if wanted.name == arrival.NAME:
+        return arrival.run_arrival(wanted, native)
     study = _find(wanted)
     parse_counts_pattern(wanted.counts)
     sizes = parse_sizes(wanted.sizes, "--sizes") if wanted.sizes else study.sizes
-    folder = _folder(wanted)
+    folder = make_folder(wanted)
     simulated = wanted.machine is not None
     place = _simulated(wanted, sizes, native) if simulated else _here(wanted, sizes, native)
     points = _measure(study, _configurations(study, wanted, native), place)
@@ -110,7 +117,8 @@ def _find(wanted: Wanted) -> Study:
         )
     if wanted.name not in known:
         raise SoborError(
-            f"--study: {wanted.collectives} has {', '.join(known)}, found {wanted.name}"
+            f"--study: {wanted.collectives} has {', '.join([*known, arrival.NAME])}, "
+            f"found {wanted.name}"
         )
     return known[wanted.name]
 
@@ -127,35 +135,11 @@ def _configurations(study: Study, wanted: Wanted, native: Native) -> list[Config
     ]
 
 
-def _folder(wanted: Wanted) -> Path:
-    folder = Path(wanted.out)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SoborError(f"--out: {folder}: {error.strerror}") from None
-    if not os.access(folder, os.W_OK):
-        raise SoborError(f"--out: expected a folder that can be written, found {folder}")
-    if wanted.json_file not in (None, "-"):
-        path = Path(wanted.json_file).absolute()
-        if path.is_dir() or not os.access(path.parent, os.W_OK):
-            raise SoborError(f"--json: {wanted.json_file}: expected a file that can be written")
-    return folder
-
-
-def _ranks(wanted: Wanted, otherwise: int) -> int:
-    counts = parse_counts(wanted.ranks, "--ranks") if wanted.ranks else [otherwise]
-    if len(counts) != 1 or counts[0] < 2:
-        raise SoborError(
-            f"--ranks: a study needs one number of at least 2, found {wanted.ranks or otherwise}"
-        )
-    return counts[0]
-
-
 def _simulated(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     check_engine(native)
     machine: Machine = find_machine(wanted.machine or "")
     cores = native.query("topology", "--machine", machine.topology)["cores"]
-    ranks = _ranks(wanted, cores)
+    ranks = count_ranks(wanted, cores)
 
     def times(configuration: Configuration) -> Times:
         case = _case(wanted, ranks, sizes, configuration)
@@ -179,7 +163,7 @@ def _case(wanted: Wanted, ranks: int, sizes: list[int], configuration: Configura
 
 def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
     bench = Bench(native, wanted.launcher, wanted.libmpi, wanted.seconds, wanted.timeout)
-    ranks = _ranks(wanted, max(bench.cores, 2))
+    ranks = count_ranks(wanted, max(bench.cores, 2))
 
     def times(configuration: Configuration) -> Times:
         case = _case(wanted, ranks, sizes, configuration)

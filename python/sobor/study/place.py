@@ -7,8 +7,8 @@ from functools import cached_property
 from statistics import fmean
 
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
+from sobor.bench.place import target_here
 from sobor.bench.request import Request
-from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
@@ -89,14 +89,7 @@ class Bench:
 
     @cached_property
     def _target(self):
-        if not self.native.bench.is_file():
-            raise SoborError(
-                f"{self.native.bench} is missing", "build Sobor with its bench: make build"
-            )
-        target = make_target(self.launcher, self.native, self.libmpi)
-        if not target.preloads:
-            raise SoborError(f"{target.launcher.label}: no back end {target.library.abi}")
-        return target
+        return target_here(self, self.native)
 
     def times(self, case: Case, seed: int, label: str = "") -> Times:
         """Sobor's times; the host's own for the algorithm `host`."""

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 
 words = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=False))
 options = os.environ["FAKE_LAUNCHER_OPTIONS"].split()
@@ -64,6 +65,9 @@ def ways(collective, variant):
     return found
 
 
+if os.environ.get("FAKE_ARGUMENTS"):
+    with Path(os.environ["FAKE_ARGUMENTS"]).open("a") as file:
+        file.write(json.dumps(sys.argv[1:]) + "\n")
 print("a line of the launcher that is no row")
 for collective in words["--collectives"].split(","):
     points = [(0, "hot")]

@@ -34,6 +34,8 @@ def row(algorithm, factor, size):
         "median_us": None if explored else median,
         "max_us": None if explored else 2 * median,
         "mean_us": None if explored else median,
+        "rank_mean_us": None if explored else 0.5 * median,
+        "rank_max_us": None if explored else 0.75 * median,
         "p10_us": None if explored else 0.9 * median,
         "p90_us": None if explored else 1.1 * median,
         **({"lines": LINES} if option("--lines") == "on" else {}),
