@@ -63,6 +63,13 @@ def run_command(
             help="Set a variable of Sobor for this run; SOBOR_ may be left out. Repeatable.",
         ),
     ] = None,
+    heap: Annotated[
+        bool,
+        typer.Option(
+            "--heap",
+            help="Have the ranks share the long blocks of malloc, so that they read them by loads.",
+        ),
+    ] = False,
     show: Annotated[
         bool, typer.Option("--print", help="Show the command that would be run, and leave.")
     ] = False,
@@ -74,8 +81,9 @@ def run_command(
 
     The preload and all SOBOR_* variables reach the ranks the way the launcher wants it: Open MPI's
     mpirun by -x, MPICH's and Intel MPI's mpiexec by -genv, srun and a program without a launcher
-    by the environment. Your own LD_PRELOAD is kept, and Sobor stands after it. The launcher
-    takes the place of this process: signals and the exit status are its own.
+    by the environment. Your own LD_PRELOAD is kept, and Sobor stands after it, but for what
+    --heap adds: that stands first. The launcher takes the place of this process: signals and the
+    exit status are its own.
 
     **Examples**
 
@@ -83,11 +91,12 @@ def run_command(
 
         sobor run --set VERBOSE=1 -- mpiexec -n 2 ./app : -n 2 ./other
 
-        sobor run --print -- srun -n 64 ./app
+        sobor run --heap -- srun -n 64 ./app
     """
-    from sobor.run import run
+    from sobor.run import HEAP, run
 
-    run(command, settings or [], show, as_json)
+    wanted = [f"{HEAP}=on"] if heap else []
+    run(command, [*(settings or []), *wanted], show, as_json)
 
 
 @app.command("trace", context_settings={"allow_interspersed_args": False})

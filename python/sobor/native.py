@@ -33,6 +33,11 @@ class Native:
         return self.libraries / "libsobor.so"
 
     @property
+    def heap(self) -> Path:
+        """The preload object with the heap."""
+        return self.libraries / "libsobor-heap.so"
+
+    @property
     def query_tool(self) -> Path:
         """The tool that answers questions about the core."""
         return self.prefix / "libexec" / "sobor" / "sobor-query"

@@ -11,6 +11,8 @@ from sobor.errors import SoborError
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import find_native
 
+HEAP = "SOBOR_HEAP"
+
 
 def run(command: list[str], settings: list[str], show: bool, as_json: bool) -> None:
     """Takes the place of this process by the command, or shows it."""
@@ -34,7 +36,8 @@ def prepare(command: list[str], settings: list[str], environ: Mapping[str, str])
     chosen |= tuning.find(chosen, environ)
     tuning.check(native, {**environ, **chosen})
     variables.check_settings(native, chosen, environ)
-    forward = Forward(str(native.preload), variables.present(environ), chosen, environ)
+    heap = str(native.heap) if variables.is_on(HEAP, chosen, environ) else None
+    forward = Forward(str(native.preload), variables.present(environ), chosen, environ, heap)
     launch = plan_launch(command, forward)
     launch.warnings.extend(filter(None, map(elf.preload_obstacle, launch.programs)))
     return launch

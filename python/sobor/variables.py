@@ -34,6 +34,11 @@ def parse_settings(settings: Iterable[str]) -> dict[str, str]:
     return chosen
 
 
+def is_on(name: str, chosen: Mapping[str, str], environ: Mapping[str, str]) -> bool:
+    """Whether a switch that is off by default is on."""
+    return {**environ, **chosen}.get(name, "").lower() in ("on", "1", "yes", "true")
+
+
 def _full_name(name: str) -> str:
     name = name.upper()
     return name if name == SWITCH or name.startswith(PREFIX) else PREFIX + name

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,15 +37,27 @@ void sb_log(const char *format, ...)
     va_end(arguments);
 }
 
+/* What this process's launcher calls it; NULL: it has none. */
+static const char *own_rank(void)
+{
+    const char *value = NULL;
+
+    for (size_t i = 0; i < SB_COUNT_OF(rank_variables) && value == NULL; i++)
+        value = getenv(rank_variables[i]);
+    return value;
+}
+
+bool sb_is_rank(void)
+{
+    return own_rank() != NULL;
+}
+
 /* Whether this process's launcher calls it rank 0, or it has none. */
 static bool is_speaker(void)
 {
-    for (size_t i = 0; i < SB_COUNT_OF(rank_variables); i++) {
-        const char *value = getenv(rank_variables[i]);
-        if (value != NULL)
-            return strcmp(value, "0") == 0;
-    }
-    return true;
+    const char *rank = own_rank();
+
+    return rank == NULL || strcmp(rank, "0") == 0;
 }
 
 void sb_log_once(const char *format, ...)

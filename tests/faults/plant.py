@@ -18,6 +18,7 @@ come again. What may find a fault:
     sim [OPTIONS]               the suite of schedules
     fork NAME, unit NAME        a program of tests/fork or tests/unit
     cluster NAME [OPTIONS]      a program of tests/cluster, simulated
+    heap NAME [OPTIONS]         a program of tests/heap, with the heap that is wrong preloaded
     mpi WORDS                   pytest with these words in tests/mpi; Sobor and the bench are wrong
 
 Where a job that hangs is what is expected, "timed out", the same test must pass with what is right:
@@ -280,8 +281,14 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
         program = build.program(f"cluster_{words[0]}", "sobor_simulated", wrong)
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
         return expected([program, *words[1:]], fault.expect, environment, build.copy)
+    if kind == "heap":
+        library = build.copy / "libsobor-heap.so"
+        build.link(library, ["-shared", *build.compile("sobor-heap", wrong).values()])
+        environment = {"LD_PRELOAD": str(library), "SOBOR_HEAP": "on", "PMI_RANK": "0"}
+        program = build.folder / "tests" / f"heap_{words[0]}"
+        return expected([program, *words[1:]], fault.expect, environment, build.copy)
     if kind != "mpi":
-        raise Unfit(f"By: expected sim, fork, unit, cluster or mpi, found {kind}")
+        raise Unfit(f"By: expected sim, fork, unit, cluster, heap or mpi, found {kind}")
     keys = [words[i + 1] for i, word in enumerate(words) if word == "--mpi"]
     shadow = build.preload(ABIS[keys[0] if keys else "o41"], wrong)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]

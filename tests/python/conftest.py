@@ -85,7 +85,7 @@ def fake_native(tmp_path, monkeypatch) -> Native:
     prefix = tmp_path / "native"
     native = Native(prefix)
     native.libraries.mkdir(parents=True)
-    for name in ("libsobor.so", "sobor-ompi40.so", "sobor-mpich12.so"):
+    for name in ("libsobor.so", "libsobor-heap.so", "sobor-ompi40.so", "sobor-mpich12.so"):
         (native.libraries / name).touch()
     for abi in ("ompi40", "mpich12"):
         (native.libraries / f"libsobor-bench-{abi}.so").touch()

@@ -41,6 +41,18 @@ def test_plain_program_gets_the_environment(command, fake_native, executed):
     assert environ["SOBOR_RING"] == "1MiB"
 
 
+def test_heap_stands_before_all_other_preloads(command, fake_native, executed, monkeypatch):
+    monkeypatch.setenv("LD_PRELOAD", "/theirs.so")
+    both = f"{fake_native.heap}:/theirs.so:{fake_native.preload}"
+    for words in (["--heap"], ["--set", "HEAP=on"]):
+        command("run", *words, "--", "sh", "-c", "true")
+        environ = executed.pop()[2]
+        assert environ["LD_PRELOAD"] == both
+        assert environ["SOBOR_HEAP"] == "on"
+    command("run", "--set", "HEAP=off", "--", "sh", "-c", "true")
+    assert executed.pop()[2]["LD_PRELOAD"] == f"/theirs.so:{fake_native.preload}"
+
+
 def test_dashes_may_be_left_out(command, fake_native, executed):
     command("run", "sh", "--print")
     assert executed[0][1] == ["sh", "--print"]

@@ -35,7 +35,12 @@ LAYERS = [
 ]
 # Beside the layers: what each may include besides itself.
 CORE = set(LAYERS) - {"mpi"}
-APART = {"stub": {"base"}, "baseline": CORE, "tools": CORE | {"baseline"}}
+APART = {
+    "stub": {"base"},
+    "heap": {"base", "segment"},
+    "baseline": CORE,
+    "tools": CORE | {"baseline"},
+}
 WAITING = re.compile(
     r"\b(sched_yield|usleep|nanosleep|clock_nanosleep|pause_processor|_mm_pause|"
     r"__builtin_ia32_pause|SYS_futex|FUTEX_WAIT)\b"

@@ -16,12 +16,15 @@ class Forward:
 
     `present` are the SOBOR_* variables of the environment, `chosen` those of the command line. A
     chosen value beats one among the launcher's own options, which beats one of the environment.
+    `heap` is the object with the heap, which stands before all other preloads: the first allocator
+    of a process is the one it uses.
     """
 
     preload: str
     present: Mapping[str, str]
     chosen: Mapping[str, str]
     environ: Mapping[str, str]
+    heap: str | None = None
 
     @property
     def variables(self) -> dict[str, str]:
@@ -37,7 +40,9 @@ class Forward:
         """The user's preloads, or else the inherited ones, with ours at the end, once."""
         theirs = self.inherited_preload if user is None else user
         words = re.split(r"[:\s]+", theirs) if theirs else []
-        return ":".join([*(word for word in words if word and word != self.preload), self.preload])
+        first = [self.heap] if self.heap else []
+        kept = (word for word in words if word and word not in (self.preload, self.heap))
+        return ":".join([*first, *kept, self.preload])
 
     def as_environment(self, user: str | None = None) -> dict[str, str]:
         """The variables to set when the environment itself is what the ranks see."""

@@ -11,6 +11,7 @@ VARIABLES = {
     "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
     "SOBOR_TUNING": ("text", "", "A tuning file."),
     "SOBOR_TRACE": ("text", "", "A folder for traces."),
+    "SOBOR_HEAP": ("switch", "off", "A shared heap."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
 ALGORITHMS = [

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_BASE_HEAP_H
+#define SB_BASE_HEAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What the preloaded object libsobor-heap.so offers the back end, which finds it by the name of
+ * the one function that it exports for this.
+ */
+
+/* What became of the heap of this process so far. */
+typedef struct sb_heap_counts {
+    uint64_t blocks; /* that were given out */
+    uint64_t peak;   /* bytes in use at most */
+    uint64_t loads;  /* copies out of other processes by loads */
+    bool parted;     /* a fork has made its memory private */
+} sb_heap_counts_t;
+
+typedef struct sb_heap {
+    /* Where these bytes of another process can be read here and now; NULL: they cannot. */
+    const char *(*reach)(int process, uint64_t address, size_t bytes);
+    /* Whether others can read these bytes of this process so. */
+    bool (*shares)(const void *base, size_t bytes);
+    void (*count)(sb_heap_counts_t *counts);
+} sb_heap_t;
+
+/* NULL: this process has none. */
+typedef const sb_heap_t *sb_heap_function_t(void);
+#define SB_HEAP_FUNCTION "sobor_heap"
+
+#endif

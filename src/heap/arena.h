@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_HEAP_ARENA_H
+#define SB_HEAP_ARENA_H
+
+#include "base/compiler.h"
+#include "base/heap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/*
+ * Large blocks of this process's memory, in one anonymous file that other processes of the user map
+ * to read. It is mapped once and stays: an address in it means the same byte of the file for as
+ * long as the process lives, so nobody's view can be stale. A block has pages of its own.
+ *
+ * What cannot be given is NULL, and the caller asks the C library: no arena where the system allows
+ * none, where it is full, and after a fork (fork.c).
+ */
+
+#define SB_ARENA_NAME "sobor-heap"
+#define SB_ARENA_MAGIC UINT64_C(0x3170616548726253)
+/* Address space alone: pages are there once they are written. */
+#define SB_ARENA_BYTES ((size_t)64 << 30)
+
+/* The file's first page. */
+typedef struct sb_arena_header {
+    uint64_t magic;
+    uint64_t start_time; /* of the process, by sb_process_start_time */
+    uint64_t base;       /* where its owner has it */
+    uint64_t bytes;
+    int32_t pid;
+    _Atomic uint32_t shared; /* 0: what its owner sees is no longer what the file holds */
+} sb_arena_header_t;
+
+typedef enum sb_arena_state {
+    SB_ARENA_NONE,
+    SB_ARENA_MAKING,
+    SB_ARENA_SHARED,
+    SB_ARENA_PRIVATE, /* nothing more is given out of it */
+    SB_ARENA_REFUSED,
+} sb_arena_state_t;
+
+typedef struct sb_arena {
+    bool wanted; /* set once, before main */
+    _Atomic sb_arena_state_t state;
+    char *base;
+    size_t open; /* bytes that may be used so far */
+    int file;
+    _Atomic bool protected; /* the program has changed the rights of some pages */
+    pthread_mutex_t lock;
+    _Atomic uint64_t blocks;
+    uint64_t taken; /* pages, */
+    uint64_t peak;  /* and most that were */
+} sb_arena_t;
+
+extern sb_arena_t sb_arena;
+
+/* Whether an address is one of the arena's, whatever its state. */
+static inline bool sb_arena_has(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)sb_arena.base < SB_ARENA_BYTES;
+}
+
+/*
+ * At a multiple of `alignment`, a power of two. `fresh`: it is zero. Makes the arena at the first
+ * call.
+ */
+void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh);
+
+void sb_arena_give(void *block);
+
+/* Bytes that the block has room for. */
+size_t sb_arena_size(const void *block);
+
+/* Where it is; false: it cannot become so long. */
+bool sb_arena_resize(void *block, size_t bytes);
+
+/* Before a fork: from now on the memory is this process's alone. */
+void sb_arena_part(void);
+
+#endif

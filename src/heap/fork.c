@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * A child must not see what its parent writes, nor the other way round. So before the first fork
+ * the arena is mapped once more in its place, private: what is in it stays, nothing is copied, and
+ * no thread has to stop, because a store goes to the file before and to a page of the process's
+ * own after it. Others read the file, which holds what was there before; what is written after it
+ * is told to them after `shared` is 0, and then they ask the kernel for it.
+ *
+ * Only once: to map it again would throw away all that was written since. The arena is at its end:
+ * its blocks are freed one by one, and new ones are the C library's.
+ */
+#include "heap/arena.h"
+#include "heap/next.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The program may have closed the descriptor, and its number may be another file's by now. */
+static bool file_is_ours(void)
+{
+    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)sb_arena.base;
+    uint64_t seen[4];
+
+    return pread(sb_arena.file, seen, sizeof seen, 0) == sizeof seen &&
+           memcmp(header, seen, sizeof seen) == 0;
+}
+
+static bool map_private(char *from, size_t bytes, int rights)
+{
+    return mmap(from, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, sb_arena.file,
+                from - sb_arena.base) != MAP_FAILED;
+}
+
+/* Without the file: pages of the same content take the place of the shared ones. */
+static bool copy_private(size_t bytes)
+{
+    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+    if (copy == MAP_FAILED)
+        return false;
+    memcpy(copy, sb_arena.base, bytes);
+    return mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, sb_arena.base) != MAP_FAILED;
+}
+
+/* Each range of pages with the rights that it has. */
+static bool map_as_it_is(void)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    char *line = NULL;
+    size_t room = 0;
+    bool done = maps != NULL;
+
+    while (done && getline(&line, &room, maps) > 0) {
+        unsigned long from, to;
+        char r, w, x;
+        if (sscanf(line, "%lx-%lx %c%c%c", &from, &to, &r, &w, &x) != 5 ||
+            from < (uintptr_t)sb_arena.base || from >= (uintptr_t)sb_arena.base + sb_arena.open)
+            continue;
+        int rights =
+            (r == 'r' ? PROT_READ : 0) | (w == 'w' ? PROT_WRITE : 0) | (x == 'x' ? PROT_EXEC : 0);
+        to = sb_min(to, (uintptr_t)sb_arena.base + sb_arena.open);
+        done = map_private(sb_arena.base + (from - (uintptr_t)sb_arena.base), to - from, rights);
+    }
+    free(line);
+    if (maps != NULL)
+        fclose(maps);
+    return done;
+}
+
+/* What the program has done to the rights of pages is kept. */
+static bool become_private(void)
+{
+    if (!file_is_ours())
+        return copy_private(sb_arena.open);
+    if (atomic_load(&sb_arena.protected))
+        return map_as_it_is();
+    return map_private(sb_arena.base, sb_arena.open, PROT_READ | PROT_WRITE);
+}
+
+void sb_arena_part(void)
+{
+    static const char failed[] = "sobor: fork: the heap cannot be kept from the child\n";
+    sb_arena_header_t *header = (sb_arena_header_t *)(void *)sb_arena.base;
+
+    if (atomic_load(&sb_arena.state) != SB_ARENA_SHARED)
+        return;
+    pthread_mutex_lock(&sb_arena.lock);
+    if (atomic_load(&sb_arena.state) == SB_ARENA_SHARED) {
+        atomic_store(&header->shared, 0);
+        atomic_store(&sb_arena.state, SB_ARENA_PRIVATE);
+        if (!become_private() && write(STDERR_FILENO, failed, sizeof failed - 1) < 0)
+            abort();
+    }
+    pthread_mutex_unlock(&sb_arena.lock);
+}
+
+/* The C library's own fork calls the handlers; this one does not. */
+SB_EXPORTED pid_t _Fork(void)
+{
+    sb_arena_part();
+    return sb_next._Fork();
+}

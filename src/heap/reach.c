@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Other processes' arenas. The first time that a process is asked for, its descriptors are looked
+ * through for its arena's file, which is then mapped to be read. That is kept, and so is that there
+ * is none. Once a second it is looked whether the process is still the same one, or has an arena by
+ * now. What was mapped stays mapped: a thread may be reading it.
+ */
+#include "heap/arena.h"
+#include "heap/next.h"
+#include "segment/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUCKETS 256
+/* What is read is opened by so many bytes: who locks all memory locks no more. */
+#define STEP ((size_t)16 << 20)
+
+/* What is known of one process. */
+typedef struct peer {
+    struct peer *next;
+    int process;
+    uint64_t start_time;
+    const char *_Atomic here; /* its arena; NULL: it has none that can be read */
+    _Atomic size_t open;      /* bytes of it that may be read so far */
+    _Atomic bool gone;        /* another process may have its number */
+    _Atomic int64_t looked;   /* seconds */
+} peer_t;
+
+static peer_t *_Atomic buckets[BUCKETS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic uint64_t loads;
+
+static bool is_arena(const char *path)
+{
+    static const char name[] = "/memfd:" SB_ARENA_NAME " (deleted)";
+    char link[sizeof name];
+
+    return readlink(path, link, sizeof link) == sizeof name - 1 &&
+           memcmp(link, name, sizeof name - 1) == 0;
+}
+
+/* Whether the arena is the process's own: not one that it has from its parent. */
+static bool is_of(const char *here, int process, uint64_t start_time)
+{
+    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)here;
+
+    return header->magic == SB_ARENA_MAGIC && header->bytes == SB_ARENA_BYTES &&
+           header->pid == process && header->start_time == start_time && start_time != 0;
+}
+
+/* Maps a file that cannot become shorter. */
+static char *map(int file)
+{
+    int seals = fcntl(file, F_GET_SEALS);
+    char *here;
+
+    if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
+        lseek(file, 0, SEEK_END) != (off_t)SB_ARENA_BYTES)
+        return NULL;
+    here = mmap(NULL, SB_ARENA_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    return here == MAP_FAILED ? NULL : here;
+}
+
+/* NULL: this file is none, or not the process's. */
+static const char *attach(const char *path, int process, uint64_t start_time)
+{
+    int file = is_arena(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    char *here = file < 0 ? NULL : map(file);
+
+    if (file >= 0)
+        close(file);
+    if (here == NULL)
+        return NULL;
+    if (sb_next.mprotect(here, SB_PAGE, PROT_READ) == 0 &&
+        sb_next.madvise(here, SB_ARENA_BYTES, MADV_DONTDUMP) == 0 &&
+        is_of(here, process, start_time))
+        return here;
+    munmap(here, SB_ARENA_BYTES);
+    return NULL;
+}
+
+static const char *find(int process, uint64_t start_time)
+{
+    char path[64];
+    const char *here = NULL;
+    struct dirent *entry;
+
+    snprintf(path, sizeof path, "/proc/%d/fd", process);
+    DIR *folder = opendir(path);
+    while (folder != NULL && here == NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(path, sizeof path, "/proc/%d/fd/%.20s", process, entry->d_name);
+        here = attach(path, process, start_time);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    return here;
+}
+
+/* What is known of the process; NULL: nothing. */
+static peer_t *look_up(int process)
+{
+    /* Acquire: pairs with the store in add(). */
+    peer_t *peer =
+        atomic_load_explicit(&buckets[(unsigned)process % BUCKETS], memory_order_acquire);
+
+    while (peer != NULL && (peer->process != process || atomic_load(&peer->gone)))
+        peer = peer->next;
+    return peer;
+}
+
+static peer_t *add(int process)
+{
+    peer_t *_Atomic *bucket = &buckets[(unsigned)process % BUCKETS];
+    peer_t *peer = sb_next.calloc(1, sizeof *peer);
+
+    if (peer == NULL)
+        return NULL;
+    peer->process = process;
+    peer->start_time = sb_process_start_time(process);
+    peer->next = atomic_load_explicit(bucket, memory_order_relaxed);
+    atomic_store_explicit(bucket, peer, memory_order_release);
+    return peer;
+}
+
+/* Looks at the process itself. */
+static peer_t *renew(peer_t *peer, int process, int64_t now)
+{
+    if (peer != NULL && sb_process_start_time(process) != peer->start_time) {
+        atomic_store(&peer->gone, true);
+        peer = NULL;
+    }
+    peer = peer == NULL ? add(process) : peer;
+    if (peer == NULL)
+        return NULL;
+    if (atomic_load(&peer->here) == NULL)
+        atomic_store(&peer->here, find(process, peer->start_time));
+    atomic_store(&peer->looked, now);
+    return peer;
+}
+
+/* One that was looked at not long ago. A fork may have left the lock held for good. */
+static peer_t *peer_of(int process)
+{
+    peer_t *peer = look_up(process);
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    if (SB_LIKELY(peer != NULL && atomic_load(&peer->looked) == now.tv_sec))
+        return peer;
+    if (pthread_mutex_trylock(&lock) != 0)
+        return NULL;
+    peer = renew(look_up(process), process, now.tv_sec);
+    pthread_mutex_unlock(&lock);
+    return peer;
+}
+
+static bool open_to(peer_t *peer, const char *here, size_t end)
+{
+    size_t bytes = sb_round_up(end, STEP);
+
+    if (SB_LIKELY(end <= atomic_load(&peer->open)))
+        return true;
+    if (sb_next.mprotect((void *)(uintptr_t)here, bytes, PROT_READ) != 0)
+        return false;
+    atomic_store(&peer->open, bytes);
+    return true;
+}
+
+static const char *reach(int process, uint64_t address, size_t bytes)
+{
+    peer_t *peer = peer_of(process);
+    const char *here = peer == NULL ? NULL : atomic_load(&peer->here);
+
+    if (here == NULL)
+        return NULL;
+    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)here;
+    uint64_t offset = address - header->base;
+    if (offset >= SB_ARENA_BYTES || bytes > SB_ARENA_BYTES - offset ||
+        !open_to(peer, here, offset + bytes) || atomic_load(&header->shared) == 0)
+        return NULL;
+    atomic_fetch_add_explicit(&loads, 1, memory_order_relaxed);
+    return here + offset;
+}
+
+static bool shares(const void *base, size_t bytes)
+{
+    return sb_arena_has(base) && atomic_load(&sb_arena.state) == SB_ARENA_SHARED &&
+           bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
+}
+
+static void count(sb_heap_counts_t *counts)
+{
+    *counts = (sb_heap_counts_t){.blocks = atomic_load(&sb_arena.blocks),
+                                 .peak = sb_arena.peak * SB_PAGE,
+                                 .loads = atomic_load(&loads),
+                                 .parted = atomic_load(&sb_arena.state) == SB_ARENA_PRIVATE};
+}
+
+SB_EXPORTED sb_heap_function_t sobor_heap;
+
+SB_EXPORTED const sb_heap_t *sobor_heap(void)
+{
+    static const sb_heap_t heap = {reach, shares, count};
+
+    return sb_arena.wanted ? &heap : NULL;
+}
+
+/*
+ * As the kernel does it: until the one list or the other is at its end. -1: not all of it can be
+ * reached.
+ */
+static ssize_t load(pid_t process, const struct iovec *local, unsigned long locals,
+                    const struct iovec *remote, unsigned long remotes)
+{
+    size_t to = 0, from = 0; /* in the first of each */
+    ssize_t done = 0;
+
+    while (locals > 0 && remotes > 0) {
+        size_t bytes = sb_min(local->iov_len - to, remote->iov_len - from);
+        uint64_t address = (uintptr_t)remote->iov_base + from;
+        const char *here = bytes == 0 ? "" : reach(process, address, bytes);
+        if (here == NULL)
+            return -1;
+        memcpy((char *)local->iov_base + to, here, bytes);
+        done += (ssize_t)bytes;
+        to += bytes;
+        from += bytes;
+        if (to == local->iov_len)
+            to = 0, local++, locals--;
+        if (from == remote->iov_len)
+            from = 0, remote++, remotes--;
+    }
+    return done;
+}
+
+/* The host MPI's own messages come by here. */
+SB_EXPORTED ssize_t process_vm_readv(pid_t process, const struct iovec *local, unsigned long locals,
+                                     const struct iovec *remote, unsigned long remotes,
+                                     unsigned long flags)
+{
+    ssize_t done =
+        sb_arena.wanted && flags == 0 ? load(process, local, locals, remote, remotes) : -1;
+
+    return done >= 0 ? done
+                     : sb_next.process_vm_readv(process, local, locals, remote, remotes, flags);
+}
