@@ -252,7 +252,14 @@ def info_command(
         typer.Option("--bytes", metavar="SIZE", help="Its message size, such as 4096 or 64K."),
     ] = None,
     ranks: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="The number of ranks on the node.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="The number of ranks: on the node, or on --nodes."),
+    ] = None,
+    nodes: Annotated[
+        int | None,
+        typer.Option(
+            min=2, metavar="N", help="The ranks are on so many nodes: sizes, with prices."
+        ),
     ] = None,
     oversubscribed: Annotated[
         bool | None,
@@ -264,7 +271,9 @@ def info_command(
     mapping: Annotated[
         str | None,
         typer.Option(
-            "--map", metavar="HOW", help="How ranks are dealt: core, numa, socket or none."
+            "--map",
+            metavar="HOW",
+            help="How ranks are dealt: core, numa, socket or none; with --nodes core or node.",
         ),
     ] = None,
     machine: Annotated[
@@ -292,6 +301,8 @@ def info_command(
 
         sobor info --collective bcast --bytes 4096 --ranks 8
 
+        sobor info --collective allreduce --nodes 16 --ranks 128 --machine cluster-16x8
+
         sobor info --groups --ranks 14 --map numa --machine kunpeng920-2s
 
         sobor info --variables
@@ -307,6 +318,7 @@ def info_command(
         collective=collective,
         size=size,
         ranks=ranks,
+        nodes=nodes,
         oversubscribed=oversubscribed,
         mapping=mapping,
         machine=machine,

@@ -195,6 +195,14 @@ def topology_of(text: str) -> str:
     return text if path is None or path.suffix != SUFFIX else read_machine(path).topology
 
 
+def network_file_of(text: str) -> str:
+    """The file of a machine that says what messages between its nodes cost."""
+    machine = find_machine(text)
+    if not any(name in machine.parameters for name in _NETWORK):
+        raise SoborError(f"--machine: expected one with a network, found {machine.name}")
+    return str(machine.path)
+
+
 def _path_of(text: str) -> Path | None:
     if "/" in text or text.endswith(SUFFIX):
         return Path(text)

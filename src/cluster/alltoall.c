@@ -9,8 +9,6 @@
  */
 #include "cluster/lanes.h"
 
-/* Where all parts are alike: up to so many bytes they go by lanes, in several rounds if need be. */
-#define SHORT ((size_t)256)
 /* Fewer bytes of a part at once do not pay. */
 #define PIECE_LEAST 8
 
@@ -75,7 +73,7 @@ sb_status_t sb_cluster_alltoall(sb_cluster_t *cluster, const sb_parts_t *parts)
 
     if (status != SB_OK || bytes == 0)
         return status;
-    if (bytes > SHORT || (most < bytes && most < PIECE_LEAST)) {
+    if (bytes > SB_SHORT_EXCHANGED || (most < bytes && most < PIECE_LEAST)) {
         exchange_directly(&lanes, 0);
         return sb_call_ends(cluster);
     }
@@ -88,7 +86,7 @@ sb_status_t sb_cluster_alltoall(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 sb_status_t sb_cluster_alltoallv(sb_cluster_t *cluster, const sb_parts_t *parts)
 {
-    size_t most = sb_min(sb_lanes_most(&cluster->map, true), SHORT);
+    size_t most = sb_min(sb_lanes_most(&cluster->map, true), SB_SHORT_EXCHANGED);
     sb_lanes_t lanes = {.cluster = cluster, .parts = parts, .told = true, .piece = most};
     bool by_lanes = most >= PIECE_LEAST;
     sb_status_t status = begin(cluster);

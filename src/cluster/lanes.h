@@ -4,6 +4,9 @@
 
 #include "cluster/post.h"
 
+/* Where all parts are alike: up to so many bytes they go by lanes, in several rounds if need be. */
+#define SB_SHORT_EXCHANGED ((size_t)256)
+
 /*
  * In an Alltoall all ranks of a node speak for it, each with some of the other nodes: rank j of n
  * is the lane to and from the nodes j + 1, j + 1 + n, j + 1 + 2 n, ... places away. So two nodes

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cluster/operations.h"
 
+#include "cluster/expected.h"
+
 /* `function`: which of its functions serves the collective. */
 #define SERVED(which, function)                                                                    \
     [which] = {.algorithm = {.name = "cluster", .collective = (which)},                            \
@@ -31,10 +33,25 @@ const sb_algorithm_t *sb_cluster_operation_find(sb_collective_t collective)
     return &sb_cluster_operations[collective].algorithm;
 }
 
+static double cost(const sb_shape_t *shape, sb_collective_t collective, size_t bytes)
+{
+    return sb_schedule_expected(shape, collective, bytes).cost;
+}
+
+static double host_cost(const sb_shape_t *shape, sb_collective_t collective, size_t bytes)
+{
+    return sb_host_expected(shape, collective, bytes).cost;
+}
+
+const sb_over_nodes_t sb_cluster_over_nodes = {sb_cluster_operation_find, cost, host_cost};
+
 sb_shape_t sb_cluster_shape(const sb_cluster_t *cluster)
 {
     return (sb_shape_t){.ranks = cluster->map.ranks,
                         .prices = &cluster->settings.prices,
-                        .over_nodes = sb_cluster_operation_find,
+                        .over_nodes = &sb_cluster_over_nodes,
+                        .nodes = cluster->map.nodes,
+                        .network = &cluster->prices,
+                        .oversubscribed = cluster->crowded,
                         .scattered = !cluster->map.contiguous};
 }

@@ -21,6 +21,9 @@ static inline const sb_spanning_t *sb_cluster_operation_of(const sb_algorithm_t 
 /* The algorithm of the collective. */
 const sb_algorithm_t *sb_cluster_operation_find(sb_collective_t collective);
 
+/* How ranks on several nodes are served. */
+extern const sb_over_nodes_t sb_cluster_over_nodes;
+
 /* The shape of a cluster, for a plan of its calls. */
 sb_shape_t sb_cluster_shape(const sb_cluster_t *cluster);
 

@@ -6,6 +6,9 @@
 #include "cluster/cluster.h"
 #include "coll/reduction/reduction.h"
 
+/* Parts of a Reduce_scatter are short up to so many bytes, in the mean. */
+#define SB_SHORT_SCATTERED 1024
+
 /* Elements are to be combined exactly from left to right. */
 static inline bool sb_is_strict(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {

@@ -11,9 +11,6 @@
  */
 #include "cluster/reduce.h"
 
-/* Parts are short up to so many bytes, in the mean. */
-#define SHORT 1024
-
 typedef struct scattered {
     sb_cluster_t *cluster;
     const sb_reduction_t *reduction;
@@ -136,7 +133,7 @@ sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
-    if (reduction->bytes / cluster->map.ranks <= SHORT)
+    if (reduction->bytes / cluster->map.ranks <= SB_SHORT_SCATTERED)
         return sb_reduce_and_keep(cluster, reduction, part_of(cluster, reduction));
     size_t segments = (reduction->bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES;
     scattered.write_step = sb_net_chain_suits(cluster->map.nodes, segments)

@@ -78,10 +78,18 @@ typedef struct sb_shape {
     const char *ungrouped; /* why there is no hierarchy, or NULL */
     const sb_prices_t *prices;
     bool apart; /* in several units of the highest level, most often packages */
-    /* Of ranks on several nodes: what serves a collective there. NULL: they are on one. */
-    const struct sb_algorithm *(*over_nodes)(sb_collective_t collective);
+    const struct sb_over_nodes *over_nodes; /* NULL: they are on one node; else on several: */
+    uint32_t nodes;
+    const struct sb_net_prices *network;
     bool scattered; /* the ranks of some node are not one interval */
 } sb_shape_t;
+
+/* What serves ranks on several nodes, and what is expected of it and of the host, in ns. */
+typedef struct sb_over_nodes {
+    const struct sb_algorithm *(*find)(sb_collective_t collective);
+    double (*cost)(const sb_shape_t *shape, sb_collective_t collective, size_t bytes);
+    double (*host_cost)(const sb_shape_t *shape, sb_collective_t collective, size_t bytes);
+} sb_over_nodes_t;
 
 /*
  * What a rank gives and takes in an operation that moves parts of data between ranks. `send` and

@@ -12,6 +12,7 @@
 #include "trace/trace.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 /* A trial of the communicator. */
 typedef struct sb_tried {
@@ -105,5 +106,18 @@ void sb_comm_finalize(void);
 
 /* Prints the report, once. */
 void sb_comm_report(void);
+
+/* Why the host was chosen: by the user; or of a cluster, because of the order in which it combines,
+ * or where it only moves data because of prices. */
+static inline sb_why_host_t sb_why_chosen(const sb_comm_t *comm, sb_collective_t collective)
+{
+    const sb_settings_t *settings = comm->plan.settings;
+    bool asked = strcmp(settings->algorithm[collective], "host") == 0 ||
+                 !(settings->collectives & (1u << collective));
+
+    if (comm->server.cluster == NULL || asked)
+        return SB_WHY_ALGORITHM;
+    return collective < SB_REDUCE ? SB_WHY_FASTER : SB_WHY_ORDER;
+}
 
 #endif

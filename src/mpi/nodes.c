@@ -8,6 +8,7 @@
 #include "mpi/nodes.h"
 
 #include "base/config.h"
+#include "cluster/network.h"
 #include "team/hello.h"
 
 #include <stdatomic.h>
@@ -182,6 +183,7 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
     sb_front_t front = *setup->front;
     sb_net_t net = sb_wire_net(setup->wire);
 
+    net.prices = sb_network_self();
     front.settings = &setup->decree->settings;
     front.rules = setup->decree->rules.count > 0 ? &setup->decree->rules : NULL;
     sb_status_t status = sb_cluster_create(&comm->server.cluster, &front, &net, node);

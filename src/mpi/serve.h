@@ -84,14 +84,6 @@ static inline bool sb_has_server(sb_comm_t *comm)
     return sb_server_exists(&comm->server) || sb_first_use(comm);
 }
 
-/* Why the host was chosen: by the user, or because of the order in which a cluster combines. */
-static inline sb_why_host_t sb_why_chosen(const sb_comm_t *comm, sb_collective_t collective)
-{
-    bool asked = strcmp(comm->plan.settings->algorithm[collective], "host") == 0;
-
-    return comm->server.cluster == NULL || asked ? SB_WHY_ALGORITHM : SB_WHY_ORDER;
-}
-
 /* The choice for a call of so many bytes; NULL: the host, and the call is counted. */
 static inline sb_planned_t *sb_choose_for(sb_comm_t *comm, sb_collective_t collective, size_t bytes,
                                           bool ordered)
@@ -113,7 +105,8 @@ static inline sb_planned_t *sb_choose_moving(sb_comm_t *comm, sb_collective_t co
         sb_trials_turn(comm, planned, collective, bytes);
     if (SB_LIKELY(planned->algorithm != NULL))
         return planned;
-    return sb_pass(comm, planned->why != 0 ? (sb_why_host_t)planned->why : SB_WHY_ALGORITHM);
+    return sb_pass(comm, planned->why != 0 ? (sb_why_host_t)planned->why
+                                           : sb_why_chosen(comm, collective));
 }
 
 /* Prepares the server for the algorithm. SB_ERR_UNSUPPORTED: by agreement of all ranks the host has

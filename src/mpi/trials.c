@@ -51,11 +51,11 @@ static sb_tried_t *find(sb_comm_t *comm, const sb_planned_t *planned, sb_collect
     return tried;
 }
 
-static sb_why_host_t why(const sb_tried_t *tried)
+static sb_why_host_t why(const sb_comm_t *comm, const sb_tried_t *tried)
 {
     if (tried->trial.trying)
         return SB_WHY_TRIAL;
-    return tried->ruled ? SB_WHY_ALGORITHM : SB_WHY_FASTER;
+    return tried->ruled ? sb_why_chosen(comm, tried->own->collective) : SB_WHY_FASTER;
 }
 
 /* What ranks of a cluster tell each other: both sides' time of the slowest, and of all together. */
@@ -115,7 +115,7 @@ void sb_trials_turn(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t coll
     }
     planned->until = sb_trial_next(trial);
     planned->algorithm = sb_trial_is_hosted(trial) ? NULL : tried->own;
-    planned->why = (uint8_t)why(tried);
+    planned->why = (uint8_t)why(comm, tried);
     comm->trial = trial->timed ? trial : NULL;
     comm->timed = comm->timed || trial->timed;
     comm->trial_began = sb_now_ns();

@@ -209,12 +209,25 @@ static bool keeps_order(sb_collective_t collective, const order_t *order)
            (collective >= SB_REDUCE && order->strict);
 }
 
-/* Of ranks on several nodes: there rules count inside the nodes alone. */
+/* What is only expected has to be so much better to be taken instead of Sobor. */
+#define HOST_WORTH 0.9
+
+static bool host_is_cheaper(sb_collective_t collective, const sb_shape_t *shape, size_t bytes)
+{
+    const sb_over_nodes_t *over = shape->over_nodes;
+
+    return over->host_cost(shape, collective, bytes) <
+           HOST_WORTH * over->cost(shape, collective, bytes);
+}
+
+/* Of ranks on several nodes: there rules count inside the nodes alone. Prices give to the host only
+ * what trials may take back. */
 static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_t *shape,
-                                     const sb_settings_t *settings, const order_t *order)
+                                     const sb_settings_t *settings, const order_t *order,
+                                     size_t bytes)
 {
     const char *name = settings->algorithm[collective];
-    const sb_algorithm_t *algorithm = shape->over_nodes(collective);
+    const sb_algorithm_t *algorithm = shape->over_nodes->find(collective);
     const sb_algorithm_t *named = sb_algorithm_find(collective, name);
     bool moves = collective != SB_BARRIER && collective < SB_REDUCE;
 
@@ -224,8 +237,12 @@ static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL, NULL};
     if (keeps_order(collective, order) && shape->scattered)
         return (sb_choice_t){NULL, "the order of ranks", NULL, NULL};
-    return (sb_choice_t){algorithm, "the ranks are on several nodes", NULL,
-                         moves && settings->trials != SB_TRIALS_OFF ? algorithm : NULL};
+    if (!moves || settings->trials == SB_TRIALS_OFF)
+        return (sb_choice_t){algorithm, "the ranks are on several nodes", NULL, NULL};
+    if (host_is_cheaper(collective, shape, bytes))
+        return (sb_choice_t){NULL, "a flat algorithm of the host is expected to be faster", NULL,
+                             algorithm};
+    return (sb_choice_t){algorithm, "the ranks are on several nodes", NULL, algorithm};
 }
 
 sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
@@ -240,7 +257,7 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
     if (!(settings->collectives & (1u << collective)))
         return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL, NULL};
     if (shape.over_nodes != NULL)
-        return choose_over_nodes(collective, &shape, settings, &order);
+        return choose_over_nodes(collective, &shape, settings, &order, most);
     sb_choice_t choice = cheapest(collective, &shape, most, &order);
     if (wish.algorithm != NULL && breaks_order(wish.algorithm, &order)) {
         choice.reason = order.strict ? "SOBOR_REPRODUCIBLE=strict" : "the operator's order";

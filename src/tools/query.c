@@ -17,7 +17,7 @@
 typedef void parse_t(sb_query_t *query, const char *value);
 
 static parse_t parse_machine, parse_levels, parse_map, parse_ranks, parse_collective, parse_bytes,
-    parse_oversubscribed, parse_prices;
+    parse_oversubscribed, parse_prices, parse_nodes, parse_network;
 
 typedef struct option {
     const char *name;
@@ -26,7 +26,19 @@ typedef struct option {
     const char *doc;
 } option_t;
 
-enum { MACHINE, LEVELS, MAP, RANKS, COLLECTIVE, BYTES, OVERSUBSCRIBED, PRICES, OPTIONS };
+enum {
+    MACHINE,
+    LEVELS,
+    MAP,
+    RANKS,
+    COLLECTIVE,
+    BYTES,
+    OVERSUBSCRIBED,
+    PRICES,
+    NODES,
+    NETWORK,
+    OPTIONS
+};
 
 static const option_t options[OPTIONS] = {
     [MACHINE] = {"--machine", "M", parse_machine,
@@ -34,9 +46,11 @@ static const option_t options[OPTIONS] = {
                  "pu:1\"; this machine if not given"},
     [LEVELS] = {"--levels", "L,L", parse_levels,
                 "the levels to use, of l2, l3, numa, package (or socket); all if not given"},
-    [MAP] = {"--map", "HOW", parse_map,
-             "how ranks are dealt, each bound to one core: core (consecutive), numa or socket "
-             "(round robin); or none: they are not bound; core if not given"},
+    [MAP] =
+        {"--map", "HOW", parse_map,
+         "how ranks are dealt, each bound to one core: core (consecutive), numa or socket "
+         "(round robin); or none: they are not bound; core if not given. Over several nodes also "
+         "node: dealt round the nodes"},
     [RANKS] = {"--ranks", "N", parse_ranks, "number of ranks"},
     [COLLECTIVE] = {"--collective", "C", parse_collective, "the collective operation"},
     [BYTES] = {"--bytes", "B", parse_bytes,
@@ -47,6 +61,9 @@ static const option_t options[OPTIONS] = {
     [PRICES] = {"--prices", "LINE,BYTE", parse_prices,
                 "what a line from another core and a byte that is copied take, in ns; all other "
                 "prices in proportion to them; those that are built in if not given"},
+    [NODES] = {"--nodes", "N", parse_nodes, "number of nodes that the ranks are on"},
+    [NETWORK] = {"--network", "FILE", parse_network,
+                 "a machine file that says what messages cost; as SOBOR_NETWORK if not given"},
 };
 
 #define BIT(option) (1U << (option))
@@ -73,6 +90,11 @@ static const command_t commands[] = {
      BIT(COLLECTIVE) | BIT(RANKS), sb_query_choice, "which algorithm serves a call, and why"},
     {"exchanges", BIT(RANKS), BIT(RANKS), sb_query_exchanges,
      "the stages of bagds: pairs of ranks, and blocks that go each way"},
+    {"spanning",
+     BIT(COLLECTIVE) | BIT(BYTES) | BIT(RANKS) | BIT(NODES) | BIT(OVERSUBSCRIBED) | BIT(MAP) |
+         BIT(NETWORK),
+     BIT(COLLECTIVE) | BIT(RANKS) | BIT(NODES), sb_query_spanning,
+     "how calls of ranks on several nodes are served, and what that is expected to take"},
     {"placement", BIT(RANKS) | BIT(MAP), 0, sb_query_placement,
      "where the memory of ranks bound to cores really is"},
     {"segment", 0, 0, sb_query_segment, "which kinds of shared memory work here, and how much"},
@@ -127,7 +149,8 @@ static void parse_levels(sb_query_t *query, const char *value)
 
 static void parse_map(sb_query_t *query, const char *value)
 {
-    if (!sb_mapping_parse(value, &query->mapping))
+    query->dealt = strcmp(value, "node") == 0;
+    if (!query->dealt && !sb_mapping_parse(value, &query->mapping))
         sb_query_fail("--map: expected core, numa, socket or none, found \"%s\"", value);
     query->map_name = value;
     query->mapped = true;
@@ -180,6 +203,21 @@ static void parse_prices(sb_query_t *query, const char *value)
         !(query->line > 0) || !(query->byte > 0))
         sb_query_fail("--prices: expected two numbers above 0, such as 70,0.06, found \"%s\"",
                       value);
+}
+
+static void parse_nodes(sb_query_t *query, const char *value)
+{
+    char *end;
+    unsigned long nodes = strtoul(value, &end, 10);
+
+    if (!isdigit((unsigned char)value[0]) || *end != '\0' || nodes < 2 || nodes > RANKS_MOST)
+        sb_query_fail("--nodes: expected a number from 2 to %d, found \"%s\"", RANKS_MOST, value);
+    query->nodes = (uint32_t)nodes;
+}
+
+static void parse_network(sb_query_t *query, const char *value)
+{
+    query->network = value;
 }
 
 static void print_help(void)
@@ -241,6 +279,8 @@ static void parse_options(sb_query_t *query, const command_t *command, char **wo
         if (command->needs & ~given & BIT(option))
             sb_query_fail("sobor-query %s needs %s", command->name, options[option].name);
     }
+    if (query->dealt && query->nodes == 0)
+        sb_query_fail("--map: node goes with --nodes");
 }
 
 int main(int argc, char **argv)

@@ -19,9 +19,12 @@ typedef struct sb_query {
     bool mapped; /* the mapping was given */
     sb_collective_t collective;
     uint64_t bytes;
-    uint32_t ranks;     /* 0: not given */
-    int oversubscribed; /* 0, 1; -1: to be found out */
-    double line;        /* prices in nanoseconds; 0: those that are built in */
+    uint32_t nodes;      /* 0: not given */
+    bool dealt;          /* ranks round the nodes */
+    const char *network; /* a machine file; NULL: as SOBOR_NETWORK says */
+    uint32_t ranks;      /* 0: not given */
+    int oversubscribed;  /* 0, 1; -1: to be found out */
+    double line;         /* prices in nanoseconds; 0: those that are built in */
     double byte;
 } sb_query_t;
 
@@ -36,6 +39,7 @@ sb_query_function_t sb_query_topology;
 sb_query_function_t sb_query_groups;
 sb_query_function_t sb_query_exchanges;
 sb_query_function_t sb_query_choice;
+sb_query_function_t sb_query_spanning;
 sb_query_function_t sb_query_placement;
 sb_query_function_t sb_query_segment;
 sb_query_function_t sb_query_tuning;

@@ -113,6 +113,40 @@ def test_passed(tester, nodes, setting, reason):
     assert all(r.where == "host" and reason in r.reasons for r in worlds(result)), result.tail()
 
 
+MACHINES = Path(__file__).resolve().parents[2] / "share/sobor/machines"
+
+
+def test_network(tester):
+    """A file says what messages cost; a wrong one is told, and counts for nothing."""
+    network = f"SOBOR_NETWORK={MACHINES / 'cluster-128x8.json'}"
+    mpi = usable_mpi("o41")
+    command = [AS, "0,0,1", "env", network, tester.program(mpi, "basics")]
+    result = tester.run_command(mpi, 3, command, sobor={**SERVED, "SOBOR_VERBOSE": "2"})
+    tester.expect_pass(result)
+    assert "a message 4000 ns, a byte 10 ns" in result.stderr, result.tail()
+    result = run_on(tester, "o41", "0,0,1", ["basics"], {"SOBOR_NETWORK": "/no/such.json"})
+    tester.expect_pass(result)
+    assert "SOBOR_NETWORK: /no/such.json" in result.stderr, result.tail()
+
+
+#: On the nodes that are named, no memory is had.
+POOR = 'case ",$0," in *,$SOBOR_NODE,*) export SOBOR_MEMORY=4KiB;; esac; exec "$@"'
+
+
+@pytest.mark.parametrize(
+    ("nodes", "poor", "found"), [("0,0,1,1", "1", 3), ("0,1,0,1", "0", 3), ("0,0,1,1", "0,1", 0)]
+)
+def test_little_memory(tester, nodes, poor, found):
+    """A node whose ranks may have too little shared memory falls apart; the others stay nodes."""
+    mpi = usable_mpi("o41")
+    command = [AS, nodes, "sh", "-c", POOR, poor, tester.program(mpi, "basics")]
+    result = tester.run_command(mpi, 4, command, sobor=SERVED)
+    tester.expect_pass(result)
+    for world in worlds(result):
+        assert world.where == ("cluster" if found else "host"), result.tail()
+        assert world.nodes == found if found else "no-shared-memory" in world.reasons
+
+
 def rank_processes(job, program):
     """The job's ranks, by the node that each counts itself to."""
     found = {}

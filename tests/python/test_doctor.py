@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from sobor.doctor import leftovers, machine, memory, mpis, parts, report, singlecopy
+from sobor.doctor import leftovers, machine, memory, mpis, nodes, parts, report, singlecopy
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.system.files import Files
@@ -45,6 +45,19 @@ def test_processors(patient, monkeypatch, processor, status, said):
     found = by_name(machine.check(patient()))["system"]
     assert found.status is status
     assert said in f"{found.value} {found.remedy}"
+
+
+def test_several_nodes(patient, monkeypatch):
+    found = by_name(nodes.check(patient()))
+    assert found["communicators"].status is Status.OK
+    assert found["network"].status is Status.NOTE and "1500 ns a message" in found["network"].value
+    monkeypatch.setenv("SOBOR_CLUSTER", "off")
+    monkeypatch.setenv("SOBOR_NETWORK", "mine.json")
+    found = by_name(nodes.check(patient()))
+    assert "SOBOR_CLUSTER is off" in found["communicators"].value
+    assert found["network"].value.endswith("by mine.json")
+    monkeypatch.setenv("FAKE_NETWORK_ERROR", "mine.json: no network")
+    assert by_name(nodes.check(patient()))["network"].status is Status.WARN
 
 
 # --- shared memory ----------------------------------------------------------------------------

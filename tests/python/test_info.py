@@ -75,6 +75,28 @@ def test_choice_json(command, fake_native):
     assert [c["eligible"] for c in choice["choice"]["candidates"]] == [True, False]
 
 
+def test_several_nodes(command, fake_native):
+    asked = ("info", "--collective", "allreduce", "--nodes", "16", "--ranks", "128")
+    out = command(*asked, "--map", "node", "--machine", "cluster-16x8").out
+    assert "allreduce of 128 ranks dealt round 16 nodes" in out
+    assert "0.67 ns a byte" in out
+    rows = [line.split() for line in out.splitlines()]
+    assert [
+        "64K",
+        "cluster",
+        "ring",
+        "8",
+        "32K",
+        "12.5",
+        "us",
+        "rabenseifner",
+        "25.0",
+        "us",
+    ] in rows
+    sizes = command(*asked, "--bytes", "4K", "--json").json["spanning"]["sizes"]
+    assert sizes[0]["bytes"] == 4096
+
+
 def test_groups_and_placement(command, fake_native):
     out = command("info", "--groups", "--ranks", "3", "--map", "numa").out
     assert "{0-2}" in out
@@ -165,6 +187,15 @@ def test_machine_goes_to_the_core(command, fake_native):
             "--map: expected core, numa, socket, none, found x",
         ),
         (["--collective", "bcast", "--ranks", "2", "--bytes", "x"], "--bytes: expected a size"),
+        (["--nodes", "4"], "--nodes goes with --collective"),
+        (
+            ["--collective", "bcast", "--nodes", "2", "--ranks", "4", "--map", "numa"],
+            "--map: expected core, node, found numa",
+        ),
+        (
+            ["--collective", "bcast", "--nodes", "2", "--ranks", "4", "--machine", "grace-2s"],
+            "--machine: expected one with a network, found grace-2s",
+        ),
         (["--svg", "x.svg"], "--svg goes with --groups"),
         (["--groups", "--ranks", "2", "--dot", "/no/x.dot"], "--dot: /no/x.dot cannot be written"),
         (["--collective", "gather", "--ranks", "2"], "expected barrier or bcast"),

@@ -129,6 +129,8 @@ def test_wrong_value_is_refused_before_the_run(real_native):
         ["--placement", "--ranks", "2"],
         ["--collective", "bcast", "--bytes", "4096", "--ranks", "8"],
         ["--collective", "barrier", "--ranks", "4", "--oversubscribed"],
+        ["--collective", "allreduce", "--nodes", "16", "--ranks", "128", "--map", "node"],
+        ["--collective", "alltoallw", "--nodes", "2", "--ranks", "5", "--machine", "cluster-8x64"],
     ],
 )
 def test_info(real_native, arguments):

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console
-from sobor.doctor import leftovers, machine, memory, mpis, parts, prices, singlecopy, trial
+from sobor.doctor import leftovers, machine, memory, mpis, nodes, parts, prices, singlecopy, trial
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.native import find_native
@@ -22,6 +22,7 @@ _CHECKS = (
     singlecopy.check,
     machine.check,
     prices.check,
+    nodes.check,
     leftovers.check,
 )
 _STYLES = {

@@ -9,12 +9,14 @@ from typing import Any
 from sobor import console, tuning
 from sobor.errors import SoborError
 from sobor.info import picture, views
-from sobor.machines import topology_of
+from sobor.machines import network_file_of, topology_of
 from sobor.native import Native, find_native
 from sobor.sizes import parse_size
 from sobor.version import __version__
 
 MAPS = ("core", "numa", "socket", "none")
+#: Of ranks on several nodes.
+MAPS_OF_NODES = ("core", "node")
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Wanted:
     collective: str | None = None
     size: str | None = None
     ranks: int | None = None
+    nodes: int | None = None
     oversubscribed: bool | None = None
     mapping: str | None = None
     machine: str | None = None
@@ -89,7 +92,9 @@ def ask(native: Native, wanted: Wanted) -> dict[str, Any]:
         answers["groups"] = native.query("groups", *_ranks(wanted), *_shape(wanted))
     if wanted.placement:
         answers["placement"] = native.query("placement", *_ranks(wanted))
-    if wanted.collective:
+    if wanted.collective and wanted.nodes is not None:
+        answers["spanning"] = _spanning(native, wanted)
+    elif wanted.collective:
         answers["choice"] = _choice(native, wanted)
     return answers
 
@@ -128,10 +133,24 @@ def _choice(native: Native, wanted: Wanted) -> dict[str, Any]:
     return {**question, **native.query("choice", *options)}
 
 
+def _spanning(native: Native, wanted: Wanted) -> dict[str, Any]:
+    options = ["--collective", wanted.collective, "--nodes", str(wanted.nodes), *_ranks(wanted)]
+    if wanted.size is not None:
+        options += ["--bytes", str(parse_size(wanted.size, "--bytes"))]
+    if wanted.mapping:
+        options += ["--map", wanted.mapping]
+    if wanted.oversubscribed is not None:
+        options += ["--oversubscribed", str(int(wanted.oversubscribed))]
+    if wanted.machine:
+        options += ["--network", network_file_of(wanted.machine)]
+    return native.query("spanning", *options)
+
+
 def _check(wanted: Wanted) -> None:
     """Refuses options that the parts asked for would ignore."""
-    if wanted.mapping and wanted.mapping not in MAPS:
-        raise SoborError(f"--map: expected {', '.join(MAPS)}, found {wanted.mapping}")
+    maps = MAPS if wanted.nodes is None else MAPS_OF_NODES
+    if wanted.mapping and wanted.mapping not in maps:
+        raise SoborError(f"--map: expected {', '.join(maps)}, found {wanted.mapping}")
     for option, value, parts, needed in (
         (
             "--ranks",
@@ -140,6 +159,7 @@ def _check(wanted: Wanted) -> None:
             _uses_ranks(wanted),
         ),
         ("--bytes", wanted.size, "--collective", wanted.collective),
+        ("--nodes", wanted.nodes, "--collective", wanted.collective),
         ("--oversubscribed", wanted.oversubscribed, "--collective", wanted.collective),
         ("--map", wanted.mapping, "--groups or --collective", _uses_map(wanted)),
         (

@@ -194,6 +194,36 @@ def _question(choice: dict[str, Any]) -> str:
     return f"{choice['collective']}{size} on {choice['ranks']} ranks"
 
 
+def _spanning(spanning: dict[str, Any], out: Console) -> None:
+    dealt = "dealt round" if spanning["dealt"] else "in blocks on"
+    ranks, nodes = spanning["ranks"], spanning["nodes"]
+    console.heading(out, f"{spanning['collective']} of {ranks} ranks {dealt} {nodes} nodes")
+    network = spanning["network"]
+    out.print(
+        f"  a message takes {network['latency_ns']:g} ns, {network['overhead_ns']:g} ns at each end"
+        f" and {network['byte_ns']:.3g} ns a byte"
+    )
+    columns = ("bytes", "choice", "schedule", "lanes", "segment", "expected", "host", "expected")
+    grid = console.table(out, *columns, right=("bytes", "lanes", "segment"))
+    for row in spanning["sizes"]:
+        hosted = row["algorithm"] == "host"
+        grid.add_row(
+            short_size(row["bytes"]),
+            Text(row["algorithm"], style="yellow" if hosted else "green"),
+            row["schedule"],
+            str(row["lanes"]),
+            short_size(row["segment"]),
+            f"{row['expected_us']:.1f} us",
+            row["host"],
+            f"{row['host_us']:.1f} us",
+        )
+    out.print(console.indented(grid))
+    for reason in dict.fromkeys(row["reason"] for row in spanning["sizes"]):
+        out.print(f"  {reason}")
+    if any(row["trials"] for row in spanning["sizes"]):
+        out.print("  trials of host and Sobor decide while the program runs (SOBOR_TRIALS)")
+
+
 _VIEWS: dict[str, Callable[[Any, Console], None]] = {
     "variables": _variables,
     "algorithms": _algorithms,
@@ -202,4 +232,5 @@ _VIEWS: dict[str, Callable[[Any, Console], None]] = {
     "groups": _groups,
     "placement": _placement,
     "choice": _choice,
+    "spanning": _spanning,
 }

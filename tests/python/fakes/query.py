@@ -10,6 +10,8 @@ VARIABLES = {
     "SOBOR_VERBOSE": ("count", "0", "What is reported."),
     "SOBOR_RING": ("bytes", "512KiB", "Size of a ring."),
     "SOBOR_TUNING": ("text", "", "A tuning file."),
+    "SOBOR_CLUSTER": ("choice", "auto", "Whether communicators on several nodes are served."),
+    "SOBOR_NETWORK": ("text", "", "A machine file."),
     "SOBOR_TRACE": ("text", "", "A folder for traces."),
     "SOBOR_HEAP": ("switch", "off", "A shared heap."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
@@ -134,6 +136,35 @@ ANSWERS = {
         "levels": [{"level": "numa", "groups": [list(range(int(option("--ranks"))))]}]
     },
     "choice": choice,
+    "spanning": lambda: {
+        "collective": option("--collective"),
+        "ranks": int(option("--ranks")),
+        "nodes": int(option("--nodes")),
+        "dealt": option("--map") == "node",
+        "network": {
+            "latency_ns": 1500,
+            "overhead_ns": 400,
+            "byte_ns": 0.08 if option("--network") is None else 0.67,
+            "eager_bytes": 8192,
+            "file": os.environ.get("SOBOR_NETWORK"),
+            "error": os.environ.get("FAKE_NETWORK_ERROR"),
+        },
+        "sizes": [
+            {
+                "bytes": int(option("--bytes") or size),
+                "algorithm": "cluster",
+                "reason": "the ranks are on several nodes",
+                "trials": False,
+                "schedule": "ring",
+                "lanes": 8,
+                "segment": 32768,
+                "expected_us": 12.5,
+                "host": "rabenseifner",
+                "host_us": 25.0,
+            }
+            for size in (8, 65536)
+        ],
+    },
     "placement": lambda: {
         "ranks": [{"rank": 0, "node": 0, "pages": {"0": 8}, "wrong": 0, "huge_bytes": 4 << 20}],
         "huge_pages": os.environ.get("FAKE_HUGE", "advise"),

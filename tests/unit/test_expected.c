@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Expected times of calls over nodes, prices of networks from files, and what is chosen by them. */
+#include "testing.h"
+
+#include "base/config.h"
+#include "cluster/expected.h"
+#include "cluster/network.h"
+#include "cluster/operations.h"
+#include "select/select.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static sb_shape_t shape_of(uint32_t nodes, uint32_t ranks, bool scattered)
+{
+    return (sb_shape_t){.ranks = ranks,
+                        .prices = &sb_prices_standard,
+                        .over_nodes = &sb_cluster_over_nodes,
+                        .nodes = nodes,
+                        .network = &sb_net_prices_standard,
+                        .scattered = scattered};
+}
+
+/* Every operation has a price of its own and one of the host's, which grow with the bytes. */
+static void all_have_prices(void **state)
+{
+    (void)state;
+    for (unsigned c = 0; c < SB_COLLECTIVES; c++) {
+        for (uint32_t nodes = 2; nodes <= 16; nodes++) {
+            sb_shape_t shape = shape_of(nodes, 4 * nodes, nodes % 2 == 0);
+            sb_schedule_t few = sb_schedule_expected(&shape, (sb_collective_t)c, 8);
+            sb_schedule_t many = sb_schedule_expected(&shape, (sb_collective_t)c, 1 << 20);
+            sb_schedule_t host = sb_host_expected(&shape, (sb_collective_t)c, 8);
+            assert_non_null(few.name);
+            assert_non_null(host.name);
+            assert_true(few.cost > 0 && host.cost > 0);
+            if (c != SB_BARRIER)
+                assert_true(many.cost > few.cost);
+        }
+    }
+}
+
+/* A flat ring crosses the links with every message where ranks are dealt round the nodes. */
+static void placement_counts_for_hosts(void **state)
+{
+    sb_shape_t block = shape_of(4, 32, false), dealt = shape_of(4, 32, true);
+
+    (void)state;
+    assert_true(sb_host_expected(&dealt, SB_ALLREDUCE, 1 << 20).cost >
+                2 * sb_host_expected(&block, SB_ALLREDUCE, 1 << 20).cost);
+    assert_true(sb_schedule_expected(&dealt, SB_ALLREDUCE, 1 << 20).cost ==
+                sb_schedule_expected(&block, SB_ALLREDUCE, 1 << 20).cost);
+}
+
+static double little(const sb_shape_t *shape, sb_collective_t collective, size_t bytes)
+{
+    (void)shape;
+    (void)collective;
+    (void)bytes;
+    return 1;
+}
+
+static double much(const sb_shape_t *shape, sb_collective_t collective, size_t bytes)
+{
+    return 2 * little(shape, collective, bytes);
+}
+
+/* A cheaper host gets what trials may take back, and nothing else. */
+static void cheaper_hosts(void **state)
+{
+    const sb_over_nodes_t dear = {sb_cluster_operation_find, much, little};
+    const sb_over_nodes_t cheap = {sb_cluster_operation_find, little, much};
+    sb_shape_t shape = shape_of(4, 16, false);
+    sb_settings_t settings;
+
+    (void)state;
+    sb_settings_self(&settings);
+    shape.over_nodes = &dear;
+    sb_choice_t choice = sb_choose(SB_BCAST, &shape, &settings, 1024, false);
+    assert_null(choice.algorithm);
+    assert_non_null(choice.own);
+    assert_non_null(sb_choose(SB_ALLREDUCE, &shape, &settings, 1024, false).algorithm);
+    settings.trials = SB_TRIALS_OFF;
+    assert_non_null(sb_choose(SB_BCAST, &shape, &settings, 1024, false).algorithm);
+    settings.trials = SB_TRIALS_RULES;
+    shape.over_nodes = &cheap;
+    assert_non_null(sb_choose(SB_BCAST, &shape, &settings, 1024, false).algorithm);
+}
+
+/* Reads a file of these words. */
+static bool read_words(const char *words, sb_net_prices_t *prices, char *error, size_t room)
+{
+    char path[] = "/tmp/sobor-network-XXXXXX";
+    int fd = mkstemp(path);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, words, strlen(words)), strlen(words));
+    close(fd);
+    bool read = sb_network_read(path, prices, error, room);
+    unlink(path);
+    return read;
+}
+
+#define NUMBER(name, value) "\"" name "\": {\"value\": " value "}"
+
+static void files_are_read(void **state)
+{
+    static const char all[] = "{\"parameters\": {" NUMBER("net_latency", "1300") ", " NUMBER(
+        "net_byte", "0.5") ", " NUMBER("net_injection", "1") ", " NUMBER("net_eager", "0") "}}";
+    sb_net_prices_t prices = {0};
+    char error[256];
+
+    (void)state;
+    assert_true(read_words(all, &prices, error, sizeof error));
+    assert_true(prices.latency == 1300 && prices.byte == 1 && prices.eager == 1e12);
+    assert_true(prices.overhead == sb_net_prices_standard.overhead);
+}
+
+static void wrong_files_are_refused(void **state)
+{
+    static const struct {
+        const char *words;
+        const char *said;
+    } wrong[] = {
+        {"x", "expected a machine file"},
+        {"{\"parameters\": {}}", "found no network"},
+        {"{\"parameters\": {" NUMBER("net_latency", "0") "," NUMBER("net_byte", "1") "}}",
+         "net_latency: value: expected a number from 1e-06 to 1e+12, found 0"},
+        {"{\"parameters\": {" NUMBER("net_latency", "1") "," NUMBER("net_byte", "\"x\"") "}}",
+         "net_byte: value: expected a number from 1e-06 to 1e+12, found \"x\""},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(wrong); i++) {
+        sb_net_prices_t prices = {.latency = 7};
+        char error[256] = "";
+        assert_false(read_words(wrong[i].words, &prices, error, sizeof error));
+        assert_non_null(strstr(error, wrong[i].said));
+        assert_true(prices.latency == 7);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_have_prices),         cmocka_unit_test(placement_counts_for_hosts),
+        cmocka_unit_test(cheaper_hosts),           cmocka_unit_test(files_are_read),
+        cmocka_unit_test(wrong_files_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
