@@ -141,7 +141,12 @@ def trace_command(
 @app.command("report")
 def report_command(
     trace: Annotated[
-        str, typer.Argument(metavar="DIR|FILE", help="What sobor trace wrote: all ranks, or one.")
+        str,
+        typer.Argument(
+            metavar="DIR|FILE",
+            help="What sobor trace wrote: all ranks, or one; or FILE.json of sobor profile or "
+            "estimate, of which FILE.html is made.",
+        ),
     ],
     collective: Annotated[
         str | None, typer.Option(metavar="NAME", help="Look at the calls of one operation alone.")
@@ -174,7 +179,7 @@ def report_command(
         ),
     ] = None,
 ) -> None:
-    """Tell where the time of a traced job went, and who was waited for.
+    """Tell where the time of a traced or profiled job went, and who was waited for.
 
     Shares of run time by operation, size and communicator; waiting for the last rank against moving
     data; widths of arrival by call site; how late each rank comes and how often it is the last;
@@ -187,7 +192,16 @@ def report_command(
         sobor report run1 --html run1.html --events run1.json
 
         sobor report run1 --collective bcast --write-arrival widths.txt
+
+        sobor report profile.json
     """
+    if trace.endswith(".json"):
+        from sobor.profile.report import report
+
+        others = {"--collective": collective, "--transfer": transfer, "--events": events}
+        report(trace, html, json_file, {**others, "--write-arrival": arrival})
+        return
+
     from sobor.trace.load import load
 
     module = load()
@@ -899,3 +913,8 @@ def simulate_command(
         json_file=json_file,
     )
     raise typer.Exit(simulate(options, find_native()))
+
+
+from sobor.profile import commands as profile_commands  # noqa: E402 - after the commands above
+
+profile_commands.add(app)

@@ -38,6 +38,11 @@ class Native:
         return self.libraries / "libsobor-heap.so"
 
     @property
+    def profiling_preload(self) -> Path:
+        """The preload object that counts the host's other calls as well."""
+        return self.libraries / "libsobor-profile.so"
+
+    @property
     def query_tool(self) -> Path:
         """The tool that answers questions about the core."""
         return self.prefix / "libexec" / "sobor" / "sobor-query"

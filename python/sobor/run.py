@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 from sobor import elf, tuning, variables
 from sobor.errors import SoborError
@@ -29,15 +30,21 @@ def run(command: list[str], settings: list[str], show: bool, as_json: bool) -> N
         _replace_process(launch)
 
 
-def prepare(command: list[str], settings: list[str], environ: Mapping[str, str]) -> Launch:
-    """The launch of a command, with the warnings about it."""
+def prepare(
+    command: list[str],
+    settings: list[str],
+    environ: Mapping[str, str],
+    preload: Path | None = None,
+) -> Launch:
+    """The launch of a command, with the warnings about it; `preload` if not the usual object."""
     native = find_native(environ)
     chosen = variables.parse_settings(settings)
     chosen |= tuning.find(chosen, environ)
     tuning.check(native, {**environ, **chosen})
     variables.check_settings(native, chosen, environ)
     heap = str(native.heap) if variables.is_on(HEAP, chosen, environ) else None
-    forward = Forward(str(native.preload), variables.present(environ), chosen, environ, heap)
+    ours = str(preload or native.preload)
+    forward = Forward(ours, variables.present(environ), chosen, environ, heap)
     launch = plan_launch(command, forward)
     launch.warnings.extend(filter(None, map(elf.preload_obstacle, launch.programs)))
     return launch

@@ -6,7 +6,6 @@
 #include "mpi/serve.h"
 #include "mpi/traced.h"
 #include "select/tuning.h"
-#include "trace/trace.h"
 
 #include <string.h>
 
@@ -46,6 +45,11 @@ void *sb_backend_function(const char *name)
 const char *sb_backend_last_algorithm(void)
 {
     return atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
+}
+
+void sb_backend_count(sb_trace_counted_t *counted)
+{
+    sb_trace_self.counted = counted;
 }
 
 /* Programs that use sessions alone never call MPI_Finalize. */

@@ -2,6 +2,8 @@
 #ifndef SB_MPI_BACKEND_H
 #define SB_MPI_BACKEND_H
 
+#include "trace/trace.h"
+
 /* What the preloaded object finds in a back end by dlsym. */
 
 /* Takes the host's functions from `libmpi`. Returns 0, or -1 if it is not of this back end's ABI.
@@ -13,5 +15,8 @@ __attribute__((visibility("default"))) void *sb_backend_function(const char *nam
 
 /* The algorithm of this process's last call, "host", or NULL before the first. */
 __attribute__((visibility("default"))) const char *sb_backend_last_algorithm(void);
+
+/* Takes who says what was called of the functions that are only counted. */
+__attribute__((visibility("default"))) void sb_backend_count(sb_trace_counted_t *counted);
 
 #endif

@@ -5,6 +5,20 @@
 #include "mpi/clocks.h"
 #include "mpi/host.h"
 
+#include <stdio.h>
+#include <string.h>
+
+/* The first words of what the host says of itself. */
+static void name_library(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length;
+
+    sb_host.Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0';
+    snprintf(sb_trace_self.header.library, sizeof sb_trace_self.header.library, "%.63s", text);
+}
+
 void sb_recording_begin(void)
 {
     int rank, size, threads;
@@ -20,6 +34,7 @@ void sb_recording_begin(void)
     sb_clocks_begin(&sb_trace_self.header);
     if (!records)
         return;
+    name_library();
     sb_trace_watch_signals();
     sb_trace_self.header.opened = sb_now_ns();
 }

@@ -150,6 +150,8 @@ static bool is_clear(const sb_comm_t *comm, int error)
     record->site = site;                                                                           \
     record->root = is_root;                                                                        \
     record->error = error;                                                                         \
+    if (SB_UNLIKELY(sb_trace_self.is_profile))                                                     \
+        sb_trace_sum(record);                                                                      \
     return error;
 
 static int traced_Barrier(MPI_Comm handle)

@@ -8,6 +8,9 @@
  * object that called, and loads the back end for its ABI from this object's own folder. If there is
  * none the trampolines lead to the MPI itself.
  *
+ * A second object of this source, for profiles, also counts the calls of what Sobor does not stand
+ * in for (base/counted.def), and passes them on.
+ *
  * MPI_X leads to a profiling tool's MPI_X where the process has one behind this object; the tool's
  * call of PMPI_X then arrives here. So Sobor sits below profiling tools, whatever the order.
  */
@@ -20,6 +23,7 @@
 #include <link.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +32,10 @@
 static const char *const names[] = {
 #define SB_FUNCTION(name) #name,
 #include "base/functions.def"
+#ifdef SB_COUNTING
+#define SB_FUNCTION(name) #name,
+#include "base/counted.def"
+#endif
 };
 
 #define FUNCTIONS SB_COUNT_OF(names)
@@ -35,6 +43,11 @@ static const char *const names[] = {
 /* Where the trampolines lead: MPI_X in the first half, PMPI_X in the second. NULL: not known yet.
  */
 __attribute__((visibility("hidden"))) void *sb_stub_targets[2 * FUNCTIONS];
+
+#ifdef SB_COUNTING
+/* Of each trampoline, in the order of the targets. */
+__attribute__((visibility("hidden"))) uint64_t sb_stub_counts[2 * FUNCTIONS];
+#endif
 
 /* Called by the trampolines; returns the target. */
 __attribute__((visibility("hidden"))) void *sb_stub_resolve(size_t index, void *caller);
@@ -200,6 +213,36 @@ static bool own_folder(char *folder, size_t room)
     return slash != NULL;
 }
 
+#ifdef SB_COUNTING
+static bool has_tool[FUNCTIONS]; /* its call of PMPI_X is the one that counts */
+
+static const char *counted(uint64_t index, uint64_t *calls)
+{
+    static const char *const functions[] = {
+#define SB_FUNCTION(name) "MPI_" #name,
+#include "base/counted.def"
+    };
+    uint64_t place = index + FUNCTIONS - SB_COUNT_OF(functions);
+
+    if (index >= SB_COUNT_OF(functions))
+        return NULL;
+    /* Relaxed: sums. */
+    *calls = __atomic_load_n(&sb_stub_counts[FUNCTIONS + place], __ATOMIC_RELAXED);
+    if (!has_tool[place])
+        *calls += __atomic_load_n(&sb_stub_counts[place], __ATOMIC_RELAXED);
+    return functions[index];
+}
+
+static void hand_over_counts(void *backend)
+{
+    typedef void count_function_t(const char *(*)(uint64_t, uint64_t *));
+    count_function_t *count = (count_function_t *)(uintptr_t)dlsym(backend, "sb_backend_count");
+
+    if (count != NULL)
+        count(counted);
+}
+#endif
+
 static void load_backend(void)
 {
     char folder[3072], path[4096];
@@ -220,6 +263,9 @@ static void load_backend(void)
     }
     backend_last = (last_function_t *)(uintptr_t)dlsym(handle, "sb_backend_last_algorithm");
     backend_function = (function_function_t *)(uintptr_t)dlsym(handle, "sb_backend_function");
+#ifdef SB_COUNTING
+    hand_over_counts(handle);
+#endif
 }
 
 static void *host_function(const char *prefix, const char *name)
@@ -260,6 +306,9 @@ static void set_targets(void)
         if (target == NULL)
             continue;
         void *tool = tool_function(names[i]);
+#ifdef SB_COUNTING
+        has_tool[i] = tool != NULL;
+#endif
         set_target(FUNCTIONS + i, target);
         set_target(i, tool != NULL ? tool : target);
     }

@@ -10,6 +10,9 @@
     .text
     .hidden sb_stub_targets
     .hidden sb_stub_resolve
+#ifdef SB_COUNTING
+    .hidden sb_stub_counts
+#endif
 
 #if defined(__x86_64__)
 
@@ -35,12 +38,15 @@ resolve_and_jump: /* index in eax */
     jmp *%rax
     .size resolve_and_jump, . - resolve_and_jump
 
-.macro TRAMPOLINE name, index
+.macro TRAMPOLINE name, index, counts=0
     .globl \name
     .type \name, @function
     .p2align 5
 \name:
     endbr64
+    .if \counts
+    lock incq sb_stub_counts + 8 * (\index)(%rip)
+    .endif
     mov sb_stub_targets + 8 * (\index)(%rip), %rax
     test %rax, %rax
     je 1f
@@ -73,12 +79,20 @@ resolve_and_jump: /* index in x16 */
     br x16
     .size resolve_and_jump, . - resolve_and_jump
 
-.macro TRAMPOLINE name, index
+.macro TRAMPOLINE name, index, counts=0
     .globl \name
     .type \name, %function
     .p2align 5
 \name:
     hint #34 /* bti c */
+    .if \counts
+    adrp x16, sb_stub_counts + 8 * (\index)
+    add x16, x16, #:lo12:sb_stub_counts + 8 * (\index)
+2:  ldxr x17, [x16]
+    add x17, x17, #1
+    stxr w15, x17, [x16]
+    cbnz w15, 2b
+    .endif
     adrp x16, sb_stub_targets + 8 * (\index)
     add x16, x16, #:lo12:sb_stub_targets + 8 * (\index)
     ldar x16, [x16]
@@ -91,8 +105,20 @@ resolve_and_jump: /* index in x16 */
 
 #endif
 
+#define TAKEN(prefix, name, counts)                                                                \
+    TRAMPOLINE prefix##name, next_index, counts;                                                   \
+    .set next_index, next_index + 1;
+
 .set next_index, 0
-#define SB_FUNCTION(name) TRAMPOLINE MPI_##name, next_index; .set next_index, next_index + 1;
+#define SB_FUNCTION(name) TAKEN(MPI_, name, 0)
 #include "base/functions.def"
-#define SB_FUNCTION(name) TRAMPOLINE PMPI_##name, next_index; .set next_index, next_index + 1;
+#ifdef SB_COUNTING
+#define SB_FUNCTION(name) TAKEN(MPI_, name, 1)
+#include "base/counted.def"
+#endif
+#define SB_FUNCTION(name) TAKEN(PMPI_, name, 0)
 #include "base/functions.def"
+#ifdef SB_COUNTING
+#define SB_FUNCTION(name) TAKEN(PMPI_, name, 1)
+#include "base/counted.def"
+#endif

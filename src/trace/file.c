@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -63,6 +64,37 @@ static bool put_maps(int file)
     return good;
 }
 
+static uint64_t counted_functions(void)
+{
+    uint64_t count = 0, calls;
+
+    while (sb_trace_self.counted != NULL && sb_trace_self.counted(count, &calls) != NULL)
+        count++;
+    return count;
+}
+
+static bool put_counts(int file)
+{
+    bool good = true;
+
+    for (uint64_t i = 0; good && i < sb_trace_self.header.counts; i++) {
+        sb_trace_count_t count = {.calls = 0};
+        const char *name = sb_trace_self.counted(i, &count.calls);
+        memcpy(count.name, name, sb_min(strlen(name), sizeof count.name - 1));
+        good = put(file, &count, sizeof count);
+    }
+    return good;
+}
+
+static uint64_t all_calls(void)
+{
+    uint64_t calls = 0;
+
+    for (uint64_t i = 0; i < sb_trace_self.header.cells; i++)
+        calls += sb_trace_self.cells[i].calls;
+    return calls;
+}
+
 static bool put_all(int file)
 {
     sb_trace_t *trace = &sb_trace_self;
@@ -70,12 +102,15 @@ static bool put_all(int file)
     /* Relaxed: other threads that are in calls write records that are left out. */
     uint64_t next = atomic_load_explicit(&trace->next, memory_order_relaxed);
 
-    header->calls = next;
+    header->calls = trace->is_profile ? all_calls() : next;
     header->records = sb_min(next, trace->room);
+    header->counts = counted_functions();
     return put(file, header, sizeof *header) &&
            put(file, trace->comms, header->comms * sizeof *trace->comms) &&
            put(file, trace->algorithms, header->algorithms * SB_TRACE_NAME) &&
-           put_records(file, next) && put_maps(file);
+           put_records(file, next) &&
+           put(file, trace->cells, header->cells * sizeof *trace->cells) && put_counts(file) &&
+           put_maps(file);
 }
 
 static uint64_t now(void)

@@ -24,7 +24,7 @@ static _Atomic uint8_t last_algorithm[SB_COLLECTIVES]; /* a guess at the next on
 
 bool sb_trace_is_wanted(void)
 {
-    return sb_config()->trace.text[0] != '\0';
+    return sb_config()->trace.text[0] != '\0' || sb_config()->profile.text[0] != '\0';
 }
 
 static void *take_memory(size_t bytes)
@@ -35,16 +35,22 @@ static void *take_memory(size_t bytes)
     return memory == MAP_FAILED ? NULL : memory;
 }
 
+static const char *variable(void)
+{
+    return sb_trace_self.is_profile ? "SOBOR_PROFILE" : "SOBOR_TRACE";
+}
+
 static bool has_folder(char *folder)
 {
-    const char *wanted = sb_config()->trace.text;
+    const sb_config_t *config = sb_config();
+    const char *wanted = sb_trace_self.is_profile ? config->profile.text : config->trace.text;
 
     if ((mkdir(wanted, 0700) == 0 || errno == EEXIST) && realpath(wanted, folder) != NULL &&
         access(folder, W_OK | X_OK) == 0)
         return true;
-    sb_log("SOBOR_TRACE: expected a folder that files can be written to, found \"%s\": %s; calls "
-           "are not recorded",
-           wanted, strerror(errno));
+    sb_log("%s: expected a folder that files can be written to, found \"%s\": %s; calls are not "
+           "recorded",
+           variable(), wanted, strerror(errno));
     return false;
 }
 
@@ -53,7 +59,8 @@ static bool name_file(const char *folder)
     sb_trace_t *trace = &sb_trace_self;
     char name[96];
 
-    snprintf(name, sizeof name, "%.63s-%d.trace", trace->header.host, (int)trace->header.pid);
+    snprintf(name, sizeof name, "%.63s-%d.%s", trace->header.host, (int)trace->header.pid,
+             trace->is_profile ? "profile" : "trace");
     int length = snprintf(trace->partial, sizeof trace->partial, "%s/.%s.part", folder, name);
     snprintf(trace->path, sizeof trace->path, "%s/%s", folder, name);
     return length < (int)sizeof trace->partial;
@@ -91,7 +98,9 @@ bool sb_trace_begin(int rank, int size)
                                   .pid = (int32_t)getpid(),
                                   .comms = 1};
     gethostname(header->host, sizeof header->host - 1);
-    return has_folder(folder) && name_file(folder) && has_room();
+    sb_trace_self.is_profile = sb_config()->trace.text[0] == '\0';
+    return has_folder(folder) && name_file(folder) &&
+           (!sb_trace_self.is_profile || sb_trace_begin_sums()) && has_room();
 }
 
 /* The next one of these members; the last that had them is most likely the last of all. */
@@ -162,14 +171,19 @@ static uint64_t take_place(sb_trace_t *trace)
     return place;
 }
 
+/* Of a call that goes into the sums of a profile alone. */
+static _Thread_local sb_trace_record_t unkept;
+
 sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm)
 {
     sb_trace_t *trace = &sb_trace_self;
-    uint64_t place = take_place(trace);
-    sb_trace_record_t *record = &trace->records[place & (trace->room - 1)];
+    uint64_t number = ++comm->calls;
+    bool is_kept = !trace->is_profile || sb_trace_samples(number);
+    sb_trace_record_t *record =
+        is_kept ? &trace->records[take_place(trace) & (trace->room - 1)] : &unkept;
 
     record->comm = (uint16_t)(comm - trace->comms);
-    record->number = (uint32_t)++comm->calls;
+    record->number = (uint32_t)number;
     record->collective = collective;
     record->algorithm = algorithm == NULL ? 0 : algorithm_number(collective, algorithm);
     return record;
@@ -178,5 +192,5 @@ sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, cons
 void sb_trace_finish(sb_trace_end_t end)
 {
     if (sb_trace_self.records != NULL && !sb_trace_write(end))
-        sb_log("SOBOR_TRACE: %s: %s", sb_trace_self.path, strerror(errno));
+        sb_log("%s: %s: %s", variable(), sb_trace_self.path, strerror(errno));
 }

@@ -13,13 +13,14 @@
  * The trace of one process: when it entered and left each collective call. Records go into a ring
  * in private memory, whose oldest are lost where there is no more room, and from there into a file
  * at the end. These structures are what the file holds, in this order: the header, the
- * communicators, the names of algorithms, the records with the oldest first, and the text of
- * /proc/self/maps, by which call sites get names. Whoever reads the file knows them too: a change
- * of theirs is a change of SB_TRACE_VERSION. All times are of CLOCK_MONOTONIC, in nanoseconds.
+ * communicators, the names of algorithms, the records with the oldest first, the cells and the
+ * counts of a profile, and the text of /proc/self/maps, by which call sites get names. Whoever
+ * reads the file knows them too: a change of theirs is a change of SB_TRACE_VERSION. All times are
+ * of CLOCK_MONOTONIC, in nanoseconds.
  */
 
 #define SB_TRACE_MAGIC "sobortrc"
-#define SB_TRACE_VERSION 1
+#define SB_TRACE_VERSION 2
 #define SB_TRACE_NAME 40          /* of an algorithm or a communicator, with its end */
 #define SB_TRACE_COMMS_MOST 65535 /* the first stands for all that came when it was full */
 #define SB_TRACE_ALGORITHMS 255
@@ -36,6 +37,29 @@ typedef struct sb_trace_record {
     uint8_t collective; /* sb_collective_t */
     uint8_t algorithm;  /* index of its name, from 1; 0: the host MPI served the call */
 } sb_trace_record_t;
+
+/*
+ * A profile: the calls of one operation, size and communicator, summed. Records are kept of a
+ * sample alone, the same calls on all members of a communicator.
+ */
+typedef struct sb_trace_cell {
+    uint64_t calls, time, bytes; /* sums; time in nanoseconds from entry to exit */
+    uint16_t comm;               /* index of the communicator */
+    uint8_t collective;          /* sb_collective_t */
+    uint8_t size;                /* 0: no bytes; n: 2^(n-1) bytes and fewer than twice as many */
+    uint8_t served;              /* 0: by the host MPI */
+    uint8_t unused[3];
+} sb_trace_cell_t;
+
+/* Calls of a function of the host MPI that Sobor only counts. */
+typedef struct sb_trace_count {
+    uint64_t calls;
+    char name[SB_TRACE_NAME];
+} sb_trace_count_t;
+
+/* The name of the function at `index` of those that are counted and the number of its calls; NULL:
+ * there are no more. Signal handlers may call it. */
+typedef const char *sb_trace_counted_t(uint64_t index, uint64_t *calls);
 
 /* A communicator: the same one on each of its members. */
 typedef struct sb_trace_comm {
@@ -76,7 +100,9 @@ typedef struct sb_trace_header {
     uint64_t records;          /* that follow */
     uint64_t calls;            /* that there were: the first of them are lost if they are more */
     uint64_t comms, algorithms;
+    uint64_t cells, counts; /* of a profile */
     char host[64];
+    char library[64]; /* the host MPI's name for itself */
 } sb_trace_header_t;
 
 /* The trace of this process; its parts are written by those who know. */
@@ -86,7 +112,11 @@ typedef struct sb_trace {
     sb_trace_comm_t *comms;
     uint64_t room;  /* of records, a power of two */
     bool is_shared; /* several threads may record at the same time */
+    bool is_profile;
     _Atomic uint64_t next;
+    sb_trace_cell_t *cells;
+    uint16_t *cell_at; /* indices of cells, by their hash; 0: none */
+    sb_trace_counted_t *counted;
     char path[4096 + 128];    /* of the file */
     char partial[4096 + 128]; /* until it is complete */
     char algorithms[SB_TRACE_ALGORITHMS][SB_TRACE_NAME];
@@ -94,7 +124,7 @@ typedef struct sb_trace {
 
 extern sb_trace_t sb_trace_self;
 
-/* Whether SOBOR_TRACE names a folder. */
+/* Whether SOBOR_TRACE or SOBOR_PROFILE names a folder. */
 bool sb_trace_is_wanted(void);
 
 /* Begins to record. False, and told: there is no folder or no memory. */
@@ -106,6 +136,15 @@ sb_trace_comm_t *sb_trace_add_comm(const sb_trace_comm_t *comm);
 /* The record of a call that was made, of this communicator and by the algorithm of this name (which
  * stays where it is; NULL: by the host): the caller fills in the rest. */
 sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm);
+
+/* Adds the call to the sums, where this is a profile. */
+void sb_trace_sum(const sb_trace_record_t *record);
+
+/* Takes memory for the sums. False: there is none. */
+bool sb_trace_begin_sums(void);
+
+/* Whether a profile keeps the times of this call of a communicator. */
+bool sb_trace_samples(uint64_t number);
 
 /* Writes the file, once; nothing in a child of fork. Calls only what a signal handler may call.
  * False: the system refused, errno says why. */

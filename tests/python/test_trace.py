@@ -255,7 +255,7 @@ def test_bad_files(tmp_path, kind):
         "nothing": "No such file",
         "text": "expected a file that a rank of sobor trace wrote",
         "cut": "expected 1 records, found the end of the file",
-        "version": "expected version 1 of the format, found 2",
+        "version": "expected version 2 of the format, found 1",
         "twice": "2 files are of rank 0",
         "index": "it is damaged",
     }[kind]
@@ -266,7 +266,7 @@ def test_bad_files(tmp_path, kind):
     elif kind == "cut":
         path.write_bytes(content[: -len(MAPS) - 1])
     elif kind == "version":
-        make_file(folder, 0, 1, [], version=2)
+        make_file(folder, 0, 1, [], version=1)
     elif kind == "twice":
         (folder / "again.trace").write_bytes(content)
     else:

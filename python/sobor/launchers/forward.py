@@ -10,6 +10,14 @@ from sobor.launchers.recognition import Launcher
 LD_PRELOAD = "LD_PRELOAD"
 
 
+# Either of them, of whatever installation: one is enough.
+_OURS = frozenset({"libsobor.so", "libsobor-profile.so"})
+
+
+def _is_ours(preload: str) -> bool:
+    return preload.rpartition("/")[2] in _OURS
+
+
 @dataclass(frozen=True)
 class Forward:
     """The preload object and the variables that go to the ranks.
@@ -41,7 +49,7 @@ class Forward:
         theirs = self.inherited_preload if user is None else user
         words = re.split(r"[:\s]+", theirs) if theirs else []
         first = [self.heap] if self.heap else []
-        kept = (word for word in words if word and word not in (self.preload, self.heap))
+        kept = (word for word in words if word and word != self.heap and not _is_ours(word))
         return ":".join([*first, *kept, self.preload])
 
     def as_environment(self, user: str | None = None) -> dict[str, str]:

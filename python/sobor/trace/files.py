@@ -9,16 +9,9 @@ from pathlib import Path
 import numpy as np
 
 from sobor.errors import SoborError
+from sobor.profile.files import CELL_BYTES, COLLECTIVES, COUNT_BYTES, MAGIC, VERSION
 from sobor.trace.sites import Sites
 
-#: In the order of src/base/collectives.h.
-COLLECTIVES = (
-    *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
-    *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
-    *("reduce_scatter_block", "scan", "exscan"),
-)
-MAGIC = b"sobortrc"
-VERSION = 1
 _NAME = 40
 CLOCK = [("own", "<u8"), ("offset", "<i8"), ("error", "<u8"), ("known", "<u8")]
 HEADER = np.dtype(
@@ -29,7 +22,8 @@ HEADER = np.dtype(
         *((name, "<u8") for name in ("world", "node", "opened", "closed")),
         ("clock", CLOCK, (2,)),
         *((name, "<u8") for name in ("records", "calls", "comms", "algorithms")),
-        ("host", "S64"),
+        *((name, "<u8") for name in ("cells", "counts")),
+        *(("host", "S64"), ("library", "S64")),
     ]
 )
 RECORD = np.dtype(
@@ -154,6 +148,7 @@ def _parts(path: Path, content: bytes, header: np.void) -> tuple:
         parts.append(np.frombuffer(content, kind, count, at))
         at += count * kind.itemsize
     comms, algorithms, records = parts
+    at += int(header["cells"]) * CELL_BYTES + int(header["counts"]) * COUNT_BYTES
     names = [name.decode(errors="replace") for name in algorithms]
     if records.size and (
         records["comm"].max() >= comms.size

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sobor estimate`: what Sobor would gain, by a profile and this machine's measured ratios."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+from sobor import console
+from sobor.bench.measure import measure
+from sobor.bench.request import make_request
+from sobor.errors import SoborError
+from sobor.native import find_native
+from sobor.profile import views
+from sobor.system.cpus import read_cpus
+from sobor.system.files import Files
+
+#: Points that are measured, at most, and of those that take this share of the time.
+_MOST, _SHARE = 16, 0.98
+
+Row = dict[str, Any]
+
+
+def load(file: str) -> dict[str, Any]:
+    """A file of sobor profile --json or sobor estimate --json."""
+    try:
+        result = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SoborError(f"{file}: {error}") from None
+    if not isinstance(result, dict) or views.kind_of(result) is None:
+        raise SoborError(
+            f"{file}: expected what sobor profile --json or sobor estimate --json wrote"
+        )
+    return result
+
+
+def estimate(file: str, launcher: str, seconds: float, json_file: str | None) -> int:
+    """Measures what the profile has most of, and writes the estimate."""
+    profile = load(file)
+    if views.kind_of(profile) != "profile":
+        raise SoborError(f"{file}: expected a profile, found {views.kind_of(profile)}")
+    rows = [row for row in profile["calls"] if not row["served"]]
+    if not rows:
+        raise SoborError(
+            f"{file}: the host MPI served no collective calls",
+            "profile the host: sobor profile --set SOBOR=off --json host.json -- ...",
+        )
+    ratios = _measured(_important(rows), profile["ranks"], launcher, seconds)
+    result = predict(profile, ratios)
+    if json_file == "-":
+        console.print_json(result)
+        return 0
+    views.write(result, console.out())
+    if json_file is not None:
+        Path(json_file).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        print(f"written to {json_file}; a page of it: sobor report {json_file}", file=sys.stderr)
+    return 0
+
+
+def ranks_of(row: Row, world: int) -> int:
+    """The ranks of the communicator: its name says so where the program gave it none."""
+    match = re.match(r"of (\d+) ranks", row["communicator"])
+    return min(int(match[1]), world) if match else world
+
+
+def point_of(row: Row, world: int) -> tuple[str, int, int]:
+    """What is measured for a row: operation, bytes, ranks. A class is taken at its middle."""
+    size = row["bytes"]
+    return row["operation"], size if size < 16 else size + size // 2, ranks_of(row, world)
+
+
+def _important(rows: list[Row]) -> list[Row]:
+    """The rows that move data longest, as many as make nearly all of it."""
+    moving = sorted(rows, key=_moving, reverse=True)
+    whole, sum_, chosen = sum(map(_moving, rows)), 0.0, []
+    for row in moving[:_MOST]:
+        if sum_ >= _SHARE * whole:
+            break
+        chosen.append(row)
+        sum_ += _moving(row)
+    return chosen
+
+
+def _moving(row: Row) -> float:
+    return row["total_us_mean"] - views.waiting_us(row)
+
+
+def _measured(
+    rows: list[Row], world: int, launcher: str, seconds: float
+) -> dict[tuple[str, int, int], float]:
+    """Host time over Sobor time for each point of the rows."""
+    native, cores = find_native(), read_cpus(Files()).usable
+    jobs: dict[tuple[str, int], set[int]] = {}
+    for row in rows:
+        operation, size, ranks = point_of(row, world)
+        if ranks > 1 and (operation == "barrier" or size > 0):
+            jobs.setdefault((operation, ranks), set()).add(size or 8)
+    ratios = {}
+    for (operation, ranks), sizes in jobs.items():
+        request = make_request(
+            native, collectives=operation, ranks=str(ranks),
+            sizes=",".join(map(str, sorted(sizes))), variants="hot", launcher=launcher, peers=[],
+            algorithms=None, seconds=seconds, seed=1, rounds=None, host_only=False, sync=None,
+            libmpi=None, timeout=None,
+        )  # fmt: skip
+        _status, measured = measure(request, native, cores)
+        for row in measured:
+            if row.get("ratio"):
+                ratios[operation, row["bytes"] or 0, ranks] = row["ratio"]
+    return ratios
+
+
+def predict(profile: Row, ratios: dict[tuple[str, int, int], float]) -> Row:
+    """The profile's time in collectives with Sobor: what moves data by the ratios."""
+    points, now, then, covered, of_host = [], 0.0, 0.0, 0.0, 0.0
+    for row in profile["calls"]:
+        waiting, moving = views.waiting_us(row), _moving(row)
+        ratio = None if row["served"] else ratios.get(point_of(row, profile["ranks"]))
+        predicted = waiting + moving / (ratio or 1.0)
+        now += row["total_us_mean"]
+        then += predicted
+        of_host += 0.0 if row["served"] else row["total_us_mean"]
+        covered += 0.0 if ratio is None else row["total_us_mean"]
+        points.append(
+            {
+                **{key: row[key] for key in ("operation", "bytes", "communicator", "served")},
+                "total_ms": row["total_us_mean"] / 1e3,
+                "wait_ms": waiting / 1e3,
+                "ratio": ratio,
+                "predicted_ms": predicted / 1e3,
+            }
+        )
+    return {
+        **{key: profile[key] for key in ("wall_s", "ranks", "host")},
+        "collective_s": now / 1e6,
+        "predicted_s": then / 1e6,
+        "covered": covered / of_host if of_host else 0.0,
+        "points": points,
+    }

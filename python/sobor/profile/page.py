@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A profile, a comparison or an estimate as one HTML page that needs nothing else."""
+
+import platform
+from html import escape
+from importlib import resources
+from string import Template
+from typing import Any
+
+from sobor.profile import views
+from sobor.sizes import short_size
+from sobor.system.cpus import read_cpus
+from sobor.system.files import Files
+
+_WAITING, _HOST, _SOBOR = "#b8c0c8", "#c2571a", "#2166ac"
+_BARS_MOST = 24
+
+#: Name, parts as milliseconds with their colour, and what is written beside them.
+Bar = tuple[str, list[tuple[float, str]], str]
+
+
+def page(result: dict[str, Any]) -> str:
+    """The whole page."""
+    kind = views.kind_of(result)
+    first, *others = views.summary(result)
+    title, bars = _BARS[kind](result)
+    colours = [("waiting for the last rank", _WAITING), ("host", _HOST), ("Sobor", _SOBOR)]
+    if kind == "comparison":
+        colours = colours[1:]
+    return Template(
+        resources.files(__package__).joinpath("page.html").read_text("utf-8")
+    ).substitute(
+        title=escape(f"Sobor: {kind} of {views.ranks_on(result)}"),
+        verdict=escape(first),
+        summary="\n".join(f"<p>{escape(line)}</p>" for line in others),
+        bars_title=escape(title),
+        key="".join(f'<i style="background:{c}"></i>{escape(n)}' for n, c in colours),
+        bars=_draw(bars),
+        tables="\n".join(_table(*table) for table in views.tables(result) if table[2]),
+        command=escape(_command(kind, result)),
+        machine=escape(_machine()),
+    )
+
+
+def _of_profile(result: dict[str, Any]) -> tuple[str, list[Bar]]:
+    bars = []
+    for row in result["calls"]:
+        waiting = views.waiting_us(row) / 1e3
+        moving = row["total_us_mean"] / 1e3 - waiting
+        colour = _SOBOR if row["served"] else _HOST
+        share = views.percent(row["total_us_mean"] / 1e6 / result["wall_s"])
+        bars.append((_name(row), [(waiting, _WAITING), (moving, colour)], share))
+    return "Share of run time by call", bars
+
+
+def _of_comparison(result: dict[str, Any]) -> tuple[str, list[Bar]]:
+    sides = (("host", _HOST), ("sobor", _SOBOR))
+    bars: list[Bar] = []
+    for side, colour in sides:
+        seconds = sum(result[f"{side}_s"]) / result["rounds"]
+        bars.append((f"run, {side.capitalize()}", [(seconds, colour)], f"{seconds:.3f} s"))
+    for row in result["operations"]:
+        for side, colour in sides:
+            seconds = row[f"{side}_s"]
+            name = f"{row['operation']}, {side.capitalize()}"
+            bars.append((name, [(seconds, colour)], f"{seconds:.3f} s"))
+    return "Seconds of the run, and of it in collectives", bars
+
+
+def _of_estimate(result: dict[str, Any]) -> tuple[str, list[Bar]]:
+    bars: list[Bar] = []
+    for row in result["points"]:
+        now = [(row["wait_ms"], _WAITING), (row["total_ms"] - row["wait_ms"], _HOST)]
+        bars.append((_name(row), now, f"{row['total_ms']:.1f} ms"))
+        if row["ratio"] is not None:
+            moving = row["predicted_ms"] - row["wait_ms"]
+            then = [(row["wait_ms"], _WAITING), (moving, _SOBOR)]
+            bars.append(("with Sobor", then, f"{row['predicted_ms']:.1f} ms"))
+    return "Time of a rank by call, now and predicted", bars
+
+
+_BARS = {"profile": _of_profile, "comparison": _of_comparison, "estimate": _of_estimate}
+
+
+def _name(row: dict[str, Any]) -> str:
+    return f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}"
+
+
+def _draw(bars: list[Bar]) -> str:
+    shown = bars[:_BARS_MOST]
+    most = max((sum(value for value, _ in parts) for _, parts, _ in shown), default=0.0) or 1.0
+    lines = []
+    for name, parts, said in shown:
+        track = "".join(
+            f'<i style="width:{100 * max(value, 0.0) / most:.2f}%;background:{colour}"></i>'
+            for value, colour in parts
+        )
+        lines.append(
+            f'<div class="bar"><span class="name" title="{escape(name)}">{escape(name)}</span>'
+            f'<span class="track">{track}</span><span class="value">{escape(said)}</span></div>'
+        )
+    if len(bars) > len(shown):
+        lines.append(f'<p class="key">and {len(bars) - len(shown)} more, in the table</p>')
+    return "\n".join(lines)
+
+
+def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
+    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return (
+        f'<h2>{escape(title)}</h2>\n<div class="scroll"><table><thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _command(kind: str, result: dict[str, Any]) -> str:
+    start = f"mpirun -n {result['ranks']} ..."
+    return {
+        "profile": f"sobor profile --json FILE -- {start}",
+        "comparison": f"sobor profile --compare {result.get('rounds')} -- {result.get('command')}",
+        "estimate": f"sobor profile --set SOBOR=off --json FILE -- {start}; sobor estimate FILE",
+    }[kind]
+
+
+def _machine() -> str:
+    files = Files()
+    lines = (files.read("/proc/cpuinfo") or "").splitlines()
+    models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    cpus = read_cpus(files)
+    model = models[0] if models else platform.machine()
+    return f"This page was made on a machine with {cpus.usable} usable cores: {model}."

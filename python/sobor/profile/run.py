@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`sobor profile`: runs a command with every rank summing its calls, and says what came of it."""
+
+import json
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sobor import console
+from sobor.errors import SoborError
+from sobor.launchers import Launch
+from sobor.native import find_native
+from sobor.profile import compare, files, views
+from sobor.run import prepare, shell_command
+
+VARIABLE = "SOBOR_PROFILE"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `sobor profile`."""
+
+    command: list[str]
+    settings: list[str]
+    json_file: str | None = None
+    compare: int | None = None
+    show: bool = False
+
+
+def profile(wanted: Wanted) -> int:
+    """Runs the command, once or in turn with the host, and writes what it says."""
+    if wanted.show:
+        launch = _launch(wanted, wanted.settings, Path("sobor-profile"))
+        print(shell_command(launch))
+        return 0
+    if wanted.json_file not in (None, "-") and not os.access(
+        Path(wanted.json_file).absolute().parent, os.W_OK
+    ):
+        raise SoborError(f"--json: {wanted.json_file}: expected a file that can be written")
+    if wanted.compare is None:
+        status, result, _seconds = _run(wanted, wanted.settings)
+    else:
+        status, result = _compare(wanted, wanted.compare)
+    if result is not None:
+        _write(result, wanted.json_file)
+    return status
+
+
+def _write(result: dict[str, Any], json_file: str | None) -> None:
+    if json_file == "-":
+        console.print_json(result)
+        return
+    views.write(result, console.err())
+    if json_file is not None:
+        Path(json_file).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+        print(f"written to {json_file}; a page of it: sobor report {json_file}", file=sys.stderr)
+
+
+def _launch(wanted: Wanted, settings: list[str], folder: Path) -> Launch:
+    native = find_native()
+    launch = prepare(
+        wanted.command, [*settings, f"{VARIABLE}={folder}"], os.environ, native.profiling_preload
+    )
+    for warning in launch.warnings:
+        console.print_warning(warning)
+    return launch
+
+
+def _run(wanted: Wanted, settings: list[str]) -> tuple[int, dict[str, Any] | None, float]:
+    """One run: its exit status, its profile, its seconds. Ranks elsewhere see this folder too."""
+    folder = Path(tempfile.mkdtemp(prefix=".sobor-profile-", dir=os.getcwd()))
+    try:
+        launch = _launch(wanted, settings, folder)
+        began = time.monotonic()
+        status = _wait(launch.argv, {**os.environ, **launch.env})
+        seconds = time.monotonic() - began
+        try:
+            result = files.read(folder)
+        except SoborError as error:
+            if status == 0:
+                raise
+            console.print_error(error)
+            return status, None, seconds
+        missing = files.missing_ranks(result, folder)
+        if missing:
+            console.print_warning(
+                f"{missing} of {result['ranks']} ranks left no profile: killed, or on a host that "
+                f"does not share {os.getcwd()}"
+            )
+        return status, result, seconds
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wait(argv: list[str], environ: dict[str, str]) -> int:
+    """Runs the launcher to its end; signals are its business."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        process = subprocess.Popen(argv, env=environ)
+    except OSError as error:
+        raise SoborError(f"{argv[0]}: cannot be started: {error.strerror}") from None
+    before = {
+        number: signal.signal(number, lambda got, _frame: process.send_signal(got))
+        for number in (signal.SIGTERM, signal.SIGHUP)
+    }
+    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda _got, _frame: None)
+    try:
+        status = process.wait()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    return status if status >= 0 else 128 - status
+
+
+def _compare(wanted: Wanted, rounds: int) -> tuple[int, dict[str, Any] | None]:
+    """Host and Sobor in turn; who begins changes from round to round."""
+    sides: dict[str, list[compare.Run]] = {"host": [], "sobor": []}
+    for number in range(rounds):
+        order = ("host", "sobor") if number % 2 == 0 else ("sobor", "host")
+        for side in order:
+            first = ["SOBOR=off"] if side == "host" else []
+            # What the user sets counts for both.
+            status, result, seconds = _run(wanted, [*first, *wanted.settings])
+            if status != 0 or result is None:
+                return status or 1, None
+            sides[side].append(compare.Run(seconds, result))
+            print(f"sobor: round {number + 1}, {side}: {seconds:.3f} s", file=sys.stderr)
+    return 0, compare.compare(sides["host"], sides["sobor"], shlex.join(wanted.command))

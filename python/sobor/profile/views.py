@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Words and tables about a profile, a comparison or an estimate: of the terminal and the page."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from sobor import console
+from sobor.bench.figures import figure
+from sobor.sizes import short_size
+
+#: Rows of a table on the terminal; the page and JSON have all.
+_MOST = 16
+
+Table = tuple[str, list[str], list[list[str]]]
+
+
+def kind_of(result: dict[str, Any]) -> str | None:
+    """Which of the three it is; None: none."""
+    marks = {"comparison": "ratio_low", "estimate": "predicted_s", "profile": "calls"}
+    return next((kind for kind, mark in marks.items() if mark in result), None)
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.1f} %"
+
+
+def ranks_on(result: dict[str, Any]) -> str:
+    """How many ranks, on which MPI."""
+    return f"{result['ranks']} ranks on {result['host']}"
+
+
+def waiting_us(row: dict[str, Any]) -> float:
+    """Microseconds that a rank waited in all of these calls; 0 where it is not known."""
+    return min(row["total_us_mean"], (row["wait_us_mean"] or 0.0) * row["calls"])
+
+
+def summary(result: dict[str, Any]) -> list[str]:
+    """What there is to say first."""
+    return {"comparison": _of_comparison, "estimate": _of_estimate, "profile": _of_profile}[
+        kind_of(result)
+    ](result)
+
+
+def _of_profile(result: dict[str, Any]) -> list[str]:
+    calls = sum(row["calls"] for row in result["calls"])
+    served = sum(row["calls"] for row in result["calls"] if row["served"])
+    inside = sum(row["total_us_mean"] for row in result["calls"]) / 1e6
+    waiting = sum(map(waiting_us, result["calls"])) / 1e6
+    lines = [
+        f"{ranks_on(result)} ran for {result['wall_s']:.3f} s from MPI_Init to MPI_Finalize and"
+        f" spent {percent(inside / result['wall_s'])} of that in collectives:"
+        f" {percent(waiting / result['wall_s'])} waiting for the last to come,"
+        f" {percent((inside - waiting) / result['wall_s'])} moving data.",
+        f"Sobor served {served:g} of {calls:g} collective calls of a rank.",
+    ]
+    if not served and calls:
+        lines.append("What Sobor would gain here: sobor estimate says it, of the file of --json.")
+    return lines
+
+
+def verdict(result: dict[str, Any]) -> str:
+    """What a comparison comes to, in a word."""
+    low, high = result["ratio_low"], result["ratio_high"]
+    if low is None:
+        return "one round alone does not tell gain from chance"
+    if low > 1:
+        return "faster with Sobor"
+    return "slower with Sobor" if high < 1 else "no difference beyond chance"
+
+
+def _of_comparison(result: dict[str, Any]) -> list[str]:
+    low, high = result["ratio_low"], result["ratio_high"]
+    within = "" if low is None else f" (95 % interval {low:.3f} to {high:.3f})"
+    host, sobor = (sum(result[key]) / result["rounds"] for key in ("host_s", "sobor_s"))
+    return [
+        f"{verdict(result).capitalize()}: host over Sobor, wall time of the whole command,"
+        f" {result['ratio']:.3f}{within}.",
+        f"{ranks_on(result)}, {result['rounds']} rounds in turn: {host:.3f} s with the host alone,"
+        f" {sobor:.3f} s with Sobor.",
+    ]
+
+
+def _of_estimate(result: dict[str, Any]) -> list[str]:
+    now, then = result["collective_s"], result["predicted_s"]
+    return [
+        f"Sobor would bring {now:.3f} s in collectives to about {then:.3f} s, and"
+        f" {result['wall_s']:.3f} s of run time to about {result['wall_s'] - now + then:.3f} s.",
+        f"{ranks_on(result)}. What was measured here covers {percent(result['covered'])} of the"
+        " time in collectives that the host served; for the rest nothing is gained or lost.",
+    ]
+
+
+def tables(result: dict[str, Any]) -> list[Table]:
+    """Every table: title, columns (numbers but for the first) and rows."""
+    kind = kind_of(result)
+    if kind == "comparison":
+        return [_operations(result)]
+    if kind == "estimate":
+        return [_points(result)]
+    return [_calls(result), _others(result)]
+
+
+def _calls(result: dict[str, Any]) -> Table:
+    rows = [
+        [
+            f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}",
+            "Sobor" if row["served"] else "host",
+            f"{row['calls']:g}",
+            *(figure(row[f"total_us_{name}"] / 1e3) for name in ("min", "mean", "max")),
+            figure(row["wait_us_mean"]),
+            percent(row["total_us_mean"] / 1e6 / result["wall_s"]),
+        ]
+        for row in result["calls"]
+    ]
+    columns = ["call", "by", "calls", "min ms", "mean ms", "max ms", "waits us", "of run time"]
+    return "Time in collectives: sums of one rank, and its waiting in one call", columns, rows
+
+
+def _others(result: dict[str, Any]) -> Table:
+    rows = [[row["function"], str(row["calls"])] for row in result["other"]]
+    return "Other calls of the program, which are the host's", ["function", "calls"], rows
+
+
+def _operations(result: dict[str, Any]) -> Table:
+    rows = [
+        [
+            row["operation"],
+            figure(row["host_s"] * 1e3),
+            figure(row["sobor_s"] * 1e3),
+            figure(row["host_s"] / row["sobor_s"] if row["sobor_s"] else None),
+        ]
+        for row in result["operations"]
+    ]
+    columns = ["operation", "host ms", "Sobor ms", "host / Sobor"]
+    return "Time of a rank in collectives, mean of the rounds", columns, rows
+
+
+def _points(result: dict[str, Any]) -> Table:
+    rows = [
+        [
+            f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}",
+            figure(row["total_ms"]),
+            figure(row["wait_ms"]),
+            figure(row["ratio"]),
+            figure(row["predicted_ms"]),
+        ]
+        for row in result["points"]
+    ]
+    columns = ["call", "now ms", "waiting ms", "host / Sobor", "predicted ms"]
+    return "By call", columns, rows
+
+
+def write(result: dict[str, Any], out: Console) -> None:
+    """Writes the words and the tables."""
+    for line in summary(result):
+        out.print(Text(line))
+    for title, columns, rows in tables(result):
+        if rows:
+            console.heading(out, title)
+            grid = console.table(out, *columns, right=tuple(columns[1:]))
+            for row in rows[:_MOST]:
+                grid.add_row(*row)
+            out.print(console.indented(grid))
+            if len(rows) > _MOST:
+                out.print(f"  and {len(rows) - _MOST} more: --json")

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What sobor profile says of programs whose calls are known."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+from mpis import REPOSITORY
+
+from conftest import usable_mpi
+from test_trace import command_line
+
+sys.path.insert(0, str(REPOSITORY / "python"))
+
+from sobor.profile import files, views
+
+BOTH = pytest.mark.parametrize("key", ["o41", "m40"])
+LATE_MS, ROUNDS = 6, 12
+
+
+@pytest.fixture
+def profiled(tester):
+    """Runs sobor profile on a program; returns what it wrote as JSON."""
+
+    def run(key, words, *options):
+        if tester.bare_only:
+            pytest.skip("only the bare MPI is asked for")
+        mpi = usable_mpi(key)
+        program = [*mpi.command(2, {}), tester.program(mpi, words[0]), *words[1:]]
+        line = ["profile", *options, "--json", "p.json", "--", *program]
+        result = command_line(tester.folder, *line)
+        assert result.returncode == 0 and "PASS" in result.stdout, result.stdout + result.stderr
+        assert list(tester.folder.glob(".sobor-profile-*")) == []
+        return json.loads((tester.folder / "p.json").read_text())
+
+    return run
+
+
+def rows_of(profile):
+    """Operation, size class, communicator and whether it was served: calls."""
+    keys = ("operation", "bytes", "communicator", "served")
+    return {tuple(row[key] for key in keys): row["calls"] for row in profile["calls"]}
+
+
+@pytest.mark.parametrize("off", [False, True])
+@BOTH
+def test_sums(profiled, key, off):
+    """All calls in their classes, served or not; rank 0 waits for rank 1, which comes late."""
+    profile = profiled(key, ["late", LATE_MS, ROUNDS], *(("--set", "SOBOR=off") if off else ()))
+    assert list(profile) == ["wall_s", "ranks", "host", "calls", "other"]
+    assert profile["ranks"] == 2
+    assert profile["host"] == {"o41": "Open MPI 4.1.4", "m40": "MPICH 4.0.2"}[key]
+    assert profile["other"] == []
+    world = "MPI_COMM_WORLD"
+    rows = rows_of(profile)
+    assert {row[:3]: calls for row, calls in rows.items() if row[2] == world} == {
+        ("allreduce", 8, world): ROUNDS,
+        ("bcast", 2048, world): ROUNDS,
+        ("barrier", 0, world): ROUNDS,
+    }
+    copy = {row[0]: calls for row, calls in rows.items() if row[2] != world}
+    assert copy == {"gather": 1, "alltoallv": 1, "bcast": 1}
+    assert {row[3] for row in rows if row[2] == world} == {not off}
+    for row in profile["calls"]:
+        assert row["total_us_min"] <= row["total_us_mean"] <= row["total_us_max"]
+        assert row["wait_us_mean"] is None or row["wait_us_mean"] >= 0
+    waiting = sum(map(views.waiting_us, profile["calls"]))
+    assert 0.9 * 1000 * LATE_MS * ROUNDS / 2 < waiting < 1e6 * profile["wall_s"]
+
+
+@BOTH
+def test_other_calls(profiled, key):
+    """Functions that Sobor does not stand in for are counted, over all ranks."""
+    profile = profiled(key, ["calls_counted", 50])
+    assert {row["function"]: row["calls"] for row in profile["other"]} == {
+        **dict.fromkeys(["MPI_Irecv", "MPI_Isend", "MPI_Waitall"], 100),
+        **dict.fromkeys(["MPI_Ibarrier", "MPI_Wait"], 100),
+        **{"MPI_Win_fence": 4, "MPI_Put": 2},
+    }
+
+
+def test_sample(tester):
+    """Of many calls a few are kept, the same on both ranks, and all are summed."""
+    folder = tester.folder / "profile"
+    words = ["late", "0", "3000"]
+    result = tester.run(usable_mpi("o41"), 2, words, sobor={"SOBOR_PROFILE": str(folder)})
+    assert result.returncode == 0, result.tail()
+    ranks = [files.read_file(path) for path in sorted(folder.glob("*.profile"))]
+    kept = [{record[4] for record in rank.records if record[7] == 1} for rank in ranks]
+    assert kept[0] == kept[1] and set(range(1, 512)) <= kept[0]
+    assert 1000 < len(kept[0]) < 3000 and max(kept[0]) > 8000
+    weights = sum(files.weight(number) for number in kept[0])
+    assert abs(weights - 9000) < 900
+    assert sum(cell[0] for cell in ranks[0].cells) == 9003
+
+
+def test_pages(profiled, tester):
+    """A comparison and a page of it: both sides the host, so the interval contains 1."""
+    result = profiled("o41", ["late", "0", "5"], "--compare", "2", "--set", "SOBOR=off")
+    assert result["ratio_low"] <= result["ratio"] <= result["ratio_high"]
+    assert result["rounds"] == len(result["host_s"]) == len(result["sobor_s"]) == 2
+    operations = {row["operation"] for row in result["operations"]}
+    assert operations == {"allreduce", "bcast", "barrier", "gather", "alltoallv"}
+    report = command_line(tester.folder, "report", "p.json")
+    assert report.returncode == 0 and "host over Sobor" in report.stdout, report.stderr
+    page = (tester.folder / "p.html").read_text()
+    assert "sobor profile --compare 2 -- " in page and "barrier, Sobor" in page
+
+
+def test_estimate(profiled, tester):
+    """The ratios of what takes most time, and a prediction that follows from them."""
+    profiled("o41", ["late", "0", "40"], "--set", "SOBOR=off")
+    launcher = usable_mpi("o41").command(2, {})[0]
+    words = ["estimate", "p.json", "--seconds", "0.02", "--json", "-", "--launcher", launcher]
+    made = command_line(tester.folder, *words)
+    assert made.returncode == 0, made.stderr
+    estimate = json.loads(made.stdout)
+    measured = [row for row in estimate["points"] if row["ratio"] is not None]
+    assert measured and estimate["covered"] > 0.5
+    for row in measured:
+        moving = (row["total_ms"] - row["wait_ms"]) / row["ratio"]
+        assert row["predicted_ms"] == pytest.approx(row["wait_ms"] + moving)
+    total = sum(row["predicted_ms"] for row in estimate["points"])
+    assert estimate["predicted_s"] == pytest.approx(total / 1e3)
+
+
+def test_nobody_wrote(tester):
+    """A program without MPI leaves nothing to say."""
+    result = command_line(tester.folder, "profile", "--", "true")
+    assert result.returncode != 0 and "no rank wrote a profile" in result.stderr

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is made of profiles: sums, intervals, predictions, pages. The ranks' files are made up."""
+
+import json
+
+import pytest
+
+from sobor.errors import SoborError
+from sobor.profile import compare, estimate, page, report, views
+from sobor.profile.sums import Call, Sums
+
+CELL = ("bcast", 8, "MPI_COMM_WORLD", False)
+
+
+def call(number, rank, entered, left, domain=0, ranks=2):
+    return Call((1, 0, ranks, number), CELL, ranks, domain, entered, left, 1)
+
+
+def test_waiting_is_until_the_last_has_come():
+    sums = Sums()
+    for rank in (0, 1):
+        sums.member(CELL[2], rank)
+        sums.add(*CELL, rank, 2, 3000 * (rank + 1))
+    sums.sample(call(1, 0, 1000, 5000))
+    sums.sample(call(1, 1, 4000, 5000))
+    sums.sample(call(2, 0, 6000, 7000))  # left before the other came
+    sums.sample(call(2, 1, 9000, 9500))
+    sums.sample(call(3, 0, 0, 10000))  # alone: not matched
+    (row,) = sums.rows()
+    assert row == {
+        **dict(zip(("operation", "bytes", "communicator", "served"), CELL, strict=True)),
+        **{"calls": 2, "total_us_min": 3.0, "total_us_mean": 4.5, "total_us_max": 6.0},
+        "wait_us_mean": 1.0,
+    }
+
+
+def test_clocks_that_are_not_comparable():
+    sums = Sums()
+    sums.add(*CELL, 0, 1, 1000)
+    sums.sample(call(1, 0, 0, 1000, domain=1))
+    sums.sample(call(1, 1, 0, 1000, domain=2))
+    assert sums.rows()[0]["wait_us_mean"] is None
+
+
+def test_a_rank_without_calls_counts():
+    sums = Sums()
+    for rank in range(4):
+        sums.member(CELL[2], rank)
+    sums.add(*CELL, 0, 2, 4000)
+    (row,) = sums.rows()
+    assert (row["calls"], row["total_us_min"], row["total_us_mean"]) == (0.5, 0.0, 1.0)
+
+
+def test_interval():
+    """Of two pairs Student's t is 12.7; equal pairs have no width."""
+    mean, low, high = compare.interval([2.0, 2.0, 2.0])
+    assert mean == low == high == pytest.approx(2.0)
+    mean, low, high = compare.interval([1.0, 1.21])
+    assert mean == pytest.approx(1.1) and low < 1 < high
+    assert low * high == pytest.approx(mean * mean)
+    assert compare.interval([1.5]) == (pytest.approx(1.5), None, None)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "word"),
+    [(1.1, 1.3, "faster"), (0.7, 0.9, "slower"), (0.9, 1.1, "no difference"), (None, None, "one")],
+)
+def test_verdict(low, high, word):
+    assert views.verdict({"ratio_low": low, "ratio_high": high}).startswith(word)
+
+
+def row(operation, size, mean, wait, calls=100, served=False, name="MPI_COMM_WORLD"):
+    return {
+        **{"operation": operation, "bytes": size, "communicator": name, "served": served},
+        **{"calls": calls, "total_us_min": mean, "total_us_mean": mean, "total_us_max": mean},
+        "wait_us_mean": wait,
+    }
+
+
+PROFILE = {
+    **{"wall_s": 0.01, "ranks": 8, "host": "Open MPI 4.1.4"},
+    "calls": [
+        row("allreduce", 8, 2000.0, 5.0),
+        row("bcast", 4096, 1000.0, None, name="of 4 ranks"),
+        row("gather", 8, 100.0, 0.0, served=True),
+    ],
+    "other": [{"function": "MPI_Send", "calls": 3}],
+}
+
+
+def test_points_of_rows():
+    assert [estimate.point_of(r, 8) for r in PROFILE["calls"]] == [
+        *(("allreduce", 8, 8), ("bcast", 6144, 4), ("gather", 8, 8)),
+    ]
+
+
+def test_prediction():
+    """Waiting stays, the rest goes by the ratio; what was not measured or was served stays."""
+    result = estimate.predict(PROFILE, {("allreduce", 8, 8): 3.0, ("gather", 8, 8): 9.0})
+    assert result["collective_s"] == pytest.approx(3.1e-3)
+    assert result["predicted_s"] == pytest.approx((500 + 1500 / 3 + 1000 + 100) / 1e6)
+    assert result["covered"] == pytest.approx(2 / 3)
+    assert [point["ratio"] for point in result["points"]] == [3.0, None, None]
+
+
+def test_pages(tmp_path, capsys):
+    """A page of each kind, with the verdict first and names that are no markup."""
+    profile = {**PROFILE, "calls": [*PROFILE["calls"], row("scan", 8, 1.0, 0.0, name="<b>")]}
+    run = compare.Run(1.0, PROFILE)
+    made = {
+        "profile": profile,
+        "estimate": estimate.predict(PROFILE, {}),
+        "comparison": compare.compare([run, run], [run, run], "mpirun -n 8 ./app"),
+    }
+    for kind, result in made.items():
+        file = tmp_path / f"{kind}.json"
+        file.write_text(json.dumps(result))
+        report.report(str(file), None, None, {"--events": None})
+        text = (tmp_path / f"{kind}.html").read_text()
+        assert views.kind_of(result) == kind and views.summary(result)[0] in text
+        assert "<b>" not in text and "$" not in text
+        assert 'name="viewport"' in text
+    assert "allreduce" in capsys.readouterr().out
+    assert "&lt;b&gt;" in page.page(profile)
+
+
+def test_wrong_files(tmp_path):
+    file = tmp_path / "x.json"
+    for text in ("{}", "[]", "no"):
+        file.write_text(text)
+        with pytest.raises(SoborError, match=r"x\.json"):
+            estimate.load(str(file))
+    file.write_text(json.dumps(PROFILE))
+    with pytest.raises(SoborError, match="--events"):
+        report.report(str(file), None, None, {"--events": "a"})
+    file.write_text(json.dumps({**PROFILE, "calls": []}))
+    with pytest.raises(SoborError, match="served no collective calls"):
+        estimate.estimate(str(file), "mpirun", 0.1, None)
