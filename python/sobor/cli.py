@@ -7,6 +7,7 @@ import typer
 
 from sobor.errors import SoborError
 from sobor.model.commands import app as model_app
+from sobor.profile.commands import add as add_profiles
 from sobor.version import __version__
 
 app = typer.Typer(
@@ -915,6 +916,4 @@ def simulate_command(
     raise typer.Exit(simulate(options, find_native()))
 
 
-from sobor.profile import commands as profile_commands  # noqa: E402 - after the commands above
-
-profile_commands.add(app)
+add_profiles(app)
