@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The published Allgatherv: rank 0 waits for a set of slots to be free and tells so; in each slot
- * every rank writes one fragment of its part into its own queue and announces it to each of the
- * others in a control word of its own, and then reads the fragments of the others in rank order.
- * All count themselves off each set. Cost: for each turn p atomic additions to one line and p - 1
- * ranks told that it is free; for each fragment p - 1 lines written; p copies of each byte, at the
- * same time on all ranks. Memory: s (f + 128 (p + 1)) + w (384 + 136 p) bytes a rank.
- * Preconditions: the queues. Source: the shared queues of Kurnosov and Tokmasheva for irregular
- * operations.
+ * The published Allgatherv: rank 0 waits for a set of slots to be free and tells so; every rank
+ * writes fragments of its part into all slots of the set in its own queue, and announces each to
+ * each of the others in a control word of its own; only then it reads the fragments of the others,
+ * in rank order. All count themselves off each set. Cost: for each turn p atomic additions to one
+ * line and p - 1 ranks told that it is free; for each fragment p - 1 lines written; p copies of
+ * each byte, at the same time on all ranks. Memory: s (f + 128 (p + 1)) + w (384 + 136 p) bytes a
+ * rank. Preconditions: the queues. Source: the shared queues of Romanyuta and Kurnosov, 2022.
  *
  * Everyone knows all counts; yet a reader goes by what a fragment says of those that follow, so
  * that ranks that disagree about a size still agree on the number of turns. No deadlock: a rank
- * writes its fragment of a slot before it reads those of the others, and a turn begins when all
+ * writes all its fragments of a set before it reads those of the others, and a turn begins when all
  * have left the set.
  */
 #include "baseline/queues.h"
@@ -56,22 +55,45 @@ static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_
     return SB_OK;
 }
 
-/* One slot of the turn: the own fragment, and then those of the others. */
-static sb_status_t pass(sb_team_t *team, uint32_t index, const sb_stream_t *own,
-                        const sb_stream_t *parts, sb_status_t *data)
+/* The own fragments, in all slots of the set or as many as are left. */
+static void fill_set(sb_team_t *team, const sb_stream_t *own, sb_status_t *data)
 {
-    uint64_t *came = sb_queues(team)->own;
+    sb_queues_t *queues = sb_queues(team);
+    uint64_t *came = &queues->own[team->rank];
+
+    for (uint32_t i = 0; i < queues->ring.per_set && !(*came & ENDED); i++) {
+        bool more = put(team, sb_setring_buffer(&queues->ring, i), own, (size_t)*came, data);
+        *came += queues->fragment;
+        if (!more)
+            *came |= ENDED;
+    }
+}
+
+/* Another rank's fragments in the set. */
+static sb_status_t read_set(sb_team_t *team, uint32_t rank, const sb_stream_t *part,
+                            sb_status_t *data)
+{
+    const sb_queues_t *queues = sb_queues(team);
     sb_status_t status = SB_OK;
 
-    if (!(came[team->rank] & ENDED)) {
-        bool more = put(team, index, own, (size_t)came[team->rank], data);
-        came[team->rank] += sb_queues(team)->fragment;
-        if (!more)
-            came[team->rank] |= ENDED;
+    for (uint32_t i = 0; i < queues->ring.per_set && status == SB_OK; i++) {
+        if (queues->own[rank] & ENDED)
+            break;
+        status = get(team, rank, sb_setring_buffer(&queues->ring, i), part, data);
     }
+    return status;
+}
+
+/* A turn: the own fragments, and then those of the others, in rank order. */
+static sb_status_t pass(sb_team_t *team, const sb_stream_t *own, const sb_stream_t *parts,
+                        sb_status_t *data)
+{
+    sb_status_t status = SB_OK;
+
+    fill_set(team, own, data);
     for (uint32_t rank = 0; rank < team->size && status == SB_OK; rank++) {
-        if (rank != team->rank && !(came[rank] & ENDED))
-            status = get(team, rank, index, &parts[rank], data);
+        if (rank != team->rank)
+            status = read_set(team, rank, &parts[rank], data);
     }
     return status;
 }
@@ -102,8 +124,8 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
     queues->own[team->rank] = own->bytes == 0 ? ENDED : 0;
     do {
         sb_status_t status = enter_set(team);
-        for (uint32_t i = 0; i < queues->ring.per_set && status == SB_OK; i++)
-            status = pass(team, sb_setring_buffer(&queues->ring, i), own, parts, &data);
+        if (status == SB_OK)
+            status = pass(team, own, parts, &data);
         if (status != SB_OK)
             return status;
         sb_setring_leave(&queues->ring);
@@ -133,9 +155,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 #define QUEUED(of)                                                                                 \
     {                                                                                              \
         .name = "queued", .collective = of,                                                        \
-        .doc = "Every rank writes its part into its own queue and reads those of the others, in "  \
-               "sets of slots that all leave. The published algorithm.",                           \
-        .source = "Kurnosov, Tokmasheva, shared queues", .on_request = true,                       \
+        .doc = "Every rank fills a set of slots of its own queue, then reads those of the others " \
+               "in rank order. The published algorithm.",                                          \
+        .source = "Romanyuta, Kurnosov 2022, shared queues", .on_request = true,                   \
         .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
     }
 

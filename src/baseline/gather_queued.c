@@ -6,8 +6,8 @@
  * sets the call takes, and counts itself off each one, with or without data. Cost: for each turn p
  * atomic additions to one line, which p - 1 ranks watch another for; for each fragment one line
  * transfer; two copies of each byte, the root's one after the other. Memory: s (f + 128 (p + 1)) +
- * w (384 + 136 p) bytes a rank. Preconditions: the queues. Source: the shared queues of Kurnosov
- * and Tokmasheva for irregular operations.
+ * w (384 + 136 p) bytes a rank. Preconditions: the queues. Source: the shared queues of Romanyuta
+ * and Kurnosov, 2022.
  *
  * No deadlock: in each turn the root claims the set, which all have left w turns before, and tells
  * so; then the others fill what the counts say, and the root reads just that.
@@ -130,7 +130,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc =                                                                                     \
             "Every rank fills its own queue as the root's counts say; the root drains them, in "   \
             "sets of slots that all leave. The published algorithm.",                              \
-        .source = "Kurnosov, Tokmasheva, shared queues", .on_request = true,                       \
+        .source = "Romanyuta, Kurnosov 2022, shared queues", .on_request = true,                   \
         .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
     }
 

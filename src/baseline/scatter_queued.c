@@ -7,7 +7,7 @@
  * with or without data. Cost: for each turn p atomic additions to one line; for each fragment one
  * line transfer; two copies of each byte, the root's one after the other. Memory: s (f + 128 (p +
  * 1)) + w (384 + 136 p) bytes a rank. Preconditions: the queues. Source: the shared queues of
- * Kurnosov and Tokmasheva for irregular operations.
+ * Romanyuta and Kurnosov, 2022.
  *
  * No deadlock: the root waits until all have left an earlier turn, for which it has dealt all there
  * was to deal; the others wait for the root alone.
@@ -108,7 +108,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .doc =                                                                                     \
             "The root deals fragments into the queues of the others, in sets of slots that all "   \
             "leave. The published algorithm.",                                                     \
-        .source = "Kurnosov, Tokmasheva, shared queues", .on_request = true,                       \
+        .source = "Romanyuta, Kurnosov 2022, shared queues", .on_request = true,                   \
         .prepare = sb_queues_prepare, .cost = cost, .parts = run,                                  \
     }
 

@@ -128,7 +128,9 @@ static int check(const run_t *run, uint32_t index, const split_t *split,
     uint64_t mine = *entered(run, index, self) + 1;
 
     __atomic_store_n(entered(run, index, self), mine, __ATOMIC_RELAXED);
-    sb_status_t status = algorithm->barrier(split->team);
+    sb_status_t status = sb_algorithm_prepare(algorithm, split->team, 0);
+    if (status == SB_OK)
+        status = algorithm->barrier(split->team);
     for (uint32_t i = 0; status == SB_OK && i < split->size; i++) {
         uint64_t theirs = __atomic_load_n(entered(run, index, split->member[i]), __ATOMIC_RELAXED);
         if (theirs == mine || theirs == mine + 1)

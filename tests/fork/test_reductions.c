@@ -397,7 +397,8 @@ static int run_plan(rank_context_t *context, void *argument)
         if (draw(&own, 50) == 0)
             usleep(draw(&own, 300));
         if (call.algorithm->collective == SB_BARRIER)
-            failures += call.algorithm->barrier(team) != SB_OK;
+            failures += sb_algorithm_prepare(call.algorithm, team, 0) != SB_OK ||
+                        call.algorithm->barrier(team) != SB_OK;
         else if (call.algorithm->collective == SB_BCAST)
             failures += broadcast(team, &call);
         else
