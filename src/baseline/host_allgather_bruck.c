@@ -32,6 +32,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 const sb_spanning_t sb_host_allgather_bruck = {
     .name = "host-bruck",
+    .flat = true,
     .collective = SB_ALLGATHER,
     .doc = "In round k every rank sends all parts that it has to the one 2^k before.",
     .source = "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",

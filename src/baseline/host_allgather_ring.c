@@ -25,7 +25,8 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 #define DESCRIBED                                                                                  \
     .name = "host-ring", .doc = "Parts go round from each rank to its right neighbour.",           \
-    .source = "the ring of MPI libraries (Thakur, Rabenseifner, Gropp 2005)", .parts = run
+    .flat = true, .source = "the ring of MPI libraries (Thakur, Rabenseifner, Gropp 2005)",        \
+    .parts = run
 
 const sb_spanning_t sb_host_allgather_ring = {DESCRIBED, .collective = SB_ALLGATHER};
 const sb_spanning_t sb_host_allgatherv_ring = {DESCRIBED, .collective = SB_ALLGATHERV};

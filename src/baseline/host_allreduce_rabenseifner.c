@@ -69,6 +69,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 
 const sb_spanning_t sb_host_allreduce_rabenseifner = {
     .name = "host-rabenseifner",
+    .flat = true,
     .collective = SB_ALLREDUCE,
     .doc = "Partners give each other half of what they combine, near ones first; then the parts "
            "go back.",

@@ -29,6 +29,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 
 const sb_spanning_t sb_host_allreduce_recursive_doubling = {
     .name = "host-recursive-doubling",
+    .flat = true,
     .collective = SB_ALLREDUCE,
     .doc = "Ranks exchange and combine all that they have, pair by pair.",
     .source = "Thakur, Rabenseifner, Gropp 2005",

@@ -57,6 +57,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 
 const sb_spanning_t sb_host_allreduce_ring = {
     .name = "host-ring",
+    .flat = true,
     .collective = SB_ALLREDUCE,
     .doc = "Parts travel from each rank to its right neighbour and are combined on the way, then "
            "travel once more.",

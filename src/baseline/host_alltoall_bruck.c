@@ -59,6 +59,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 const sb_spanning_t sb_host_alltoall_bruck = {
     .name = "host-bruck",
+    .flat = true,
     .collective = SB_ALLTOALL,
     .doc = "In round k parts whose way has digit k go 2^k on, in one message.",
     .source = "Bruck, Ho, Kipnis, Upfal, Weathersby 1997",

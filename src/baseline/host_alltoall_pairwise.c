@@ -25,6 +25,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 #define DESCRIBED                                                                                  \
     .name = "host-pairwise", .doc = "In round k every rank exchanges with those k away.",          \
+    .flat = true,                                                                                  \
     .source = "the pairwise exchange of MPI libraries (Thakur, Rabenseifner, Gropp 2005)",         \
     .parts = run
 

@@ -19,6 +19,7 @@ static sb_status_t run(sb_cluster_t *cluster)
 
 const sb_spanning_t sb_host_barrier_dissemination = {
     .name = "host-dissemination",
+    .flat = true,
     .collective = SB_BARRIER,
     .doc = "In round k every rank tells the one 2^k further.",
     .source = "Hensgen, Finkel, Manber 1988",

@@ -30,6 +30,7 @@ static sb_status_t run(sb_cluster_t *cluster)
 
 const sb_spanning_t sb_host_barrier_recursive_doubling = {
     .name = "host-recursive-doubling",
+    .flat = true,
     .collective = SB_BARRIER,
     .doc = "Ranks tell each other pair by pair, near partners first.",
     .source = "Open MPI, coll/tuned",

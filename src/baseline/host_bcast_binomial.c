@@ -25,6 +25,7 @@ static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *
 
 const sb_spanning_t sb_host_bcast_binomial = {
     .name = "host-binomial",
+    .flat = true,
     .collective = SB_BCAST,
     .doc = "A binomial tree of ranks, the whole message at a time.",
     .source = "the binomial tree of MPI libraries (Thakur, Rabenseifner, Gropp 2005)",

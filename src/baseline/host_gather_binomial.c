@@ -90,7 +90,7 @@ static sb_status_t scatter(sb_cluster_t *cluster, const sb_parts_t *parts)
 }
 
 #define DESCRIBED                                                                                  \
-    .name = "host-binomial",                                                                       \
+    .name = "host-binomial", .flat = true,                                                         \
     .doc = "A binomial tree of ranks; each message has the parts of a subtree.",                   \
     .source = "the binomial tree of MPI libraries (Thakur, Rabenseifner, Gropp 2005)"
 

@@ -44,7 +44,7 @@ static sb_status_t scatter(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 #define DESCRIBED                                                                                  \
     .name = "host-linear", .doc = "One message between the root and each rank, in turn.",          \
-    .source = "the linear algorithms of MPI libraries"
+    .flat = true, .source = "the linear algorithms of MPI libraries"
 
 const sb_spanning_t sb_host_gatherv_linear = {DESCRIBED, .collective = SB_GATHERV, .parts = gather};
 const sb_spanning_t sb_host_scatterv_linear = {DESCRIBED, .collective = SB_SCATTERV,

@@ -45,6 +45,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 
 const sb_spanning_t sb_host_reduce_binomial = {
     .name = "host-binomial",
+    .flat = true,
     .collective = SB_REDUCE,
     .doc = "A binomial tree of ranks, the whole message at a time.",
     .source = "the binomial tree of MPI libraries (Thakur, Rabenseifner, Gropp 2005)",

@@ -60,6 +60,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 
 #define DESCRIBED                                                                                  \
     .name = "host-pairwise", .doc = "In round k every rank exchanges with those k away.",          \
+    .flat = true,                                                                                  \
     .source = "the pairwise exchange of MPI libraries (Thakur, Rabenseifner, Gropp 2005)",         \
     .reduction = run
 

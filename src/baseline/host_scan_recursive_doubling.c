@@ -74,7 +74,7 @@ static sb_status_t exscan(sb_cluster_t *cluster, const sb_reduction_t *reduction
 }
 
 #define DESCRIBED                                                                                  \
-    .name = "host-recursive-doubling",                                                             \
+    .name = "host-recursive-doubling", .flat = true,                                               \
     .doc = "Groups exchange their combinations; who is behind adds what comes before.",            \
     .source = "the recursive doubling of MPI libraries (MPICH)"
 

@@ -130,7 +130,7 @@ static sb_status_t lead(sb_cluster_t *cluster, uint32_t root, const sb_stream_t 
     return sb_call_ends(cluster);
 }
 
-sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
+sb_status_t sb_cluster_bcast_fixed(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
 {
     sb_status_t status = sb_call_begins(cluster);
     uint32_t leader = sb_leader_of(cluster, cluster->node, root);

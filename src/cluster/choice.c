@@ -90,6 +90,21 @@ static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, 
     return way;
 }
 
+size_t sb_segment_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
+{
+    size_t best = SB_SEGMENT_BYTES;
+    double least = chain_cost(nodes, prices, bytes, sb_min(best, sb_max(bytes, 1)));
+
+    for (size_t segment = best / 2; segment >= SEGMENT_LEAST; segment /= 2) {
+        double cost = chain_cost(nodes, prices, bytes, sb_min(segment, sb_max(bytes, 1)));
+        if (cost < WORTH * least) {
+            least = cost;
+            best = segment;
+        }
+    }
+    return best;
+}
+
 sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
 {
     return way_of_tree(nodes, prices, bytes, NULL, NULL);

@@ -28,6 +28,8 @@ typedef struct sb_schedule {
 
 /* A broadcast: `name` is "chain" or "binomial"; its program is the operation's own. */
 sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
+/* Bytes of a segment that goes down a chain. */
+size_t sb_segment_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
 /* A reduction, and each part of a Reduce_scatter. */
 sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
 /* `lanes`: at most so many. */

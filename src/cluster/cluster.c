@@ -5,7 +5,7 @@
  * tickets go over the network between its ranks alone; and whether it came to be. Where it did not,
  * the node falls apart into its ranks.
  */
-#include "cluster/cluster.h"
+#include "cluster/arrival/arrival.h"
 #include "cluster/lanes.h"
 #include "coll/allgather/exchanges.h"
 #include "coll/vector/mesh.h"
@@ -305,5 +305,6 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     free(cluster->parts);
     free(cluster->bagds);
     free(cluster->told);
+    sb_doorway_free(cluster);
     free(cluster);
 }

@@ -58,7 +58,8 @@ typedef struct sb_cluster {
     bool *told;             /* by each rank, when all agree on something */
     bool parts_ready;       /* all teams have what moving parts needs */
     bool parts_refused;
-    char *window; /* two segments for each program: sb_window_of */
+    char *window;               /* two segments for each program: sb_window_of */
+    struct sb_doorway *doorway; /* what broadcasts by order of arrival keep; NULL: none was yet */
 } sb_cluster_t;
 
 /*
@@ -82,6 +83,8 @@ void sb_cluster_destroy(sb_cluster_t *cluster);
  */
 sb_status_t sb_cluster_barrier(sb_cluster_t *cluster);
 sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
+/* The broadcast whose leaders are known beforehand. */
+sb_status_t sb_cluster_bcast_fixed(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
 sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 /* Reduce_scatter and Reduce_scatter_block. */

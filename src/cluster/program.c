@@ -5,17 +5,22 @@
 
 /* Tags are the call's and the segment's numbers, as far as they go. Messages of one tag between two
  * ranks are in order, and all of a call are received before it ends, so none is mistaken. */
-#define SEGMENT_BITS 7
-#define CALL_BITS 8
+#define SEGMENT_BITS 6
+#define TAG_BITS (SEGMENT_BITS + 1) /* one tells segments from words */
 
-_Static_assert(1 << (SEGMENT_BITS + CALL_BITS) <= SB_NET_TAGS, "tags are few");
+_Static_assert((SB_NET_TAGS & (SB_NET_TAGS - 1)) == 0, "a tag is some bits of a number");
 _Static_assert(1 << SEGMENT_BITS > SB_WINDOW, "the segments under way have tags of their own");
 
 uint32_t sb_tag_of(const sb_cluster_t *cluster, size_t segment)
 {
-    uint64_t tag = cluster->calls << SEGMENT_BITS | (segment & ((1u << SEGMENT_BITS) - 1));
+    uint64_t tag = cluster->calls << TAG_BITS | (segment & ((1u << SEGMENT_BITS) - 1));
 
-    return (uint32_t)(tag & ((1u << (SEGMENT_BITS + CALL_BITS)) - 1));
+    return (uint32_t)(tag & (SB_NET_TAGS - 1));
+}
+
+uint32_t sb_word_tag(const sb_cluster_t *cluster, bool to_root)
+{
+    return sb_tag_of(cluster, to_root) | 1u << SEGMENT_BITS;
 }
 
 sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root)
@@ -27,6 +32,7 @@ sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root
     program->nodes = cluster->map.nodes;
     program->self = cluster->node;
     program->laned = false;
+    program->leaders = NULL;
     program->root = root;
     program->root_node = cluster->map.node_of[root];
     program->scratch = sb_window_of(cluster, segment);
@@ -43,6 +49,8 @@ static uint32_t peer_of(const sb_cluster_t *cluster, const sb_program_t *program
 {
     if (program->laned)
         return sb_map_rank(&cluster->map, node, cluster->local);
+    if (program->leaders != NULL)
+        return program->leaders[node];
     return program->last_leads ? sb_map_last(&cluster->map, node)
                                : sb_leader_of(cluster, node, program->root);
 }

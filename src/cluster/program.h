@@ -68,13 +68,14 @@ typedef struct sb_program {
     uint32_t self; /* node */
     uint32_t root; /* rank that speaks for its node */
     uint32_t root_node;
-    char *bytes_at;  /* what the program is about: of the call's bytes */
-    size_t offset;   /* from here on */
-    size_t bytes;    /* so many */
-    char *scratch;   /* a segment */
-    char *before;    /* of an exscan: where what is before the node comes */
-    bool laned;      /* between ranks of one number on their nodes, not between leaders */
-    uint32_t digits; /* that a round of recursive doubling covers */
+    char *bytes_at;          /* what the program is about: of the call's bytes */
+    size_t offset;           /* from here on */
+    size_t bytes;            /* so many */
+    char *scratch;           /* a segment */
+    char *before;            /* of an exscan: where what is before the node comes */
+    bool laned;              /* between ranks of one number on their nodes, not between leaders */
+    const uint32_t *leaders; /* of each node, where these are not as `root` says; or NULL */
+    uint32_t digits;         /* that a round of recursive doubling covers */
     const sb_operator_t *operation;
     bool in_order; /* a reduction combines in the order of nodes, whichever is the root's */
     sb_packing_t packing;
@@ -88,6 +89,8 @@ typedef struct sb_program {
 sb_program_t *sb_program_of(struct sb_cluster *cluster, size_t segment, uint32_t root);
 /* The tag of the call's messages of that segment. */
 uint32_t sb_tag_of(const struct sb_cluster *cluster, size_t segment);
+/* Of what leaders and root say to each other, see arrival/words.h. */
+uint32_t sb_word_tag(const struct sb_cluster *cluster, bool to_root);
 void sb_program_begin(struct sb_cluster *cluster, sb_program_t *program);
 
 /* Turns all open programs as far as they go now. */

@@ -13,6 +13,7 @@ typedef struct sb_spanning {
     sb_collective_t collective;
     const char *doc;
     const char *source; /* where it is from */
+    bool flat;          /* every rank is alone on its node */
     /* One of these. */
     sb_status_t (*barrier)(sb_cluster_t *cluster);
     sb_status_t (*bcast)(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);

@@ -16,6 +16,7 @@ typedef enum sb_resource_slot {
     SB_RESOURCE_QUEUES,    /* baseline/queues.h */
     SB_RESOURCE_PAIRS,     /* baseline/pairs.h */
     SB_RESOURCE_BAGDS,     /* baseline/allgather_bagds.c */
+    SB_RESOURCE_HALL,      /* cluster/arrival/hall.c */
     SB_RESOURCES,
 } sb_resource_slot_t;
 

@@ -102,6 +102,10 @@ void sb_settings_self(sb_settings_t *settings)
         .trial_rest = (uint32_t)config->trial_rest.number,
         .reproducible = (uint32_t)config->reproducible.number,
         .collectives = sb_collectives_among(config->collectives.text),
+        .bcast_form = (uint32_t)config->cluster_bcast.number,
+        .bcast_rdaas = (uint32_t)config->cluster_bcast_rdaas.number,
+        .bcast_short = config->cluster_bcast_short.number,
+        .bcast_long = config->cluster_bcast_long.number,
         .prices_from = own_prices_from,
         .prices = own_prices == NULL ? sb_prices_standard : *own_prices,
     };

@@ -64,6 +64,10 @@ typedef struct sb_settings {
     uint32_t trial_rest;   /* calls between two trials; 0: as is usual */
     uint32_t reproducible; /* SB_REPRODUCIBLE_* */
     uint32_t prices_from;  /* SB_PRICES_* */
+    uint32_t bcast_form;   /* over nodes: sb_form_t */
+    uint32_t bcast_rdaas;  /* SB_RDAAS_* */
+    uint64_t bcast_short;
+    uint64_t bcast_long;
     sb_prices_t prices;
     char algorithm[SB_COLLECTIVES][SB_NAME_BYTES]; /* as asked for, or "auto" */
     const sb_rules_t *rules; /* those that fit the team; NULL: none. Never told to others */

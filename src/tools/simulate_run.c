@@ -97,11 +97,11 @@ static sb_team_t *make_team(const run_t *run, uint32_t rank)
 /* For a flat algorithm every rank is alone. */
 static sb_cluster_t *make_cluster(const run_t *run, uint32_t rank)
 {
-    bool own = run->spanning == &sb_cluster_operations[run->spanning->collective].spanning;
     sb_front_t front = {.allgather = allgather, .rules = sb_tuning_self()};
     sb_net_t net = sb_sim_net();
     sb_cluster_t *cluster;
-    sb_status_t status = sb_cluster_create(&cluster, &front, &net, own ? run->nodes[rank] : rank);
+    sb_status_t status =
+        sb_cluster_create(&cluster, &front, &net, run->spanning->flat ? rank : run->nodes[rank]);
 
     if (status != SB_OK)
         sb_sim_stop("rank %u: no cluster: %s", rank, sb_status_string(status));

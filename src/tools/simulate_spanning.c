@@ -6,6 +6,7 @@
 #include "tools/simulate.h"
 
 #include "baseline/host.h"
+#include "cluster/arrival/arrival.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,16 @@ static const sb_spanning_t *own_of(const sb_simulate_t *options)
     bool scans = options->collective == SB_SCAN || options->collective == SB_EXSCAN;
 
     return scans && options->dealt ? NULL : &sb_cluster_operations[options->collective].spanning;
+}
+
+/* Another one of Sobor's, that is asked for by name. */
+static const sb_spanning_t *form_of(sb_collective_t collective, const char *name)
+{
+    for (size_t i = 0; collective == SB_BCAST && i < sb_form_count(); i++) {
+        if (strcmp(name, sb_form_at(i)->name) == 0)
+            return sb_form_at(i);
+    }
+    return NULL;
 }
 
 /* A flat one, numbered from 1 on; NULL: there are no more. */
@@ -40,7 +51,7 @@ static const sb_spanning_t *find(const sb_simulate_t *options, const char *name)
         if (strcmp(name, host->name) == 0)
             return host;
     }
-    return NULL;
+    return form_of(options->collective, name);
 }
 
 _Noreturn static void refuse(const sb_simulate_t *options, const char *name)

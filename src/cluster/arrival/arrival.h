@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_CLUSTER_ARRIVAL_ARRIVAL_H
+#define SB_CLUSTER_ARRIVAL_ARRIVAL_H
+
+#include "base/forms.h"
+#include "cluster/spanning.h"
+
+/*
+ * Broadcasts over nodes whose leaders are the ranks that come first. On each node an election in a
+ * queue of requests (hall.c) tells its ranks who leads. A message has to be sent to a rank, and
+ * nobody but the node knows who that is: so leaders ask the root, the only rank that is certain to
+ * come, and the root tells each whom it gets the message from, and whom to send it on to. These are
+ * words of a few bytes (words.h). The message itself is a flow from leader to leader (flow.h).
+ */
+
+#define SB_FORM_DECLARATION(symbol, name) extern const sb_spanning_t sb_bcast_##symbol;
+SB_EACH_FORM(SB_FORM_DECLARATION)
+#undef SB_FORM_DECLARATION
+
+/* In the order of SB_EACH_FORM. */
+size_t sb_form_count(void);
+const sb_spanning_t *sb_form_at(size_t index);
+
+/* From a rank to the root, or back. */
+typedef enum sb_word_kind {
+    SB_ASK,   /* the rank leads its node and wants the message */
+    SB_FREE,  /* it has served all `count` that it was told of */
+    SB_FROM,  /* the message comes from `rank` */
+    SB_SERVE, /* send it to `rank`, too */
+    SB_LEAVE, /* nothing else will be asked */
+} sb_word_kind_t;
+
+typedef struct sb_word {
+    uint64_t call;
+    uint64_t bytes; /* of the message */
+    uint32_t kind;
+    uint32_t rank;
+    uint32_t count;
+    uint32_t last; /* to the root: not looked at; from it: no further word comes */
+} sb_word_t;
+
+/* What a root knows of a node: its leader, and when that has what, in ns of the root's clock. */
+typedef struct sb_guest {
+    uint32_t leader; /* SB_NET_ANY: nobody has asked */
+    uint32_t told;   /* how many it serves */
+    bool open;       /* it may be told of more */
+    bool settles;    /* it has still to say that it is done with what it was told */
+    double first;    /* the first segment is there, */
+    double whole;    /* and all */
+    double idle;     /* its link has nothing more to send */
+} sb_guest_t;
+
+/* What a rank keeps for all calls. */
+typedef struct sb_doorway {
+    uint64_t elections; /* counted alike by all */
+    uint64_t passed;    /* by all ranks of the node, as far as is known here */
+    sb_guest_t *guest;  /* of each node */
+    uint32_t *child;    /* ranks to serve, one for each node */
+    uint32_t *leader;   /* of each node */
+    sb_word_t *said;    /* words under way: three for each node, and their */
+    sb_net_request_t **saying;
+    sb_word_t heard;
+    uint32_t words;   /* said in the present call */
+    uint32_t spoken;  /* of which so many are gone */
+    sb_word_t *early; /* of later calls */
+    uint32_t early_count;
+    uint32_t early_room;
+} sb_doorway_t;
+
+/* Makes it at the first call. SB_ERR_MEMORY: nothing follows. */
+sb_status_t sb_doorway_need(sb_cluster_t *cluster);
+void sb_doorway_free(sb_cluster_t *cluster);
+
+/*
+ * The election for the present call: *leader is the rank that came first of this node, or `root`,
+ * if it is of this node. All ranks of a node take part in all elections. Where the node has no
+ * memory for the queue it is its lowest rank.
+ */
+sb_status_t sb_hall_enter(sb_cluster_t *cluster, sb_collective_t collective, uint32_t root,
+                          uint32_t *leader);
+
+/* What every form begins with: the call, and who leads: elected, or as ever. */
+sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,
+                          bool elects, uint32_t *leader);
+
+/*
+ * The same, of a form in which the node is led by one broadcast. True: this rank is to lead it.
+ * False: it was led, or nothing can follow, and the call is over with *status.
+ */
+bool sb_form_begins(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, bool elects,
+                    sb_status_t *status);
+
+/* Writes those that were elected: the root hears of all and tells all, who wait for that. */
+sb_status_t sb_leaders_elected(sb_cluster_t *cluster, uint32_t root, size_t bytes);
+/* Writes the fixed leaders of all nodes into `doorway->leader`. */
+void sb_leaders_fixed(sb_cluster_t *cluster, uint32_t root);
+
+/* A broadcast to the leader of each node, as `doorway->leader` has them, by a binomial tree. */
+sb_status_t sb_bcast_down_tree(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
+
+#endif

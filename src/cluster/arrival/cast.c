@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cluster/arrival/cast.h"
+
+#include "cluster/arrival/words.h"
+
+#include <math.h>
+
+/* --- at the root --------------------------------------------------------------------------- */
+
+static sb_guest_t *guest_of(const sb_cast_t *cast, uint32_t node)
+{
+    return &cast->cluster->doorway->guest[node];
+}
+
+void sb_cast_from(sb_cast_t *cast, uint32_t node, uint32_t from, bool last)
+{
+    sb_word_say(cast->cluster, guest_of(cast, node)->leader, false,
+                (sb_word_t){.kind = SB_FROM, .rank = from, .last = last});
+}
+
+void sb_cast_serve(sb_cast_t *cast, uint32_t node, uint32_t to, bool last)
+{
+    sb_guest_t *guest = guest_of(cast, node);
+    uint32_t rank = guest_of(cast, to)->leader;
+
+    guest->told++;
+    if (node == cast->cluster->node)
+        cast->cluster->doorway->child[cast->flow.children++] = rank;
+    else
+        sb_word_say(cast->cluster, guest->leader, false,
+                    (sb_word_t){.kind = SB_SERVE, .rank = rank, .last = last});
+}
+
+static void let_leave(sb_cast_t *cast, sb_guest_t *guest)
+{
+    guest->open = false;
+    sb_word_say(cast->cluster, guest->leader, false, (sb_word_t){.kind = SB_LEAVE, .last = true});
+}
+
+static void settle(sb_cast_t *cast, sb_guest_t *guest)
+{
+    guest->settles = false;
+    cast->unsettled--;
+}
+
+/* Of what was said before it heard of all that it is to serve nothing follows. */
+static void is_free(sb_cast_t *cast, sb_guest_t *guest, uint32_t served)
+{
+    if (served != guest->told || !guest->settles)
+        return;
+    if (guest->open)
+        let_leave(cast, guest);
+    settle(cast, guest);
+}
+
+static void asks(sb_cast_t *cast, uint32_t node, const sb_word_t *word)
+{
+    sb_cluster_t *cluster = cast->cluster;
+
+    if (word->bytes != cast->flow.stream->bytes)
+        cluster->failure = sb_first(cluster->failure, SB_ERR_TRUNCATE);
+    guest_of(cast, node)->leader = word->rank;
+    cast->missing--;
+    cast->asked(cast, node);
+    for (uint32_t i = 0; cast->missing == 0 && i < cluster->map.nodes; i++) {
+        if (guest_of(cast, i)->open)
+            let_leave(cast, guest_of(cast, i));
+    }
+}
+
+static void take_at_root(sb_cast_t *cast, const sb_word_t *word)
+{
+    uint32_t node = cast->cluster->map.node_of[word->rank];
+
+    if (word->kind == SB_ASK)
+        asks(cast, node, word);
+    else
+        is_free(cast, guest_of(cast, node), word->count);
+}
+
+/* --- the choice of who serves -------------------------------------------------------------- */
+
+/* What a segment takes from one leader to another, alone. */
+static double way_of(const sb_net_prices_t *prices, size_t bytes)
+{
+    double handshake = bytes > prices->eager ? 2 * (prices->latency + prices->overhead) : 0;
+
+    return handshake + prices->latency + 2 * prices->overhead + (double)bytes * prices->byte;
+}
+
+/* If the guest's next is served by `server`: when that begins, and when it has all. */
+typedef struct prospect {
+    uint32_t server;
+    double begin;
+    double end;
+} prospect_t;
+
+static prospect_t prospect_of(const sb_cast_t *cast, uint32_t server, double now)
+{
+    const sb_net_prices_t *prices = &cast->cluster->prices;
+    const sb_guest_t *guest = guest_of(cast, server);
+    const sb_flow_t *flow = &cast->flow;
+    bool here = server == cast->cluster->node;
+    double told = here ? now : now + prices->latency + 2 * prices->overhead;
+    double link = (double)(flow->stream->bytes - flow->segment) * prices->byte;
+    double way = way_of(prices, flow->segment);
+    double begin = fmax(fmax(told, guest->idle), guest->first);
+    double end = fmax(begin + way + link, guest->whole + way);
+
+    return (prospect_t){server, begin, end};
+}
+
+static prospect_t soonest(const sb_cast_t *cast, double now)
+{
+    uint32_t self = cast->cluster->node;
+    prospect_t best = prospect_of(cast, self, now);
+
+    for (uint32_t node = 0; node < cast->cluster->map.nodes; node++) {
+        if (!guest_of(cast, node)->open)
+            continue;
+        prospect_t other = prospect_of(cast, node, now);
+        if (other.end < best.end)
+            best = other;
+    }
+    return best;
+}
+
+void sb_cast_soonest(sb_cast_t *cast, uint32_t node)
+{
+    const sb_net_prices_t *prices = &cast->cluster->prices;
+    sb_guest_t *guest = guest_of(cast, node);
+    prospect_t best = soonest(cast, (double)sb_now_ns());
+    sb_guest_t *server = guest_of(cast, best.server);
+    bool last = cast->missing == 0;
+
+    guest->first = best.begin + way_of(prices, cast->flow.segment);
+    guest->whole = best.end;
+    guest->idle = 0;
+    guest->open = guest->settles = !last;
+    cast->unsettled += !last;
+    server->idle = best.end - prices->latency - 2 * prices->overhead;
+    sb_cast_from(cast, node, server->leader, last);
+    sb_cast_serve(cast, best.server, node, false);
+}
+
+/* --- elsewhere ----------------------------------------------------------------------------- */
+
+static void say_free(sb_cast_t *cast)
+{
+    uint32_t served = cast->flow.children;
+
+    if (!cast->open || cast->freed == served + 1)
+        return;
+    cast->freed = served + 1;
+    sb_word_say(cast->cluster, cast->root, true,
+                (sb_word_t){.kind = SB_FREE, .rank = cast->cluster->rank, .count = served});
+}
+
+/* Nothing is left but the last segment: what the root says travels as long. */
+static bool is_nearly_done(const sb_flow_t *flow)
+{
+    uint32_t near = flow->segments > 1;
+
+    return flow->arrived + near >= flow->segments &&
+           flow->sends + near >= (uint64_t)flow->children * flow->segments;
+}
+
+static void take_from_root(sb_cast_t *cast, const sb_word_t *word)
+{
+    cast->over = word->last != 0;
+    if (word->kind == SB_FROM) {
+        cast->flow.source = word->rank;
+        cast->open = cast->asked == sb_cast_soonest && !cast->over;
+    } else if (word->kind == SB_SERVE) {
+        cast->cluster->doorway->child[cast->flow.children++] = word->rank;
+    } else {
+        say_free(cast);
+    }
+    if (cast->over)
+        cast->open = false;
+}
+
+/* --- both ---------------------------------------------------------------------------------- */
+
+static bool is_root(const sb_cast_t *cast)
+{
+    return cast->cluster->rank == cast->root;
+}
+
+/* Whether another word is to come. */
+static bool expects(const sb_cast_t *cast)
+{
+    return is_root(cast) ? cast->missing > 0 || cast->unsettled > 0 : !cast->over;
+}
+
+static void listen(sb_cast_t *cast)
+{
+    if (expects(cast))
+        sb_word_listen(cast->cluster, is_root(cast) ? SB_NET_ANY : cast->root,
+                       &cast->cluster->doorway->heard, &cast->hearing);
+}
+
+static void take(sb_cast_t *cast, const sb_word_t *word)
+{
+    if (is_root(cast))
+        take_at_root(cast, word);
+    else
+        take_from_root(cast, word);
+}
+
+static void hear(sb_cast_t *cast)
+{
+    uint32_t from = is_root(cast) ? SB_NET_ANY : cast->root;
+    sb_word_t *heard = &cast->cluster->doorway->heard;
+
+    while (sb_word_has_come(cast->cluster, from, heard, &cast->hearing)) {
+        take(cast, heard);
+        listen(cast);
+    }
+}
+
+static void turn(void *context)
+{
+    sb_cast_t *cast = context;
+
+    hear(cast);
+    sb_words_are_gone(cast->cluster);
+    if (cast->cluster->failure == SB_OK)
+        sb_flow_turn(&cast->flow);
+    if (cast->open && is_nearly_done(&cast->flow))
+        say_free(cast);
+}
+
+static bool is_done(void *context)
+{
+    const sb_cast_t *cast = context;
+
+    return !expects(cast) && sb_flow_is_done(&cast->flow) &&
+           cast->cluster->doorway->spoken == cast->cluster->doorway->words;
+}
+
+/* The root knows itself, and nobody else yet. */
+static void receive_guests(sb_cast_t *cast)
+{
+    sb_cluster_t *cluster = cast->cluster;
+    sb_word_t word;
+
+    for (uint32_t node = 0; node < cluster->map.nodes; node++)
+        *guest_of(cast, node) = (sb_guest_t){.leader = SB_NET_ANY};
+    guest_of(cast, cluster->node)->leader = cluster->rank;
+    cast->missing = cluster->map.nodes - 1;
+    while (cluster->failure == SB_OK && sb_word_kept(cluster, &word))
+        take(cast, &word);
+}
+
+static sb_status_t lead(sb_cast_t *cast)
+{
+    sb_cluster_t *cluster = cast->cluster;
+
+    if (is_root(cast))
+        receive_guests(cast);
+    else
+        sb_word_say(
+            cluster, cast->root, true,
+            (sb_word_t){.kind = SB_ASK, .rank = cluster->rank, .bytes = cast->flow.stream->bytes});
+    listen(cast);
+    cluster->refill = turn;
+    cluster->refill_context = cast;
+    sb_programs_turn(cluster);
+    if (sb_flow_on_node(&cast->flow) == SB_OK)
+        sb_cluster_wait(cluster, is_done, cast);
+    return sb_flow_close(&cast->flow);
+}
+
+sb_status_t sb_cast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, size_t segment,
+                    uint32_t ahead, sb_asked_t *asked)
+{
+    sb_cast_t cast = {.cluster = cluster, .asked = asked, .root = root};
+    sb_status_t status;
+
+    if (!sb_form_begins(cluster, root, stream, true, &status))
+        return status;
+    status = sb_flow_open(&cast.flow, cluster, root, stream, segment, ahead);
+    return status == SB_OK ? lead(&cast) : status;
+}

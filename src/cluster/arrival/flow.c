@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cluster/arrival/flow.h"
+
+#include <stdlib.h>
+
+static size_t bytes_of(const sb_flow_t *flow, size_t segment)
+{
+    return sb_min(flow->segment, flow->stream->bytes - segment * flow->segment);
+}
+
+static char *place_of(const sb_flow_t *flow, size_t segment)
+{
+    return flow->bytes + segment * flow->segment;
+}
+
+static void fail(const sb_flow_t *flow, sb_status_t status)
+{
+    flow->cluster->failure = sb_first(flow->cluster->failure, status);
+}
+
+sb_status_t sb_flow_open(sb_flow_t *flow, sb_cluster_t *cluster, uint32_t root,
+                         const sb_stream_t *stream, size_t segment, uint32_t ahead)
+{
+    bool is_root = cluster->rank == root;
+
+    *flow = (sb_flow_t){.cluster = cluster,
+                        .stream = stream,
+                        .bytes = stream->base,
+                        .segment = sb_min(segment, stream->bytes),
+                        .ahead = ahead,
+                        .source = is_root ? root : SB_NET_ANY};
+    flow->segments = (stream->bytes + flow->segment - 1) / flow->segment;
+    flow->arrived = is_root ? flow->segments : 0;
+    if (flow->bytes == NULL)
+        flow->bytes = malloc(stream->bytes);
+    if (flow->bytes == NULL)
+        return cluster->failure = SB_ERR_MEMORY;
+    if (is_root && stream->base == NULL)
+        sb_data_ends(cluster, sb_stream_read(stream, 0, flow->bytes, stream->bytes));
+    return SB_OK;
+}
+
+static void look_at(const sb_flow_t *flow, sb_net_request_t **request, size_t bytes)
+{
+    const sb_net_t *net = &flow->cluster->net;
+    sb_net_news_t news = {.bytes = bytes};
+    bool done = false;
+
+    fail(flow, net->test(net->context, request, &done, &news));
+    if (done && news.bytes != bytes)
+        fail(flow, SB_ERR_TRUNCATE);
+}
+
+/* A segment is here, and all before it. */
+static void arrive(sb_flow_t *flow)
+{
+    size_t segment = flow->arrived++;
+
+    if (flow->stream->base == NULL)
+        sb_data_ends(flow->cluster,
+                     sb_stream_write(flow->stream, segment * flow->segment, place_of(flow, segment),
+                                     bytes_of(flow, segment)));
+}
+
+static void receive(sb_flow_t *flow)
+{
+    const sb_net_t *net = &flow->cluster->net;
+
+    for (size_t i = flow->arrived; i < flow->begun; i++) {
+        if (flow->in[i % SB_FLOW_MOST] != NULL)
+            look_at(flow, &flow->in[i % SB_FLOW_MOST], bytes_of(flow, i));
+    }
+    while (flow->arrived < flow->begun && flow->in[flow->arrived % SB_FLOW_MOST] == NULL &&
+           flow->cluster->failure == SB_OK)
+        arrive(flow);
+    for (; flow->source != SB_NET_ANY && flow->begun < flow->segments &&
+           flow->begun < flow->arrived + SB_FLOW_MOST;
+         flow->begun++)
+        fail(flow, net->receive(net->context, flow->source, sb_tag_of(flow->cluster, flow->begun),
+                                place_of(flow, flow->begun), bytes_of(flow, flow->begun),
+                                &flow->in[flow->begun % SB_FLOW_MOST]));
+}
+
+static void send(sb_flow_t *flow)
+{
+    const sb_net_t *net = &flow->cluster->net;
+    const uint32_t *child = flow->cluster->doorway->child;
+
+    for (uint64_t i = flow->sent; i < flow->sends; i++) {
+        if (flow->out[i % SB_FLOW_MOST] != NULL)
+            look_at(flow, &flow->out[i % SB_FLOW_MOST], 0);
+    }
+    while (flow->sent < flow->sends && flow->out[flow->sent % SB_FLOW_MOST] == NULL)
+        flow->sent++;
+    for (; flow->sends < (uint64_t)flow->children * flow->segments &&
+           flow->sends % flow->segments < flow->arrived && flow->sends < flow->sent + flow->ahead;
+         flow->sends++) {
+        size_t segment = (size_t)(flow->sends % flow->segments);
+        fail(flow, net->send(net->context, child[flow->sends / flow->segments],
+                             sb_tag_of(flow->cluster, segment), place_of(flow, segment),
+                             bytes_of(flow, segment), &flow->out[flow->sends % SB_FLOW_MOST]));
+    }
+}
+
+void sb_flow_turn(sb_flow_t *flow)
+{
+    if (flow->source != flow->cluster->rank)
+        receive(flow);
+    if (flow->cluster->failure == SB_OK)
+        send(flow);
+}
+
+static bool is_here(void *context)
+{
+    const sb_flow_t *flow = context;
+
+    return flow->arrived >= flow->wanted;
+}
+
+/* The node's broadcast reads what is here, or waits for it. */
+static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
+{
+    sb_flow_t *flow = context;
+
+    flow->wanted = (offset + bytes + flow->segment - 1) / flow->segment;
+    sb_status_t status = sb_cluster_wait(flow->cluster, is_here, flow);
+    if (status == SB_OK)
+        sb_copy_shared(to, flow->bytes + offset, bytes);
+    return status;
+}
+
+sb_status_t sb_flow_on_node(sb_flow_t *flow)
+{
+    sb_stream_t coming = {.bytes = flow->stream->bytes, .read = read, .context = flow};
+
+    return sb_node_bcast(flow->cluster, flow->cluster->rank, &coming);
+}
+
+sb_status_t sb_flow_close(sb_flow_t *flow)
+{
+    /* After a failure the network may still read or write there. */
+    if (flow->stream->base == NULL && flow->cluster->failure == SB_OK)
+        free(flow->bytes);
+    return sb_call_ends(flow->cluster);
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "cluster/arrival/arrival.h"
+
+#include "base/config.h"
+
+#include <stdlib.h>
+
+static const sb_spanning_t *const forms[] = {
+#define SB_FORM_ADDRESS(symbol, name) &sb_bcast_##symbol,
+    SB_EACH_FORM(SB_FORM_ADDRESS)
+#undef SB_FORM_ADDRESS
+};
+
+_Static_assert(SB_COUNT_OF(forms) == SB_FORMS - SB_FORM_cp_tree, "forms are numbered in order");
+
+size_t sb_form_count(void)
+{
+    return SB_COUNT_OF(forms);
+}
+
+const sb_spanning_t *sb_form_at(size_t index)
+{
+    return forms[index];
+}
+
+/* --- what they have in common -------------------------------------------------------------- */
+
+sb_status_t sb_doorway_need(sb_cluster_t *cluster)
+{
+    uint32_t nodes = cluster->map.nodes;
+
+    if (cluster->doorway != NULL)
+        return SB_OK;
+    sb_doorway_t *made = cluster->doorway = calloc(1, sizeof *made);
+    if (made == NULL)
+        return cluster->failure = SB_ERR_MEMORY;
+    made->guest = calloc(nodes, sizeof *made->guest);
+    made->child = calloc(nodes, sizeof *made->child);
+    made->leader = calloc(nodes, sizeof *made->leader);
+    made->said = calloc(3 * (size_t)nodes, sizeof *made->said);
+    made->saying = calloc(3 * (size_t)nodes, sizeof(sb_net_request_t *));
+    if (made->guest == NULL || made->child == NULL || made->leader == NULL || made->said == NULL ||
+        made->saying == NULL)
+        cluster->failure = SB_ERR_MEMORY;
+    return cluster->failure;
+}
+
+void sb_doorway_free(sb_cluster_t *cluster)
+{
+    sb_doorway_t *doorway = cluster->doorway;
+
+    /* After a failure the network may still read or write there. */
+    if (doorway == NULL || cluster->failure != SB_OK)
+        return;
+    free(doorway->guest);
+    free(doorway->child);
+    free(doorway->leader);
+    free(doorway->said);
+    free(doorway->saying);
+    free(doorway->early);
+    free(doorway);
+}
+
+void sb_leaders_fixed(sb_cluster_t *cluster, uint32_t root)
+{
+    for (uint32_t node = 0; node < cluster->map.nodes; node++)
+        cluster->doorway->leader[node] = sb_leader_of(cluster, node, root);
+}
+
+sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,
+                          bool elects, uint32_t *leader)
+{
+    sb_status_t status = sb_call_begins(cluster);
+
+    *leader = sb_leader_of(cluster, cluster->node, root);
+    if (status != SB_OK || stream->bytes == 0)
+        return status;
+    status = sb_doorway_need(cluster);
+    if (status != SB_OK)
+        return status;
+    cluster->doorway->words = cluster->doorway->spoken = 0;
+    if (elects)
+        cluster->failure = sb_hall_enter(cluster, SB_BCAST, root, leader);
+    return cluster->failure;
+}
+
+bool sb_form_begins(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, bool elects,
+                    sb_status_t *status)
+{
+    uint32_t leader;
+
+    *status = sb_form_opens(cluster, root, stream, elects, &leader);
+    if (*status != SB_OK || stream->bytes == 0)
+        return false;
+    if (leader == cluster->rank)
+        return true;
+    sb_node_bcast(cluster, leader, stream);
+    *status = sb_call_ends(cluster);
+    return false;
+}
+
+/* --- which ---------------------------------------------------------------------------------- */
+
+static bool is_power_of_two(uint32_t number)
+{
+    return (number & (number - 1)) == 0;
+}
+
+/* The published form for a message of so many bytes; what is competitive comes after what is not.
+ */
+static sb_form_t published(const sb_cluster_t *cluster, size_t bytes, bool competitive)
+{
+    const sb_settings_t *settings = &cluster->settings;
+    bool doubles = settings->bcast_rdaas == SB_RDAAS_POWER_OF_TWO && bytes < settings->bcast_long &&
+                   is_power_of_two(cluster->map.nodes);
+
+    if (bytes < settings->bcast_short)
+        return competitive ? SB_FORM_cp_bt : SB_FORM_p_bt;
+    if (doubles)
+        return competitive ? SB_FORM_cp_rdaas : SB_FORM_p_rdaas;
+    return competitive ? SB_FORM_cp_ringaas : SB_FORM_p_ringaas;
+}
+
+sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
+{
+    sb_form_t form = (sb_form_t)cluster->settings.bcast_form;
+
+    if (form == SB_FORM_P || form == SB_FORM_CP)
+        form = published(cluster, stream->bytes, form == SB_FORM_CP);
+    if (form < SB_FORM_cp_tree || cluster->map.nodes == 1)
+        return sb_cluster_bcast_fixed(cluster, root, stream);
+    return forms[form - SB_FORM_cp_tree]->bcast(cluster, root, stream);
+}

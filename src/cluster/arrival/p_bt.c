@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The published pipelined broadcast for short messages, with fixed leaders: the root on its node,
+ * elsewhere the lowest rank. A binomial tree of leaders, each of which waits for its children one
+ * after the other and sends each the whole message; the node's broadcast begins when it has come,
+ * and goes on beside what is sent. Cost: ceil(log2 N) (a + m b), and at each step the wait for a
+ * child that is late. Memory: none; of data in pieces a copy. Source: the P-BT of the
+ * competitive and pipelined broadcast of MPIActor.
+ */
+#include "cluster/arrival/flow.h"
+
+static void turn(void *context)
+{
+    sb_flow_turn(context);
+}
+
+static bool is_done(void *context)
+{
+    return sb_flow_is_done(context);
+}
+
+sb_status_t sb_bcast_down_tree(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
+{
+    const sb_map_t *map = &cluster->map;
+    sb_net_tree_t tree = sb_net_tree(map->nodes, cluster->node, map->node_of[root], false);
+    sb_doorway_t *doorway = cluster->doorway;
+    sb_flow_t flow;
+    sb_status_t status = sb_flow_open(&flow, cluster, root, stream, stream->bytes, 1);
+
+    if (status != SB_OK)
+        return status;
+    if (cluster->rank != root)
+        flow.source = doorway->leader[tree.parent];
+    flow.children = tree.children;
+    for (uint32_t i = 0; i < tree.children; i++)
+        doorway->child[i] = doorway->leader[tree.child[i]];
+    cluster->refill = turn;
+    cluster->refill_context = &flow;
+    sb_programs_turn(cluster);
+    if (sb_flow_on_node(&flow) == SB_OK)
+        sb_cluster_wait(cluster, is_done, &flow);
+    return sb_flow_close(&flow);
+}
+
+static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
+{
+    sb_status_t status;
+
+    if (!sb_form_begins(cluster, root, stream, false, &status))
+        return status;
+    sb_leaders_fixed(cluster, root);
+    return sb_bcast_down_tree(cluster, root, stream);
+}
+
+const sb_spanning_t sb_bcast_p_bt = {
+    .name = "p-bt",
+    .collective = SB_BCAST,
+    .doc = "A binomial tree of fixed leaders, the whole message at a time.",
+    .source = "P-BT of the competitive and pipelined broadcast",
+    .bcast = run,
+};
