@@ -10,8 +10,9 @@ command -v "$LAUNCHER" >/dev/null || LAUNCHER=mpirun
 echo "== What the doctor says: ./sobor doctor --short"
 ./sobor doctor --short
 echo
-echo "== Barrier and broadcast, $LAUNCHER alone against $LAUNCHER with Sobor (some 20 seconds)"
-./sobor bench barrier,bcast --ranks 2,4 --sizes 8,1K,64K,1M --seconds 0.3 --sync common --launcher "$LAUNCHER"
+CORES=$(lscpu -p=CORE,SOCKET | grep -v '^#' | sort -u | wc -l)
+echo "== Barrier, broadcast and allreduce, $LAUNCHER alone against $LAUNCHER with Sobor (10 seconds for each number of ranks)"
+./sobor bench --sizes 8,1K,64K,1M --seconds 0.2 --sync common --launcher "$LAUNCHER"
 cat <<END
 
 The same job calls both sides in turn. The ratio is host time over Sobor time: above 1 Sobor is faster.
@@ -19,13 +20,13 @@ Before each broadcast of either side comes the same barrier, so the figures do n
 
 == What to do next
 Run a program of yours, as it is:
-    ./sobor run -- $LAUNCHER -n 4 ./your_program
+    ./sobor run -- $LAUNCHER -n $CORES ./your_program
 See which of its calls Sobor served:
-    ./sobor run --set VERBOSE=1 -- $LAUNCHER -n 4 ./your_program
+    ./sobor run --set VERBOSE=1 -- $LAUNCHER -n $CORES ./your_program
 See all that the doctor found, and try each MPI:
     ./sobor doctor --try
 Ask what would be chosen for a call, and why:
-    ./sobor info --collective bcast --bytes 4096 --ranks 8
+    ./sobor info --collective bcast --bytes 4096 --ranks $CORES
 Time calls as other suites do, and see what the barriers before them hide:
     ./sobor bench bcast --ranks 2,4 --method single,row --explain
 Compare several MPIs:

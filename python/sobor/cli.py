@@ -399,9 +399,12 @@ def bench_command(
             help="What to measure, separated by commas; passthrough is the cost of a call that "
             "goes to the host.",
         ),
-    ] = "barrier,bcast",
+    ] = "barrier,bcast,allreduce",
     ranks: Annotated[
-        str | None, typer.Option(metavar="LIST", help="Numbers of ranks; 2,4 if not given.")
+        str | None,
+        typer.Option(
+            metavar="LIST", help="Numbers of ranks; if not given, powers of two up to all cores."
+        ),
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(metavar="LIST", help="Message sizes; 8,1K,64K,1M if not given.")
@@ -605,8 +608,10 @@ def bench_command(
         sobor bench bcast --study arrival --machine cluster-16x8 --widths 0us,500us --sizes 40000
     """
     from sobor.bench.measure import bench
-    from sobor.bench.request import make_request
+    from sobor.bench.request import make_request, usual_ranks
     from sobor.native import find_native
+    from sobor.system.cpus import read_cpus
+    from sobor.system.files import Files
 
     native = find_native()
     if study is not None and tuning_file is not None:
@@ -630,7 +635,7 @@ def bench_command(
     request = make_request(
         native,
         collectives=collectives,
-        ranks=ranks or "2,4",
+        ranks=ranks or usual_ranks(read_cpus(Files()).usable),
         sizes=sizes or "8,1K,64K,1M",
         variants=variants,
         launcher=launcher,

@@ -3,6 +3,7 @@
 
 import mmap
 import os
+import re
 import shutil
 import stat
 import struct
@@ -10,6 +11,7 @@ import struct
 _MAGIC = b"\x7fELF"
 _CLASS_64, _LITTLE_ENDIAN = 2, 1
 _PT_INTERP = 3
+_SHT_DYNAMIC, _DT_NEEDED = 6, 1
 _SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
 _SYMBOL = struct.Struct("<IBBHQQ")
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
@@ -33,6 +35,48 @@ def preload_obstacle(program: str) -> str | None:
     except (OSError, ValueError, IndexError, OverflowError, struct.error):
         # Not a program as the dynamic linker knows it.
         return None
+
+
+_LIBRARIES = (
+    ("ompi40", re.compile(rb"libmpi(_\w+)?\.so\.40")),
+    ("mpich12", re.compile(rb"libmpi(ch\w*|cxx|fort)?\.so\.12")),
+)
+
+
+def mpi_of(program: str) -> str | None:
+    """The ABI of the MPI library that a program names among those it needs, or None."""
+    path = shutil.which(program)
+    try:
+        with open(path or "", "rb") as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return None
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+                return _abi_of(_needed(image))
+    except (OSError, ValueError, IndexError, OverflowError, struct.error):
+        return None
+
+
+def _abi_of(libraries: list[bytes]) -> str | None:
+    return next(
+        (abi for abi, names in _LIBRARIES for library in libraries if names.fullmatch(library)),
+        None,
+    )
+
+
+def _needed(image: mmap.mmap) -> list[bytes]:
+    (offset,) = struct.unpack_from("<Q", image, 40)
+    size, count = struct.unpack_from("<HH", image, 58)
+    sections = list(_headers(image, _SECTION_HEADER, offset, size, count))
+    names = []
+    for section in sections:
+        if section[1] == _SHT_DYNAMIC:
+            strings = sections[section[6]][4]
+            table = image[section[4] : section[4] + section[5]]
+            for tag, value in struct.iter_unpack("<qQ", table):
+                if tag == _DT_NEEDED:
+                    start = strings + value
+                    names.append(image[start : image.find(b"\0", start)])
+    return names
 
 
 def _obstacle_in(image: mmap.mmap, program: str) -> str | None:

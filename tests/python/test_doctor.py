@@ -181,6 +181,24 @@ def test_leftovers(patient):
     assert found["MPI files"].data == {"files": ["vader_segment.x"]}
 
 
+def test_files_in_use_are_no_leftovers(patient):
+    maps = "7f0-7f1 rw-s 0 00:17 3 {}\n"
+    found = by_name(
+        leftovers.check(
+            patient(
+                {
+                    "/proc/self/ns/pid": "",
+                    "/proc/7/maps": maps.format("/dev/shm/ompi.n.0/vader_segment.n.1"),
+                    "/proc/8/maps": maps.format("/dev/shm/sm_segment.n.2 (deleted)"),
+                    **dict.fromkeys(["/dev/shm/ompi.n.0/vader_segment.n.1"], ""),
+                    **dict.fromkeys(["/dev/shm/sm_segment.n.2", "/dev/shm/sm_segment.n.22"], ""),
+                }
+            )
+        )
+    )
+    assert found["MPI files"].data == {"files": ["sm_segment.n.22"]}
+
+
 def test_no_leftovers(patient):
     (finding,) = leftovers.check(patient({"/dev/shm/mine": ""}))
     assert finding.status is Status.OK

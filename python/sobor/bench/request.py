@@ -68,6 +68,12 @@ class Request:
         return len(self.methods) + (self.sync is None and "single" in self.methods)
 
 
+def usual_ranks(cores: int) -> str:
+    """The list of --ranks where none is given: powers of two up to all cores, 4 at least."""
+    powers = [1 << at for at in range(1, max(cores, 4).bit_length())]
+    return ",".join(map(str, sorted({*powers, *([cores] if cores > 4 else [])})))
+
+
 def split_commands(text: str) -> list[str]:
     """Commands separated by commas; a backslash keeps a comma in its command."""
     return [part.replace("\\,", ",").strip() for part in _COMMA.split(text) if part.strip()]

@@ -25,10 +25,11 @@ def check(patient: Patient) -> Iterator[Finding]:
         yield Finding(SECTION, _SHM, Status.WARN, value, remedy, {"files": _names(ours)})
     else:
         yield Finding(SECTION, _SHM, Status.OK, "nothing of Sobor", data={"files": []})
-    others = list(_files(patient, _OF_MPI))
+    used = _in_use(patient)
+    others = [file for file in _files(patient, _OF_MPI) if not _is_used(file[0], used)]
     if others:
-        value = f"{_summary(others)} of MPI libraries, running or ended"
-        remedy = f"if no MPI program runs now: {_removal(others)}"
+        value = f"{_summary(others)} of MPI libraries that no process of yours uses"
+        remedy = f"if nobody else runs an MPI program now: {_removal(others)}"
         yield Finding(SECTION, "MPI files", Status.NOTE, value, remedy, {"files": _names(others)})
 
 
@@ -43,6 +44,23 @@ def _files(patient: Patient, pattern: re.Pattern) -> Iterator[tuple[str, int]]:
                 yield entry.name, entry.lstat().st_size
             except OSError:
                 continue
+
+
+def _in_use(patient: Patient) -> str:
+    """What the processes that may be looked at have mapped in /dev/shm, line by line."""
+    lines = []
+    for process in patient.files.path("/proc").glob("[0-9]*"):
+        try:
+            maps = (process / "maps").read_text(errors="replace").splitlines()
+        except OSError:
+            continue
+        lines += [line.partition(f"{_SHM}/")[2] for line in maps if f" {_SHM}/" in line]
+    return "\n" + "\n".join(lines)
+
+
+def _is_used(name: str, used: str) -> bool:
+    """Whether a file, or one in a folder of this name, is in use."""
+    return any(f"\n{name}{end}" in f"{used}\n" for end in ("\n", "/", " "))
 
 
 def _is_stale(patient: Patient, name: str) -> bool:

@@ -13,6 +13,8 @@ from sobor.doctor import leftovers, machine, memory, mpis, nodes, parts, prices,
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.native import find_native
+from sobor.system.cpus import read_cpus
+from sobor.system.files import Files
 from sobor.version import __version__
 
 _CHECKS = (
@@ -154,7 +156,8 @@ def _write_verdict(report: Report, out: Console) -> None:
 
 
 def _advice(finding: Finding) -> str:
-    return f"sobor run -- {finding.data['launcher']} -n 4 ./app"
+    cores = read_cpus(Files()).usable
+    return f"sobor run -- {finding.data['launcher']} -n {cores} ./app"
 
 
 def _names(findings: Iterable[Finding]) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from sobor.errors import SoborError
 from sobor.launchers import hydra, openmpi, slurm
+from sobor.launchers.doubts import doubts, refuse_submitter
 from sobor.launchers.forward import LD_PRELOAD, Forward, Launch
 from sobor.launchers.options import program_index, split_programs
 from sobor.launchers.recognition import LAUNCHER_NAMES, Family, Launcher, recognise
@@ -33,16 +34,18 @@ _WRAPPERS = frozenset(
 def plan_launch(command: list[str], forward: Forward) -> Launch:
     """The command with the preload in it, as its launcher wants it."""
     _check_preload_path(forward.preload)
+    refuse_submitter(command)
     start = _launcher_index(command)
     launcher = recognise(command[start], forward.environ)
     arguments = command[start + 1 :]
     built = _BUILDERS[launcher.family](launcher, arguments, forward)
+    programs = _programs(launcher, arguments)
     return replace(
         built,
         argv=[*command[: start + 1], *built.argv],
-        warnings=[*built.warnings, *_doubts(launcher, arguments)],
+        warnings=[*built.warnings, *doubts(launcher, arguments, programs, forward)],
         launcher=launcher,
-        programs=_programs(launcher, arguments),
+        programs=programs,
     )
 
 
@@ -93,18 +96,3 @@ def _programs(launcher: Launcher, arguments: list[str]) -> list[str]:
     for part in split_programs(arguments):
         programs += part[program_index(part, launcher.family) :][:1]
     return programs
-
-
-def _doubts(launcher: Launcher, arguments: list[str]) -> list[str]:
-    """What may keep the preload from the ranks although the command is right."""
-    doubts = []
-    if launcher.family is Family.PLAIN and launcher.path.name in LAUNCHER_NAMES:
-        doubts.append(
-            f"{launcher.path} is no launcher that Sobor knows; the preload goes through the "
-            "environment, which it may or may not hand on"
-        )
-    for part in split_programs(arguments):
-        for word in part[program_index(part, launcher.family) :]:
-            if word.startswith(f"{LD_PRELOAD}="):
-                doubts.append(f"{word} after the program's name takes the place of Sobor's preload")
-    return doubts

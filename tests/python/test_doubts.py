@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is said before a command is started that will not do what is meant."""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from sobor import elf
+from sobor.bench.request import usual_ranks
+from sobor.launchers import doubts
+
+ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
+
+
+@pytest.fixture
+def said(command, fake_native, make_launcher, monkeypatch):
+    """What sobor run says of a command that it does not run; of four cores, not as root."""
+    make_launcher("mpirun", "openmpi4")
+    make_launcher("mpiexec", "mpich")
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    cpus = type("Cpus", (), {"cores": 4})
+    monkeypatch.setattr(doubts, "read_cpus", lambda _files: cpus)
+    for name in (*ROOT, *doubts._MANAGERS, "OMPI_MCA_rmaps_base_oversubscribe"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*words):
+        return command("run", "--print", "--", *words).err
+
+    return run
+
+
+@pytest.mark.parametrize("line", ["sbatch job.sh", "/opt/bin/qsub j", "flux batch j", "bsub ./j"])
+def test_batch_submitter(said, line):
+    words = line.split()
+    text = said(*words)
+    assert words[0] in text and "inside the script" in text
+
+
+def test_flux_run_is_no_submitter(said, make_launcher):
+    make_launcher("flux", "unknown")
+    assert "queues" not in said("flux", "run", "-n", "2", "./app")
+
+
+@pytest.mark.parametrize(
+    ("line", "warned"),
+    [
+        ("-n 4 sh", False),
+        ("-n 5 sh", True),
+        ("-np 3 sh : -np 2 sh", True),
+        ("--oversubscribe -n 5 sh", False),
+        ("--map-by :OVERSUBSCRIBE -n 5 sh", False),
+        ("-H a:9 -n 9 sh", False),
+    ],
+)
+def test_slots(said, line, warned):
+    assert ("add --oversubscribe" in said("mpirun", *line.split())) == warned
+
+
+def test_slots_of_a_resource_manager(said, monkeypatch):
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+    assert "oversubscribe" not in said("mpirun", "-n", "99", "sh")
+
+
+def test_root(said, monkeypatch):
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    assert "--allow-run-as-root" in said("mpirun", "-n", "2", "sh")
+    assert "root" not in said("mpirun", "--allow-run-as-root", "-n", "2", "sh")
+    assert "root" not in said("mpiexec", "-n", "2", "sh")
+    for name in ROOT:
+        monkeypatch.setenv(name, "1")
+    assert "root" not in said("mpirun", "-n", "2", "sh")
+
+
+def test_container(said, fake_native, make_launcher):
+    make_launcher("apptainer", "unknown")
+    folder = str(fake_native.preload.parents[2])
+    image = ["mpirun", "-n", "2", "apptainer", "exec"]
+    text = said(*image, "i.sif", "./app")
+    assert "container" in text and folder in text
+    assert "container" not in said(*image, "--bind", folder, "i.sif", "./app")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+@pytest.mark.parametrize(
+    ("soname", "abi", "launcher"),
+    [
+        ("libmpi.so.40", "ompi40", "mpiexec"),
+        ("libmpich.so.12", "mpich12", "mpirun"),
+        ("libmpi.so.12", "mpich12", "mpirun"),
+        ("libmpi_mpifh.so.40", "ompi40", "mpiexec"),
+        ("libmpi_abi.so.1", None, None),
+    ],
+)
+def test_launcher_of_another_mpi(said, tmp_path, soname, abi, launcher):
+    (tmp_path / "m.c").write_text("int MPI_Init(void *a, void *b) { return !a + !b; }\n")
+    (tmp_path / "p.c").write_text(
+        "int MPI_Init(void *, void *);\nint main(void) { return MPI_Init(0, 0); }\n"
+    )
+    library, program = tmp_path / "libm0.so", tmp_path / "p"
+    make = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{soname}", str(tmp_path / "m.c")]
+    subprocess.run([*make, "-o", str(library)], check=True)
+    subprocess.run(["cc", str(tmp_path / "p.c"), str(library), "-o", str(program)], check=True)
+    assert elf.mpi_of(str(program)) == abi
+    for name in ("mpirun", "mpiexec"):
+        text = said(name, "-n", "2", str(program))
+        assert ("each rank would be a job of one" in text) == (name == launcher)
+
+
+@pytest.mark.parametrize(
+    ("cores", "ranks"), [(1, "2,4"), (2, "2,4"), (6, "2,4,6"), (16, "2,4,8,16")]
+)
+def test_usual_ranks(cores, ranks):
+    assert usual_ranks(cores) == ranks
