@@ -43,7 +43,7 @@ def test_figure(command, real_native, tmp_path, paper, figure):
         met = {(row["series"], key(row["x"])) for row in rows}
         values = printed(paper).get(figure.name, {})
         assert {(name, x) for name, places in values.items() for x in places} <= met
-    stem = f"{paper}-{figure.name}"
+    stem = f"{paper}-{figure.name}".replace(" ", "-")
     with (tmp_path / f"{stem}.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == len(rows)
     assert ElementTree.parse(tmp_path / f"{stem}.svg").getroot().tag.endswith("svg")
@@ -69,7 +69,7 @@ def test_list(command, real_native):
     ("words", "message"),
     [
         ([], "expected a paper and a figure"),
-        (["bagels", "1"], "expected a paper, one of barrier"),
+        (["bagels", "1"], "expected a paper, one of bcast-numa"),
         (["barrier", "77"], "barrier: expected one of 4, 5, 6, table, found 77"),
         (["barrier", "6", "--with", "tree=flat"], "--with: expected machine"),
         (["barrier", "6", "--with", "ranks"], "--with: expected machine"),

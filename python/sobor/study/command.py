@@ -11,6 +11,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.progress import Progress
+from rich.text import Text
 
 from sobor import console
 from sobor.errors import SoborError
@@ -115,7 +116,9 @@ def _entry(paper: str, figure: Figure) -> dict[str, Any]:
 def _write(rows: list[Row], wanted: Wanted, figure: Figure, folder: Path) -> None:
     paper = wanted.paper or ""
     found = [{"paper": paper, "figure": figure.name, **asdict(row)} for row in rows]
-    files = [folder / f"{paper}-{figure.name}{suffix}" for suffix in (".csv", ".svg")]
+    files = [
+        folder / f"{paper}-{figure.name.replace(' ', '-')}{suffix}" for suffix in (".csv", ".svg")
+    ]
     with files[0].open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, list(found[0]), lineterminator="\n")
         writer.writeheader()
@@ -149,7 +152,7 @@ def _table(rows: list[Row], figure: Figure, title: str, out: Console) -> None:
     turned = len(places) > len(series)
     lines, heads = (places, series) if turned else (series, places)
     grid = console.table(out, figure.axis if turned else "", *map(str, heads), right=())
-    cells = {(row.series, row.x): _cell(row) for row in rows}
+    cells = {(row.series, row.x): _cell(row, figure) for row in rows}
     for line in lines:
         named = [(head, line) if turned else (line, head) for head in heads]
         grid.add_row(str(line), *(cells.get(each, "") for each in named))
@@ -159,6 +162,7 @@ def _table(rows: list[Row], figure: Figure, title: str, out: Console) -> None:
         out.print(f"  {line}")
 
 
-def _cell(row: Row) -> str:
+def _cell(row: Row, figure: Figure) -> Text:
     ours = f"{row.ours:.3g}" if abs(row.ours) < 1000 else f"{row.ours:.0f}"
-    return ours if row.published is None else f"{ours} ({_words(row.published)})"
+    text = ours if row.published is None else f"{ours} ({_words(row.published)})"
+    return Text(text, style=figure.paint(row.ours) if figure.paint else "")

@@ -69,6 +69,8 @@ class Figure:
     beside: tuple[str, ...] = ()
     #: Bases of the axes' logarithms; 0: not logarithmic.
     log: tuple[int, int] = (0, 10)
+    #: The colour of a value in the table, of Rich.
+    paint: Callable[[float], str] | None = None
 
 
 def word(*known: str) -> Callable[[str, str], str]:
