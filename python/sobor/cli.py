@@ -672,6 +672,10 @@ def study_command(
             "defaults. Repeatable.",
         ),
     ] = None,
+    curves: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="As --with curves=LIST, where there is that setting."),
+    ] = None,
     short: Annotated[
         bool, typer.Option("--short", help="A few points in a second or two, for a first look.")
     ] = False,
@@ -706,11 +710,14 @@ def study_command(
         sobor study barrier 4 --with ranks=32 --with runs=1 --json -
 
         sobor study --list barrier 6
+
+        sobor study application asp --curves host,p,cp
     """
     from sobor.native import find_native
     from sobor.study.command import Wanted, study
 
-    wanted = Wanted(paper, figure, tuple(changes or ()), short, listing, out, json_file)
+    given = [*(changes or ()), *([f"curves={curves}"] if curves is not None else [])]
+    wanted = Wanted(paper, figure, tuple(given), short, listing, out, json_file)
     raise typer.Exit(study(wanted, find_native()))
 
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import sys
 
 import building
+import jobs
 import pytest
-from mpis import REPOSITORY
+from mpis import BUILD, REPOSITORY
 
 from conftest import usable_mpi
 
@@ -80,3 +83,35 @@ def test_a_wrong_argument(tester):
     result = tester.run_command(mpi, 1, [building.build_example(mpi, "asp"), "many"])
     assert result.returncode != 0
     assert 'argument 1: expected a number of 1 to 1048576, found "many"' in result.stderr
+
+
+@pytest.mark.mpis("o41")
+def test_study(tester):
+    """The stacked times of a real run add up to it, and arrivals are told for each rank."""
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    mpi = usable_mpi("o41")
+    program = building.build_example(mpi, "asp")
+    run = " ".join(map(str, [*mpi.command(2, {}), program, 150]))
+    found = {}
+    for figure in ("asp", "asp-arrival"):
+        words = ["study", "application", figure, "--curves", "host", "--json", "-"]
+        words += ["--with", "machine=here", "--with", f"command={run}"]
+        done = subprocess.run(
+            [sys.executable, "-m", "sobor", *words],
+            cwd=tester.folder,
+            env={
+                **jobs.base_environment(),
+                **{"PYTHONPATH": str(REPOSITORY / "python"), "SOBOR_PREFIX": str(BUILD)},
+            },
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        found[figure] = json.loads(done.stdout)
+    parts = {row["series"]: row["ours"] for row in found["asp"]}
+    assert list(parts) == ["computing", "broadcast", "other collectives"]
+    assert all(seconds > 0 for seconds in parts.values()) and sum(parts.values()) < 30
+    assert [row["x"] for row in found["asp-arrival"]] == [0, 1]

@@ -67,6 +67,8 @@ class Figure:
     short: Mapping[str, str] = field(default_factory=dict)
     #: Series that are not drawn: of another unit than the rest.
     beside: tuple[str, ...] = ()
+    #: Whether series are parts of a whole: drawn on top of each other.
+    stacked: bool = False
     #: Bases of the axes' logarithms; 0: not logarithmic.
     log: tuple[int, int] = (0, 10)
     #: The colour of a value in the table, of Rich.

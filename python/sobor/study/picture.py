@@ -16,7 +16,9 @@ def draw(rows: list[Row], figure: Figure, title: str, path: Path) -> None:
     axes = sheet.subplots()
     drawn = [row for row in rows if row.series not in figure.beside and row.x not in figure.beside]
     places = dict.fromkeys(row.x for row in drawn)
-    if any(isinstance(x, str) for x in places) or len(places) == 1:
+    if figure.stacked:
+        _stack(axes, drawn)
+    elif any(isinstance(x, str) for x in places) or len(places) == 1:
         _bars(axes, drawn)
     else:
         _lines(axes, drawn, figure)
@@ -40,6 +42,17 @@ def _lines(axes, rows: list[Row], figure: Figure) -> None:
     for scale, base in zip((axes.set_xscale, axes.set_yscale), figure.log, strict=True):
         if base:
             scale("log", base=base)
+
+
+def _stack(axes, rows: list[Row]) -> None:
+    """A bar for each place, of all its series."""
+    places = list(dict.fromkeys(row.x for row in rows))
+    below = dict.fromkeys(places, 0.0)
+    for series in dict.fromkeys(row.series for row in rows):
+        parts = {row.x: row.ours for row in rows if row.series == series}
+        heights = [parts.get(x, 0.0) for x in places]
+        axes.bar(list(map(str, places)), heights, 0.6, list(below.values()), label=series)
+        below = {x: below[x] + height for x, height in zip(places, heights, strict=True)}
 
 
 def _bars(axes, rows: list[Row]) -> None:

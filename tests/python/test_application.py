@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sobor study application: the stacked times of the two programs, simulated."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+
+@pytest.fixture
+def arguments(tmp_path, monkeypatch):
+    """What the fake simulator was called with."""
+    path = tmp_path / "arguments"
+    monkeypatch.setenv("FAKE_ARGUMENTS", str(path))
+    return lambda: [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def option(words, name):
+    return words[words.index(name) + 1]
+
+
+@pytest.mark.parametrize(
+    ("program", "size", "width", "broadcasts", "updates"),
+    [("asp", 40960, 300, 10240, 10240**2), ("vcc", 36864, 200, 252, 9216**2 // 18)],
+)
+def test_stacked(command, fake_native, arguments, tmp_path, program, size, width, broadcasts,
+                 updates):  # fmt: skip
+    words = ["study", "application", program, "--curves", "host,p,cp", "--out", str(tmp_path)]
+    result = command(*words, "--json", "-")
+    assert result.status == 0, result.err
+    called = arguments()
+    assert [option(each, "--algorithm") for each in called] == ["host-binomial"] + ["cluster"] * 2
+    assert "--set" not in called[0]
+    modes = ["SOBOR_CLUSTER_BCAST=p", "SOBOR_CLUSTER_BCAST=cp-chain"]
+    assert [option(each, "--set") for each in called[1:]] == modes
+    for each in called:
+        assert (option(each, "--nodes"), option(each, "--ranks")) == ("16", "128")
+        assert option(each, "--bytes") == str(size) and option(each, "--calls") == "240"
+        assert option(each, "--arrival") == f"uniform:{width}us"
+    found = {(row["series"], row["x"]): row for row in result.json}
+    # The fake's ranks take 0.5 x 0.1 us for each rank.
+    broadcast = broadcasts * 128 * 0.1 * 0.5 / 1e6
+    assert found["broadcast", "cp"]["ours"] == pytest.approx(broadcast)
+    assert found["computing", "cp"]["ours"] == pytest.approx(broadcasts * updates / 128 / 1e9)
+    assert found["broadcast, cp / p", "ratio"]["ours"] == pytest.approx(1)
+    assert 0.7 < found["broadcast, cp / host", "ratio"]["published"] < 0.9
+    picture = ElementTree.parse(tmp_path / f"application-{program}.svg").getroot()
+    texts = " ".join(picture.itertext())
+    assert all(word in texts for word in ("host", "cp", "computing", "broadcast"))
+
+
+def test_some_curves(command, fake_native, tmp_path):
+    words = ["study", "application", "asp", "--curves", "p", "--out", str(tmp_path), "--json", "-"]
+    assert {row["x"] for row in command(*words).json} == {"p"}
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("asp --curves fast", "curves: expected host, p, cp, found fast"),
+        ("asp --with arrival=uniform:5us --with machine=here", "command: with machine=here"),
+        ("asp-arrival --with machine=cluster-16x8", "machine: arrivals are those of a real run"),
+        ("asp --with update=5", 'update: expected a time such as 4us, found "5"'),
+    ],
+)
+def test_wrong_use(command, fake_native, tmp_path, words, expected):
+    result = command("study", "application", *words.split(), "--out", str(tmp_path))
+    assert result.status == 2
+    assert expected in result.err
