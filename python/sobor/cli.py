@@ -179,6 +179,14 @@ def report_command(
             "trace:FILE.",
         ),
     ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|FILE",
+            help="Simulate what broadcasts over several hosts would have cost otherwise, with "
+            "these arrivals, on a machine of sobor simulate --list.",
+        ),
+    ] = None,
 ) -> None:
     """Tell where the time of a traced or profiled job went, and who was waited for.
 
@@ -194,6 +202,8 @@ def report_command(
 
         sobor report run1 --collective bcast --write-arrival widths.txt
 
+        sobor report run1 --machine cluster-16x8
+
         sobor report profile.json
     """
     if trace.endswith(".json"):
@@ -206,7 +216,7 @@ def report_command(
     from sobor.trace.load import load
 
     module = load()
-    wanted = module.Wanted(trace, collective, transfer, html, json_file, events, arrival)
+    wanted = module.Wanted(trace, collective, transfer, html, json_file, events, arrival, machine)
     module.report(wanted)
 
 

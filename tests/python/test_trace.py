@@ -46,7 +46,7 @@ def make_file(folder, rank, size, made, *, name=None, comms=None, **header):
         record["entered"], record["left"] = START + entered, START + left
         record["site"] = extra.get("site", SITE)
         record["algorithm"] = extra.get("algorithm", 1)
-        record["root"] = -1
+        record["root"] = extra.get("root", -1)
     values = {
         **{"magic": files.MAGIC, "version": files.VERSION, "rank": rank, "size": size},
         **{"header_bytes": files.HEADER.itemsize, "record_bytes": files.RECORD.itemsize},
@@ -293,6 +293,44 @@ def test_simulator_takes_it(unbalanced, tmp_path, command, real_native):
     assert (row["arrival"], row["calls"]) == (f"trace:{target}", 10)
     # After the last has come, 3 ms after the first, a barrier is a matter of microseconds.
     assert 0 < row["max_us"] < 100
+
+
+@pytest.fixture
+def on_two_hosts(tmp_path):
+    """Ranks 0 and 2 on one host, 1 and 3 on the other; eight broadcasts from rank 1, to whose call
+    rank 0 comes 200 us late: the lowest of its host, which the others wait for if it is leader."""
+    clocks = [(START, 0, 0, 1), (START + 100 * MS, 0, 0, 1)]
+    for rank in range(4):
+        calls = []
+        for i in range(8):
+            entered = 10 * i * MS + (MS // 5 if rank == 0 else 0)
+            calls.append(("bcast", 40_000, entered, 10 * i * MS + MS, {"root": 1}))
+        place = {"node": 1 + rank % 2, "host": b"ab"[rank % 2 : rank % 2 + 1]}
+        make_file(tmp_path / "t", rank, 4, calls, clock=clocks if rank < 2 else 0, **place)
+    return tmp_path / "t"
+
+
+def test_what_else_it_would_have_cost(on_two_hosts, command, real_native):
+    """The simulator has the arrivals, and ranks of one host on one node."""
+    if not real_native.simulator.is_file():
+        pytest.skip("no simulator")
+    words = ["report", str(on_two_hosts), "--machine", "cluster-16x8"]
+    (row,) = command(*words, "--json", "-").json["otherwise"]
+    assert [row[key] for key in ("bytes", "ranks", "nodes", "calls")] == [40_000, 4, 2, 8]
+    assert row["measured_us"] == pytest.approx((3 * 1000 + 800) / 4)
+    # Behind the late leader only rank 2 waits; whoever comes first is there at once.
+    assert row["fixed_us"] > row["competitive_us"] + 30
+    assert row["competitive_us"] <= 1.5 * row["ideal_us"]
+    text = command(*words).out
+    assert "Broadcasts otherwise, simulated on cluster-16x8" in text and "first of a node" in text
+    assert command("report", str(on_two_hosts), "--json", "-").json["otherwise"] == []
+
+
+def test_one_host_has_no_leaders(unbalanced, command, real_native):
+    if not real_native.simulator.is_file():
+        pytest.skip("no simulator")
+    words = ["report", str(unbalanced), "--machine", "cluster-16x8", "--json", "-"]
+    assert command(*words).json["otherwise"] == []
 
 
 def test_trace_events(unbalanced, tmp_path):

@@ -147,6 +147,7 @@ def analyse(trace: Trace, collective: str | None = None, transfer: float | None 
         "sites": widths(trace, calls),
         "late": lateness(trace, calls),
         "impact": impacts(calls, transfer),
+        "otherwise": [],
     }
 
 

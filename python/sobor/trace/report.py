@@ -8,9 +8,11 @@ from pathlib import Path
 
 from sobor import console
 from sobor.errors import SoborError
+from sobor.native import find_native
 from sobor.times import parse_time
 from sobor.trace import analysis, exports, page, views
 from sobor.trace.files import read
+from sobor.trace.otherwise import otherwise
 
 
 @dataclass(frozen=True)
@@ -24,6 +26,7 @@ class Wanted:
     json_file: str | None = None
     events: str | None = None
     arrival: str | None = None
+    machine: str | None = None
 
 
 def report(wanted: Wanted) -> None:
@@ -33,6 +36,8 @@ def report(wanted: Wanted) -> None:
     rows = analysis.chosen(trace, wanted.collective)
     calls = analysis.match(trace, rows)
     result = analysis.analyse(trace, wanted.collective, transfer)
+    if wanted.machine is not None:
+        result["otherwise"] = otherwise(trace, calls, wanted.machine, find_native())
     if wanted.json_file not in (None, "-"):
         _write("--json", wanted.json_file, json.dumps(result, indent=2) + "\n")
     if wanted.html is not None:

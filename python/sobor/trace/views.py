@@ -9,6 +9,7 @@ from rich.text import Text
 from sobor import console
 from sobor.bench.figures import figure
 from sobor.sizes import short_size
+from sobor.trace.otherwise import WAYS
 
 #: Rows of a table of ranks or call sites; JSON has all.
 _MOST = 16
@@ -79,7 +80,8 @@ def tables(report: dict[str, Any]) -> list[Table]:
             ("By communicator", "communicator", "communicators"),
         )
     ]
-    return [*result, _algorithms(report), _sites(report), _ranks(report), _impact(report)]
+    others = (_algorithms, _sites, _ranks, _impact, _otherwise)
+    return [*result, *(table(report) for table in others)]
 
 
 def _algorithms(report: dict[str, Any]) -> Table:
@@ -138,6 +140,22 @@ def _impact(report: dict[str, Any]) -> Table:
     ]
     columns = ["call", "bytes", "calls", "width us", "t(m) us", "Psi", "Gamma", "measured"]
     return "Unbalance degree and impact", columns, rows
+
+
+def _otherwise(report: dict[str, Any]) -> Table:
+    columns = ["communicator", "bytes", "nodes", "ranks", "calls", "traced", "fixed leaders"]
+    rows = [
+        [
+            row["communicator"],
+            short_size(row["bytes"]),
+            *(str(row[key]) for key in ("nodes", "ranks", "calls")),
+            *(figure(row[key]) for key in ("measured_us", *WAYS)),
+        ]
+        for row in report["otherwise"]
+    ]
+    names = sorted({row["machine"] for row in report["otherwise"]})
+    title = f"Broadcasts otherwise, simulated on {', '.join(names)}: mean us of a rank"
+    return title, [*columns, "first of a node", "ideal"], rows
 
 
 def write(report: dict[str, Any], out: Console) -> None:
