@@ -2,9 +2,12 @@
 """sobor study application: the stacked times of the two programs, simulated."""
 
 import json
+import os
 from xml.etree import ElementTree
 
 import pytest
+
+LONG = os.environ.get("SOBOR_TEST_LONG") == "1"
 
 
 @pytest.fixture
@@ -47,6 +50,17 @@ def test_stacked(command, fake_native, arguments, tmp_path, program, size, width
     picture = ElementTree.parse(tmp_path / f"application-{program}.svg").getroot()
     texts = " ".join(picture.itertext())
     assert all(word in texts for word in ("host", "cp", "computing", "broadcast"))
+
+
+@pytest.mark.parametrize(("program", "most"), [("asp", 0.82), ("vcc", 0.76)])
+def test_competing_leaders_pay(command, real_native, tmp_path, program, most):
+    """At the published sizes and widths, against the pipeline over fixed leaders."""
+    if not real_native.simulator.is_file():
+        pytest.skip(f"no {real_native.simulator}")
+    words = ["study", "application", program, "--curves", "p,cp", "--out", str(tmp_path)]
+    words += ["--with", f"sample={240 if LONG else 40}", "--json", "-"]
+    found = {row["series"]: row["ours"] for row in command(*words).json}
+    assert 0.3 < found["broadcast, cp / p"] <= most
 
 
 def test_some_curves(command, fake_native, tmp_path):

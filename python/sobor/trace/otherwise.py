@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the broadcasts of a trace would have cost otherwise: the simulator replays their arrivals.
 
-Over fixed leaders of the nodes, over whoever of a node comes first, and ideally: as if a message
-could be sent to a node, and be received by the first of it that comes.
+Over fixed leaders of the nodes, and over whoever of a node comes first.
 """
 
 import tempfile
@@ -22,7 +21,6 @@ from sobor.trace.files import COLLECTIVES, Trace
 WAYS = {
     "fixed_us": ("--algorithm", "cluster", "--set", "SOBOR_CLUSTER_BCAST=fixed"),
     "competitive_us": ("--algorithm", "cluster", "--set", "SOBOR_CLUSTER_BCAST=cp-chain"),
-    "ideal_us": ("--algorithm", "cp-ideal"),
 }
 # Kinds of broadcasts, those with the most waiting first, and calls of each that are replayed.
 _KINDS, _CALLS = 3, 48
