@@ -113,8 +113,8 @@ make_environment() {
 make_command_environment() {
     local options=() requirements
     case $WHAT in
-    build) options=(plots) ;;
-    tests) options=(plots dev) ;;
+    demo) options=(--without matplotlib numpy) ;;
+    tests) options=(dev) ;;
     esac
     requirements=$("$PYTHON" scripts/list_requirements.py "${options[@]}" | tr '\n' ' ')
     make_environment .venv ".$WHAT" "$requirements" || die "could not install with pip: $requirements"

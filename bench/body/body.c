@@ -7,6 +7,7 @@
 #include "measure.h"
 #include "method.h"
 #include "options.h"
+#include "platform.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -166,6 +167,8 @@ static int run(const struct bench_job *job, int argc, char **argv)
     }
     if (options.root >= job->ranks)
         return refuse(job, "--root: expected a rank of the job, found a larger number");
+    if (options.platform)
+        return bench_platform_run(job, options.seconds);
     if (options.limits && (job->ranks != 2 || !job->fits || options.host_only))
         return refuse(job, "--limits: expected two ranks of one node with a processor each, and "
                            "Sobor, found another job");

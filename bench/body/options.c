@@ -192,6 +192,13 @@ static int set_limits(struct bench_options *options, const char *value)
     return 0;
 }
 
+static int set_platform(struct bench_options *options, const char *value)
+{
+    (void)value;
+    options->platform = true;
+    return 0;
+}
+
 static int set_no_check(struct bench_options *options, const char *value)
 {
     (void)value;
@@ -230,6 +237,7 @@ static const struct option {
     {"--sync", "own or common", set_sync},
     {"--host-only", NULL, set_host_only},
     {"--limits", NULL, set_limits},
+    {"--platform", NULL, set_platform},
     {"--no-check", NULL, set_no_check},
     {"--help", NULL, set_help},
 };
@@ -305,6 +313,7 @@ const char *bench_options_usage(void)
            "that\n"
            "                      of the program for both sides (default; of single both ways)\n"
            "  --host-only         measure the host MPI alone\n"
+           "  --platform          measure what the platform does instead\n"
            "  --limits            measure two ranks against the loops of bench/limits too\n"
            "  --no-check          leave out the pass that checks the data\n";
 }

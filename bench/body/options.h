@@ -38,6 +38,7 @@ struct bench_options {
     uint64_t seed;
     bool host_only;
     bool limits;
+    bool platform;
     bool check;
     bool help;
 };

@@ -368,7 +368,11 @@ def tune_command(
     ] = False,
     launcher: Annotated[
         str | None,
-        typer.Option(metavar="CMD", help="With --full: the launcher; mpirun if not given."),
+        typer.Option(
+            metavar="CMD",
+            help="With --full: the launcher; mpirun if not given. Without: also measure the "
+            "platform that it gives, and keep the network of several nodes.",
+        ),
     ] = None,
     ranks: Annotated[
         str | None,
@@ -394,10 +398,59 @@ def tune_command(
         sobor tune && sobor info --prices
 
         sobor tune --full --launcher mpirun.openmpi --ranks 2,8
+
+        sobor tune --launcher 'srun -N 4 -n 64'
     """
     from sobor.tune import Wanted, tune
 
     tune(Wanted(quick=quick, full=full, launcher=launcher, ranks=ranks), as_json)
+
+
+@app.command("platform", context_settings={"allow_interspersed_args": False})
+def platform_command(
+    command: Annotated[
+        list[str],
+        typer.Argument(metavar="LAUNCHER", help="The launcher with its options, no program."),
+    ],
+    seconds: Annotated[
+        float, typer.Option(min=0.001, max=60, metavar="S", help="For each row of samples.")
+    ] = 0.05,
+    libmpi: Annotated[
+        str | None, typer.Option(metavar="PATH", help="The launcher's MPI library.")
+    ] = None,
+    write: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Write a machine file: this node calibrated, and the network of the job.",
+        ),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Draw transfers, spreads, forecasts.")
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=1, metavar="S", help="After this the job is taken to hang.")
+    ] = 600,
+) -> None:
+    """Measure what the processors and the network of a job do.
+
+    FLOPS; latency and time of an element by least squares and by two points; bandwidth, lanes and
+    eager limit; whether the switch is a star or a crossbar; how precisely MPI_Barrier ends. The
+    file that --write makes is for sobor simulate --machine and for SOBOR_NETWORK.
+
+    **Examples**
+
+        sobor platform -- mpirun -n 64
+
+        sobor platform --json platform.json --write mine.json -- srun -N 4 -n 64
+    """
+    from sobor.platform.run import Wanted, platform
+
+    platform(Wanted(command, seconds, libmpi, write, plot, timeout), json_file)
 
 
 @app.command("bench")

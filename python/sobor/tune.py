@@ -2,7 +2,9 @@
 """`sobor tune`: measures this machine, and keeps what it found for the jobs that come."""
 
 import os
+import shlex
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +17,9 @@ from sobor.bench.request import Request, make_request
 from sobor.bench.tuning import AUTO, line_of, rules_of
 from sobor.errors import SoborError
 from sobor.native import Native, find_native
+from sobor.platform import machine_file
+from sobor.platform.run import Wanted as Platform
+from sobor.platform.run import measure as measure_platform
 from sobor.sizes import parse_counts
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
@@ -55,6 +60,8 @@ def tune(wanted: Wanted, as_json: bool) -> None:
     seconds = _QUICK_SECONDS if wanted.quick else _USUAL_SECONDS
     answer = native.tune("--seconds", str(seconds))
     kept = list(answer["entries"])
+    if wanted.launcher and not wanted.full:
+        answer["network"] = _keep_network(native, wanted.launcher, answer["file"])
     if wanted.full:
         numbers = numbers or [entry["ranks"] for entry in kept]
         answer["rules"] = [_keep_rules(native, wanted, ranks) for ranks in numbers]
@@ -70,13 +77,24 @@ def tune(wanted: Wanted, as_json: bool) -> None:
 
 def _check(wanted: Wanted) -> None:
     """Refuses options that contradict each other, and rules that would be measured."""
-    for option, value in (("--launcher", wanted.launcher), ("--ranks", wanted.ranks)):
-        if value is not None and not wanted.full:
-            raise SoborError(f"{option} is for --full", f"add --full, or leave out {option}")
+    if wanted.ranks is not None and not wanted.full:
+        raise SoborError("--ranks is for --full", "add --full, or leave out --ranks")
     if wanted.full and os.environ.get(VARIABLE):
         raise SoborError(
             f"--full: {VARIABLE} is set, so its rules would be measured", f"unset {VARIABLE}"
         )
+
+
+def _keep_network(native: Native, launcher: str, prices: str) -> dict[str, Any]:
+    """Measures the platform that the launcher gives; keeps the network of several nodes."""
+    answers = measure_platform(native, Platform(shlex.split(launcher)))
+    nodes = answers["job"]["nodes"]
+    if nodes == 1:
+        return {"nodes": 1, "file": None}
+    file = str(Path(prices).with_name("network.json"))
+    machine_file.check(file)
+    machine_file.write(native, file, answers)
+    return {"nodes": nodes, "file": file}
 
 
 def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
@@ -131,9 +149,19 @@ def _write(answer: dict[str, Any], out: Console) -> None:
         ]
         grid.add_row(*(Text(cell) for cell in (str(entry["ranks"]), *row)))
     out.print(console.indented(grid))
+    if "network" in answer:
+        _write_network(answer["network"], out)
     if "rules" in answer:
         _write_rules(answer["rules"], out)
     out.print("  sobor info --prices lists all that follows from them")
+
+
+def _write_network(network: dict[str, Any], out: Console) -> None:
+    console.heading(out, f"Network of {network['nodes']} nodes")
+    if network["file"] is None:
+        out.print("  the launcher gives one node: there is nothing to measure between nodes")
+    else:
+        out.print(f"  in {network['file']}; jobs go by it with SOBOR_NETWORK={network['file']}")
 
 
 def _write_rules(entries: list[dict[str, Any]], out: Console) -> None:

@@ -39,8 +39,10 @@ def unavailable() -> str | None:
 class Hosts:
     """So many hosts, named node1, node2, ...; a context manager."""
 
-    def __init__(self, count: int, folder: Path):
+    def __init__(self, count: int, folder: Path, rate: str | None = None, star: bool = False):
         self.folder = folder
+        self.rate = rate
+        self.star = star
         self.names = [f"node{i}" for i in range(1, count + 1)]
         self._holders: list[subprocess.Popen] = []
 
@@ -56,6 +58,8 @@ class Hosts:
             self._within(bridge, "ip link add br0 type bridge && ip link set br0 up")
             for number, name in enumerate(self.names, start=1):
                 self._join(bridge, self._hold(name), number)
+            if self.rate:
+                self._limit(bridge)
         except BaseException:
             self.__exit__()
             raise
@@ -111,6 +115,29 @@ class Hosts:
             f"ip link set {cable} master br0 up",
         )
         self._within(host, f"ip addr add {NETWORK}.{number}/24 dev eth0 && ip link set eth0 up")
+
+    def _limit(self, bridge: int) -> None:
+        """Each host sends and receives at the rate; or all of them together."""
+        limit = f"tbf rate {self.rate} burst 32kb latency 400ms"
+        if self.star:
+            self._within(
+                bridge,
+                f"ip link add ifb0 type ifb && ip link set ifb0 up && "
+                f"tc qdisc add dev ifb0 root {limit}",
+            )
+        for number, name in enumerate(self.names, start=1):
+            cable = f"v{number}"
+            if self.star:
+                self._within(
+                    bridge,
+                    f"tc qdisc add dev {cable} handle ffff: ingress && "
+                    f"tc filter add dev {cable} parent ffff: protocol all u32 match u32 0 0 "
+                    "action mirred egress redirect dev ifb0",
+                )
+                continue
+            self._within(bridge, f"tc qdisc add dev {cable} root {limit}")
+            host = int((self.folder / f"{name}.pid").read_text())
+            self._within(host, f"tc qdisc add dev eth0 root {limit}")
 
     @staticmethod
     def _within(pid: int, script: str) -> None:

@@ -104,7 +104,6 @@ def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["--launcher", "mpirun"], "--launcher is for --full"),
         (["--ranks", "2"], "--ranks is for --full"),
     ],
 )

@@ -42,6 +42,8 @@ class Plan:
     #: By switch: transfers that take turns, and blocks in them.
     transfers: dict[str, int]
     blocks: dict[str, int]
+    #: Of each stage, where they are of several transfers: the longest, and all its blocks.
+    each: tuple[tuple[int, int], ...] = ()
 
     def time(self, switch: str, link: Link, elements: float) -> float:
         """Microseconds, with so many elements of each rank."""
@@ -54,6 +56,7 @@ def _plan(stages: Stages, exchanges: int) -> Plan:
         exchanges=exchanges,
         transfers={"star": sum(map(len, stages)), "crossbar": len(stages)},
         blocks={"star": sum(map(sum, stages)), "crossbar": sum(map(max, stages))},
+        each=tuple((max(stage), sum(stage)) for stage in stages),
     )
 
 

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the measurement under a launcher, and writes what it found."""
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sobor import console
+from sobor.bench.job import run_launch
+from sobor.bench.target import make_target
+from sobor.errors import SoborError
+from sobor.launchers import Launch
+from sobor.model import outputs
+from sobor.native import Native, find_native
+from sobor.platform import machine_file, views
+from sobor.platform.analysis import Rows, prices
+
+#: For each row of samples.
+_SECONDS = 0.05
+_LIMIT = 600.0
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The options of `sobor platform`."""
+
+    command: list[str]
+    seconds: float = _SECONDS
+    libmpi: str | None = None
+    write: str | None = None
+    plot: str | None = None
+    timeout: float = _LIMIT
+
+
+def platform(wanted: Wanted, json_file: str | None) -> None:
+    """Measures, and writes the figures and the files."""
+    outputs.check(json_file, wanted.plot)
+    native = find_native()
+    if wanted.write is not None:
+        machine_file.check(wanted.write)
+    answers = measure(native, wanted)
+    if wanted.write is not None:
+        machine_file.write(native, wanted.write, answers)
+    if wanted.plot:
+        from sobor.platform.plot import draw  # noqa: PLC0415 - Matplotlib takes a second
+
+        draw(answers, Path(wanted.plot))
+    if json_file == "-":
+        console.print_json(answers)
+        return
+    views.write(answers, console.out())
+    outputs.finish(answers, json_file, wanted.plot)
+
+
+def measure(native: Native, wanted: Wanted) -> dict[str, Any]:
+    """What the job found."""
+    if not native.bench.is_file():
+        raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
+    target = make_target(shlex.join(wanted.command), native, wanted.libmpi, host_only=True)
+    words = [
+        *target.words,
+        str(native.bench),
+        *("--abi", target.library.abi, "--libmpi", str(target.library.path)),
+        *("--host-only", "--platform", "--seconds", f"{wanted.seconds:g}"),
+    ]
+    launch = Launch(words, target.environment(oversubscribed=False))
+    outcome = run_launch(launch, wanted.timeout, lambda _row: None)
+    if outcome.problem:
+        raise SoborError(f"{target.launcher.label}: {outcome.problem}")
+    jobs = [row for row in outcome.rows if row["measure"] == "job"]
+    if len(jobs) != 1:
+        raise SoborError(
+            f"expected one job of all ranks, found {len(jobs)}",
+            "the launcher belongs to another MPI: name its library by --libmpi",
+        )
+    return prices(Rows(jobs[0], outcome.rows))

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sobor platform over emulated hosts of limited bandwidth: what it finds is what was set.
+
+They take minutes and need a quiet machine, so they are run with SOBOR_TEST_LONG alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
+from jobs import base_environment
+from mpis import BUILD, REPOSITORY
+
+from conftest import usable_mpi
+
+HOSTS = 4
+REASON = unavailable()
+pytestmark = [
+    pytest.mark.skipif(REASON is not None, reason=str(REASON)),
+    pytest.mark.skipif("SOBOR_TEST_LONG" not in os.environ, reason="SOBOR_TEST_LONG is not set"),
+]
+
+
+def measure(mpi, folder, rate: str, star: bool) -> dict:
+    """What the command finds with one rank on each host."""
+    hosts = folder / "hosts"
+    hosts.mkdir()
+    answers = folder / "platform.json"
+    subnet = f"{NETWORK}.0/24"
+    with Hosts(HOSTS, hosts, rate, star) as made:
+        options = {
+            "plm_rsh_agent": str(AGENT),
+            "mpi_yield_when_idle": "1",
+            "pml": "ob1",
+            "btl": "self,vader,tcp",
+            "btl_tcp_if_include": subnet,
+            "oob_tcp_if_include": subnet,
+        }
+        mca = [word for pair in options.items() for word in ("--mca", *pair)]
+        launcher = [str(mpi.launcher), *mca, "-H", ",".join(made.names), "-n", str(HOSTS)]
+        command = [sys.executable, "-m", "sobor", "platform", "--seconds", "0.2", "--json"]
+        command += [str(answers), "--"]
+        words = " ".join(f"'{word}'" for word in [*command, *launcher])
+        environment = {
+            **base_environment(),
+            **made.environment,
+            "PYTHONPATH": str(REPOSITORY / "python"),
+            "SOBOR_PREFIX": str(BUILD),
+        }
+        result = subprocess.run(
+            [str(AGENT), made.names[0], words],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+    assert result.returncode == 0, result.stdout + result.stderr
+    return json.loads(answers.read_text())
+
+
+@pytest.mark.parametrize("kind", ["star", "crossbar"])
+@pytest.mark.parametrize("rate", [100, 200, 400])
+def test_limits_are_found(tmp_path, rate, kind):
+    """Bandwidth within 10 %, which switch it is, and forecasts of calls within 1.3."""
+    answers = measure(usable_mpi("o41"), tmp_path, f"{rate}mbit", kind == "star")
+    assert answers["bandwidth"]["value"] * 8 / 1e6 == pytest.approx(rate, rel=0.1)
+    assert answers["switch"]["value"] == kind
+    for row in answers["forecasts"]:
+        assert 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3, row

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""sobor platform: what follows from samples, machine files, and a real run of two ranks."""
+
+import json
+import shutil
+
+import pytest
+
+from sobor import tune
+from sobor.machines import PARAMETERS, read_machine
+from sobor.platform import analysis, machine_file
+from sobor.platform.analysis import Rows, prices
+
+SPREAD = {"value", "p10", "p90", "samples"}
+FIELDS = ("flops", "ts_us", "tw_us", "bandwidth", "eager_bytes", "lanes", "switch")
+FIELDS += ("barrier_precision_us", "reference_precision_us")
+
+
+def made(pairs=2.0, lanes=1.0, nodes=4):
+    """Rows of a network of 10 us and 100 MB/s; all pairs and lanes gain so much."""
+    latency, byte = 10e-6, 1e-8
+    rows = [
+        {"measure": "flops", "how": how, "at": at, "samples": [1e9 * at] * 3}
+        for how in ("dependent", "independent")
+        for at in (1, 4)
+    ]
+
+    def add(measure, at, *samples, how="any"):
+        rows.append({"measure": measure, "how": how, "at": at, "samples": list(samples)})
+
+    for power in range(17):
+        time = latency + 4 * 2**power * byte
+        add("ping", 2**power, time, time * 1.01, time * 0.99)
+    add("stream", 4 << 20, 1e8, 1e8)
+    add("send", 4, 1e-6)
+    add("eager", 10, 4096, 4160)
+    for size in (1024, 65536, 1 << 22):
+        add("exchange-time", size, latency + size * byte)
+    add("allgather", 65536, 1.5e-3)
+    add("exchange", 2, 2e8)
+    add("pairs", 1, 1e8, 1e8)
+    add("pairs", 2, pairs * 1e8, pairs * 1e8)
+    add("lanes", 1, 1e8)
+    add("lanes", 4, lanes * 1e8)
+    add("barrier", 4, 3e-6, 4e-6)
+    add("reference", 4, 1e-6, how="synchronised clocks")
+    return Rows({"ranks": 4 * nodes, "nodes": nodes, "host": "an MPI", "processors": 4}, rows)
+
+
+def test_fits():
+    answers = prices(made())
+    for fitted in (answers, answers["two_points"]):
+        assert fitted["ts_us"]["value"] == pytest.approx(10, rel=0.01)
+        assert fitted["tw_us"]["value"] == pytest.approx(0.04, rel=0.01)
+    for name in FIELDS:
+        assert set(answers[name]) >= SPREAD, name
+    assert answers["eager_bytes"]["value"] == 4096
+
+
+def test_published_points():
+    """66.22 us for one element, and t_w by 2048: about 65.8 and 0.437."""
+    link = analysis.fit_two([(1, 66.22e-6), (2048, 66.22e-6 + 2047 * 0.437e-6)])
+    assert link.latency == pytest.approx(65.8, abs=0.05)
+    assert link.element == pytest.approx(0.437, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("gain", "kind", "turns"), [(1.05, "star", 6.0), (1.95, "crossbar", 3.0), (1.5, "blocking", 4)]
+)
+def test_switch(gain, kind, turns):
+    answers = prices(made(pairs=gain))
+    assert answers["switch"]["value"] == kind
+    (row,) = answers["forecasts"]
+    assert row["forecast_us"] == pytest.approx(2 * 10 + turns * 655.36, rel=0.02)
+
+
+def test_lanes():
+    assert prices(made(lanes=1.2))["lanes"]["value"] == 1
+    answers = prices(made(lanes=3.0))
+    assert answers["lanes"]["value"] == 4
+    assert answers["injection"]["value"] == pytest.approx(3e8)
+
+
+def test_parts_of_a_machine_file():
+    parameters = machine_file.network(prices(made(pairs=1.0, lanes=2.0)))
+    assert set(parameters) == {name for name in PARAMETERS if name.startswith("net_")}
+    values = {name: entry["value"] for name, entry in parameters.items()}
+    assert values["net_switch"] == "star" and values["net_eager"] == 4096
+    assert values["net_byte"] == pytest.approx(10) and values["net_injection"] == pytest.approx(0.2)
+    assert values["net_latency"] + 2 * values["net_overhead"] == pytest.approx(10000, rel=0.01)
+
+
+def test_written_machine(tmp_path, real_native, monkeypatch):
+    """What is added to a calibration is a machine of several nodes."""
+    source = next(
+        path
+        for path in (real_native.prefix / "share", *real_native.prefix.parents)
+        if (path / "share/sobor/machines/xeon-e5620-2s.json").is_file()
+    )
+    plain = source / "share/sobor/machines/xeon-e5620-2s.json"
+    file = tmp_path / "mine.json"
+    monkeypatch.setattr(
+        machine_file, "calibrate", lambda _native, name, _seconds: shutil.copy(plain, name)
+    )
+    machine_file.write(real_native, str(file), prices(made()))
+    machine = read_machine(file)
+    assert machine.nodes == 4
+    assert machine.parameters["net_byte"].value == pytest.approx(10)
+
+
+@pytest.mark.parametrize("nodes", [1, 4])
+def test_tune_keeps_the_network(nodes, tmp_path, real_native, monkeypatch):
+    written = []
+    monkeypatch.setattr(tune, "measure_platform", lambda *_: prices(made(nodes=nodes)))
+    monkeypatch.setattr(tune.machine_file, "write", lambda *words: written.append(words[1]))
+    kept = tune._keep_network(real_native, "srun -N 4", str(tmp_path / "prices"))
+    file = str(tmp_path / "network.json")
+    assert kept == {"nodes": nodes, "file": file if nodes > 1 else None}
+    assert written == ([file] if nodes > 1 else [])
+
+
+def test_real_run(command, real_native, tmp_path):
+    launcher = shutil.which("mpirun.openmpi")
+    if launcher is None or not real_native.bench.is_file():
+        pytest.skip("no mpirun.openmpi, or no bench")
+    file = tmp_path / "platform.json"
+    words = ["--seconds", "0.001", "--json", str(file), "--", launcher, "--oversubscribe"]
+    result = command("platform", *words, "-n", "2")
+    assert result.status == 0, result.err
+    answers = json.loads(file.read_text())
+    for name in FIELDS:
+        assert set(answers[name]) >= SPREAD, name
+    assert answers["flops"]["value"] > 1e7 and answers["bandwidth"]["value"] > 1e6
+    assert answers["switch"]["value"] == "unknown"
+    assert answers["reference_precision_us"]["by"] == "shared flag"
+    assert answers["job"]["nodes"] == 1 and len(answers["pings"]) == 17
+    assert "eager limit" in result.out and "exits of MPI_Barrier apart" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("-- ls", "ls is not an MPI launcher"),
+        ("--write mine.txt -- mpirun -n 2", "--write: expected a file name that ends in .json"),
+        ("--plot x.png -- mpirun -n 2", "--plot: expected a file name that ends in .svg"),
+    ],
+)
+def test_errors(command, real_native, words, message):
+    result = command("platform", *words.split())
+    assert result.status == 2
+    assert message in " ".join(result.err.split())
