@@ -220,3 +220,56 @@ def allgather_command(
 
     wanted = Wanted(latency, element_time, element, ranks, elements, switch, platform, study, plot)
     allgather(wanted, json_file)
+
+
+@app.command("efficiency")
+def efficiency_command(
+    calls: Annotated[
+        str,
+        typer.Option(
+            metavar="DIR|LIST",
+            help="What sobor trace wrote, or calls such as bcast:4Kx1024,barrier:0x10.",
+        ),
+    ],
+    ranks: Annotated[str, typer.Option(metavar="LIST", help="p: numbers of ranks.")] = "1,2,4,8",
+    t1: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="T_1, on one rank; else by the other two, or the trace."),
+    ] = None,
+    operations: Annotated[
+        float | None, typer.Option(min=1, metavar="N", help="Floating point operations.")
+    ] = None,
+    flops: Annotated[
+        float | None, typer.Option(min=1, metavar="RATE", help="Of them in a second, of one core.")
+    ] = None,
+    per_node: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Ranks of a node; as traced if not given, or 1."),
+    ] = None,
+    machine: Annotated[
+        str | None,
+        typer.Option(metavar="NAME|FILE", help="Whose network, as sobor platform --write makes."),
+    ] = None,
+    plot: Annotated[
+        str | None, typer.Option(metavar="FILE.svg", help="Draw speed-up and efficiency.")
+    ] = None,
+    json_file: Annotated[
+        str | None,
+        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
+    ] = None,
+) -> None:
+    """Forecast a program at other numbers of ranks, with Sobor and without.
+
+    T = T_1 / p + T_comm, S = T_1 / T, E = S / p. T_comm is what the calls are expected to take on
+    that network.
+
+    **Examples**
+
+        sobor model efficiency --calls run1 --machine mine.json --ranks 2,4,8
+
+        sobor model efficiency --operations 2e9 --flops 1e9 --calls bcast:4Kx1024 --ranks 1,2,4
+    """
+    from sobor.model.efficiency_answers import Wanted, efficiency
+
+    wanted = Wanted(calls, ranks, t1, operations, flops, per_node, machine, plot)
+    efficiency(wanted, json_file)
