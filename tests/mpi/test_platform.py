@@ -15,6 +15,7 @@ import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
 from jobs import base_environment
 from mpis import BUILD, REPOSITORY
+from test_hosts import Place, run_on
 
 from conftest import usable_mpi
 
@@ -26,14 +27,14 @@ pytestmark = [
 ]
 
 
-def measure(mpi, folder, rate: str, star: bool) -> dict:
+def measure(mpi, folder, rate: str | None, star: bool, *options: str) -> dict:
     """What the command finds with one rank on each host."""
     hosts = folder / "hosts"
     hosts.mkdir()
     answers = folder / "platform.json"
     subnet = f"{NETWORK}.0/24"
     with Hosts(HOSTS, hosts, rate, star) as made:
-        options = {
+        settings = {
             "plm_rsh_agent": str(AGENT),
             "mpi_yield_when_idle": "1",
             "pml": "ob1",
@@ -41,10 +42,10 @@ def measure(mpi, folder, rate: str, star: bool) -> dict:
             "btl_tcp_if_include": subnet,
             "oob_tcp_if_include": subnet,
         }
-        mca = [word for pair in options.items() for word in ("--mca", *pair)]
+        mca = [word for pair in settings.items() for word in ("--mca", *pair)]
         launcher = [str(mpi.launcher), *mca, "-H", ",".join(made.names), "-n", str(HOSTS)]
         command = [sys.executable, "-m", "sobor", "platform", "--seconds", "0.2", "--json"]
-        command += [str(answers), "--"]
+        command += [str(answers), *options, "--"]
         words = " ".join(f"'{word}'" for word in [*command, *launcher])
         environment = {
             **base_environment(),
@@ -73,3 +74,30 @@ def test_limits_are_found(tmp_path, rate, kind):
     assert answers["switch"]["value"] == kind
     for row in answers["forecasts"]:
         assert 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3, row
+
+
+def test_forecast_of_a_program(tester, tmp_path):
+    """Shortest paths, traced on two hosts, on four: within 1.3. Without limits: a token bucket lets
+    short messages pass that a wire would not."""
+    mpi, machine, trace = usable_mpi("o41"), tmp_path / "mine.json", tmp_path / "trace"
+    measure(mpi, tmp_path, None, False, "--write", str(machine))
+    program = [tester.program(mpi, "asleep"), 1024, 1e9]
+    times = {}
+    for count in (2, HOSTS):
+        folder = tmp_path / f"hosts{count}"
+        folder.mkdir()
+        with Hosts(count, folder) as hosts:
+            settings = {"SOBOR_TRACE": str(trace)} if count == 2 else {}
+            result = run_on(tester, mpi, hosts, settings, Place((1,) * count), program)
+        tester.expect_pass(result)
+        times[count] = float(result.stdout.split("run ")[1].split()[0])
+    words = ["--calls", str(trace), "--machine", str(machine), "--ranks", str(HOSTS)]
+    command = [sys.executable, "-m", "sobor", "model", "efficiency", *words, "--json", "-"]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(REPOSITORY / "python"),
+        "SOBOR_PREFIX": str(BUILD),
+    }
+    answer = subprocess.run(command, env=environment, capture_output=True, check=True)
+    (row,) = json.loads(answer.stdout)
+    assert 1 / 1.3 < times[HOSTS] / row["time_s"] < 1.3, (times, row)
