@@ -73,6 +73,15 @@ def test_parts(tester, long_run, key, nodes, cases):
     assert served_calls(result) >= moving, result.tail()
 
 
+def test_exchanges(tester, long_run):
+    """Random parts where leaders exchange all that the other lacks, of five nodes."""
+    drawn = ["--seed", SEED, "--cases", 600 if long_run else 60, "--max-bytes", 60000]
+    names = {f"SOBOR_{name}_ALGORITHM": "bagds" for name in ("ALLGATHER", "ALLGATHERV")}
+    result = run_on(tester, "o41", "0,1,0,2,3,4", ["parts", *drawn], names)
+    tester.expect_pass(result, served=True)
+    assert served_calls(result) >= {"allgather", "allgatherv"}, result.tail()
+
+
 SCANS = ("Scan", "Exscan")
 #: What is passed to the host has to be right there. MPICH 4.0's own Reduce_scatter overruns its
 #: memory where an operation is not commutative; Open MPI's own scans fail with some operations.
