@@ -5,6 +5,7 @@
  */
 #include "tools/simulate.h"
 
+#include "baseline/bcast_ideal.h"
 #include "baseline/host.h"
 #include "cluster/arrival/arrival.h"
 
@@ -26,7 +27,8 @@ static const sb_spanning_t *form_of(sb_collective_t collective, const char *name
         if (strcmp(name, sb_form_at(i)->name) == 0)
             return sb_form_at(i);
     }
-    return NULL;
+    return collective == SB_BCAST && strcmp(name, sb_bcast_cp_ideal.name) == 0 ? &sb_bcast_cp_ideal
+                                                                               : NULL;
 }
 
 /* A flat one, numbered from 1 on; NULL: there are no more. */
@@ -54,16 +56,25 @@ static const sb_spanning_t *find(const sb_simulate_t *options, const char *name)
     return form_of(options->collective, name);
 }
 
+static void add_name(char *names, size_t room, const char *name)
+{
+    size_t length = strlen(names);
+
+    snprintf(names + length, room - length, ", %s", name);
+}
+
 _Noreturn static void refuse(const sb_simulate_t *options, const char *name)
 {
     const sb_spanning_t *own = own_of(options), *host;
     sb_collective_t collective = options->collective;
     char known[512] = "";
 
-    for (size_t i = 1; (host = flat(collective, i)) != NULL; i++) {
-        size_t length = strlen(known);
-        snprintf(known + length, sizeof known - length, ", %s", host->name);
-    }
+    for (size_t i = 0; collective == SB_BCAST && i < sb_form_count(); i++)
+        add_name(known, sizeof known, sb_form_at(i)->name);
+    if (collective == SB_BCAST)
+        add_name(known, sizeof known, sb_bcast_cp_ideal.name);
+    for (size_t i = 1; (host = flat(collective, i)) != NULL; i++)
+        add_name(known, sizeof known, host->name);
     sb_simulate_fail("--algorithm: over several nodes expected all%s%s for a %s, found \"%s\"",
                      own == NULL ? "" : ", auto, cluster", known, sb_collective_name(collective),
                      name);

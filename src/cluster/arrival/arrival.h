@@ -50,14 +50,25 @@ typedef struct sb_guest {
     double idle;     /* its link has nothing more to send */
 } sb_guest_t;
 
+typedef struct sb_waits {
+    uint64_t calls;
+    uint64_t agree_at; /* calls after which all agree again */
+    uint64_t came;     /* to the present call */
+    int64_t lost;      /* by this rank, since all agreed last, in ns */
+    uint64_t counted;  /* calls since then */
+    double mean;       /* a rank and call, as all agreed */
+    bool watched;      /* the node has a hall */
+} sb_waits_t;
+
 /* What a rank keeps for all calls. */
 typedef struct sb_doorway {
     uint64_t elections; /* counted alike by all */
     uint64_t passed;    /* by all ranks of the node, as far as is known here */
-    sb_guest_t *guest;  /* of each node */
-    uint32_t *child;    /* ranks to serve, one for each node */
-    uint32_t *leader;   /* of each node */
-    sb_word_t *said;    /* words under way: three for each node, and their */
+    sb_waits_t waits;
+    sb_guest_t *guest; /* of each node */
+    uint32_t *child;   /* ranks to serve, one for each node */
+    uint32_t *leader;  /* of each node */
+    sb_word_t *said;   /* words under way: three for each node, and their */
     sb_net_request_t **saying;
     sb_word_t heard;
     uint32_t words;   /* said in the present call */
@@ -78,6 +89,21 @@ void sb_doorway_free(sb_cluster_t *cluster);
  */
 sb_status_t sb_hall_enter(sb_cluster_t *cluster, sb_collective_t collective, uint32_t root,
                           uint32_t *leader);
+
+/* The hall without an election. SB_ERR_UNSUPPORTED, alike on the node: there is none. */
+sb_status_t sb_hall_need(sb_cluster_t *cluster);
+/* This rank comes to the call, by sb_now_ns. Calls are numbered from 1 on. */
+void sb_hall_stamp(const sb_cluster_t *cluster, uint64_t call, uint64_t time);
+/* When the rank with that number on the node came to it; false: it has not. */
+bool sb_hall_time(const sb_cluster_t *cluster, uint32_t local, uint64_t call, uint64_t *time);
+
+/*
+ * What the ranks lose by waiting for the fixed leader of their node: every rank counts that in each
+ * broadcast whose form is not given, and now and then all agree on the mean. These begin and end
+ * such a call. Return the cluster's failure.
+ */
+sb_status_t sb_waits_begin(sb_cluster_t *cluster, uint32_t root);
+sb_status_t sb_waits_end(sb_cluster_t *cluster, uint32_t root);
 
 /* What every form begins with: the call, and who leads: elected, or as ever. */
 sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,

@@ -121,13 +121,48 @@ static sb_form_t published(const sb_cluster_t *cluster, size_t bytes, bool compe
     return competitive ? SB_FORM_cp_ringaas : SB_FORM_p_ringaas;
 }
 
+/*
+ * What a directed broadcast takes longer if all come together: a message to the root and one back,
+ * and two of each other node that the root handles.
+ */
+static double directed_extra(const sb_cluster_t *cluster)
+{
+    const sb_net_prices_t *prices = &cluster->prices;
+
+    return 2 * prices->latency + (2.0 * cluster->map.nodes + 2) * prices->overhead;
+}
+
+/* Where it is a small part of the whole it is paid in advance, elsewhere when waits are longer. */
+#define SMALL_PART 0.05
+
+static sb_form_t suited(const sb_cluster_t *cluster, size_t bytes)
+{
+    double extra = directed_extra(cluster);
+    sb_schedule_t fixed = sb_schedule_of_bcast(cluster->map.nodes, &cluster->prices, bytes);
+    bool pays = cluster->doorway->waits.mean > extra || extra < SMALL_PART * fixed.cost;
+
+    return pays ? SB_FORM_cp_chain : SB_FORM_FIXED;
+}
+
+static sb_status_t run(sb_cluster_t *cluster, sb_form_t form, uint32_t root,
+                       const sb_stream_t *stream)
+{
+    return form == SB_FORM_FIXED ? sb_cluster_bcast_fixed(cluster, root, stream)
+                                 : forms[form - SB_FORM_cp_tree]->bcast(cluster, root, stream);
+}
+
 sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
 {
     sb_form_t form = (sb_form_t)cluster->settings.bcast_form;
 
+    if (cluster->map.nodes == 1 || stream->bytes == 0)
+        return sb_cluster_bcast_fixed(cluster, root, stream);
     if (form == SB_FORM_P || form == SB_FORM_CP)
         form = published(cluster, stream->bytes, form == SB_FORM_CP);
-    if (form < SB_FORM_cp_tree || cluster->map.nodes == 1)
-        return sb_cluster_bcast_fixed(cluster, root, stream);
-    return forms[form - SB_FORM_cp_tree]->bcast(cluster, root, stream);
+    if (form != SB_FORM_AUTO)
+        return run(cluster, form, root, stream);
+    if (sb_waits_begin(cluster, root) != SB_OK)
+        return cluster->failure;
+    sb_status_t status = run(cluster, suited(cluster, stream->bytes), root, stream);
+    return sb_first(sb_waits_end(cluster, root), status);
 }

@@ -25,9 +25,16 @@ typedef struct request {
     sb_wide_counter_t claimed; /* by so many */
 } request_t;
 
+/* When a rank came to a call. */
+typedef struct stamp {
+    sb_word64_t call;
+    sb_word64_t time;
+} stamp_t;
+
 /* The block of each rank; requests are in that of the first. */
 typedef struct block {
     sb_wide_flag_t passed; /* elections */
+    _Alignas(SB_FLAG_STRIDE) stamp_t stamp[REQUESTS];
     request_t request[REQUESTS];
 } block_t;
 
@@ -120,13 +127,37 @@ static sb_status_t elect(sb_cluster_t *cluster, sb_collective_t collective, uint
     return (note & ((1u << KIND_BITS) - 1)) == collective ? SB_OK : SB_ERR_TRUNCATE;
 }
 
+sb_status_t sb_hall_need(sb_cluster_t *cluster)
+{
+    return cluster->team == NULL ? SB_ERR_UNSUPPORTED : sb_resource_need(cluster->team, &kind);
+}
+
+void sb_hall_stamp(const sb_cluster_t *cluster, uint64_t call, uint64_t time)
+{
+    stamp_t *stamp = &block_of(cluster->team, cluster->local)->stamp[call % REQUESTS];
+
+    /* Relaxed: who reads it late gets the time of a later call, which is only counted. */
+    sb_store64(&stamp->time, time, SB_RELAXED);
+    /* Release: pairs with the load in sb_hall_time. */
+    sb_store64(&stamp->call, call, SB_RELEASE);
+}
+
+bool sb_hall_time(const sb_cluster_t *cluster, uint32_t local, uint64_t call, uint64_t *time)
+{
+    const stamp_t *stamp = &block_of(cluster->team, local)->stamp[call % REQUESTS];
+
+    /* Acquire: pairs with the store in sb_hall_stamp. */
+    if (sb_load64(&stamp->call, SB_ACQUIRE) < call)
+        return false;
+    *time = sb_load64(&stamp->time, SB_RELAXED);
+    return true;
+}
+
 sb_status_t sb_hall_enter(sb_cluster_t *cluster, sb_collective_t collective, uint32_t root,
                           uint32_t *leader)
 {
     *leader = sb_leader_of(cluster, cluster->node, root);
-    if (cluster->team == NULL)
-        return SB_OK;
-    sb_status_t status = sb_resource_need(cluster->team, &kind);
+    sb_status_t status = sb_hall_need(cluster);
     if (status == SB_OK)
         status = elect(cluster, collective, root, leader);
     return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
