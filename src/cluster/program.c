@@ -18,9 +18,9 @@ uint32_t sb_tag_of(const sb_cluster_t *cluster, size_t segment)
     return (uint32_t)(tag & (SB_NET_TAGS - 1));
 }
 
-uint32_t sb_word_tag(const sb_cluster_t *cluster, bool to_root)
+uint32_t sb_word_tag(bool to_root)
 {
-    return sb_tag_of(cluster, to_root) | 1u << SEGMENT_BITS;
+    return 1u << SEGMENT_BITS | to_root;
 }
 
 sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root)

@@ -89,8 +89,8 @@ typedef struct sb_program {
 sb_program_t *sb_program_of(struct sb_cluster *cluster, size_t segment, uint32_t root);
 /* The tag of the call's messages of that segment. */
 uint32_t sb_tag_of(const struct sb_cluster *cluster, size_t segment);
-/* Of what leaders and root say to each other, see arrival/words.h. */
-uint32_t sb_word_tag(const struct sb_cluster *cluster, bool to_root);
+/* Of what leaders and root say to each other, in all calls: see arrival/words.h. */
+uint32_t sb_word_tag(bool to_root);
 void sb_program_begin(struct sb_cluster *cluster, sb_program_t *program);
 
 /* Turns all open programs as far as they go now. */

@@ -8,6 +8,8 @@
 #include "../unit/testing.h"
 
 #include "calls.h"
+
+#include "base/forms.h"
 #include "ground.h"
 
 #include "data/fold.h"
@@ -148,12 +150,17 @@ static void run_rank(void *argument, uint32_t rank)
 {
     run_t *run = argument;
     uint32_t node = run->ground->node[rank];
-    sb_front_t front = {.allgather = allgather, .objection = run->ground->barren[node]};
+    sb_settings_t settings;
+    sb_front_t front = {
+        .allgather = allgather, .objection = run->ground->barren[node], .settings = &settings};
     sb_net_t net = sb_sim_net();
     sb_sim_memory_t memory = sb_sim_buffer((2 * RANKS_MOST + 1) * run->bytes + 1);
     sb_cluster_t *cluster;
     uint64_t began = 0;
 
+    /* Without the words by which leaders are found. */
+    sb_settings_self(&settings);
+    settings.bcast_form = SB_FORM_FIXED;
     assert_int_equal(sb_cluster_create(&cluster, &front, &net, node), SB_OK);
     for (unsigned i = 0; i < 3; i++) {
         sb_sim_meet(SB_SIM_ALL);

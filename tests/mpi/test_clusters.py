@@ -61,6 +61,26 @@ def test_messages(tester, long_run, key, nodes, cases):
     assert served_calls(result) >= {"barrier", "bcast"}, result.tail()
 
 
+FOUR = "0,0,1,2,1,3"
+#: Of the forms of a broadcast those whose leaders are elected, and one for each kind of messages.
+ARRIVALS = [
+    *(("o41", UNEQUAL, form) for form in ("cp-tree", "cp-chain", "cp-bt", "cp-ringaas")),
+    *(("o41", FOUR, form) for form in ("p-rdaas", "cp-rdaas")),
+    *(("m40", "0,0,1,1", form) for form in ("cp-chain", "cp-ringaas")),
+]
+
+
+@pytest.mark.parametrize(("key", "nodes", "form"), ARRIVALS)
+def test_arrivals(tester, long_run, key, nodes, form):
+    """Random broadcasts by each form, back to back, with roots that change."""
+    cases = 400 if long_run else 40
+    drawn = ["--seed", SEED, "--cases", cases, "--max-bytes", 300000]
+    setting = {"SOBOR_CLUSTER_BCAST": form}
+    result = run_on(tester, key, nodes, ["differential", *drawn], setting)
+    tester.expect_pass(result, served=True)
+    assert "bcast" in served_calls(result), result.tail()
+
+
 @pytest.mark.parametrize(
     ("key", "nodes", "cases"),
     [("o41", UNEQUAL, 150), ("o41", DEALT, 150), ("m40", "0,1,0", 40), ("m50", "0,0,1", 40)],

@@ -16,7 +16,7 @@ void sb_word_say(sb_cluster_t *cluster, uint32_t to, bool to_root, sb_word_t wor
 
     word.call = cluster->calls;
     doorway->said[place] = word;
-    fail(cluster, net->send(net->context, to, sb_word_tag(cluster, to_root), &doorway->said[place],
+    fail(cluster, net->send(net->context, to, sb_word_tag(to_root), &doorway->said[place],
                             sizeof word, &doorway->saying[place]));
 }
 
@@ -40,11 +40,11 @@ void sb_word_listen(sb_cluster_t *cluster, uint32_t from, sb_word_t *word,
 {
     const sb_net_t *net = &cluster->net;
 
-    fail(cluster, net->receive(net->context, from, sb_word_tag(cluster, from == SB_NET_ANY), word,
+    fail(cluster, net->receive(net->context, from, sb_word_tag(from == SB_NET_ANY), word,
                                sizeof *word, request));
 }
 
-/* Tags come back: who is many calls ahead may be heard too early. */
+/* Who is some calls ahead may be heard too early. */
 static void keep(sb_cluster_t *cluster, const sb_word_t *word)
 {
     sb_doorway_t *doorway = cluster->doorway;
