@@ -158,6 +158,20 @@ def test_network(tester):
     assert "SOBOR_NETWORK: /no/such.json" in result.stderr, result.tail()
 
 
+#: The ranks of one node take another file for the network's.
+OTHERS = '[ $SOBOR_NODE = 1 ] && export SOBOR_NETWORK="$0"; exec "$@"'
+
+
+def test_network_of_rank_0(tester):
+    """Prices of other ranks do not count: segments would be cut differently."""
+    mpi = usable_mpi("o41")
+    machine = MACHINES / "cluster-128x8.json"
+    command = [AS, "0,0,1,1", "sh", "-c", OTHERS, machine, tester.program(mpi, "basics")]
+    result = tester.run_command(mpi, 4, command, sobor={**SERVED, "SOBOR_VERBOSE": "2"})
+    tester.expect_pass(result)
+    assert "a message 1500 ns" in result.stderr, result.tail()
+
+
 #: On the nodes that are named, no memory is had.
 POOR = 'case ",$0," in *,$SOBOR_NODE,*) export SOBOR_MEMORY=4KiB;; esac; exec "$@"'
 

@@ -9,6 +9,7 @@ import sys
 import time
 from dataclasses import dataclass, replace
 
+import emulated_slurm
 import jobs
 import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
@@ -250,6 +251,30 @@ def test_cases(tester, hosts, long_run, key, place, words, cases):
         for r in result.reports
         if r.name == "MPI_COMM_WORLD"
     ), result.tail()
+
+
+@pytest.mark.skipif(
+    emulated_slurm.unavailable() is not None, reason=str(emulated_slurm.unavailable())
+)
+def test_slurm(tester, hosts, tmp_path):
+    """Under srun all ranks are found to run with Sobor, however they are dealt."""
+    mpi = usable_mpi("o41")
+    network = {"OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": SUBNET}
+    words = ["reductions", "--only", "Allreduce", "--op", "sum", "--seed", SEED, "--cases", 20]
+    variables = {**network, "OMPI_MCA_pml": "ob1", "OMPI_MCA_mpi_yield_when_idle": "1"}
+    variables |= jobs.sobor_environment({"SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"})
+    given = [f"{name}={value}" for name, value in variables.items()]
+    command = ["env", *given, str(tester.program(mpi, words[0])), *map(str, words[1:])]
+    with emulated_slurm.Slurm(hosts, tmp_path / "slurm") as slurm:
+        environment = {**jobs.base_environment(), **hosts.environment, **slurm.environment}
+        for deal in ["-m", "block"], ["-m", "cyclic"], []:
+            srun = ["srun", "-N", "3", "-n", "6", "--mpi=pmix", *deal, *command]
+            quoted = " ".join(f"'{word}'" for word in srun)
+            job = jobs.Job([str(AGENT), "node1", quoted], environment, tester.folder)
+            result = job.wait(TIME_LIMIT)
+            tester.expect_pass(result, served=True)
+            worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
+            assert worlds and all(r.where == "cluster" and r.nodes == 3 for r in worlds)
 
 
 #: Bytes that leave the busiest of N hosts, as shares of the message.
