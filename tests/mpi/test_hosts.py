@@ -15,6 +15,7 @@ import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
 from mpis import PRELOAD, REPOSITORY
 from random_cases import SEED
+from test_mpi4py_suite import COLLECTIVES, read_outcome, suite_folder
 
 from conftest import usable_mpi
 
@@ -98,9 +99,9 @@ def is_at_the_end(errors: str) -> bool:
     return done == sum(EVEN.ranks) or "comm name=MPI_COMM_WORLD" in errors
 
 
-def wait_for(job: jobs.Job, mpi) -> jobs.Result:
+def wait_for(job: jobs.Job, mpi, limit: float) -> jobs.Result:
     """The result of a job, which may hang at its end."""
-    limit = time.monotonic() + TIME_LIMIT
+    limit += time.monotonic()
     at_the_end = mpi.key not in HANGS_AT_THE_END
     while job.process.poll() is None and time.monotonic() < limit:
         time.sleep(0.05)
@@ -109,11 +110,13 @@ def wait_for(job: jobs.Job, mpi) -> jobs.Result:
     return job.wait(0)
 
 
-def run_on(tester, mpi, hosts: Hosts, sobor, place: Place, command: list) -> jobs.Result:
+def run_on(
+    tester, mpi, hosts: Hosts, sobor, place: Place, command: list, limit: float = TIME_LIMIT
+) -> jobs.Result:
     """Run a command from the first host to its end; what it has recorded is of the last try."""
     for _ in range(TRIES if mpi.key in HANGS_AT_THE_END else 1):
         shutil.rmtree((sobor or {}).get("SOBOR_TRACE", tester.folder / "none"), ignore_errors=True)
-        result = wait_for(start_on(tester, mpi, hosts, sobor, place, command), mpi)
+        result = wait_for(start_on(tester, mpi, hosts, sobor, place, command), mpi, limit)
         if not (result.timed_out and is_at_the_end(result.stderr)):
             return result
     if mpi.key not in HANGS_AT_THE_END or "FAIL" in result.stdout + result.stderr:
@@ -244,13 +247,43 @@ def run_on_hosts(tester, key, hosts, place, words, sobor) -> jobs.Result:
 def test_cases(tester, hosts, long_run, key, place, words, cases):
     """Random calls on unequal hosts, and on communicators made of every third rank and the like."""
     name, *only = words.split()
-    drawn = ["--seed", SEED, "--cases", cases * (20 if long_run else 1), "--max-bytes", 100000]
-    result = run_on_hosts(tester, key, hosts, place, [name, *drawn, *only], {})
-    assert all(
-        r.where == "cluster" and r.nodes == len(place.ranks)
-        for r in result.reports
-        if r.name == "MPI_COMM_WORLD"
-    ), result.tail()
+    for turn in range(60 if long_run else 1):
+        drawn = ["--seed", SEED + turn, "--cases", cases, "--max-bytes", 100000]
+        result = run_on_hosts(tester, key, hosts, place, [name, *drawn, *only], {})
+        assert all(
+            r.where == "cluster" and r.nodes == len(place.ranks)
+            for r in result.reports
+            if r.name == "MPI_COMM_WORLD"
+        ), result.tail()
+
+
+#: Whose launchers do not tell who runs with Sobor: the user says so.
+BY_WORD = [("o50", EVEN, "reductions"), ("i21", EVEN, "reductions"), ("i21", EVEN, "parts")]
+
+
+@pytest.mark.parametrize(("key", "place", "name"), BY_WORD)
+def test_by_word(tester, hosts, key, place, name):
+    """Where SOBOR_CLUSTER=on stands in for a list, hosts are served too."""
+    only = ["--only", "Allreduce", "--op", "sum"] if name == "reductions" else []
+    words = [name, "--seed", SEED, "--cases", 30, "--max-bytes", 20000, *only]
+    result = run_on_hosts(tester, key, hosts, place, words, {"SOBOR_CLUSTER": "on"})
+    worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
+    assert worlds and all(r.where == "cluster" and r.nodes == 2 for r in worlds), result.tail()
+
+
+@pytest.mark.parametrize("place", [Place((2, 1)), Place((2, 1, 2), dealt=True)])
+def test_mpi4py(tester, hosts, long_run, place):
+    """The collectives of mpi4py's own suite pass over several hosts."""
+    mpi = usable_mpi("o41")
+    if not long_run:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+    if mpi.python is None:
+        pytest.skip("o41 has no Python with mpi4py (.peers)")
+    command = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *COLLECTIVES]
+    result = run_on(tester, mpi, hosts, {"SOBOR_TRIALS": "off"}, place, command, limit=600)
+    outcome = read_outcome(result)
+    assert outcome.good, outcome.bad
+    assert "where=cluster" in result.stderr, result.tail()
 
 
 @pytest.mark.skipif(

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Messages between nodes go to the host MPI in pieces that its counts can say. */
+#include "testing.h"
+
+#include "mpi/net.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define PIECE ((size_t)1 << 30)
+#define PIECES_MOST 8
+#define ROOM (3 * PIECE)
+
+/* What the host was given, piece by piece, and what the other end has sent. */
+static struct {
+    size_t begun;
+    size_t tested;
+    size_t count[PIECES_MOST];
+    const char *data[PIECES_MOST];
+    int peer[PIECES_MOST];
+    size_t arriving; /* bytes of the whole message */
+} host;
+
+static int begin(const void *data, int count, int peer)
+{
+    assert_true(host.begun < PIECES_MOST && host.tested == host.begun);
+    host.data[host.begun] = data;
+    host.count[host.begun] = (size_t)count;
+    host.peer[host.begun++] = peer;
+    return MPI_SUCCESS;
+}
+
+static int fake_send(const void *data, int count, MPI_Datatype type, int peer, int tag,
+                     MPI_Comm comm, MPI_Request *request)
+{
+    (void)type;
+    (void)tag;
+    (void)comm;
+    (void)request;
+    return begin(data, count, peer);
+}
+
+static int fake_receive(void *data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+                        MPI_Request *request)
+{
+    (void)type;
+    (void)tag;
+    (void)comm;
+    (void)request;
+    return begin(data, count, peer);
+}
+
+static int fake_test(MPI_Request *request, int *done, MPI_Status *status)
+{
+    (void)request;
+    host.tested++;
+    *done = 1;
+    status->MPI_SOURCE = 3;
+    return MPI_SUCCESS;
+}
+
+static int fake_count(const MPI_Status *status, MPI_Datatype type, int *count)
+{
+    size_t before = (host.tested - 1) * PIECE;
+
+    (void)status;
+    (void)type;
+    *count = (int)sb_min(host.arriving - before, PIECE);
+    return MPI_SUCCESS;
+}
+
+sb_host_t sb_host = {
+    .Isend = fake_send, .Irecv = fake_receive, .Test = fake_test, .Get_count = fake_count};
+
+static const size_t sizes[] = {0,         1,         PIECE - 1,     PIECE,
+                               PIECE + 1, 2 * PIECE, 2 * PIECE + 7, ROOM - 1};
+
+/* Tests the request until it is done, as often as there are pieces. */
+static sb_net_news_t finish(const sb_net_t *net, sb_net_request_t *request, size_t bytes)
+{
+    size_t pieces = bytes / PIECE + 1;
+    sb_net_news_t news = {0};
+    bool done = false;
+
+    for (size_t i = 0; i < pieces; i++) {
+        assert_false(done);
+        assert_int_equal(net->test(net->context, &request, &done, &news), SB_OK);
+    }
+    assert_true(done);
+    assert_null(request);
+    assert_int_equal(host.begun, pieces);
+    return news;
+}
+
+/* Each piece is full but the last, which may be empty: so both ends know it. */
+static void sent_in_pieces(void **state)
+{
+    const char *data = *state;
+    sb_wire_t wire = {.rank = 0, .ranks = 4};
+    sb_net_t net = sb_wire_net(&wire);
+
+    for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
+        sb_net_request_t *request;
+        memset(&host, 0, sizeof host);
+        assert_int_equal(net.send(net.context, 2, 5, data, sizes[i], &request), SB_OK);
+        finish(&net, request, sizes[i]);
+        for (size_t k = 0; k < host.begun; k++) {
+            assert_ptr_equal(host.data[k], data + k * PIECE);
+            assert_int_equal(host.count[k], sb_min(sizes[i] - k * PIECE, PIECE));
+            assert_int_equal(host.peer[k], 2);
+        }
+    }
+    sb_wire_close(&wire);
+}
+
+/* The receiver asks for further pieces of whoever has sent the first. */
+static void received_in_pieces(void **state)
+{
+    sb_wire_t wire = {.rank = 0, .ranks = 4};
+    sb_net_t net = sb_wire_net(&wire);
+
+    for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
+        sb_net_request_t *request;
+        memset(&host, 0, sizeof host);
+        host.arriving = sizes[i];
+        assert_int_equal(net.receive(net.context, SB_NET_ANY, 5, *state, ROOM, &request), SB_OK);
+        sb_net_news_t news = finish(&net, request, sizes[i]);
+        assert_int_equal(news.bytes, sizes[i]);
+        assert_int_equal(news.from, 3);
+        assert_int_equal(host.peer[0], MPI_ANY_SOURCE);
+        for (size_t k = 1; k < host.begun; k++)
+            assert_int_equal(host.peer[k], 3);
+    }
+    sb_wire_close(&wire);
+}
+
+/* Addresses that nobody looks at. */
+static int take_room(void **state)
+{
+    *state = mmap(NULL, ROOM, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return *state == MAP_FAILED;
+}
+
+static int give_room(void **state)
+{
+    return munmap(*state, ROOM);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sent_in_pieces),
+        cmocka_unit_test(received_in_pieces),
+    };
+
+    return cmocka_run_group_tests(tests, take_room, give_room);
+}
