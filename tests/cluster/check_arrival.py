@@ -43,7 +43,7 @@ def check_own():
     """cp-chain, and what is chosen after waits were seen, beside p-bt and cp-ideal."""
     for width in ("200us", "500us"):
         names = "p-bt,cp-ideal,cp-chain,cluster"
-        found = times(names, 40000, f"uniform:{width}", calls=10, warmup=18)
+        found = times(names, 40000, f"uniform:{width}", calls=48, warmup=18)
         for own in ("cp-chain", "cluster"):
             for which in (0, 1):
                 mine = found[own][which]
