@@ -23,10 +23,16 @@ install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/sobor-installed.sh
     DESTINATION bin RENAME sobor)
 
 # A staged installation (DESTDIR) is made into a package elsewhere; its packager says what it needs.
+# cpack is a packager of ours: what it makes has the packages in it.
 if(SOBOR_INSTALL_PYTHON_PACKAGES)
     set(install_command ${PROJECT_SOURCE_DIR}/scripts/install_command.sh)
+    set(vendor_packages ${PROJECT_SOURCE_DIR}/scripts/vendor_packages.sh)
     install(CODE "
-        if(\"\$ENV{DESTDIR}\" STREQUAL \"\")
+        set(place \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\")
+        if(place MATCHES \"/_CPack_Packages/\")
+            execute_process(COMMAND \"${vendor_packages}\" \"\${place}/lib/sobor/python\"
+                COMMAND_ERROR_IS_FATAL ANY)
+        elseif(\"\$ENV{DESTDIR}\" STREQUAL \"\")
             execute_process(COMMAND \"${install_command}\"
                 \"\${CMAKE_INSTALL_PREFIX}/lib/sobor/venv\")
         endif()")

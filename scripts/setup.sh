@@ -113,8 +113,8 @@ make_environment() {
 make_command_environment() {
     local options=() requirements
     case $WHAT in
-    demo) options=(--without matplotlib numpy) ;;
-    tests) options=(dev) ;;
+    build) options=(plots) ;;
+    tests) options=(plots dev) ;;
     esac
     requirements=$("$PYTHON" scripts/list_requirements.py "${options[@]}" | tr '\n' ' ')
     make_environment .venv ".$WHAT" "$requirements" || die "could not install with pip: $requirements"

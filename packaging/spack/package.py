@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The recipe of Sobor for Spack: put it into a repository of yours as packages/sobor/package.py."""
+
+from spack.package import *
+
+
+class Sobor(CMakePackage):
+    """Fast collective operations for unmodified MPI programs inside a many-core node."""
+
+    homepage = "https://example.org/sobor"
+    git = "https://example.org/sobor.git"
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    variant("python", default=True, description="The sobor command's Python packages")
+
+    depends_on("c", type="build")
+    depends_on("cmake@3.20:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi")
+    depends_on("hwloc@2.1:")
+    depends_on("jansson@2.13:")
+    depends_on("python@3.10:", type=("build", "run"))
+    depends_on("py-typer@0.15.4:", type="run", when="+python")
+    depends_on("py-rich@13:", type="run", when="+python")
+
+    conflicts("platform=darwin", msg="Linux alone")
+
+    def cmake_args(self):
+        """One back end, of the MPI that it is built with."""
+        headers = self.spec["mpi"].prefix.include
+        is_openmpi = self.spec["mpi"].name == "openmpi"
+        name = "SOBOR_OMPI_INCLUDE" if is_openmpi else "SOBOR_MPICH_INCLUDE"
+        return [
+            self.define("SOBOR_BUILD_TESTS", False),
+            self.define("SOBOR_INSTALL_PYTHON_PACKAGES", False),
+            self.define(name, headers),
+        ]
+
+    def setup_run_environment(self, env):
+        """What LD_PRELOAD is set to where a launcher hands it on."""
+        env.set("SOBOR_PRELOAD", join_path(self.prefix.lib, "sobor", "libsobor.so"))
+        env.set("SOBOR_PYTHON", self.spec["python"].command.path)

@@ -1,0 +1,15 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# vendor_packages.sh FOLDER: called by cpack. Puts the Python packages of the sobor command, which
+# are of Python alone, into the folder of its own: a package must not depend on a network.
+set -eu
+folder=$1
+here=$(dirname "$0")
+python=$("$here/find_python.sh")
+requirements=$("$python" "$here/list_requirements.py")
+# Wheels of Python alone, whichever versions have them: the package is for every Python.
+# shellcheck disable=SC2086 # the requirements are words
+"$python" -m pip install --quiet --disable-pip-version-check --no-input --no-compile \
+    --no-warn-conflicts --root-user-action ignore \
+    --only-binary :all: --platform any --implementation py --abi none --target "$folder" $requirements
+rm -rf "$folder/bin"

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The Debian package: installs, runs and goes, over an overlay of this system."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from conftest import ROOT
+
+pytestmark = pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, ("cpack", "dpkg-deb", "unshare", "gcc"))),
+    reason="needs root, cpack, dpkg and unshare",
+)
+PROGRAM = """
+#include <sobor/sobor.h>
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+    puts(dlsym(RTLD_DEFAULT, "sobor_last_algorithm") != NULL ? "here" : "not here");
+}
+"""
+CMAKE = """
+cmake_minimum_required(VERSION 3.20)
+project(user C)
+find_package(sobor 0.1 REQUIRED)
+add_executable(user /tmp/u/user.c)
+target_link_libraries(user sobor::sobor)
+"""
+#: All of it happens on an overlay of this system, in a mount namespace of its own.
+INSIDE = """
+set -e
+mkdir $T/upper $T/work $T/root
+mount -t overlay overlay -o lowerdir=/,upperdir=$T/upper,workdir=$T/work $T/root
+mount --rbind /proc $T/root/proc
+mount --rbind /dev $T/root/dev
+mount -t tmpfs tmpfs $T/root/tmp
+mkdir $T/root/tmp/u
+cp $T/*.deb $T/user.c $T/CMakeLists.txt $T/root/tmp/u
+chroot $T/root /bin/sh -e -c '
+cd /tmp/u
+dpkg -i *.deb >/dev/null
+sobor --version
+sobor run --print -- env
+sobor info --json >info.json
+sobor doctor --short || true
+gcc user.c $(pkg-config --cflags sobor) -o user -ldl
+./user
+LD_PRELOAD=$(pkg-config --variable=preload sobor) ./user
+cmake -S . -B b >/dev/null && cmake --build b >/dev/null && ./b/user
+du -sm /usr/lib/sobor | cut -f1
+dpkg -r sobor >/dev/null
+ls -d /usr/lib/sobor /usr/bin/sobor 2>/dev/null || echo gone
+'
+"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    """The package of this build."""
+    build = os.environ.get("NATIVE_TEST_PREFIX", str(ROOT / "build" / "release"))
+    if not os.path.exists(f"{build}/CPackConfig.cmake"):
+        pytest.skip("no build folder")
+    folder = tmp_path_factory.mktemp("package")
+    command = [
+        "cpack",
+        "-G",
+        "DEB",
+        "-B",
+        str(folder),
+        "-D",
+        "CPACK_DEBIAN_COMPRESSION_TYPE=none",
+        "--config",
+        f"{build}/CPackConfig.cmake",
+    ]
+    made = subprocess.run(
+        command, cwd=build, capture_output=True, text=True, timeout=200, check=False
+    )
+    said = made.stdout + made.stderr
+    if made.returncode != 0 and "No matching distribution" in said:
+        pytest.skip("the command's Python packages cannot be fetched")
+    assert made.returncode == 0, said
+    (file,) = folder.glob("*.deb")
+    return file
+
+
+def test_what_is_in_it(package):
+    """Libraries, command, header, modules; nothing of a build, nothing compiled by Python."""
+    listed = subprocess.run(
+        ["dpkg-deb", "-c", package], capture_output=True, text=True, check=True
+    ).stdout
+    for name in (
+        "./usr/bin/sobor",
+        "./usr/lib/sobor/libsobor.so",
+        "./usr/lib/sobor/libsobor-profile.so",
+        "./usr/include/sobor/sobor.h",
+        "./usr/lib/pkgconfig/sobor.pc",
+        "./usr/lib/cmake/sobor/soborConfig.cmake",
+        "./usr/lib/sobor/python/sobor/profile/page.html",
+    ):
+        assert name in listed
+    assert re.search(r"share/sobor/modulefiles/sobor/[\d.]+\n", listed)
+    assert "__pycache__" not in listed and "matplotlib" not in listed
+    assert not re.search(r"\./(?!usr/)\w", listed)
+
+
+def test_installs_runs_and_goes(package, tmp_path):
+    folder = tmp_path / "t"
+    folder.mkdir()
+    mounted = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "t", folder], check=False)
+    if mounted.returncode != 0:
+        pytest.skip("no mount namespace")
+    (folder / "user.c").write_text(PROGRAM)
+    (folder / "CMakeLists.txt").write_text(CMAKE)
+    shutil.copy(package, folder)
+    # Its writable layers cannot lie on an overlay: they are in memory.
+    script = f"mkdir {folder}/m; mount -t tmpfs t {folder}/m; cp {folder}/*.* {folder}/m; " + INSIDE
+    done = subprocess.run(
+        ["unshare", "-m", "sh", "-c", script],
+        env={**os.environ, "T": f"{folder}/m", "PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    if "overlay" in done.stderr and "mount" in done.stderr:
+        pytest.skip("no overlay on this system")
+    assert done.returncode == 0, done.stdout + done.stderr
+    lines = done.stdout.splitlines()
+    assert lines[0].startswith("sobor 0.") and "LD_PRELOAD=/usr/" in lines[1]
+    assert "Sobor will work with" in done.stdout
+    here = [line for line in lines if line in ("here", "not here")]
+    assert here == ["not here", "here", "not here"]
+    assert lines[-1] == "gone" and int(lines[-2]) <= 30
+
+
+def test_module_file(package, tmp_path):
+    """Environment Modules load it: the path of the preload object is right."""
+    subprocess.run(["dpkg-deb", "-x", package, tmp_path], check=True)
+    modules = tmp_path / "usr/share/sobor/modulefiles"
+    command = shutil.which("modulecmd") or "/usr/lib/x86_64-linux-gnu/modulecmd.tcl"
+    if not os.path.exists(command):
+        pytest.skip("Environment Modules are not installed")
+    done = subprocess.run(
+        [command, "sh", "load", "sobor"],
+        env={**os.environ, "MODULEPATH": str(modules)},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    library = re.search(r"SOBOR_PRELOAD=([^;\s]+)", done.stdout)
+    assert library is not None, done.stdout + done.stderr
+    assert os.path.samefile(library[1], tmp_path / "usr/lib/sobor/libsobor.so")
