@@ -19,6 +19,20 @@ extern "C" {
  */
 const char *sobor_last_algorithm(void);
 
+/* What became of this process's collective calls on all communicators, since it started. */
+typedef struct sobor_counters {
+    unsigned long long served; /* calls */
+    unsigned long long passed; /* calls that went to the host MPI */
+    unsigned long long bytes;  /* of the calls that were served */
+} sobor_counters_t;
+
+/*
+ * Fills in *counters. Returns 0, or -1, and leaves it alone, where the process has called no
+ * function of MPI yet or its MPI is none that Sobor knows. Any thread may ask; of calls that are
+ * going on in others the last may be missing.
+ */
+int sobor_counters(sobor_counters_t *counters);
+
 #ifdef __cplusplus
 }
 #endif

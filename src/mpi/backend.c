@@ -47,6 +47,19 @@ const char *sb_backend_last_algorithm(void)
     return atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
 }
 
+void sb_backend_counters(uint64_t counters[3])
+{
+    sb_usage_t sum = {.calls = {0}};
+
+    sb_comm_totals(&sum);
+    counters[0] = counters[1] = 0;
+    counters[2] = sum.bytes;
+    for (int c = 0; c < SB_COLLECTIVES; c++)
+        counters[0] += sum.calls[c];
+    for (int why = 0; why < SB_WHY_COUNT; why++)
+        counters[1] += sum.passed[why];
+}
+
 void sb_backend_count(sb_trace_counted_t *counted)
 {
     sb_trace_self.counted = counted;

@@ -16,6 +16,10 @@ __attribute__((visibility("default"))) void *sb_backend_function(const char *nam
 /* The algorithm of this process's last call, "host", or NULL before the first. */
 __attribute__((visibility("default"))) const char *sb_backend_last_algorithm(void);
 
+/* Collective calls that this process made and Sobor served, that went to the host, and the bytes of
+ * those served; calls that are going on in other threads may be missing. */
+__attribute__((visibility("default"))) void sb_backend_counters(uint64_t counters[3]);
+
 /* Takes who says what was called of the functions that are only counted. */
 __attribute__((visibility("default"))) void sb_backend_count(sb_trace_counted_t *counted);
 

@@ -9,6 +9,7 @@
 #include "mpi/recording.h"
 #include "mpi/self.h"
 #include "mpi/serve.h"
+#include "mpi/summary.h"
 #include "mpi/world.h"
 
 int sb_mpi_Barrier(MPI_Comm handle)
@@ -218,6 +219,7 @@ int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 int sb_mpi_Finalize(void)
 {
     sb_recording_end();
+    sb_summary_write();
     sb_comm_report();
     sb_comm_finalize();
     sb_arena_depart();

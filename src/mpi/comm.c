@@ -265,6 +265,17 @@ void sb_comm_finalize(void)
         end(comm, generation);
 }
 
+void sb_comm_totals(sb_usage_t *sum)
+{
+    sb_report_add_ended(sum);
+    pthread_mutex_lock(&lock);
+    for (const sb_comm_t *comm = records; comm != NULL; comm = comm->next) {
+        if (comm->generation != 0)
+            sb_report_add(sum, &comm->usage);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void sb_comm_report(void)
 {
     if (!sb_report_ended())

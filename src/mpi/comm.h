@@ -104,6 +104,9 @@ int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *));
  */
 void sb_comm_finalize(void);
 
+/* Adds what was done on all communicators, those that have ended among them. */
+void sb_comm_totals(sb_usage_t *sum);
+
 /* Prints the report, once. */
 void sb_comm_report(void);
 

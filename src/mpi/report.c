@@ -34,6 +34,7 @@ static char *lines[LINES_MOST];
 static size_t line_count;
 static uint64_t more_comms;
 static sb_usage_t more = {.served = true}; /* of these together */
+static sb_usage_t ended;                   /* all of them, whether lines are kept or not */
 static bool printed;
 static pid_t reporter; /* the process whose calls were counted: not a child that forks off */
 
@@ -42,6 +43,11 @@ static const char *const why_names[SB_WHY_COUNT] = {
     SB_EACH_WHY(SB_WORD)
 #undef SB_WORD
 };
+
+const char *sb_why_word(int why)
+{
+    return why_names[why];
+}
 
 static bool is_wanted(void)
 {
@@ -254,14 +260,26 @@ static bool is_silent(const sb_usage_t *usage)
     return calls == 0;
 }
 
+void sb_report_add(sb_usage_t *sum, const sb_usage_t *usage)
+{
+    for (int c = 0; c < SB_COLLECTIVES; c++)
+        sum->calls[c] += usage->calls[c];
+    sum->bytes += usage->bytes;
+    for (int why = 0; why < SB_WHY_COUNT; why++)
+        sum->passed[why] += usage->passed[why];
+}
+
+void sb_report_add_ended(sb_usage_t *sum)
+{
+    pthread_mutex_lock(&lock);
+    sb_report_add(sum, &ended);
+    pthread_mutex_unlock(&lock);
+}
+
 static void sum_up(const sb_usage_t *usage)
 {
     more_comms++;
-    for (int c = 0; c < SB_COLLECTIVES; c++)
-        more.calls[c] += usage->calls[c];
-    more.bytes += usage->bytes;
-    for (int why = 0; why < SB_WHY_COUNT; why++)
-        more.passed[why] += usage->passed[why];
+    sb_report_add(&more, usage);
 }
 
 static void keep_line(const sb_usage_t *usage)
@@ -282,6 +300,9 @@ void sb_report_end(sb_usage_t *usage)
 {
     if (is_wanted() && usage->rank == 0 && !is_silent(usage))
         keep_line(usage);
+    pthread_mutex_lock(&lock);
+    sb_report_add(&ended, usage);
+    pthread_mutex_unlock(&lock);
     free(usage->by_algorithm);
     free(usage->name);
 }

@@ -41,6 +41,9 @@ typedef enum sb_why_host {
         SB_WHY_COUNT
 } sb_why_host_t;
 
+/* The reason's word. */
+const char *sb_why_word(int why);
+
 /* What was done on a communicator. */
 typedef struct sb_usage {
     uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
@@ -76,6 +79,10 @@ void sb_report_name(sb_usage_t *usage);
 
 /* The communicator has ended: keeps its line. */
 void sb_report_end(sb_usage_t *usage);
+
+/* Adds what was done on a communicator to a sum; on all that have ended. */
+void sb_report_add(sb_usage_t *sum, const sb_usage_t *usage);
+void sb_report_add_ended(sb_usage_t *sum);
 
 /*
  * Prints the lines of those that have ended. Returns false if there is nothing to print: no report

@@ -56,11 +56,13 @@ __attribute__((visibility("hidden"))) void *sb_stub_resolve(size_t index, void *
 typedef int start_function_t(void *libmpi);
 typedef void *function_function_t(const char *name);
 typedef const char *last_function_t(void);
+typedef void counters_function_t(uint64_t counters[3]);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *libmpi;
 static function_function_t *backend_function;
 static last_function_t *backend_last;
+static counters_function_t *backend_counters;
 
 static void complain(const char *what, const char *detail)
 {
@@ -262,6 +264,7 @@ static void load_backend(void)
         return;
     }
     backend_last = (last_function_t *)(uintptr_t)dlsym(handle, "sb_backend_last_algorithm");
+    backend_counters = (counters_function_t *)(uintptr_t)dlsym(handle, "sb_backend_counters");
     backend_function = (function_function_t *)(uintptr_t)dlsym(handle, "sb_backend_function");
 #ifdef SB_COUNTING
     hand_over_counts(handle);
@@ -331,6 +334,17 @@ void *sb_stub_resolve(size_t index, void *caller)
         abort();
     }
     return target;
+}
+
+__attribute__((visibility("default"))) int sobor_counters(sobor_counters_t *counters)
+{
+    uint64_t values[3];
+
+    if (backend_counters == NULL)
+        return -1;
+    backend_counters(values);
+    *counters = (sobor_counters_t){values[0], values[1], values[2]};
+    return 0;
 }
 
 __attribute__((visibility("default"))) const char *sobor_last_algorithm(void)

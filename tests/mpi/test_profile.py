@@ -130,3 +130,25 @@ def test_nobody_wrote(tester):
     """A program without MPI leaves nothing to say."""
     result = command_line(tester.folder, "profile", "--", "true")
     assert result.returncode != 0 and "no rank wrote a profile" in result.stderr
+
+
+@BOTH
+def test_counters_and_summary(tester, key):
+    """What a tool asks for, and the file of the job for a site: rank 0's calls, by its own words."""
+    folder = tester.folder / "summaries"
+    folder.mkdir()
+    sobor = {"SOBOR_SUMMARY": str(folder), "SOBOR_SERVE_AFTER": "100"}
+    result = tester.run(usable_mpi(key), 2, ["counters"], sobor=sobor)
+    assert result.returncode == 0 and "PASS" in result.stdout, result.tail()
+    (file,) = folder.iterdir()
+    summary = json.loads(file.read_text())
+    assert summary["version"] == 1 and summary["ranks"] == 2
+    assert summary["served"]["bcast"] == 5
+    assert summary["passed"] == {"size-1": 1, "new": 2}
+
+
+def test_summary_without_a_folder(tester):
+    """It is said, and the job is none the worse."""
+    sobor = {"SOBOR_SUMMARY": str(tester.folder / "nowhere")}
+    result = tester.run(usable_mpi("o41"), 2, ["late", "0", "2"], sobor=sobor)
+    assert result.returncode == 0 and "SOBOR_SUMMARY: " in result.stdout + result.stderr
