@@ -134,7 +134,7 @@ def test_nobody_wrote(tester):
 
 @BOTH
 def test_counters_and_summary(tester, key):
-    """What a tool asks for, and the file of the job for a site: rank 0's calls, by its own words."""
+    """What a tool asks for, and the file of the job for a site: the calls of rank 0."""
     folder = tester.folder / "summaries"
     folder.mkdir()
     sobor = {"SOBOR_SUMMARY": str(folder), "SOBOR_SERVE_AFTER": "100"}
