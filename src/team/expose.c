@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "team/expose.h"
 
+#include "base/config.h"
+
 /* Here they are functions. */
 #undef sb_expose_read
 #undef sb_expose_write
@@ -65,6 +67,14 @@ static bool is_within(uint64_t block, size_t room, uint64_t address, size_t byte
     uint64_t offset = address - block;
 
     return offset <= room && bytes <= room - offset;
+}
+
+bool sb_expose_pays(const sb_team_t *team)
+{
+    if (team->settings.cma == SB_CMA_AUTO)
+        return team->size <= SB_EXPOSE_FEW && !team->oversubscribed &&
+               team->settings.stores == SB_STORES_AUTO;
+    return team->settings.cma == SB_CMA_ON;
 }
 
 bool sb_expose_serves(const sb_expose_t *expose, uint32_t reader, const void *base, size_t bytes)

@@ -51,6 +51,18 @@ typedef struct sb_expose {
 sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
                            sb_exposer_t *of, bool kernel);
 
+/*
+ * So many ranks may have the kernel copy from one of them at the same time: each of them looks at
+ * its pages, and it waits for all.
+ */
+#define SB_EXPOSE_FEW 8
+
+/*
+ * Whether messages to one or from one may stay where they are. Ranks that share processors would
+ * wait for each other's turns; and who says how stores are to be made wants stores.
+ */
+bool sb_expose_pays(const sb_team_t *team);
+
 /* In place of a rank: all. */
 #define SB_EXPOSE_TO_ALL UINT32_MAX
 

@@ -2,14 +2,16 @@
 /*
  * Parts that are read where they lie: when the system ceases to allow it, when they lie in shared
  * memory, when a reader leaves while it is written to, and when a peer's plan is made up; and
- * broadcasts that are read where they are, by who can.
+ * broadcasts and contributions that are read where they are, by who can.
  */
 #include "job.h"
 
 #include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
+#include "coll/reduction/workspace.h"
 #include "coll/vector/message.h"
 #include "coll/vector/relays.h"
+#include "data/fold.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -212,6 +214,52 @@ static int run_bcast_refused(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* One reduce of numbers of 64 bits, every other one in place. */
+static int reduce(sb_team_t *team, unsigned call, size_t count)
+{
+    bool receives = team->rank == call % team->size, in_place = receives && call % 2 == 0;
+    uint64_t *memory = (uint64_t *)(void *)job_memory(2 * count * sizeof *memory), wrong = 0;
+    uint64_t *result = memory + count, *send = in_place ? result : memory;
+    const sb_reduction_t reduction = {.root = call % team->size,
+                                      .operation = sb_fold_operator(SB_SUM, SB_UINT64),
+                                      .bytes = count * sizeof *memory,
+                                      .send = (char *)send,
+                                      .receive = receives ? (char *)result : NULL};
+
+    for (size_t i = 0; i < count; i++)
+        send[i] = i * (call + 1) + team->rank;
+    int failed = sb_algorithm_prepare(&sb_reduce_rings, team, reduction.bytes) != SB_OK ||
+                 sb_reduce_rings.reduction(team, &reduction) != SB_OK;
+    uint64_t ranks = team->size * (team->size - 1) / 2;
+    for (size_t i = 0; receives && i < count; i++)
+        wrong += result[i] != team->size * (i * (call + 1)) + ranks;
+    if (wrong > 0)
+        fprintf(stderr, "call %u: %llu sums are wrong\n", call, (unsigned long long)wrong);
+    free(memory);
+    return failed + (wrong > 0);
+}
+
+/* The same for what is lent to a root: who was refused lends it no more. */
+static int run_reduce_refused(rank_context_t *context, void *argument)
+{
+    uint32_t losers = *(const uint32_t *)argument;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    for (unsigned call = 0; call < 24 && failures == 0; call++) {
+        if (call == 12 && context->rank < losers)
+            failures += !give_up_rights();
+        failures += reduce(team, call, call % 3 == 0 ? 9000 : 50000 + call);
+        failures += call == 11 && sb_workspace(team)->expose.copied < 8;
+    }
+    const sb_expose_t *expose = &sb_workspace(team)->expose;
+    bool lost = context->rank < losers;
+    failures += (expose->failed > 0) != lost;
+    failures += expose->blind != losers - lost;
+    leave(context, team);
+    return failures;
+}
+
 /* What lies in the own block is read by loads, though nothing else may be read. */
 static int run_mapped(rank_context_t *context, void *argument)
 {
@@ -382,6 +430,8 @@ static int run_with_the_kernel(void)
            run("none may", "on", run_refused, &losers[2]) +
            run("broadcasts: one may not read any more", "on", run_bcast_refused, &losers[0]) +
            run("broadcasts: none may", "on", run_bcast_refused, &losers[2]) +
+           run("reduces: one may not read any more", "on", run_reduce_refused, &losers[0]) +
+           run("reduces: none may", "on", run_reduce_refused, &losers[2]) +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL);
 }

@@ -223,6 +223,24 @@ static const scenario_t particular[] = {
      .calls = 4,
      .weight = 1,
      .most_ranks = 8},
+    {.name = "lent",
+     .algorithms = {&sb_reduce_rings},
+     .bytes = {1600, 7, 9000},
+     .calls = 4,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .weight = 2,
+     .most_ranks = 8},
+    {.name = "not lent",
+     .algorithms = {&sb_reduce_rings},
+     .bytes = {9000, 700},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .reaches = 2,
+     .weight = 2,
+     .most_ranks = 8},
     {.name = "lagging",
      .algorithms = {PARTS_RELAY},
      .bytes = {8, 1600},
@@ -435,7 +453,8 @@ typedef struct plan {
 
 static bool can_pull(const sb_algorithm_t *algorithm)
 {
-    return strcmp(algorithm->name, "direct") == 0 || algorithm == RING || algorithm == NEWS;
+    return strcmp(algorithm->name, "direct") == 0 || algorithm == RING || algorithm == NEWS ||
+           algorithm == &sb_reduce_rings;
 }
 
 static void add_scenario(plan_t *plan, const scenario_t *scenario, uint32_t ranks)

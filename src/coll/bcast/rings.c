@@ -10,11 +10,6 @@
  */
 #define NEAR_PART 8
 
-/*
- * So many ranks may have the kernel copy from their root at the same time: each of them looks at
- * the root's pages, and the root waits for all.
- */
-#define PULLERS_MOST 8
 #define BOUNCE ((size_t)16 << 10)
 
 void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
@@ -30,23 +25,11 @@ void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
                                  .known = position};
 }
 
-/*
- * Whether messages may stay where they are. Ranks that share processors would wait for each other's
- * turns; and who says how stores are to be made wants stores.
- */
-static bool may_pull(const sb_team_t *team)
-{
-    if (team->settings.cma == SB_CMA_AUTO)
-        return team->size <= PULLERS_MOST && !team->oversubscribed &&
-               team->settings.stores == SB_STORES_AUTO;
-    return team->settings.cma == SB_CMA_ON;
-}
-
 static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
 {
     sb_exposer_t *exposers = (sb_exposer_t *)(void *)(rings + 1);
 
-    if (!may_pull(team))
+    if (!sb_expose_pays(team))
         return SB_OK;
     rings->bounce = (char *)(exposers + team->size);
     sb_status_t status =
@@ -58,7 +41,7 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
 
 static sb_status_t make(sb_team_t *team)
 {
-    size_t pulling = may_pull(team) ? team->size * sizeof(sb_exposer_t) + BOUNCE : 0;
+    size_t pulling = sb_expose_pays(team) ? team->size * sizeof(sb_exposer_t) + BOUNCE : 0;
     uint64_t asked =
         sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
     const sb_resource_size_t size = {

@@ -9,11 +9,11 @@
  * to the span, the first part of the rings, which stays in the caches. Cost: each rank copies every
  * byte in that others want, and combines p times as many of an allreduce, as many of a
  * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
- * have to run once for each ringful. Memory: one ring a rank, of at most 256 KiB, more of few
- * ranks. Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a
- * root.
+ * have to run once for each ringful. In a reduce, contributions may also stay where they are
+ * (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks. Preconditions: the
+ * workspace. Source: ours; the broadcast in a ring, with every rank as a root.
  */
-#include "coll/reduction/workspace.h"
+#include "coll/reduction/lent.h"
 
 /* A message is cut into so many windows, unless they get smaller or larger than these. */
 #define WINDOWS 8
@@ -22,14 +22,19 @@
 /* A ring holds so many windows at least: some are filled while others are read. */
 #define WINDOWS_HELD 4
 
+/* Who wants something of a message. */
+typedef enum receivers { ALL, ROOT, PARTS, LATER_RANKS } receivers_t;
+
 typedef struct rings {
     sb_team_t *team;
     sb_workspace_t *space;
     const sb_reduction_t *reduction;
     sb_wanted_t wanted;
+    sb_lent_t lent;
     size_t window;
     sb_copy_mode_t mode; /* of copying in */
     bool in_place;
+    bool borrows; /* the others may lend what they give */
     sb_status_t data;
 } rings_t;
 
@@ -124,20 +129,24 @@ static sb_status_t fill(rings_t *rings, window_t *window)
     return SB_OK;
 }
 
+/* Where the bytes of a window are of that rank. */
+static const char *source(const rings_t *rings, const window_t *window, uint32_t rank)
+{
+    if (rank == rings->team->rank && !rings->in_place)
+        return rings->reduction->send + window->offset;
+    if (sb_lent_is(&rings->lent, rank))
+        return sb_lent_at(rings->team, &rings->lent, rank, window->offset);
+    return sb_workspace_ring(rings->team, rank, &window->at);
+}
+
 static void combine(rings_t *rings, const window_t *window, size_t from, size_t to)
 {
-    const sb_team_t *team = rings->team;
     sb_fold_t fold;
 
     sb_fold_begin(&fold, rings->reduction->operation,
                   rings->reduction->receive + (from - rings->wanted.from), to - from);
-
-    for (uint32_t rank = 0; rank < rings->wanted.sources; rank++) {
-        bool own = rank == team->rank && !rings->in_place;
-        const char *source = own ? rings->reduction->send + window->offset
-                                 : sb_workspace_ring(team, rank, &window->at);
-        sb_fold_add(&fold, source + (from - window->offset));
-    }
+    for (uint32_t rank = 0; rank < rings->wanted.sources; rank++)
+        sb_fold_add(&fold, source(rings, window, rank) + (from - window->offset));
     rings->data = sb_first(rings->data, sb_fold_end(&fold));
 }
 
@@ -149,6 +158,47 @@ static void publish_taken(const rings_t *rings, const window_t *window)
     sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, window->at.position);
 }
 
+/* Waits for the first window of all, or for what they say of it; the wait takes no time. */
+static sb_status_t wait_for_first(rings_t *rings, const sb_peers_t *given, const window_t *window)
+{
+    if (rings->borrows)
+        return sb_lent_find(rings->team, &rings->lent,
+                            rings->in_place ? NULL : rings->reduction->receive);
+    uint64_t began = sb_workspace_wait_begins(rings->space);
+    sb_status_t status = sb_sources_wait(rings->team, given, end_of(window));
+    if (status == SB_OK)
+        sb_workspace_wait_ends(rings->space, began);
+    return status;
+}
+
+/* Waits for a window of those who do not lend it, and has that of the others at hand. */
+static sb_status_t wait_for_window(rings_t *rings, const sb_peers_t *given, const window_t *window)
+{
+    sb_lent_t *lent = &rings->lent;
+
+    if (lent->ranks != 0)
+        sb_lent_fetch(rings->team, lent, window->offset, rings->window, rings->reduction->bytes);
+    return lent->ranks == 0 ? sb_sources_wait(rings->team, given, end_of(window))
+                            : sb_lent_wait_others(rings->team, lent, given, end_of(window));
+}
+
+/* Waits until all that is wanted of a window is there. */
+static sb_status_t wait_for(rings_t *rings, const window_t *window)
+{
+    sb_peers_t given = sb_workspace_peers(rings->team, offsetof(sb_workspace_head_t, given));
+    sb_status_t status = SB_OK;
+
+    given.count = rings->wanted.sources;
+    if (window->offset == 0)
+        status = wait_for_first(rings, &given, window);
+    if (status == SB_OK && (window->offset > 0 || rings->borrows))
+        status = wait_for_window(rings, &given, window);
+    bool last = window->offset + window->bytes == rings->reduction->bytes;
+    if (rings->borrows && rings->lent.ranks == 0 && last)
+        sb_lent_all_gave(rings->team);
+    return status;
+}
+
 /* Takes what is wanted of the next window. */
 static sb_status_t take(rings_t *rings, window_t *window)
 {
@@ -156,14 +206,9 @@ static sb_status_t take(rings_t *rings, window_t *window)
     size_t to = sb_min(window->offset + window->bytes, rings->wanted.to);
 
     if (from < to) {
-        sb_peers_t given = sb_workspace_peers(rings->team, offsetof(sb_workspace_head_t, given));
-        given.count = rings->wanted.sources;
-        uint64_t began = window->offset == 0 ? sb_workspace_wait_begins(rings->space) : 0;
-        sb_status_t status = sb_sources_wait(rings->team, &given, end_of(window));
+        sb_status_t status = wait_for(rings, window);
         if (status != SB_OK)
             return status;
-        if (window->offset == 0)
-            sb_workspace_wait_ends(rings->space, began);
         combine(rings, window, from, to);
     }
     advance(rings, window);
@@ -191,7 +236,7 @@ static bool may_fill(const rings_t *rings, const window_t *filled, const window_
            end_of(filled) - taken->at.position <= rings->space->out.room;
 }
 
-static sb_status_t go(rings_t *rings, bool lends)
+static sb_status_t go(rings_t *rings, bool gives)
 {
     sb_workspace_t *space = rings->space;
     sb_status_t status = SB_OK;
@@ -202,7 +247,7 @@ static sb_status_t go(rings_t *rings, bool lends)
     if (taken.at.position != space->cursor.position)
         publish_taken(rings, &taken);
     while (is_left(rings, &taken) && status == SB_OK) {
-        while (lends && may_fill(rings, &filled, &taken) && status == SB_OK)
+        while (gives && may_fill(rings, &filled, &taken) && status == SB_OK)
             status = fill(rings, &filled);
         if (status == SB_OK)
             status = take(rings, &taken);
@@ -211,16 +256,51 @@ static sb_status_t go(rings_t *rings, bool lends)
     return status;
 }
 
+/* What the root alone wants may stay where it is: it finds out who lends, this rank whether it is
+ * to. */
+static bool lends(rings_t *rings)
+{
+    const sb_reduction_t *reduction = rings->reduction;
+    sb_team_t *team = rings->team;
+
+    if (!sb_lent_may_be(team, reduction->bytes, rings->window))
+        return false;
+    rings->borrows = team->rank == reduction->root;
+    if (!rings->borrows)
+        return sb_lent_asked(team, reduction);
+    sb_lent_choose(team, reduction);
+    return false;
+}
+
 /*
- * This rank combines what it wants. `lends`: the others want something of its contribution; of what
- * it alone wants they never do. `dealt`: each rank gets its part.
+ * Lends what the root wants. It may wait for this rank to be done with the rings of all, so that is
+ * said first: nothing in them is wanted here. If it cannot read, it gets all through the ring.
+ */
+static sb_status_t lend(rings_t *rings)
+{
+    window_t filled = {.at = rings->space->cursor};
+    bool read = false;
+
+    sb_lent_show(rings->team, rings->reduction);
+    sb_status_t status = go(rings, false);
+    if (status == SB_OK)
+        status = sb_lent_wait(rings->team, rings->reduction, filled.at.position, &read);
+    place(rings, &filled);
+    while (status == SB_OK && !read && is_left(rings, &filled))
+        status = fill(rings, &filled);
+    return status;
+}
+
+/*
+ * This rank combines what it wants. `gives`: the others want something of its contribution; of what
+ * it alone wants they never do.
  */
 static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
-                          bool lends, bool dealt)
+                          bool gives, receivers_t receivers)
 {
     sb_workspace_t *space = sb_workspace(team);
     uint64_t start = space->cursor.position;
-    size_t span = span_for(space, reduction->bytes, dealt);
+    size_t span = span_for(space, reduction->bytes, receivers == PARTS);
     rings_t rings = {.team = team,
                      .space = space,
                      .reduction = reduction,
@@ -228,10 +308,11 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
                      .window = window_for(team, reduction, span),
                      .in_place = reduction->send == reduction->receive};
 
-    bool together = lends && wanted.sources == team->size && wanted.from < wanted.to;
+    bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = span;
     rings.mode = sb_workspace_copy_mode(team, reduction, together);
-    sb_status_t status = go(&rings, lends || rings.in_place);
+    bool lending = receivers == ROOT && lends(&rings);
+    sb_status_t status = lending ? lend(&rings) : go(&rings, gives || rings.in_place);
     if (status != SB_OK)
         return status;
     sb_workspace_copied(space);
@@ -265,10 +346,6 @@ static double cost_at(const sb_shape_t *shape, double near, double in, double co
     return time + combined * apart + price->moving_line * (readers - 1) * shape->ranks;
 }
 
-/*
- * Of two ranks each reads one vector of another core: its own lies where it is. The price of more
- * was measured for all of them together.
- */
 /* All read all. */
 static double cost_of(const sb_shape_t *shape, double in, double combined, double readers)
 {
@@ -278,6 +355,10 @@ static double cost_of(const sb_shape_t *shape, double in, double combined, doubl
                    readers);
 }
 
+/*
+ * Of two ranks each reads one vector of another core: its own lies where it is. The price of more
+ * was measured for all of them together.
+ */
 static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
@@ -327,10 +408,10 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
     return cost_of(shape, all, (shape->ranks + 1) / 2.0 * all, shape->ranks);
 }
 
-#define RINGS(algorithm, of, was, wants, lends, dealt, costs, what)                                \
+#define RINGS(algorithm, of, was, wants, gives, receivers, costs, what)                            \
     static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
     {                                                                                              \
-        return reduce(team, reduction, wants(team, reduction), lends, dealt);                      \
+        return reduce(team, reduction, wants(team, reduction), gives, receivers);                  \
     }                                                                                              \
     const sb_algorithm_t algorithm = {                                                             \
         .name = "rings",                                                                           \
@@ -348,14 +429,15 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
 #define NOT_LAST (team->rank + 1 < team->size)
 
 RINGS(
-    sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, false, cost_of_all,
+    sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, ALL, cost_of_all,
     "; each combines those of all in rank order as they come. For few ranks, and where they share "
     "processors.");
-RINGS(sb_reduce_rings, SB_REDUCE, NULL, sb_wanted_by_root, team->rank != reduction->root, false,
+RINGS(sb_reduce_rings, SB_REDUCE, NULL, sb_wanted_by_root, team->rank != reduction->root, ROOT,
       cost_of_root, ", and goes on; the root combines them in rank order as they come.");
-RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, true, cost_of_parts,
+RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, PARTS, cost_of_parts,
       PART);
 RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, true,
       cost_of_parts, PART);
-RINGS(sb_scan_rings, SB_SCAN, NULL, sb_wanted_scan, NOT_LAST, false, cost_of_scan, BEFORE);
-RINGS(sb_exscan_rings, SB_EXSCAN, NULL, sb_wanted_exscan, NOT_LAST, false, cost_of_scan, BEFORE);
+RINGS(sb_scan_rings, SB_SCAN, NULL, sb_wanted_scan, NOT_LAST, LATER_RANKS, cost_of_scan, BEFORE);
+RINGS(sb_exscan_rings, SB_EXSCAN, NULL, sb_wanted_exscan, NOT_LAST, LATER_RANKS, cost_of_scan,
+      BEFORE);

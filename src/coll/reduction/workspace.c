@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "coll/barrier/barrier.h"
+#include "coll/reduction/lent.h"
 
 #define DEPTH_LEAST 3
 /* In, result and relay of each turn; and at least as much for the ring. */
@@ -140,17 +141,19 @@ static sb_status_t make(sb_team_t *team)
     size_t buffers = BUFFERS(form.depth), head = sizeof(sb_workspace_head_t);
     size_t ring = spans_of(team) * (team->oversubscribed ? RING_CROWDED : RING_USUAL);
     size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
+    size_t scratch = SB_WORKSPACE_SCRATCH * SB_WORKSPACE_PIECE;
     const sb_resource_size_t size = {
-        .own = sizeof form + SB_WORKSPACE_SCRATCH * SB_WORKSPACE_PIECE,
+        .own = sizeof form + scratch + sb_lent_room(team),
         .bytes = sb_round_up(head + sb_max(wish, buffers * least), SB_PAGE),
         .least = sb_round_up(head + buffers * least, SB_PAGE),
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_WORKSPACE, &size);
 
-    if (status == SB_OK)
-        adopt(team, &form, ring);
-    return status;
+    if (status != SB_OK)
+        return status;
+    adopt(team, &form, ring);
+    return sb_lent_prepare(team, sb_workspace(team)->scratch + scratch);
 }
 
 static const sb_resource_kind_t kind = {SB_RESOURCE_WORKSPACE, make};
@@ -176,6 +179,15 @@ static void show_mode(sb_flag_t *shown, sb_copy_mode_t mode)
         sb_flag_publish(shown, (changes + 1) * MODES + mode);
 }
 
+void sb_workspace_measure(sb_workspace_t *space, sb_copy_policy_t *policy,
+                          const sb_reduction_t *reduction, const size_t *laps)
+{
+    space->measured = policy;
+    space->kept = 0;
+    space->choice = sb_copy_choose(policy, reduction->bytes, reduction->send, laps);
+    space->started = space->choice.timed ? sb_now_ns() : 0;
+}
+
 sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
                                       bool together)
 {
@@ -189,9 +201,8 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *red
     sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];
     if (team->rank != 0 || !together)
         return shown_mode(shown);
-    space->choice = sb_copy_choose(&space->copies, reduction->bytes, reduction->send, laps);
+    sb_workspace_measure(space, &space->copies, reduction, laps);
     show_mode(shown, space->choice.mode);
-    space->started = space->choice.timed ? sb_now_ns() : 0;
     return space->choice.mode;
 }
 
@@ -199,7 +210,9 @@ void sb_workspace_copied(sb_workspace_t *space)
 {
     uint64_t now = space->choice.timed ? sb_now_ns() : 0;
 
-    if (now > space->started)
-        sb_copy_record(&space->copies, &space->choice, now - space->started);
+    if (now > space->started) {
+        uint64_t own = now - space->started;
+        sb_copy_record(space->measured, &space->choice, own + sb_min(own, space->kept));
+    }
     space->choice.timed = false;
 }

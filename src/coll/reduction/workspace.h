@@ -5,6 +5,7 @@
 #include "coll/reduction/reduction.h"
 #include "coll/resources.h"
 #include "team/copy_policy.h"
+#include "team/expose.h"
 #include "team/flow.h"
 
 /*
@@ -13,6 +14,7 @@
  *     given       how much of its contributions is in its ring, as a position
  *     taken       how much it is done with in the rings of all
  *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
+ *                 and, of a root: whether they stay where they are, see lent.h
  *     piece[]     pieces of what goes over blocks, one for each slot
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
@@ -35,8 +37,16 @@
 
 /* Where each block begins. */
 typedef struct sb_workspace_head {
-    sb_wide_flag_t given;
-    sb_wide_flag_t taken;
+    struct {
+        _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
+        sb_exposure_t exposed; /* of a contribution that was lent: where it is */
+        sb_flag_t began;       /* when its owner began it, by sb_now_ns */
+        sb_flag_t lending;     /* of a root: a bit for each class of sizes that it is lent */
+    } given;
+    struct {
+        _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
+        sb_flag_t answered; /* of a root: the last message of which something was lent */
+    } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode[SB_COPY_CLASSES];
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
 } sb_workspace_head_t;
@@ -44,7 +54,7 @@ typedef struct sb_workspace_head {
 /* Most groups: a window passes them one after the other. */
 #define SB_WORKSPACE_GROUPS 4
 
-/* Private to the rank, equal on all but for `group`, `out` and the last three. */
+/* Private to the rank, equal on all but for `group`, `out` and what is measured. */
 typedef struct sb_workspace {
     sb_resource_t resource;
     const sb_algorithm_t *barrier; /* between steps */
@@ -57,8 +67,14 @@ typedef struct sb_workspace {
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t cached_most;            /* see sb_copy_cached_most */
     sb_copy_policy_t copies;       /* into this memory: rank 0 measures */
-    sb_copy_choice_t choice;       /* of the present message, of rank 0 */
-    uint64_t started;              /* by sb_now_ns, without the wait for ranks that came late */
+    sb_copy_policy_t lending;      /* or not at all, to this rank as a root: it measures */
+    sb_expose_t expose;            /* where nothing is lent: all zero */
+    char *pieces;                  /* of what is lent: SB_LENT_PIECE for each rank */
+    uint64_t lent_at[SB_EXPOSE_FEW]; /* where that is in each rank's memory */
+    sb_copy_policy_t *measured;      /* the one that the present message tells more */
+    sb_copy_choice_t choice;         /* of that message */
+    uint64_t started;                /* by sb_now_ns, without the wait for ranks that came late */
+    uint64_t kept;                   /* nanoseconds of another rank that count with its time */
     uint32_t groups;
     uint32_t group;                          /* this rank's */
     uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */
@@ -128,6 +144,10 @@ static inline sb_status_t sb_workspace_meet(sb_team_t *team)
  */
 sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
                                       bool together);
+
+/* This rank decides, by that policy, and times the message if that is wanted. */
+void sb_workspace_measure(sb_workspace_t *space, sb_copy_policy_t *policy,
+                          const sb_reduction_t *reduction, const size_t *laps);
 
 /* Leaves a wait for ranks that came late out of the present message's time: from here... */
 static inline uint64_t sb_workspace_wait_begins(const sb_workspace_t *space)
