@@ -5,20 +5,30 @@
 #include "baseline/pairs.h"
 #include "coll/barrier/barrier.h"
 
-/* Barriers made of messages without bytes. */
+/*
+ * Barriers made of messages without bytes. A barrier's way in prepares nothing: so the first message
+ * of each rank does, at the same call for all.
+ */
+
+static inline sb_status_t sb_messages_ready(sb_team_t *team)
+{
+    return SB_LIKELY(sb_pairs(team) != NULL) ? SB_OK : sb_pairs_prepare(team);
+}
 
 static inline sb_status_t sb_message_tell(sb_team_t *team, uint32_t peer)
 {
     const sb_stream_t nothing = {0};
+    sb_status_t status = sb_messages_ready(team);
 
-    return sb_pair_send(team, peer, &nothing);
+    return status == SB_OK ? sb_pair_send(team, peer, &nothing) : status;
 }
 
 static inline sb_status_t sb_message_hear(sb_team_t *team, uint32_t peer)
 {
     const sb_stream_t nothing = {0};
+    sb_status_t status = sb_messages_ready(team);
 
-    return sb_pair_receive(team, peer, &nothing);
+    return status == SB_OK ? sb_pair_receive(team, peer, &nothing) : status;
 }
 
 /* A message is two lines that come to the receiver: the news, and what it is. */
