@@ -6,8 +6,8 @@
 #include "coll/barrier/barrier.h"
 
 /*
- * Barriers made of messages without bytes. A barrier's way in prepares nothing: so the first message
- * of each rank does, at the same call for all.
+ * Barriers made of messages without bytes. A barrier's way in prepares nothing: so the first
+ * message of each rank does, at the same call for all.
  */
 
 static inline sb_status_t sb_messages_ready(sb_team_t *team)
