@@ -174,5 +174,6 @@ sb_status_t sb_strict_allreduce(sb_cluster_t *cluster, const sb_reduction_t *red
     sb_status_t status = sb_strict_reduce(cluster, &to_last);
     if (cluster->failure != SB_OK)
         return status;
-    return sb_first(status, sb_cluster_bcast(cluster, to_last.root, &stream));
+    /* Not by order of arrival: agreeing on that is a reduction too. */
+    return sb_first(status, sb_cluster_bcast_fixed(cluster, to_last.root, &stream));
 }

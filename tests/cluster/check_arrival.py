@@ -32,6 +32,7 @@ def times(algorithms, size, arrival, nodes=16, each=8, calls=16, warmup=2):
         "--root": "rotate",
         "--calls": calls,
         "--warmup": warmup,
+        "--set": "SOBOR_CLUSTER_BCAST=auto",
     }
     command = [sys.argv[1], "bcast", *(str(word) for pair in words.items() for word in pair)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

@@ -291,8 +291,11 @@ def test_trials(tester):
 
 @pytest.mark.parametrize(("nodes", "served"), [("0,0,1", True), ("0,1,0", False)])
 def test_strict(tester, nodes, served):
-    """A reduction from left to right is the host's where the ranks of a node are scattered."""
-    strict = {"SOBOR_REPRODUCIBLE": "strict"}
+    """A reduction from left to right is the host's where the ranks of a node are scattered.
+
+    Beside broadcasts by order of arrival: ranks agree on those by a reduction.
+    """
+    strict = {"SOBOR_REPRODUCIBLE": "strict", "SOBOR_CLUSTER_BCAST": "auto"}
     result = run_on(tester, "o41", nodes, ["spanning", "loop", 20], strict)
     tester.expect_pass(result, served=True)
     for world in worlds(result):
