@@ -32,6 +32,6 @@ SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
 SB_EXPORTED int mprotect(void *at, size_t bytes, int rights)
 {
     if (is_within(at, bytes))
-        atomic_store(&sb_arena.protected, true);
+        atomic_store_explicit(&sb_arena.protected, true, memory_order_release);
     return sb_next.mprotect(at, bytes, rights);
 }

@@ -254,12 +254,15 @@ static void make(void)
     int saved = errno;
     sb_arena_state_t none = SB_ARENA_NONE;
 
-    if (!atomic_compare_exchange_strong(&sb_arena.state, &none, SB_ARENA_MAKING))
+    /* Relaxed: who comes first makes it, and reads nothing of others. */
+    if (!atomic_compare_exchange_strong_explicit(&sb_arena.state, &none, SB_ARENA_MAKING,
+                                                 memory_order_relaxed, memory_order_relaxed))
         return;
     bool made = make_arena();
     if (!made && sb_arena.file >= 0)
         close(sb_arena.file);
-    atomic_store(&sb_arena.state, made ? SB_ARENA_SHARED : SB_ARENA_REFUSED);
+    atomic_store_explicit(&sb_arena.state, made ? SB_ARENA_SHARED : SB_ARENA_REFUSED,
+                          memory_order_release);
     errno = saved;
 }
 
@@ -268,20 +271,20 @@ void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh)
     kind_t kind = KEPT;
     uint32_t at = 0;
 
-    if (atomic_load(&sb_arena.state) == SB_ARENA_NONE)
+    if (sb_arena_state() == SB_ARENA_NONE)
         make();
     if (bytes > SB_ARENA_BYTES / 2 || alignment > SB_ARENA_BYTES / 4 ||
-        atomic_load(&sb_arena.state) != SB_ARENA_SHARED)
+        sb_arena_state() != SB_ARENA_SHARED)
         return NULL;
     uint32_t pages = (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE);
     uint32_t more = alignment > SB_PAGE ? (uint32_t)(alignment / SB_PAGE) - 1 : 0;
     pthread_mutex_lock(&sb_arena.lock);
-    if (atomic_load(&sb_arena.state) == SB_ARENA_SHARED)
+    if (sb_arena_state() == SB_ARENA_SHARED)
         at = get(pages + more, &kind);
     if (at != 0) {
         at = cut(at, pages, alignment, kind);
         count_taken(pages);
-        sb_arena.blocks++;
+        atomic_fetch_add_explicit(&sb_arena.blocks, 1, memory_order_relaxed);
     }
     pthread_mutex_unlock(&sb_arena.lock);
     *fresh = kind == CLEAN;
@@ -293,14 +296,14 @@ void sb_arena_give(void *block)
     uint32_t at = page_of(block);
     int saved = errno;
 
-    if (atomic_load(&sb_arena.state) != SB_ARENA_SHARED) {
+    if (sb_arena_state() != SB_ARENA_SHARED) {
         /* Its place is never used again; a child has its own. */
         madvise(block, sb_arena_size(block), MADV_DONTNEED);
         errno = saved;
         return;
     }
     pthread_mutex_lock(&sb_arena.lock);
-    if (atomic_load(&sb_arena.state) == SB_ARENA_SHARED) {
+    if (sb_arena_state() == SB_ARENA_SHARED) {
         count_taken(-(int64_t)table[at].pages);
         set_free(at, table[at].pages, KEPT);
         keep_within_bound();
@@ -360,7 +363,7 @@ bool sb_arena_resize(void *block, size_t bytes)
     if (bytes > SB_ARENA_BYTES / 2)
         return false;
     pthread_mutex_lock(&sb_arena.lock);
-    if (atomic_load(&sb_arena.state) == SB_ARENA_SHARED)
+    if (sb_arena_state() == SB_ARENA_SHARED)
         done = resize(page_of(block), (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE));
     pthread_mutex_unlock(&sb_arena.lock);
     errno = saved;

@@ -55,6 +55,15 @@ typedef struct sb_arena {
 
 extern sb_arena_t sb_arena;
 
+/*
+ * Acquire: pairs with the stores in make() of arena.c, which has set all that belongs to the arena
+ * before, and in sb_arena_part().
+ */
+static inline sb_arena_state_t sb_arena_state(void)
+{
+    return atomic_load_explicit(&sb_arena.state, memory_order_acquire);
+}
+
 /* Whether an address is one of the arena's, whatever its state. */
 static inline bool sb_arena_has(const void *address)
 {

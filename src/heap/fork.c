@@ -77,7 +77,8 @@ static bool become_private(void)
 {
     if (!file_is_ours())
         return copy_private(sb_arena.open);
-    if (atomic_load(&sb_arena.protected))
+    /* Acquire: pairs with the store in mprotect() of advise.c. */
+    if (atomic_load_explicit(&sb_arena.protected, memory_order_acquire))
         return map_as_it_is();
     return map_private(sb_arena.base, sb_arena.open, PROT_READ | PROT_WRITE);
 }
@@ -87,12 +88,12 @@ void sb_arena_part(void)
     static const char failed[] = "sobor: fork: the heap cannot be kept from the child\n";
     sb_arena_header_t *header = (sb_arena_header_t *)(void *)sb_arena.base;
 
-    if (atomic_load(&sb_arena.state) != SB_ARENA_SHARED)
+    if (sb_arena_state() != SB_ARENA_SHARED)
         return;
     pthread_mutex_lock(&sb_arena.lock);
-    if (atomic_load(&sb_arena.state) == SB_ARENA_SHARED) {
-        atomic_store(&header->shared, 0);
-        atomic_store(&sb_arena.state, SB_ARENA_PRIVATE);
+    if (sb_arena_state() == SB_ARENA_SHARED) {
+        atomic_store_explicit(&header->shared, 0, memory_order_release);
+        atomic_store_explicit(&sb_arena.state, SB_ARENA_PRIVATE, memory_order_release);
         if (!become_private() && write(STDERR_FILENO, failed, sizeof failed - 1) < 0)
             abort();
     }

@@ -109,7 +109,8 @@ static peer_t *look_up(int process)
     peer_t *peer =
         atomic_load_explicit(&buckets[(unsigned)process % BUCKETS], memory_order_acquire);
 
-    while (peer != NULL && (peer->process != process || atomic_load(&peer->gone)))
+    while (peer != NULL &&
+           (peer->process != process || atomic_load_explicit(&peer->gone, memory_order_relaxed)))
         peer = peer->next;
     return peer;
 }
@@ -132,15 +133,16 @@ static peer_t *add(int process)
 static peer_t *renew(peer_t *peer, int process, int64_t now)
 {
     if (peer != NULL && sb_process_start_time(process) != peer->start_time) {
-        atomic_store(&peer->gone, true);
+        atomic_store_explicit(&peer->gone, true, memory_order_relaxed);
         peer = NULL;
     }
     peer = peer == NULL ? add(process) : peer;
     if (peer == NULL)
         return NULL;
-    if (atomic_load(&peer->here) == NULL)
-        atomic_store(&peer->here, find(process, peer->start_time));
-    atomic_store(&peer->looked, now);
+    /* Who writes it holds the lock. */
+    if (atomic_load_explicit(&peer->here, memory_order_relaxed) == NULL)
+        atomic_store_explicit(&peer->here, find(process, peer->start_time), memory_order_release);
+    atomic_store_explicit(&peer->looked, now, memory_order_release);
     return peer;
 }
 
@@ -151,7 +153,9 @@ static peer_t *peer_of(int process)
     struct timespec now;
 
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    if (SB_LIKELY(peer != NULL && atomic_load(&peer->looked) == now.tv_sec))
+    /* Acquire: pairs with the store of `looked` in renew(), which has set `here` before. */
+    if (SB_LIKELY(peer != NULL &&
+                  atomic_load_explicit(&peer->looked, memory_order_acquire) == now.tv_sec))
         return peer;
     if (pthread_mutex_trylock(&lock) != 0)
         return NULL;
@@ -164,25 +168,34 @@ static bool open_to(peer_t *peer, const char *here, size_t end)
 {
     size_t bytes = sb_round_up(end, STEP);
 
-    if (SB_LIKELY(end <= atomic_load(&peer->open)))
+    /* Acquire: pairs with the store below, which comes after the rights were given. */
+    if (SB_LIKELY(end <= atomic_load_explicit(&peer->open, memory_order_acquire)))
         return true;
     if (sb_next.mprotect((void *)(uintptr_t)here, bytes, PROT_READ) != 0)
         return false;
-    atomic_store(&peer->open, bytes);
+    atomic_store_explicit(&peer->open, bytes, memory_order_release);
     return true;
 }
 
 static const char *reach(int process, uint64_t address, size_t bytes)
 {
     peer_t *peer = peer_of(process);
-    const char *here = peer == NULL ? NULL : atomic_load(&peer->here);
+    /* Acquire: pairs with the store of `here` in renew(). */
+    const char *here =
+        peer == NULL ? NULL : atomic_load_explicit(&peer->here, memory_order_acquire);
 
     if (here == NULL)
         return NULL;
     const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)here;
     uint64_t offset = address - header->base;
     if (offset >= SB_ARENA_BYTES || bytes > SB_ARENA_BYTES - offset ||
-        !open_to(peer, here, offset + bytes) || atomic_load(&header->shared) == 0)
+        !open_to(peer, here, offset + bytes))
+        return NULL;
+    /*
+     * Acquire: pairs with the owner's store of `shared` in sb_arena_part(). What was written after
+     * that is told after it.
+     */
+    if (atomic_load_explicit(&header->shared, memory_order_acquire) == 0)
         return NULL;
     atomic_fetch_add_explicit(&loads, 1, memory_order_relaxed);
     return here + offset;
@@ -190,16 +203,17 @@ static const char *reach(int process, uint64_t address, size_t bytes)
 
 static bool shares(const void *base, size_t bytes)
 {
-    return sb_arena_has(base) && atomic_load(&sb_arena.state) == SB_ARENA_SHARED &&
+    return sb_arena_has(base) && sb_arena_state() == SB_ARENA_SHARED &&
            bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
 }
 
 static void count(sb_heap_counts_t *counts)
 {
-    *counts = (sb_heap_counts_t){.blocks = atomic_load(&sb_arena.blocks),
-                                 .peak = sb_arena.peak * SB_PAGE,
-                                 .loads = atomic_load(&loads),
-                                 .parted = atomic_load(&sb_arena.state) == SB_ARENA_PRIVATE};
+    *counts =
+        (sb_heap_counts_t){.blocks = atomic_load_explicit(&sb_arena.blocks, memory_order_relaxed),
+                           .peak = sb_arena.peak * SB_PAGE,
+                           .loads = atomic_load_explicit(&loads, memory_order_relaxed),
+                           .parted = sb_arena_state() == SB_ARENA_PRIVATE};
 }
 
 SB_EXPORTED sb_heap_function_t sobor_heap;
