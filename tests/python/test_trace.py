@@ -320,8 +320,11 @@ def test_what_else_it_would_have_cost(on_two_hosts, command, real_native):
     assert row["measured_us"] == pytest.approx((3 * 1000 + 800) / 4)
     # Behind the late leader only rank 2 waits; whoever comes first is there at once.
     assert row["fixed_us"] > row["competitive_us"] + 30
+    # Nor does the tree of those that come first wait for the late one.
+    assert 0 < row["ideal_us"] < row["fixed_us"] - 30
     text = command(*words).out
     assert "Broadcasts otherwise, simulated on cluster-16x8" in text and "first of a node" in text
+    assert "ideal tree" in text
     assert command("report", str(on_two_hosts), "--json", "-").json["otherwise"] == []
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the broadcasts of a trace would have cost otherwise: the simulator replays their arrivals.
 
-Over fixed leaders of the nodes, and over whoever of a node comes first.
+Over fixed leaders of the nodes, over whoever of a node comes first, and over a binomial tree of
+those if all knew beforehand who they are.
 """
 
 import tempfile
@@ -21,6 +22,7 @@ from sobor.trace.files import COLLECTIVES, Trace
 WAYS = {
     "fixed_us": ("--algorithm", "cluster", "--set", "SOBOR_CLUSTER_BCAST=fixed"),
     "competitive_us": ("--algorithm", "cluster", "--set", "SOBOR_CLUSTER_BCAST=cp-chain"),
+    "ideal_us": ("--algorithm", "cp-ideal"),
 }
 # Kinds of broadcasts, those with the most waiting first, and calls of each that are replayed.
 _KINDS, _CALLS = 3, 48

@@ -155,7 +155,7 @@ def _otherwise(report: dict[str, Any]) -> Table:
     ]
     names = sorted({row["machine"] for row in report["otherwise"]})
     title = f"Broadcasts otherwise, simulated on {', '.join(names)}: mean us of a rank"
-    return title, [*columns, "first of a node"], rows
+    return title, [*columns, "first of a node", "ideal tree"], rows
 
 
 def write(report: dict[str, Any], out: Console) -> None:
