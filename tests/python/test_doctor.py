@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from sobor.doctor import leftovers, machine, memory, mpis, nodes, parts, report, singlecopy
+from sobor.doctor import heap, leftovers, machine, memory, mpis, nodes, parts, report, singlecopy
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.system.files import Files
@@ -132,6 +132,41 @@ def test_single_copy_by_the_kernels_rules(patient, scope, capability, allowed):
     assert (finding.status is Status.OK) is allowed
     if not allowed:
         assert f"ptrace_scope={scope}" in finding.value
+
+
+# --- heap -------------------------------------------------------------------------------------
+
+
+def test_heap_that_is_not_built_is_not_spoken_of(patient):
+    there = patient()
+    there.native.heap.unlink(missing_ok=True)
+    assert list(heap.check(there)) == []
+
+
+def test_heap_says_what_it_costs_here(patient, monkeypatch):
+    monkeypatch.setattr(heap, "_try", lambda _: True)
+    files = {
+        "/sys/kernel/mm/transparent_hugepage/enabled": "[always] madvise never\n",
+        "/sys/kernel/mm/transparent_hugepage/shmem_enabled": "always advise [never] deny\n",
+        "/proc/sys/kernel/yama/ptrace_scope": "1\n",
+    }
+    there = patient(files)
+    there.native.heap.parent.mkdir(parents=True, exist_ok=True)
+    there.native.heap.touch()
+    (finding,) = heap.check(there)
+    assert finding.status is Status.OK
+    assert "pages of 4 KiB, where private memory has huge ones" in finding.value
+    assert "ptrace_scope" in finding.value
+
+
+def test_heap_that_is_refused_says_why(patient):
+    """An object that is none: nothing comes out of an arena."""
+    there = patient({"/proc/sys/vm/overcommit_memory": "2\n"})
+    there.native.heap.parent.mkdir(parents=True, exist_ok=True)
+    there.native.heap.touch()
+    (finding,) = heap.check(there)
+    assert finding.status is Status.NOTE
+    assert "vm.overcommit_memory=2" in finding.value
 
 
 # --- machine ----------------------------------------------------------------------------------

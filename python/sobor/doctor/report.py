@@ -9,7 +9,18 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console
-from sobor.doctor import leftovers, machine, memory, mpis, nodes, parts, prices, singlecopy, trial
+from sobor.doctor import (
+    heap,
+    leftovers,
+    machine,
+    memory,
+    mpis,
+    nodes,
+    parts,
+    prices,
+    singlecopy,
+    trial,
+)
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.native import find_native
@@ -22,6 +33,7 @@ _CHECKS = (
     mpis.check,
     memory.check,
     singlecopy.check,
+    heap.check,
     machine.check,
     prices.check,
     nodes.check,
