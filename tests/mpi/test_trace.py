@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import subprocess
 import sys
@@ -111,6 +112,26 @@ def test_command(tester, key):
     assert report.returncode == 0, report.stderr
     assert "rank 1 is the last in" in report.stdout and "bcast" in report.stdout
     assert "<canvas" in (tester.folder / "run1.html").read_text()
+
+
+def test_late_application(tester):
+    """LAMMPS, whose first rank runs a command and then tells the others what comes next: the trace
+    names it, and costs little of the time."""
+    program = shutil.which("lmp")
+    if program is None or tester.bare_only:
+        pytest.skip("LAMMPS is not installed, or only the bare MPI is asked for")
+    melt = (REPOSITORY / "tests/mpi/apps/in.melt").read_text()
+    (tester.folder / "in.late").write_text(melt + "\nshell sleep 0.03\n" * ROUNDS)
+    command = [program, "-in", tester.folder / "in.late", "-log", "none"]
+    variables = {"SOBOR_TRACE": str(tester.folder / "trace")}
+    result = tester.run_command(usable_mpi("o41"), 2, command, sobor=variables, timeout=60)
+    assert result.returncode == 0, result.tail()
+    report = analysis.analyse(files.read(str(tester.folder / "trace")))
+    late = {row["rank"]: row for row in report["late"]}
+    assert late[0]["held_up_us"] > (ROUNDS - 1) * 30_000
+    assert report["sites"][0]["collective"] == "bcast" and report["sites"][0]["latest_rank"] == 0
+    # A record takes tens of nanoseconds: even at a microsecond they take less than a hundredth.
+    assert 0 < late[0]["calls"] < 0.01 * 1e6 * report["seconds"]
 
 
 @BOTH
