@@ -72,6 +72,16 @@ static bool map_as_it_is(void)
     return done;
 }
 
+/*
+ * The rest of the arena's addresses, which no child would have. Were they free there, the C library
+ * could be given them, and its blocks would be taken for the arena's.
+ */
+static bool keep_the_rest(void)
+{
+    return mmap(sb_arena.base + sb_arena.open, SB_ARENA_BYTES - sb_arena.open, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
 /* What the program has done to the rights of pages is kept. */
 static bool become_private(void)
 {
@@ -94,7 +104,8 @@ void sb_arena_part(void)
     if (sb_arena_state() == SB_ARENA_SHARED) {
         atomic_store_explicit(&header->shared, 0, memory_order_release);
         atomic_store_explicit(&sb_arena.state, SB_ARENA_PRIVATE, memory_order_release);
-        if (!become_private() && write(STDERR_FILENO, failed, sizeof failed - 1) < 0)
+        if (!(become_private() && keep_the_rest()) &&
+            write(STDERR_FILENO, failed, sizeof failed - 1) < 0)
             abort();
     }
     pthread_mutex_unlock(&sb_arena.lock);

@@ -61,6 +61,22 @@ static void wait_for(pid_t child, const char *whose)
     CHECK(WIFEXITED(how) && WEXITSTATUS(how) == 0, "%s: status %x", whose, (unsigned)how);
 }
 
+/* A child's new blocks are the C library's, which may have them anywhere in the address space. */
+static void use_new_blocks(void)
+{
+    enum { BLOCKS = 16 };
+    void *block[BLOCKS];
+
+    for (size_t i = 0; i < BLOCKS; i++) {
+        block[i] = calloc(1, BYTES << (i % 8));
+        CHECK(block[i] != NULL, "no block %zu", i);
+    }
+    for (size_t i = 0; i < BLOCKS; i++) {
+        memset(block[i], 1, BYTES);
+        free(block[i]);
+    }
+}
+
 /* What one writes after a fork the other does not see; nor after the second. */
 static void apart(void)
 {
@@ -78,6 +94,8 @@ static void apart(void)
             buffer = calloc(WORDS, sizeof *buffer);
             for (size_t i = 0; i < WORDS; i++)
                 CHECK(buffer[i] == 0, "child's calloc is not zero");
+            free(buffer);
+            use_new_blocks();
             _exit(0);
         }
         fill(buffer, number);
