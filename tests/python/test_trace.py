@@ -379,12 +379,30 @@ def test_page_needs_nothing_else(unbalanced, command, tmp_path):
     assert next(r[1:4] for r in data["records"] if r[0] == 3) == [0.0, 3500.0, 3000.0]
 
 
-def test_page_in_a_browser(unbalanced, tmp_path):
-    """Where there is a browser without a screen: the script runs, and the timeline has colours."""
+@pytest.fixture
+def browser():
+    """A browser without a screen, where there is one."""
     names = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "google-chrome")
-    browser = next(filter(None, map(shutil.which, names)), None)
-    if browser is None:
-        pytest.skip("no Chromium")
+    found = next(filter(None, map(shutil.which, names)), None)
+    return found or pytest.skip("no Chromium")
+
+
+@pytest.mark.parametrize("width", [400, 1280])
+def test_page_fits_the_window(unbalanced, tmp_path, browser, width):
+    """Nothing but a table of its own is to be moved sideways."""
+    trace = files.read(str(unbalanced), no_tools)
+    calls = analysis.match(trace, trace.calls)
+    text = page.page(trace, trace.calls, calls, analysis.analyse(trace))
+    asks = "<script>document.title = document.documentElement.scrollWidth</script>"
+    (tmp_path / "page.html").write_text(text.replace("</body>", asks + "</body>"))
+    words = ["--headless", "--no-sandbox", "--disable-gpu", f"--window-size={width},900"]
+    command = [browser, *words, "--dump-dom", (tmp_path / "page.html").as_uri()]
+    shown = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    assert 0 < int(re.search(r"<title>(\d+)</title>", shown)[1]) <= width
+
+
+def test_page_in_a_browser(unbalanced, tmp_path, browser):
+    """The script runs, and the timeline has colours."""
     trace = files.read(str(unbalanced), no_tools)
     calls = analysis.match(trace, trace.calls)
     target, picture = tmp_path / "page.html", tmp_path / "page.png"
