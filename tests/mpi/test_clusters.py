@@ -273,6 +273,14 @@ def test_communicators(tester, long_run, key, way):
     tester.expect_pass(result, served=True)
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_tags_come_round(tester, key):
+    """More calls than tags can number are under way when a rank on another node wakes up."""
+    result = run_on(tester, key, "0,0,1", ["spanning", "asleep", 4106], {})
+    tester.expect_pass(result, served=True)
+    assert all(world.bcast == 4106 for world in worlds(result)), result.tail()
+
+
 def test_too_many(tester):
     """Communicators beyond the bound are the host's, on all ranks."""
     result = run_on(tester, "o41", "0,0,1", ["spanning", "alive", 8], {"SOBOR_CLUSTERS": "4"})

@@ -317,6 +317,10 @@ WIRE = [
     ("o41", Place((2, 2, 2)), "bcast", 1),
     ("o41", Place((2, 2, 2), dealt=True), "bcast", 1),
     ("m40", Place((2, 1)), "bcast", 1),
+    ("o41", Place((2, 1, 2)), "allgather", 1 - 1 / 5),
+    ("o41", Place((2, 2, 2), dealt=True), "allgather", 1 - 2 / 6),
+    ("o41", Place((2, 1, 2)), "reduce_scatter", 1 - 1 / 5),
+    ("o41", Place((2, 2, 2), dealt=True), "reduce_scatter", 1 - 2 / 6),
 ]
 
 

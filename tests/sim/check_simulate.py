@@ -198,7 +198,7 @@ def check_past_caches() -> None:
 
 
 def check_large() -> None:
-    """1024 ranks, each on a core of its own, and on the 16 cores there are."""
+    """1024 ranks, each on a core of its own, on the 16 cores there are, and on 128 nodes."""
     machine = json.loads(SMALL.read_text())
     machine["topology"] = "package:8 numa:4 l3:1(size=33554432) l2:32(size=262144) core:1 pu:1"
     with tempfile.TemporaryDirectory() as folder:
@@ -208,6 +208,8 @@ def check_large() -> None:
         simulate("barrier", *words, "--algorithm", "tree", machine=wide)
         simulate("barrier", *words, "--algorithm", "counter")
         simulate("bcast", *words, "--bytes", "256K", "--algorithm", "tree")
+    words = ("--nodes", 128, "--ranks", 1024, "--map", "node", "--calls", 1)
+    simulate("allreduce", *words, "--algorithm", "cluster", machine=CLUSTER)
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
     assert peak < 2 * GIB, peak
 

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Communicators over several nodes.
+/* Communicators over several nodes. usage:
  *
- * usage: spanning wire OPERATION BYTES CALLS   bytes that left the busiest node, as a share of
- * BYTES spanning loop CALLS                   calls of every kind, checked spanning many COUNT
- * communicators made, used and freed, one by one spanning alive COUNT communicators alive together
- *        spanning threads CALLS                two threads, each with a communicator of its own */
+ *   spanning wire OPERATION BYTES CALLS: bytes that left the busiest node, as a share of BYTES
+ *   spanning loop CALLS: calls of every kind, checked
+ *   spanning asleep CALLS: short broadcasts, whose last rank comes late to the first
+ *   spanning many COUNT: communicators made, used and freed, one by one
+ *   spanning alive COUNT: communicators alive together
+ *   spanning threads CALLS: two threads, each with a communicator of its own */
 #include "support.h"
 
 #include <pthread.h>
@@ -43,10 +45,41 @@ static void checked_allreduce(MPI_Comm comm, int *values, int *sums, int count, 
     }
 }
 
+/* Of all ranks together so many elements, as many of each. */
+static void checked_allgather(MPI_Comm comm, int *given, int *all, int count, int call)
+{
+    int each = count / size_of(comm);
+
+    for (int i = 0; i < each; i++)
+        given[i] = rank_of(comm) + call + i % 7;
+    CALL(MPI_Allgather(given, each, MPI_INT, all, each, MPI_INT, comm));
+    for (int i = 0; i < each * size_of(comm); i++) {
+        int right = i / each + call + i % each % 7;
+        CHECK(all[i] == right, "call %d, element %d: %d, not %d", call, i, all[i], right);
+    }
+}
+
+static void checked_reduce_scatter(MPI_Comm comm, int *values, int *sums, int count, int call)
+{
+    int size = size_of(comm), rank = rank_of(comm), each = count / size;
+
+    for (int i = 0; i < each * size; i++)
+        values[i] = rank + call + i % 7;
+    CALL(MPI_Reduce_scatter_block(values, sums, each, MPI_INT, MPI_SUM, comm));
+    for (int i = 0; i < each; i++) {
+        int right = size * (size - 1) / 2 + size * (call + (rank * each + i) % 7);
+        CHECK(sums[i] == right, "call %d, element %d: %d, not %d", call, i, sums[i], right);
+    }
+}
+
 static void call_once(const char *operation, int *values, int *sums, int count, int call)
 {
     if (strcmp(operation, "allreduce") == 0)
         checked_allreduce(MPI_COMM_WORLD, values, sums, count, call);
+    else if (strcmp(operation, "allgather") == 0)
+        checked_allgather(MPI_COMM_WORLD, values, sums, count, call);
+    else if (strcmp(operation, "reduce_scatter") == 0)
+        checked_reduce_scatter(MPI_COMM_WORLD, values, sums, count, call);
     else
         checked_bcast(MPI_COMM_WORLD, (size_t)count * sizeof(int), 0, (uint64_t)call);
 }
@@ -104,6 +137,15 @@ static void loop(int calls)
         fflush(stdout);
     }
     use(MPI_COMM_WORLD, calls - 1);
+}
+
+/* Numbers of calls that messages carry come round again while they wait for the rank. */
+static void asleep(int calls)
+{
+    if (rank_of(MPI_COMM_WORLD) == size_of(MPI_COMM_WORLD) - 1)
+        sleep_ms(300);
+    for (int call = 0; call < calls; call++)
+        checked_bcast(MPI_COMM_WORLD, 16, 0, (uint64_t)call);
 }
 
 static void many(int count)
@@ -177,6 +219,8 @@ int main(int argc, char **argv)
         wire(argv[2], (size_t)number(argv, 3), number(argv, 4));
     else if (strcmp(argv[1], "loop") == 0)
         loop(number(argv, 2));
+    else if (strcmp(argv[1], "asleep") == 0)
+        asleep(number(argv, 2));
     else if (strcmp(argv[1], "many") == 0)
         many(number(argv, 2));
     else if (strcmp(argv[1], "alive") == 0)
