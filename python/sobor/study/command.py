@@ -3,7 +3,6 @@
 
 import csv
 import json
-import os
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from rich.progress import Progress
 from rich.text import Text
 
 from sobor import console
+from sobor.bench.place import make_folder
 from sobor.errors import SoborError
 from sobor.native import Native
 from sobor.study.figure import Figure, Run
@@ -43,7 +43,7 @@ def study(wanted: Wanted, native: Native) -> int:
         raise SoborError("expected a paper and a figure of it", "sobor study --list names them")
     figure = find(wanted.paper, wanted.figure)
     values = settings(figure, wanted.changes, wanted.short)
-    folder = _folder(wanted.out)
+    folder = make_folder(wanted)
     stream = console.err()
     with Progress(console=stream, transient=True, disable=not stream.is_terminal) as progress:
         task = progress.add_task(figure.title, total=None)
@@ -73,17 +73,6 @@ def settings(figure: Figure, changes: tuple[str, ...], short: bool) -> dict[str,
             raise SoborError(f"--with: expected {', '.join(texts)} and =VALUE, found {change}")
         texts[name] = value
     return {each.name: each.parse(texts[each.name], each.name) for each in figure.settings}
-
-
-def _folder(text: str) -> Path:
-    folder = Path(text)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SoborError(f"--out: {folder}: {error.strerror}") from None
-    if not os.access(folder, os.W_OK):
-        raise SoborError(f"--out: expected a folder that can be written, found {folder}")
-    return folder
 
 
 def _list(wanted: Wanted) -> None:
