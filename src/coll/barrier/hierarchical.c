@@ -8,9 +8,8 @@
  * group looked at; then one line read by p - 1 ranks. However ranks are placed, few lines cross the
  * boundary of a level. Memory: one line a rank and one more, each written by its owner; O(group)
  * private. Preconditions: ranks bound to processors; where groups were refused, all ranks form one,
- * and this is `flat-counter`. Source: Graham, Venkata, Ladd, Shamis, Rabinovitz,
- * Filipov, Shainer, "Cheetah: a framework for scalable hierarchical collective operations", 2011,
- * with groups from the levels that hwloc finds.
+ * and this is `flat-counter`. Source: Kurnosov, "Barrier synchronization hierarchical algorithm for
+ * multicore shared-memory systems", 2022.
  */
 #include "coll/barrier/barrier.h"
 
@@ -73,7 +72,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .collective = SB_BARRIER,                                                                  \
         .doc = "Groups by these levels of the machine alone (" label                               \
                "), led by their lowest ranks, and one group of what is left.",                     \
-        .source = "hierarchical barrier over the levels of hwloc",                                 \
+        .source = "Kurnosov 2022, hierarchical barrier over the levels of hwloc",                  \
         .levels = set,                                                                             \
         .on_request = true,                                                                        \
         .unlisted = !(listed),                                                                     \
@@ -91,7 +90,7 @@ const sb_algorithm_t sb_barrier_hierarchical[SB_LEVELS_ALL] = {
             .collective = SB_BARRIER,
             .doc = "Groups by all levels of the machine that cores share, from the lowest up; "
                    "hierarchical-LEVELS, such as hierarchical-l3+numa, goes by these levels alone.",
-            .source = "hierarchical barrier over the levels of hwloc",
+            .source = "Kurnosov 2022, hierarchical barrier over the levels of hwloc",
             .levels = SB_LEVELS_ALL,
             .cost = cost,
             .barrier = run_15,
