@@ -134,6 +134,17 @@ def test_percentiles(tmp_path):
     assert site["latest_rank"] == 1
 
 
+def test_latest_is_who_held_up_the_longest(tmp_path):
+    """Nine times rank 1 comes a microsecond after rank 0, once rank 0 comes 5 ms late."""
+    for rank in range(2):
+        entered = [i * 10 * MS + (rank * 1000 if i < 9 else (1 - rank) * 5 * MS) for i in range(10)]
+        calls = [("bcast", 8, begin, begin + 6 * MS) for begin in entered]
+        make_file(tmp_path / "t", rank, 2, calls)
+    (site,) = analysis.analyse(files.read(str(tmp_path / "t"), no_tools))["sites"]
+    assert (site["latest_rank"], site["latest_share"]) == (0, 0.1)
+    assert site["latest_by_us"] == pytest.approx(5000)
+
+
 def test_calls_are_matched_by_communicator_and_number(tmp_path):
     """Two communicators of other members, and records that lack their partner."""
     for rank in range(3):

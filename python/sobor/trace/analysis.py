@@ -213,16 +213,21 @@ def algorithms(trace: Trace, rows: np.ndarray) -> list[dict[str, Any]]:
 
 
 def widths(trace: Trace, calls: Calls) -> list[dict[str, Any]]:
-    """Widths of arrival by operation and call site, the most waiting first."""
+    """Widths of arrival by operation and call site, the most waiting first.
+
+    The latest rank of a site is the one that held the others up for the longest in all: the one
+    that is last most often may be so by a fraction of a microsecond.
+    """
     result = []
+    alone = (calls.last - calls.before_last).astype(float)
     waited = np.bincount(np.repeat(np.arange(calls.count), calls.ranks), calls.waiting, calls.count)
     pair = calls.collective.astype(np.int64) * len(trace.sites) + calls.site
     for value in np.unique(pair):
         here = pair == value
-        late, times = np.unique(calls.late[here], return_counts=True)
-        most = int(times.argmax())
+        late, which = np.unique(calls.late[here], return_inverse=True)
+        latest = int(late[np.bincount(which, alone[here]).argmax()])
+        delay = alone[here & (calls.late == latest)]
         width = np.percentile(calls.width[here], PERCENTILES) / 1e3
-        delay = (calls.last - calls.before_last)[here][calls.late[here] == late[most]]
         result.append(
             {
                 "collective": COLLECTIVES[int(value) // len(trace.sites)],
@@ -230,8 +235,8 @@ def widths(trace: Trace, calls: Calls) -> list[dict[str, Any]]:
                 "calls": int(here.sum()),
                 "width_us": {f"p{p}": w for p, w in zip(PERCENTILES, width, strict=True)},
                 "waiting_us": float(waited[here].sum() / 1e3),
-                "latest_rank": int(late[most]),
-                "latest_share": float(times[most] / here.sum()),
+                "latest_rank": latest,
+                "latest_share": float(delay.size / here.sum()),
                 "latest_by_us": float(np.median(delay) / 1e3),
             }
         )
