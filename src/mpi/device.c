@@ -41,27 +41,36 @@ static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
     return 1;
 }
 
+/* Pairs with the release of present in runtime_is_loaded: who sees it may read ask. */
+static bool is_present(void)
+{
+    return atomic_load_explicit(&present, memory_order_acquire);
+}
+
 /* Looks for a runtime if objects were loaded since the last time. */
 static bool runtime_is_loaded(void)
 {
     unsigned long long adds = 0;
 
     dl_iterate_phdr(read_adds, &adds);
-    if (atomic_load(&present) || adds == atomic_load(&looked_at))
-        return atomic_load(&present);
+    /* Pairs with the release of looked_at below: whoever sees the number sees what was found. */
+    if (adds == atomic_load_explicit(&looked_at, memory_order_acquire) || is_present())
+        return is_present();
     for (size_t i = 0; i < SB_COUNT_OF(runtimes); i++) {
         void *handle = dlopen(runtimes[i].library, RTLD_LAZY | RTLD_NOLOAD);
         void *scope = handle != NULL ? handle : RTLD_DEFAULT;
         if (dlsym(scope, runtimes[i].mark) != NULL) {
             if (runtimes[i].attribute != NULL)
-                atomic_store(&ask, (attribute_t *)(uintptr_t)dlsym(scope, runtimes[i].attribute));
-            atomic_store(&present, true);
+                atomic_store_explicit(&ask,
+                                      (attribute_t *)(uintptr_t)dlsym(scope, runtimes[i].attribute),
+                                      memory_order_relaxed);
+            atomic_store_explicit(&present, true, memory_order_release);
         }
         if (handle != NULL)
             dlclose(handle);
     }
-    atomic_store(&looked_at, adds);
-    return atomic_load(&present);
+    atomic_store_explicit(&looked_at, adds, memory_order_release);
+    return is_present();
 }
 
 #if defined(SB_ABI_OMPI40)
@@ -106,7 +115,7 @@ bool sb_device_may_hold(const void *address)
 
     if (!runtime_is_loaded())
         return false;
-    attribute_t *asked = atomic_load(&ask);
+    attribute_t *asked = atomic_load_explicit(&ask, memory_order_relaxed);
     return asked == NULL ||
            (asked(&kind, MEMORY_TYPE, (uintptr_t)address) == 0 && kind > HOST_MEMORY);
 }

@@ -65,6 +65,11 @@ LATE_ARRAY = re.compile(
 )
 LOOPING = re.compile(r"\bwhile \([^;{}]*\bsb_(?:flag_read|load\d+|counter_read)\(")
 ACQUIRE = re.compile(r"\b(?:memory_order_acquire|SB_ACQUIRE|memory_order_acq_rel)\b")
+# Operations of <stdatomic.h> whose order is the strongest one because none is written.
+UNORDERED = re.compile(
+    r"\batomic_(?:load|store|exchange|fetch_\w+?|compare_exchange_(?:weak|strong)"
+    r"|flag_test_and_set|flag_clear|thread_fence)\("
+)
 #: These give the orders their names.
 PRIMITIVES = {"primitive.h", "primitive_real.h"}
 #: Lines above an acquire among which its comment is.
@@ -130,7 +135,7 @@ def check_order(relative: Path, text: str) -> list[str]:
         or relative.name in PRIMITIVES
     ):
         return []
-    problems = []
+    problems = [f"{relative}: no order is written: {word})" for word in UNORDERED.findall(text)]
     lines = text.splitlines()
     for number, line in enumerate(lines):
         if not ACQUIRE.search(line) or line.lstrip().startswith(("*", "/*", "#")):
