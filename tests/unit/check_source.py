@@ -67,8 +67,8 @@ LOOPING = re.compile(r"\bwhile \([^;{}]*\bsb_(?:flag_read|load\d+|counter_read)\
 ACQUIRE = re.compile(r"\b(?:memory_order_acquire|SB_ACQUIRE|memory_order_acq_rel)\b")
 # Operations of <stdatomic.h> whose order is the strongest one because none is written.
 UNORDERED = re.compile(
-    r"\batomic_(?:load|store|exchange|fetch_\w+?|compare_exchange_(?:weak|strong)"
-    r"|flag_test_and_set|flag_clear|thread_fence)\("
+    r"\batomic_(?:load|store|exchange|fetch_(?:add|sub|or|and|xor)|compare_exchange_(?:weak|strong)"
+    r"|flag_test_and_set|flag_clear)\("
 )
 #: These give the orders their names.
 PRIMITIVES = {"primitive.h", "primitive_real.h"}
