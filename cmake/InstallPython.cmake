@@ -21,6 +21,12 @@ install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/sobor
     PATTERN "__pycache__" EXCLUDE)
 install(PROGRAMS ${PROJECT_SOURCE_DIR}/scripts/sobor-installed.sh
     DESTINATION bin RENAME sobor)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/share/man DESTINATION share FILES_MATCHING PATTERN "*.1")
+set(completions ${PROJECT_SOURCE_DIR}/share/completions)
+install(FILES ${completions}/sobor.bash DESTINATION share/bash-completion/completions RENAME sobor)
+install(FILES ${completions}/_sobor DESTINATION share/zsh/site-functions)
+install(FILES ${completions}/_sobor DESTINATION share/zsh/vendor-completions) # Debian looks here
+install(FILES ${completions}/sobor.fish DESTINATION share/fish/vendor_completions.d)
 
 # A staged installation (DESTDIR) is made into a package elsewhere; its packager says what it needs.
 # cpack is a packager of ours: what it makes has the packages in it.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes docs/reference/ from the tables in the code: variables.md and algorithms.md.
+"""Writes what follows from the tables in the code: docs/reference/ and the manual pages.
 
 With --check nothing is written; the exit status is 1 if a page is not as the code says.
 """
@@ -8,12 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "scripts")]
 
-from sobor.native import find_native
-from sobor.variables import kind_of
+from command_pages import man_pages, markdown  # noqa: E402
 
-FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+from sobor.native import find_native  # noqa: E402
+from sobor.variables import kind_of  # noqa: E402
+
+MANUAL = "share/man/man1"
 NOTE = "<!-- Written by `make docs` from the tables in the code; do not edit. -->\n"
 
 
@@ -63,30 +66,47 @@ def algorithms_page(algorithms: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def commands_page() -> str:
+    """The page of all commands and their options."""
+    lines = ["# Commands", "", NOTE, "What `sobor COMMAND --help` says; also as manual pages."]
+    return "\n".join([*lines, *markdown()]) + "\n"
+
+
 def main() -> int:
     """Writes or checks the pages."""
     native = find_native()
     pages = {
-        "variables.md": variables_page(native.query("variables", environ={})),
-        "algorithms.md": algorithms_page(native.query("algorithms", environ={})),
+        "docs/reference/variables.md": variables_page(native.query("variables", environ={})),
+        "docs/reference/algorithms.md": algorithms_page(native.query("algorithms", environ={})),
+        "docs/reference/commands.md": commands_page(),
+        **{f"{MANUAL}/{name}": text for name, text in man_pages().items()},
     }
     if sys.argv[1:] == ["--check"]:
         return _check(pages)
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in _left_over(pages):
+        (ROOT / name).unlink()
     for name, text in pages.items():
-        (FOLDER / name).write_text(text, encoding="utf-8")
-        print(f"wrote docs/reference/{name}")
+        (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / name).write_text(text, encoding="utf-8")
+    print(f"wrote {len(pages)} pages to docs/reference and {MANUAL}")
     return 0
+
+
+def _left_over(pages: dict[str, str]) -> list[str]:
+    """Manual pages of commands that there are no more."""
+    found = {str(path.relative_to(ROOT)) for path in (ROOT / MANUAL).glob("*.1")}
+    return sorted(found - set(pages))
 
 
 def _check(pages: dict[str, str]) -> int:
     stale = [
         name
         for name, text in pages.items()
-        if not (FOLDER / name).is_file() or (FOLDER / name).read_text(encoding="utf-8") != text
+        if not (ROOT / name).is_file() or (ROOT / name).read_text(encoding="utf-8") != text
     ]
+    stale += _left_over(pages)
     for name in stale:
-        print(f"docs/reference/{name} is not as the code says; run: make docs")
+        print(f"{name} is not as the code says; run: make docs")
     return 1 if stale else 0
 
 

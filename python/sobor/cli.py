@@ -5,23 +5,22 @@ from typing import Annotated
 
 import typer
 
+from sobor import completion
 from sobor.errors import SoborError
 from sobor.model.commands import app as model_app
+from sobor.options import Json, JsonFile, Launch, Settings, Show, option
 from sobor.profile.commands import add as add_profiles
 from sobor.version import __version__
 
 app = typer.Typer(
     name="sobor",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 app.add_typer(model_app, name="model")
-
-Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
 
 
 def _show_version(wanted: bool) -> None:
@@ -52,18 +51,8 @@ def sobor(
 
 @app.command("run", context_settings={"allow_interspersed_args": False})
 def run_command(
-    command: Annotated[
-        list[str],
-        typer.Argument(metavar="LAUNCHER", help="The command as you would run it without Sobor."),
-    ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a variable of Sobor for this run; SOBOR_ may be left out. Repeatable.",
-        ),
-    ] = None,
+    command: Launch,
+    settings: Settings = None,
     heap: Annotated[
         bool,
         typer.Option(
@@ -71,9 +60,7 @@ def run_command(
             help="Have the ranks share the long blocks of malloc, so that they read them by loads.",
         ),
     ] = False,
-    show: Annotated[
-        bool, typer.Option("--print", help="Show the command that would be run, and leave.")
-    ] = False,
+    show: Show = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Show it as JSON: argv, and env to add. Does not run it.")
     ] = False,
@@ -102,25 +89,13 @@ def run_command(
 
 @app.command("trace", context_settings={"allow_interspersed_args": False})
 def trace_command(
-    command: Annotated[
-        list[str],
-        typer.Argument(metavar="LAUNCHER", help="The command as you would run it without Sobor."),
-    ],
+    command: Launch,
     output: Annotated[
         str,
         typer.Option("--output", "-o", metavar="DIR", help="Where the ranks write their files."),
     ] = "sobor-trace",
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a variable of Sobor for this run; SOBOR_ may be left out. Repeatable.",
-        ),
-    ] = None,
-    show: Annotated[
-        bool, typer.Option("--print", help="Show the command that would be run, and leave.")
-    ] = False,
+    settings: Settings = None,
+    show: Show = False,
 ) -> None:
     """Run a program as **sobor run** does, and record its collective calls.
 
@@ -150,22 +125,16 @@ def report_command(
         ),
     ],
     collective: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Look at the calls of one operation alone.")
+        str | None, option("--collective", "Its calls alone are looked at.")
     ] = None,
     transfer: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME",
-            help="t(m) of the unbalance degree, such as 4us; else estimated from the trace.",
-        ),
+        option("--transfer", "For the unbalance degree; else estimated from the trace."),
     ] = None,
     html: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the report as a page with a timeline.")
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
     events: Annotated[
         str | None,
         typer.Option(metavar="FILE", help="Write all calls in the Trace Event format of viewers."),
@@ -181,10 +150,10 @@ def report_command(
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="Simulate what broadcasts over several hosts would have cost otherwise, with "
-            "these arrivals, on a machine of sobor simulate --list.",
+        option(
+            "--machine",
+            "Simulates on it what broadcasts over several hosts would have cost otherwise, with "
+            "these arrivals.",
         ),
     ] = None,
 ) -> None:
@@ -234,9 +203,7 @@ def doctor_command(
         bool,
         typer.Option("--try", help="Start a small job with two ranks under each MPI as well."),
     ] = False,
-    short: Annotated[
-        bool, typer.Option("--short", help="Show the verdict and what is not in order only.")
-    ] = False,
+    short: Annotated[bool, option("--short", "The verdict, and what is not in order.")] = False,
     as_json: Json = False,
 ) -> None:
     """Tell whether Sobor will work on this machine, and what to do where it will not.
@@ -270,21 +237,19 @@ def info_command(
     ] = False,
     collective: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The algorithm for this operation, and the reason."),
+        option("--collective", "Its algorithm is told, and the reason."),
     ] = None,
     size: Annotated[
         str | None,
-        typer.Option("--bytes", metavar="SIZE", help="Its message size, such as 4096 or 64K."),
+        option("--bytes", "Of the operation."),
     ] = None,
     ranks: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="The number of ranks: on the node, or on --nodes."),
+        option("--ranks", "On the node, or on --nodes.", min=1),
     ] = None,
     nodes: Annotated[
         int | None,
-        typer.Option(
-            min=2, metavar="N", help="The ranks are on so many nodes: sizes, with prices."
-        ),
+        option("--nodes", "Of sizes, with prices.", min=2),
     ] = None,
     oversubscribed: Annotated[
         bool | None,
@@ -295,18 +260,14 @@ def info_command(
     ] = None,
     mapping: Annotated[
         str | None,
-        typer.Option(
-            "--map",
-            metavar="HOW",
-            help="How ranks are dealt: core, numa, socket or none; with --nodes core or node.",
-        ),
+        option("--map", "core, numa, socket or none; with --nodes core or node."),
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE|TEXT",
-            help="Another machine: a name of sobor simulate --list, a machine file, an hwloc XML "
-            "file, or text such as 'pack:2 numa:4 core:8 pu:1'.",
+        option(
+            "--machine",
+            "Also an hwloc XML file, or text such as 'pack:2 numa:4 core:8 pu:1'. This one if not "
+            "given.",
         ),
     ] = None,
     dot: Annotated[
@@ -368,20 +329,17 @@ def tune_command(
     ] = False,
     launcher: Annotated[
         str | None,
-        typer.Option(
-            metavar="CMD",
-            help="With --full: the launcher; mpirun if not given. Without: also measure the "
-            "platform that it gives, and keep the network of several nodes.",
+        option(
+            "--launcher",
+            "With --full: mpirun if not given. Without: also measure the platform that it gives, "
+            "and keep the network of several nodes.",
         ),
     ] = None,
     ranks: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST",
-            help="With --full: numbers of ranks; if not given, those that prices are kept for.",
-        ),
+        option("--ranks", "With --full; if not given, those that prices are kept for.", many=True),
     ] = None,
-    as_json: Json = False,
+    json_file: JsonFile = None,
 ) -> None:
     """Measure what passing lines, bytes and processors costs here, and keep it for later jobs.
 
@@ -403,7 +361,7 @@ def tune_command(
     """
     from sobor.tune import Wanted, tune
 
-    tune(Wanted(quick=quick, full=full, launcher=launcher, ranks=ranks), as_json)
+    tune(Wanted(quick=quick, full=full, launcher=launcher, ranks=ranks), json_file)
 
 
 @app.command("platform", context_settings={"allow_interspersed_args": False})
@@ -413,11 +371,9 @@ def platform_command(
         typer.Argument(metavar="LAUNCHER", help="The launcher with its options, no program."),
     ],
     seconds: Annotated[
-        float, typer.Option(min=0.001, max=60, metavar="S", help="For each row of samples.")
+        float, option("--seconds", "For each row of samples.", min=0.001, max=60)
     ] = 0.05,
-    libmpi: Annotated[
-        str | None, typer.Option(metavar="PATH", help="The launcher's MPI library.")
-    ] = None,
+    libmpi: Annotated[str | None, option("--libmpi")] = None,
     write: Annotated[
         str | None,
         typer.Option(
@@ -425,16 +381,9 @@ def platform_command(
             help="Write a machine file: this node calibrated, and the network of the job.",
         ),
     ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE.svg", help="Draw transfers, spreads, forecasts.")
-    ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
-    timeout: Annotated[
-        float, typer.Option(min=1, metavar="S", help="After this the job is taken to hang.")
-    ] = 600,
+    plot: Annotated[str | None, option("--plot", "Transfers, spreads, forecasts.")] = None,
+    json_file: JsonFile = None,
+    timeout: Annotated[float, option("--timeout", min=1)] = 600,
 ) -> None:
     """Measure what the processors and the network of a job do.
 
@@ -459,27 +408,23 @@ def bench_command(
         str,
         typer.Argument(
             metavar="COLLECTIVES",
+            autocompletion=completion.collectives,
             help="What to measure, separated by commas; passthrough is the cost of a call that "
             "goes to the host.",
         ),
     ] = "barrier,bcast,allreduce",
     ranks: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST", help="Numbers of ranks; if not given, powers of two up to all cores."
-        ),
+        option("--ranks", "If not given, powers of two up to all cores.", many=True),
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(metavar="LIST", help="Message sizes; 8,1K,64K,1M if not given.")
     ] = None,
     launcher: Annotated[
         str,
-        typer.Option(metavar="CMD", help="The launcher, with options of its own if need be."),
+        option("--launcher"),
     ] = "mpirun",
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write the rows to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
     tuning_file: Annotated[
         str | None,
         typer.Option(
@@ -535,12 +480,7 @@ def bench_command(
     ] = False,
     counts: Annotated[
         str,
-        typer.Option(
-            metavar="PATTERN",
-            help="The parts of scatterv, gatherv, allgatherv, alltoallv and alltoallw: equal, "
-            "linear, heavy (one rank has nearly all), random, half-zero. A size is that of a part, "
-            "on average.",
-        ),
+        option("--counts", "half-zero: every other rank has none. --sizes are their means."),
     ] = "equal",
     buffers: Annotated[
         str,
@@ -566,13 +506,12 @@ def bench_command(
             "--algorithms",
             metavar="LIST",
             help="Force algorithms, one after the other: barrier:tree,bcast:ring,bcast:auto.",
+            autocompletion=completion.forced,
         ),
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option(
-            min=0.001, max=3600, help="Time for each side of each point, over all rounds."
-        ),
+        option("--seconds", "For each side of each point, over all rounds.", min=0.001, max=3600),
     ] = 0.5,
     rounds: Annotated[
         int | None,
@@ -581,19 +520,17 @@ def bench_command(
             help="How often to go round; the median counts. Default 1, with peers 3.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data.")] = 1,
+    seed: Annotated[int, option("--seed", "It is the data.", min=0)] = 1,
     host_only: Annotated[
         bool, typer.Option("--host-only", help="Time the hosts alone, without Sobor.")
     ] = False,
     libmpi: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="The launcher's MPI library, where it is not found or not wanted."
-        ),
+        option("--libmpi"),
     ] = None,
     timeout: Annotated[
         float | None,
-        typer.Option(min=1, help="Seconds after which one job is taken to hang."),
+        option("--timeout", min=1),
     ] = None,
     study: Annotated[
         str | None,
@@ -615,22 +552,15 @@ def bench_command(
     ] = None,
     nodes: Annotated[
         int | None,
-        typer.Option(
-            min=1,
-            metavar="N",
-            help="With --study arrival --machine: nodes; all it has if not given.",
-        ),
+        option("--nodes", "With --study arrival --machine; all it has if not given.", min=1),
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME|FILE",
-            help="Run the study in the simulator, on a machine of sobor simulate --list.",
-        ),
+        option("--machine", "The study runs on it, in the simulator."),
     ] = None,
     out: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Where a study writes its CSV file and its picture."),
+        option("--out", "With --study."),
     ] = None,
 ) -> None:
     """Time the host MPI and Sobor side by side.
@@ -692,9 +622,9 @@ def bench_command(
         )  # fmt: skip
         raise typer.Exit(run_study(wanted, native))
     studies = {"--machine": machine, "--out": out, "--widths": widths, "--nodes": nodes}
-    for option, value in studies.items():
+    for name, value in studies.items():
         if value is not None:
-            raise SoborError(f"{option} goes with --study")
+            raise SoborError(f"{name} goes with --study")
     request = make_request(
         native,
         collectives=collectives,
@@ -722,7 +652,10 @@ def bench_command(
 
 @app.command("study")
 def study_command(
-    paper: Annotated[str | None, typer.Argument(metavar="PAPER", help="See --list.")] = None,
+    paper: Annotated[
+        str | None,
+        typer.Argument(metavar="PAPER", help="See --list.", autocompletion=completion.papers),
+    ] = None,
     figure: Annotated[
         str | None, typer.Argument(metavar="FIGURE", help="A number, or the name of a table.")
     ] = None,
@@ -739,24 +672,15 @@ def study_command(
         str | None,
         typer.Option(metavar="LIST", help="As --with curves=LIST, where there is that setting."),
     ] = None,
-    short: Annotated[
-        bool, typer.Option("--short", help="A few points in a second or two, for a first look.")
-    ] = False,
-    out: Annotated[
-        str, typer.Option(metavar="DIR", help="Where the CSV file and the picture are written.")
-    ] = ".",
+    short: Annotated[bool, option("--short", "A few points in a second or two.")] = False,
+    out: Annotated[str, option("--out")] = ".",
     json_file: Annotated[
         str | None,
-        typer.Option(
-            "--json",
-            metavar="FILE",
-            help="Write a list of paper, figure, series, x, ours, published to FILE; - for the "
-            "output.",
-        ),
+        option("--json", "Rows of paper, figure, series, x, ours, published."),
     ] = None,
     listing: Annotated[
         bool,
-        typer.Option("--list", help="The papers and figures; of one of them also the settings."),
+        option("--list", "Papers and figures; of one of them also the settings."),
     ] = False,
 ) -> None:
     """Repeat an experiment of a paper, with the published values beside ours.
@@ -787,28 +711,25 @@ def study_command(
 @app.command("simulate")
 def simulate_command(
     collective: Annotated[
-        str | None, typer.Argument(metavar="COLLECTIVE", help="barrier, bcast, scatterv, ...")
+        str | None,
+        typer.Argument(
+            metavar="COLLECTIVE",
+            help="barrier, bcast, scatterv, ...",
+            autocompletion=completion.collectives,
+        ),
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="The machine: a name of --list, or a machine file."),
+        option("--machine"),
     ] = None,
-    nodes: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Nodes that the ranks are on, all together.")
-    ] = 1,
+    nodes: Annotated[int, option("--nodes", min=1)] = 1,
     ranks: Annotated[
         str | None,
-        typer.Option(
-            metavar="LIST", help="Numbers of ranks; one for each core of the nodes if not given."
-        ),
+        option("--ranks", "One for each core of the nodes if not given.", many=True),
     ] = None,
     maps: Annotated[
         str,
-        typer.Option(
-            "--map",
-            metavar="LIST",
-            help="How ranks are dealt: core, node (round the nodes), numa, socket.",
-        ),
+        option("--map", "core, node (round the nodes), numa, socket.", many=True),
     ] = "core",
     algorithms: Annotated[
         str | None,
@@ -817,11 +738,10 @@ def simulate_command(
             metavar="LIST",
             help="Algorithms by name, or all; what Sobor would choose if not given. Over several "
             "nodes also flat ones of hosts: host-binomial, host-rabenseifner, ...",
+            autocompletion=completion.algorithms,
         ),
     ] = None,
-    sizes: Annotated[
-        str | None, typer.Option("--bytes", metavar="LIST", help="Message sizes of a broadcast.")
-    ] = None,
+    sizes: Annotated[str | None, option("--bytes", many=True)] = None,
     root: Annotated[
         str | None, typer.Option(metavar="RANK|rotate", help="The root of a broadcast.")
     ] = None,
@@ -835,7 +755,7 @@ def simulate_command(
     warmup: Annotated[
         int | None, typer.Option(min=0, help="Calls before those that count.")
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same output.")] = 1,
+    seed: Annotated[int, option("--seed", "The same one gives the same output.", min=0)] = 1,
     arrival: Annotated[
         str | None,
         typer.Option(
@@ -846,11 +766,7 @@ def simulate_command(
     ] = None,
     counts: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOW",
-            help="Sizes of the parts where they may differ: equal, linear, heavy (one rank has "
-            "most), random, half (every other rank has none). --bytes is their mean.",
-        ),
+        option("--counts", "half: every other rank has none. --bytes is their mean."),
     ] = None,
     sync: Annotated[
         str | None,
@@ -873,14 +789,7 @@ def simulate_command(
             "--placement/--no-placement", help="Memory on the node of the rank that owns it."
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a variable of Sobor; SOBOR_ may be left out. Repeatable.",
-        ),
-    ] = None,
+    settings: Settings = None,
     check: Annotated[
         bool,
         typer.Option("--check", help="Look for races, deadlocks, lost wake-ups and wrong data."),
@@ -912,13 +821,10 @@ def simulate_command(
     timeline: Annotated[
         str | None, typer.Option(metavar="FILE.svg", help="Draw what each rank did when.")
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write the rows to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
     listing: Annotated[
         bool,
-        typer.Option("--list", help="The machines; with a name after it, the numbers of that one."),
+        option("--list", "Machines; with a name after it, the numbers of that one."),
     ] = False,
     calibrate: Annotated[
         str | None,
@@ -926,7 +832,7 @@ def simulate_command(
     ] = None,
     seconds: Annotated[
         float,
-        typer.Option(min=0.1, max=3600, help="About how long --calibrate may take."),
+        option("--seconds", "With --calibrate, about.", min=0.1, max=3600),
     ] = 20,
 ) -> None:
     """Run collectives on a simulated machine.

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.job import Row
 from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
@@ -52,9 +52,10 @@ class Wanted:
     ranks: str | None = None
 
 
-def tune(wanted: Wanted, as_json: bool) -> None:
+def tune(wanted: Wanted, json_file: str | None) -> None:
     """Measures, and writes what was found and where it is kept."""
     _check(wanted)
+    outputs.check(json_file, None)
     native = find_native()
     numbers = None if wanted.ranks is None else parse_counts(wanted.ranks, "--ranks")
     seconds = _QUICK_SECONDS if wanted.quick else _USUAL_SECONDS
@@ -66,10 +67,7 @@ def tune(wanted: Wanted, as_json: bool) -> None:
         numbers = numbers or [entry["ranks"] for entry in kept]
         answer["rules"] = [_keep_rules(native, wanted, ranks) for ranks in numbers]
         kept += answer["rules"]
-    if as_json:
-        console.print_json(answer)
-    else:
-        _write(answer, console.out())
+    outputs.show(answer, json_file, lambda: _write(answer, console.out()))
     errors = {entry["error"] for entry in kept} - {None}
     if errors:
         raise SoborError(f"what was measured is not kept: {'; '.join(sorted(errors))}")

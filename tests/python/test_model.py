@@ -175,7 +175,10 @@ def test_for_people_and_a_file(command, real_native, tmp_path):
         ("bcast --choose fragment --bytes 1M", "--fragment: expected a value, found nothing"),
         ("bcast --plot x.svg", "--plot needs the size of the message"),
         ("bcast --bytes 1M --plot x.png", "expected a file name that ends in .svg, found x.png"),
-        ("bcast --bytes 1M --json /no/where", "--json: expected a file that can be written"),
+        (
+            "bcast --bytes 1M --json /no/where",
+            "--json: /no/where: expected a file that can be written",
+        ),
     ],
 )
 def test_errors(command, real_native, words, message):

@@ -100,6 +100,10 @@ def test_what_is_in_it(package):
         "./usr/lib/pkgconfig/sobor.pc",
         "./usr/lib/cmake/sobor/soborConfig.cmake",
         "./usr/lib/sobor/python/sobor/profile/page.html",
+        "./usr/share/man/man1/sobor-run.1",
+        "./usr/share/bash-completion/completions/sobor",
+        "./usr/share/zsh/vendor-completions/_sobor",
+        "./usr/share/fish/vendor_completions.d/sobor.fish",
     ):
         assert name in listed
     assert re.search(r"share/sobor/modulefiles/sobor/[\d.]+\n", listed)

@@ -2,8 +2,11 @@
 """The reference pages say what the code says."""
 
 import os
+import shutil
 import subprocess
 import sys
+
+import pytest
 
 from conftest import ROOT
 
@@ -17,3 +20,18 @@ def test_pages_are_up_to_date(real_native):
         check=False,
     )
     assert result.returncode == 0, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["mandoc", "-T", "lint", "-W", "warning"], ["man", "--warnings", "-l"]], ids=" ".join
+)
+def test_manual_pages_are_well_formed(words):
+    """What reads them has nothing to say; they have no date, as they follow from the code."""
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"no {words[0]}")
+    pages = sorted(map(str, (ROOT / "share/man/man1").glob("*.1")))
+    assert len(pages) > 15
+    done = subprocess.run([*words, *pages], capture_output=True, text=True, timeout=60, check=False)
+    said = done.stderr if words[0] == "man" else done.stdout
+    assert not [line for line in said.splitlines() if "missing date" not in line]
+    assert words[0] != "man" or "Run a program with Sobor." in done.stdout

@@ -20,7 +20,7 @@ def kept():
 
 
 def test_what_is_measured_is_kept_and_found(command, real_native, kept):
-    result = command("tune", "--quick", "--json")
+    result = command("tune", "--quick", "--json", "-")
     assert result.status == 0, result.err
     assert result.json["file"] == str(kept)
     entries = {entry["ranks"]: entry for entry in result.json["entries"]}
@@ -71,7 +71,7 @@ def full(command, real_native, fake_native, make_launcher, launcher_folder):
 
 def test_rules_say_host_where_it_is_faster(full, command, kept, monkeypatch):
     monkeypatch.setenv("FAKE_BENCH", "behind")
-    result = full("--json")
+    result = full("--json", "-")
     assert result.status == 0, result.err
     text = kept.read_text()
     assert re.search(r"\nranks 2\nmpi ompi40\nby tune\nmade \d+\nrule ", text)

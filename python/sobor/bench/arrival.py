@@ -7,10 +7,9 @@ is what a program feels.
 """
 
 import csv
-import json
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.experiments import KIB
 from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
@@ -81,14 +80,9 @@ def run_arrival(wanted: Any, native: Native) -> int:
     draw(points, title, files[1])
     answer = {"study": NAME, "collective": wanted.collectives, "machine": place.name}
     answer |= {"ranks": place.ranks, "points": [asdict(point) for point in points]}
-    if wanted.json_file == "-":
-        console.print_json(answer)
-        return 0
-    _write_table(points, title, console.out())
-    if wanted.json_file is not None:
-        files.append(Path(wanted.json_file))
-        files[-1].write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
-    print(f"\nwritten to {', '.join(map(str, files))}", file=sys.stderr)
+    outputs.show(
+        answer, wanted.json_file, partial(_write_table, points, title, console.out()), *files
+    )
     return 0
 
 

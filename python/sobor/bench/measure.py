@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs all jobs of a request, with a progress bar, and writes the result."""
 
-import json
 import os
 import sys
-from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench import limits, skew, table, tuning
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
 from sobor.bench.peers import is_named
@@ -35,7 +33,7 @@ def bench(
     status, rows = measure(request, native, cores)
     if request.explain:
         skew.explain(rows)
-    _write(rows, json_file, cores, request.explain)
+    outputs.show(rows, json_file, lambda: _write(rows, cores, request.explain))
     if tuning_file is not None:
         _write_tuning(rows, tuning_file, cores)
     return status
@@ -72,22 +70,15 @@ def _targets(request: Request, native: Native) -> list[Target]:
 def _check(request: Request, native: Native, json_file: str | None) -> None:
     if not native.bench.is_file():
         raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
-    if json_file not in (None, "-"):
-        _check_writable("--json", json_file)
+    outputs.check(json_file)
     if 1 in request.ranks:
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
-
-
-def _check_writable(option: str, file: str) -> None:
-    path = Path(file).absolute()
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise SoborError(f"{option}: {file}: expected a file that can be written")
 
 
 def _check_tuning(request: Request, file: str | None) -> None:
     if file is None:
         return
-    _check_writable("--write-tuning", file)
+    outputs.check_writable(file, "--write-tuning")
     if request.host_only:
         raise SoborError("--write-tuning compares Sobor with the host; leave out --host-only")
     if request.ways > 1:
@@ -168,18 +159,12 @@ def _progress() -> Progress:
     )
 
 
-def _write(rows: list[Row], json_file: str | None, cores: int, explain: bool) -> None:
-    if json_file == "-":
-        console.print_json(rows)
-        return
+def _write(rows: list[Row], cores: int, explain: bool) -> None:
     if rows:
         table.write(rows, console.out(), cores)
     if explain:
         skew.write(rows, console.out())
     limits.write(rows, console.out())
-    if json_file is not None:
-        Path(json_file).write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-        print(f"\nwritten to {json_file}", file=sys.stderr)
 
 
 def _write_tuning(rows: list[Row], file: str, cores: int) -> None:

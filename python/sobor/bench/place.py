@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from sobor import outputs
 from sobor.bench.target import Target, make_target
 from sobor.errors import SoborError
 from sobor.native import Native
@@ -20,10 +21,7 @@ def make_folder(wanted: Any) -> Path:
         raise SoborError(f"--out: {folder}: {error.strerror}") from None
     if not os.access(folder, os.W_OK):
         raise SoborError(f"--out: expected a folder that can be written, found {folder}")
-    if wanted.json_file not in (None, "-"):
-        path = Path(wanted.json_file).absolute()
-        if path.is_dir() or not os.access(path.parent, os.W_OK):
-            raise SoborError(f"--json: {wanted.json_file}: expected a file that can be written")
+    outputs.check(wanted.json_file)
     return folder
 
 

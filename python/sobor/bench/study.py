@@ -2,17 +2,16 @@
 """`sobor bench --study`: experiments with one collective, on this machine or a simulated one."""
 
 import csv
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench import arrival
 from sobor.bench.experiments import Configuration, Study, studied, studies_of
 from sobor.bench.figures import figure
@@ -97,14 +96,12 @@ def run_study(wanted: Wanted, native: Native) -> int:
         "ranks": place.ranks,
         "points": [asdict(point) for point in points],
     }
-    if wanted.json_file == "-":
-        console.print_json(answer)
-        return 0
-    _write_table(points, study, wanted, place, console.out())
-    if wanted.json_file is not None:
-        files.append(Path(wanted.json_file))
-        files[-1].write_text(json.dumps(answer, indent=2) + "\n", encoding="utf-8")
-    print(f"\nwritten to {', '.join(map(str, files))}", file=sys.stderr)
+    outputs.show(
+        answer,
+        wanted.json_file,
+        partial(_write_table, points, study, wanted, place, console.out()),
+        *files,
+    )
     return 0
 
 

@@ -8,10 +8,9 @@ from typing import Any
 
 from rich.console import Console
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.errors import SoborError
-from sobor.model import outputs
 from sobor.model.allgather import SWITCHES, Link, crossing, fastest, plan, rows
 from sobor.sizes import parse_counts
 from sobor.times import parse_time
@@ -51,16 +50,16 @@ def allgather(wanted: Wanted, json_file: str | None) -> None:
         from sobor.model.allgather_plot import draw  # noqa: PLC0415 - Matplotlib takes a second
 
         draw(link, ranks[-1], wanted.element, Path(wanted.plot))
-    if json_file == "-":
-        console.print_json(answers)
-        return
-    out = console.out()
-    _write_study(answers, out) if wanted.study else _write(answers, link, wanted.element, out)
-    console.heading(out, "Advice")
-    for switch in switches:
-        for line in advice(link, ranks[-1], switch):
-            out.print(f"  {line}")
-    outputs.finish(answers, json_file, wanted.plot)
+
+    def write() -> None:
+        out = console.out()
+        _write_study(answers, out) if wanted.study else _write(answers, link, wanted.element, out)
+        console.heading(out, "Advice")
+        for switch in switches:
+            for line in advice(link, ranks[-1], switch):
+                out.print(f"  {line}")
+
+    outputs.show(answers, json_file, write, wanted.plot)
 
 
 def network(wanted: Wanted) -> tuple[Link, str]:

@@ -2,17 +2,17 @@
 """`sobor model arrival`: checks the options, and writes what the impact model says."""
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.errors import SoborError
 from sobor.machines import find_machine
-from sobor.model import outputs
 from sobor.model.arrival import Job, rows
 from sobor.sizes import parse_size
 from sobor.times import parse_time
@@ -60,11 +60,8 @@ def arrival(wanted: Wanted, json_file: str | None) -> None:
         from sobor.model.arrival_plot import draw  # noqa: PLC0415 - NumPy and Matplotlib are slow
 
         draw(job, width, _network(wanted.machine), Path(wanted.plot))
-    if json_file == "-":
-        console.print_json(answers)
-        return
-    _write(answers, width, transfer, console.out())
-    outputs.finish(answers, json_file, wanted.plot)
+    write = partial(_write, answers, width, transfer, console.out())
+    outputs.show(answers, json_file, write, wanted.plot)
 
 
 def _job(wanted: Wanted) -> Job:

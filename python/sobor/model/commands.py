@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from sobor.options import JsonFile, option
+
 app = typer.Typer(
     name="model",
     no_args_is_help=True,
@@ -15,9 +17,7 @@ app = typer.Typer(
 
 @app.command("bcast")
 def bcast_command(
-    size: Annotated[
-        str | None, typer.Option("--bytes", metavar="SIZE", help="m: the message.")
-    ] = None,
+    size: Annotated[str | None, option("--bytes", "m.")] = None,
     ring: Annotated[
         str | None,
         typer.Option(
@@ -50,9 +50,7 @@ def bcast_command(
         str | None,
         typer.Option("--ta", metavar="TIME", help="t_A: one atomic subtraction."),
     ] = None,
-    ranks: Annotated[
-        str | None, typer.Option(metavar="N", help="p: ranks; else one for each core.")
-    ] = None,
+    ranks: Annotated[str | None, option("--ranks", "p; else one for each core.")] = None,
     page: Annotated[
         str | None, typer.Option(metavar="SIZE", help="w: a page; else this machine's.")
     ] = None,
@@ -72,12 +70,9 @@ def bcast_command(
     ] = False,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE.svg", help="Draw T(f), its saw-tooth for fixed s, and T(s)."),
+        option("--plot", "T(f), its saw-tooth for fixed s, and T(s)."),
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Say what a pipelined broadcast should cost, and which buffers it should have.
 
@@ -121,33 +116,25 @@ def arrival_command(
     ] = "500us",
     size: Annotated[
         str | None,
-        typer.Option("--bytes", metavar="SIZE", help="m: the message, for the time of a transfer."),
+        option("--bytes", "m, for the time of a transfer."),
     ] = None,
     transfer: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="t(m): one transfer; else by --bytes and the machine's network."
-        ),
+        option("--transfer", "Else by --bytes and the machine's network."),
     ] = None,
-    nodes: Annotated[int, typer.Option(min=1, metavar="N", help="Nodes.")] = 128,
-    ranks: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Ranks, as many on each node.")
-    ] = 1024,
+    nodes: Annotated[int, option("--nodes", min=1)] = 128,
+    ranks: Annotated[int, option("--ranks", "As many on each node.", min=1)] = 1024,
     machine: Annotated[
         str,
-        typer.Option(metavar="NAME|FILE", help="Whose network: t(m) = net_latency + m net_byte."),
+        option("--machine", "Its network gives t(m) = net_latency + m net_byte."),
     ] = "cluster-128x8",
     plot: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE.svg",
-            help="Draw the impact, times over message sizes, and when a node's first rank comes.",
+        option(
+            "--plot", "The impact, times over message sizes, and when a node's first rank comes."
         ),
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Say what uneven arrival costs a broadcast over nodes.
 
@@ -179,7 +166,7 @@ def allgather_command(
         typer.Option(metavar="TIME", help="t_w: each element more; 0.437us if not given."),
     ] = None,
     element: Annotated[int, typer.Option(min=1, metavar="BYTES", help="An element.")] = 4,
-    ranks: Annotated[str, typer.Option(metavar="LIST", help="p: numbers of ranks.")] = "16",
+    ranks: Annotated[str, option("--ranks", "p.", many=True)] = "16",
     elements: Annotated[
         str, typer.Option(metavar="LIST", help="Elements of each rank.")
     ] = "1,10,100,1000,10000",
@@ -196,12 +183,9 @@ def allgather_command(
     ] = False,
     plot: Annotated[
         str | None,
-        typer.Option(metavar="FILE.svg", help="Draw times over elements, and the study."),
+        option("--plot", "Times over elements, and the study."),
     ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Say what an all-gather should cost by five methods, and advise.
 
@@ -231,7 +215,7 @@ def efficiency_command(
             help="What sobor trace wrote, or calls such as bcast:4Kx1024,barrier:0x10.",
         ),
     ],
-    ranks: Annotated[str, typer.Option(metavar="LIST", help="p: numbers of ranks.")] = "1,2,4,8",
+    ranks: Annotated[str, option("--ranks", "p.", many=True)] = "1,2,4,8",
     t1: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="T_1, on one rank; else by the other two, or the trace."),
@@ -248,15 +232,10 @@ def efficiency_command(
     ] = None,
     machine: Annotated[
         str | None,
-        typer.Option(metavar="NAME|FILE", help="Whose network, as sobor platform --write makes."),
+        option("--machine", "Its network counts, as sobor platform --write makes."),
     ] = None,
-    plot: Annotated[
-        str | None, typer.Option(metavar="FILE.svg", help="Draw speed-up and efficiency.")
-    ] = None,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    plot: Annotated[str | None, option("--plot", "Speed-up and efficiency.")] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Forecast a program at other numbers of ranks, with Sobor and without.
 

@@ -3,17 +3,17 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from rich.console import Console
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.errors import SoborError
 from sobor.machines import network_file_of
-from sobor.model import outputs
 from sobor.model.efficiency import Call, Costs, Program, rows
 from sobor.native import find_native
 from sobor.sizes import parse_counts, parse_size
@@ -52,11 +52,8 @@ def efficiency(wanted: Wanted, json_file: str | None) -> None:
         from sobor.model.efficiency_plot import draw  # noqa: PLC0415 - Matplotlib takes a second
 
         draw(answers, Path(wanted.plot))
-    if json_file == "-":
-        console.print_json(answers)
-        return
-    _write(program, answers, console.out())
-    outputs.finish(answers, json_file, wanted.plot)
+    write = partial(_write, program, answers, console.out())
+    outputs.show(answers, json_file, write, wanted.plot)
 
 
 def _program(wanted: Wanted) -> Program:

@@ -3,12 +3,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from sobor import console
+from sobor import console, outputs
 from sobor.errors import SoborError
-from sobor.model import outputs, views
+from sobor.model import views
 from sobor.native import Native, find_native
 
 WAYS = ("budget", "message", "fragment", "slots")
@@ -44,11 +45,8 @@ def model(wanted: Wanted, json_file: str | None) -> None:
         from sobor.model.plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
         draw(answers, curves, Path(wanted.plot))
-    if json_file == "-":
-        console.print_json(answers)
-        return
-    views.write(answers, wanted, console.out())
-    outputs.finish(answers, json_file, wanted.plot)
+    write = partial(views.write, answers, wanted, console.out())
+    outputs.show(answers, json_file, write, wanted.plot)
 
 
 def ask(native: Native, wanted: Wanted) -> dict[str, Any]:

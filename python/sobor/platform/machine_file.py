@@ -8,8 +8,8 @@ from typing import Any
 from sobor.errors import SoborError
 from sobor.machines import PARAMETERS, SUFFIX, read_machine
 from sobor.native import Native
+from sobor.outputs import check_writable, write_json
 from sobor.simulate.calibrate import calibrate
-from sobor.simulate.request import check_writable
 
 _SECONDS = 3.0
 
@@ -33,7 +33,7 @@ def write(native: Native, file: str, answers: dict[str, Any], seconds: float = _
     content = json.loads(path.read_text(encoding="utf-8"))
     content["nodes"] = answers["job"]["nodes"]
     content["parameters"] |= network(answers)
-    path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_json(content, path)
     read_machine(path)
 
 

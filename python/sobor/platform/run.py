@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.job import run_launch
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.launchers import Launch
-from sobor.model import outputs
 from sobor.native import Native, find_native
 from sobor.platform import machine_file, views
 from sobor.platform.analysis import Rows, prices
@@ -46,11 +45,9 @@ def platform(wanted: Wanted, json_file: str | None) -> None:
         from sobor.platform.plot import draw  # noqa: PLC0415 - Matplotlib takes a second
 
         draw(answers, Path(wanted.plot))
-    if json_file == "-":
-        console.print_json(answers)
-        return
-    views.write(answers, console.out())
-    outputs.finish(answers, json_file, wanted.plot)
+    outputs.show(
+        answers, json_file, lambda: views.write(answers, console.out()), wanted.plot, wanted.write
+    )
 
 
 def measure(native: Native, wanted: Wanted) -> dict[str, Any]:

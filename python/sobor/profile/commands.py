@@ -5,33 +5,20 @@ from typing import Annotated
 
 import typer
 
+from sobor.options import JsonFile, Launch, Settings, Show, option
+
 
 def profile_command(
-    command: Annotated[
-        list[str],
-        typer.Argument(metavar="LAUNCHER", help="The command as you would run it without Sobor."),
-    ],
+    command: Launch,
     compare: Annotated[
         int | None,
         typer.Option(
             min=1, metavar="ROUNDS", help="Run it so often with the host alone and with Sobor."
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Set a variable of Sobor for these runs; SOBOR_ may be left out. Repeatable.",
-        ),
-    ] = None,
-    show: Annotated[
-        bool, typer.Option("--print", help="Show the command that would be run, and leave.")
-    ] = False,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    settings: Settings = None,
+    show: Show = False,
+    json_file: JsonFile = None,
 ) -> None:
     """Run a program and say where its communication time goes.
 
@@ -57,16 +44,11 @@ def estimate_command(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="What sobor profile --json wrote of the host.")
     ],
-    launcher: Annotated[
-        str, typer.Option(metavar="CMD", help="The launcher to measure with.")
-    ] = "mpirun",
+    launcher: Annotated[str, option("--launcher")] = "mpirun",
     seconds: Annotated[
-        float, typer.Option(min=0.01, max=600, help="Time for each side of each point.")
+        float, option("--seconds", "For each side of each point.", min=0.01, max=600)
     ] = 0.2,
-    json_file: Annotated[
-        str | None,
-        typer.Option("--json", metavar="FILE", help="Write JSON to FILE; - for the output."),
-    ] = None,
+    json_file: JsonFile = None,
 ) -> None:
     """Say what Sobor would gain, by a profile of the host and what is measured here.
 

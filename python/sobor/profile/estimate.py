@@ -3,11 +3,10 @@
 
 import json
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.measure import measure
 from sobor.bench.request import make_request
 from sobor.errors import SoborError
@@ -37,6 +36,7 @@ def load(file: str) -> dict[str, Any]:
 
 def estimate(file: str, launcher: str, seconds: float, json_file: str | None) -> int:
     """Measures what the profile has most of, and writes the estimate."""
+    outputs.check(json_file)
     profile = load(file)
     if views.kind_of(profile) != "profile":
         raise SoborError(f"{file}: expected a profile, found {views.kind_of(profile)}")
@@ -48,13 +48,7 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
         )
     ratios = _measured(_important(rows), profile["ranks"], launcher, seconds)
     result = predict(profile, ratios)
-    if json_file == "-":
-        console.print_json(result)
-        return 0
-    views.write(result, console.out())
-    if json_file is not None:
-        Path(json_file).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-        print(f"written to {json_file}; a page of it: sobor report {json_file}", file=sys.stderr)
+    views.show(result, json_file, console.out())
     return 0
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sobor report` on a file of sobor profile or sobor estimate."""
 
-import sys
 from pathlib import Path
 
-from sobor import console
+from sobor import console, outputs
 from sobor.errors import SoborError
 from sobor.profile import page, views
 from sobor.profile.estimate import load
@@ -18,14 +17,11 @@ def report(file: str, html: str | None, json_file: str | None, others: dict[str,
                 f"{option} is for what sobor trace wrote, found {file}",
                 f"leave out {option}, or give the folder of a trace",
             )
+    outputs.check(json_file)
     result = load(file)
     path = Path(html) if html is not None else Path(file).with_suffix(".html")
     try:
         path.write_text(page.page(result), encoding="utf-8")
     except OSError as error:
         raise SoborError(f"--html: {path}: {error.strerror}") from None
-    if json_file == "-":
-        console.print_json(result)
-    else:
-        views.write(result, console.out())
-    print(f"written to {path}", file=sys.stderr)
+    outputs.show(result, json_file, lambda: views.write(result, console.out()), path)

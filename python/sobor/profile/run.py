@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sobor profile`: runs a command with every rank summing its calls, and says what came of it."""
 
-import json
 import os
 import shlex
 import shutil
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sobor import console
+from sobor import console, outputs
 from sobor.errors import SoborError
 from sobor.launchers import Launch
 from sobor.native import find_native
@@ -41,27 +40,14 @@ def profile(wanted: Wanted) -> int:
         launch = _launch(wanted, wanted.settings, Path("sobor-profile"))
         print(shell_command(launch))
         return 0
-    if wanted.json_file not in (None, "-") and not os.access(
-        Path(wanted.json_file).absolute().parent, os.W_OK
-    ):
-        raise SoborError(f"--json: {wanted.json_file}: expected a file that can be written")
+    outputs.check(wanted.json_file)
     if wanted.compare is None:
         status, result, _seconds = _run(wanted, wanted.settings)
     else:
         status, result = _compare(wanted, wanted.compare)
     if result is not None:
-        _write(result, wanted.json_file)
+        views.show(result, wanted.json_file, console.err())
     return status
-
-
-def _write(result: dict[str, Any], json_file: str | None) -> None:
-    if json_file == "-":
-        console.print_json(result)
-        return
-    views.write(result, console.err())
-    if json_file is not None:
-        Path(json_file).write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
-        print(f"written to {json_file}; a page of it: sobor report {json_file}", file=sys.stderr)
 
 
 def _launch(wanted: Wanted, settings: list[str], folder: Path) -> Launch:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Words and tables about a profile, a comparison or an estimate: of the terminal and the page."""
 
+import sys
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.sizes import short_size
 
@@ -166,3 +167,10 @@ def write(result: dict[str, Any], out: Console) -> None:
             out.print(console.indented(grid))
             if len(rows) > _MOST:
                 out.print(f"  and {len(rows) - _MOST} more: --json")
+
+
+def show(result: dict[str, Any], json_file: str | None, out: Console) -> None:
+    """Writes the result as --json says, or for people."""
+    outputs.show(result, json_file, lambda: write(result, out))
+    if json_file not in (None, "-"):
+        print(f"a page of it: sobor report {json_file}", file=sys.stderr)

@@ -12,7 +12,7 @@ from sobor import console
 from sobor.errors import SoborError
 from sobor.machines import SUFFIX, read_machine
 from sobor.native import Native, build_remedy
-from sobor.simulate.request import check_writable
+from sobor.outputs import check_writable
 
 
 def calibrate(native: Native, file: str, seconds: float) -> int:

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the options of `sobor simulate` ask for, checked, and as options of sobor-simulate."""
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
+from sobor.outputs import check_writable
 from sobor.sizes import parse_counts, parse_sizes
 from sobor.variables import parse_settings
 
@@ -135,15 +135,6 @@ def _check_nodes(options: Options, machine: Machine) -> None:
         )
     if options.nodes > 1 and _checks(options) and options.mode != "timed":
         raise SoborError("--check: over several nodes expected --mode timed")
-
-
-def check_writable(file: str | None, option: str) -> None:
-    """Refuses a file that cannot be written, before the work is done."""
-    if file in (None, "-"):
-        return
-    path = Path(file).absolute()
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
-        raise SoborError(f"{option}: {file}: expected a file that can be written")
 
 
 def _checks(options: Options) -> bool:

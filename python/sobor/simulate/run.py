@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs what `sobor simulate` was asked for and writes the results."""
 
-import json
-import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sobor import console
+from sobor import console, outputs
 from sobor.errors import SoborError
 from sobor.native import Native
 from sobor.simulate import table, timeline
@@ -86,13 +85,7 @@ def _progress() -> Progress:
 def _write(rows: list[Row], request: Request) -> None:
     if not rows:
         raise SoborError("no algorithm can do this; sobor info --algorithms lists them")
-    if request.json_file == "-":
-        console.print_json(rows)
-    else:
-        table.write(rows, request.machine, request.checks, request.histogram, console.out())
-    if request.json_file not in (None, "-"):
-        text = json.dumps(rows, indent=2, ensure_ascii=False) + "\n"
-        Path(request.json_file).write_text(text, encoding="utf-8")
-        print(f"\nwritten to {request.json_file}", file=sys.stderr)
-    if request.timeline is not None:
-        print(f"drawn to {request.timeline}", file=sys.stderr)
+    write = partial(
+        table.write, rows, request.machine, request.checks, request.histogram, console.out()
+    )
+    outputs.show(rows, request.json_file, write, request.timeline)

@@ -2,8 +2,6 @@
 """Runs one figure and writes table, CSV file, picture and JSON; lists what there is."""
 
 import csv
-import json
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.bench.place import make_folder
 from sobor.errors import SoborError
 from sobor.native import Native
@@ -115,14 +113,10 @@ def _write(rows: list[Row], wanted: Wanted, figure: Figure, folder: Path) -> Non
     from sobor.study.picture import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
     draw(rows, figure, f"{paper} {figure.name}: {figure.title}", files[1])
-    if wanted.json_file == "-":
-        console.print_json(found)
-        return
-    _table(rows, figure, f"{paper} {figure.name}: {figure.title}; {figure.unit}", console.out())
-    if wanted.json_file is not None:
-        files.append(Path(wanted.json_file))
-        files[-1].write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    print(f"\nwritten to {', '.join(map(str, files))}", file=sys.stderr)
+    title = f"{paper} {figure.name}: {figure.title}; {figure.unit}"
+    outputs.show(
+        found, wanted.json_file, lambda: _table(rows, figure, title, console.out()), *files
+    )
 
 
 def _words(value: Value | None) -> str:

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sobor report`: reads a trace and writes what it says."""
 
-import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from sobor import console
+from sobor import console, outputs
 from sobor.errors import SoborError
 from sobor.native import find_native
 from sobor.times import parse_time
@@ -31,6 +29,7 @@ class Wanted:
 
 def report(wanted: Wanted) -> None:
     """Writes the report and the files that were asked for."""
+    outputs.check(wanted.json_file)
     transfer = None if wanted.transfer is None else parse_time(wanted.transfer, "--transfer")
     trace = read(wanted.trace)
     rows = analysis.chosen(trace, wanted.collective)
@@ -38,8 +37,6 @@ def report(wanted: Wanted) -> None:
     result = analysis.analyse(trace, wanted.collective, transfer)
     if wanted.machine is not None:
         result["otherwise"] = otherwise(trace, calls, wanted.machine, find_native())
-    if wanted.json_file not in (None, "-"):
-        _write("--json", wanted.json_file, json.dumps(result, indent=2) + "\n")
     if wanted.html is not None:
         _write("--html", wanted.html, page.page(trace, rows, calls, result))
     if wanted.events is not None:
@@ -47,13 +44,8 @@ def report(wanted: Wanted) -> None:
     if wanted.arrival is not None:
         exports.write_arrival(calls, wanted.arrival)
     # Last: who reads the terminal's output may have seen enough.
-    if wanted.json_file == "-":
-        console.print_json(result)
-    else:
-        views.write(result, console.out())
-    for written in (wanted.json_file, wanted.html, wanted.events, wanted.arrival):
-        if written not in (None, "-"):
-            print(f"written to {written}", file=sys.stderr)
+    others = (wanted.html, wanted.events, wanted.arrival)
+    outputs.show(result, wanted.json_file, lambda: views.write(result, console.out()), *others)
 
 
 def _write(option: str, path: str, text: str) -> None:

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The files that commands write: JSON and pictures."""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sobor import console
+from sobor.errors import SoborError
+
+
+def check_writable(file: str | None, option: str) -> None:
+    """Refuses a file that cannot be written, before the work is done."""
+    if file in (None, "-"):
+        return
+    path = Path(file).absolute()
+    if path.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SoborError(f"{option}: {file}: expected a file that can be written")
+
+
+def check(json_file: str | None, plot: str | None = None) -> None:
+    """The same of --json and --plot."""
+    check_writable(json_file, "--json")
+    check_writable(plot, "--plot")
+    if plot and Path(plot).suffix.lower() != ".svg":
+        raise SoborError(f"--plot: expected a file name that ends in .svg, found {plot}")
+
+
+def write_json(value: Any, file: str | Path) -> None:
+    """Writes a value as JSON."""
+    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
+    Path(file).write_text(text, encoding="utf-8")
+
+
+def show(
+    answers: Any, json_file: str | None, write: Callable[[], None], *others: str | Path | None
+) -> None:
+    """Writes answers as --json says or, by `write`, for people; says which files there are."""
+    files = [str(file) for file in (json_file, *others) if file not in (None, "-")]
+    if json_file == "-":
+        console.print_json(answers)
+    else:
+        write()
+        if json_file is not None:
+            write_json(answers, json_file)
+    if files:
+        print(f"\nwritten to {', '.join(files)}", file=sys.stderr)
