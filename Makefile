@@ -11,7 +11,7 @@ C_FILES = $(shell git ls-files --cached --others --exclude-standard '*.c' '*.h')
 CONFIGURE = mkdir -p $(BUILD) && \
 	{ cmake --preset $(PRESET) >$(BUILD)/configure.log || { cat $(BUILD)/configure.log; exit 1; }; }
 
-.PHONY: help setup test-setup build test demo peers install docs format lint clean distclean
+.PHONY: help setup test-setup build test demo peers install docs site format lint clean distclean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +46,9 @@ install: build ## install below PREFIX (/usr/local)
 
 docs: build ## write the reference pages from the tables in the code
 	@.venv/bin/python -I scripts/write_reference.py
+
+site: test-setup ## make a site of the pages in docs/, in build/site
+	@.venv/bin/python -m mkdocs build --quiet --strict --site-dir build/site
 
 format: test-setup ## format C with clang-format and Python with ruff
 	@clang-format -i $(C_FILES)

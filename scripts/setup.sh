@@ -120,6 +120,14 @@ make_command_environment() {
     make_environment .venv ".$WHAT" "$requirements" || die "could not install with pip: $requirements"
 }
 
+# The tests build the pages into a site with them; nothing else does.
+make_site_environment() {
+    local requirements
+    requirements=$("$PYTHON" scripts/list_requirements.py site | tr '\n' ' ')
+    make_environment .venv .site "$requirements" ||
+        warn "could not install with pip: $requirements; the site's test is skipped"
+}
+
 make_peer() {
     local name=$1
     local failed=.peers/$name.failed
@@ -178,6 +186,7 @@ fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
 make_command_environment
 [ "$WHAT" = tests ] || exit 0
+make_site_environment
 mkdir -p .peers
 for name in "${!PEERS[@]}"; do
     make_peer "$name"

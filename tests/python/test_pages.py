@@ -152,3 +152,14 @@ def test_glossary_is_sorted():
     words = re.findall(r"^\*\*(.+?)\*\*", text_of("glossary.md"), re.MULTILINE)
     assert len(words) > 20
     assert words == sorted(words, key=str.lower)
+
+
+def test_targets_of_make_exist():
+    """What pages and the public CI tell people to make."""
+    known = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    ci = ROOT / ".github/workflows/ci.yml"
+    for page in (*PAGES, ci):
+        command = r"run: make ([\w-]+)" if page == ci else r"(?:`|^ {4})make ([\w-]+)"
+        named = re.findall(command, page.read_text(), re.MULTILINE)
+        assert set(named) <= set(known), page
+        assert named or page != ci
