@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers and their figures."""
 
-from sobor.study import application, barrier, bcast_numa, vectors
+from sobor.study import application, barrier, bcast_numa, platform, vectors
 from sobor.study.figure import Figure
 
 PAPERS: dict[str, tuple[Figure, ...]] = {
     "bcast-numa": bcast_numa.FIGURES,
     "vectors": vectors.FIGURES,
     "barrier": barrier.FIGURES,
+    "platform": platform.FIGURES,
     "application": application.FIGURES,
 }
