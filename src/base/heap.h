@@ -20,10 +20,15 @@ typedef struct sb_heap_counts {
 } sb_heap_counts_t;
 
 typedef struct sb_heap {
-    /* Where these bytes of another process can be read here and now; NULL: they cannot. */
-    const char *(*reach)(int process, uint64_t address, size_t bytes);
+    /*
+     * Where these bytes of another process can be read; NULL: they cannot. `told`: their owner has
+     * said that it shares them, after it wrote them; a fork since does not matter.
+     */
+    const char *(*reach)(int process, uint64_t address, size_t bytes, bool told);
     /* Whether others can read these bytes of this process so. */
     bool (*shares)(const void *base, size_t bytes);
+    /* A number that no other process shares; NULL: there is no memory to share. */
+    const uint64_t *(*number)(void);
     void (*count)(sb_heap_counts_t *counts);
 } sb_heap_t;
 

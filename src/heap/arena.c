@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -238,7 +239,11 @@ static bool make_arena(void)
         return false;
     mark(0, 1, TAKEN);
     sb_arena_header_t *header = (sb_arena_header_t *)(void *)base;
-    *header = (sb_arena_header_t){.start_time = sb_process_start_time(getpid()),
+    uint64_t number;
+    if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
+        number = (uintptr_t)base;
+    *header = (sb_arena_header_t){.number = number,
+                                  .start_time = sb_process_start_time(getpid()),
                                   .base = (uintptr_t)base,
                                   .bytes = SB_ARENA_BYTES,
                                   .pid = getpid(),
@@ -266,15 +271,19 @@ static void make(void)
     errno = saved;
 }
 
+bool sb_arena_is_shared(void)
+{
+    if (sb_arena_state() == SB_ARENA_NONE)
+        make();
+    return sb_arena_state() == SB_ARENA_SHARED;
+}
+
 void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh)
 {
     kind_t kind = KEPT;
     uint32_t at = 0;
 
-    if (sb_arena_state() == SB_ARENA_NONE)
-        make();
-    if (bytes > SB_ARENA_BYTES / 2 || alignment > SB_ARENA_BYTES / 4 ||
-        sb_arena_state() != SB_ARENA_SHARED)
+    if (bytes > SB_ARENA_BYTES / 2 || alignment > SB_ARENA_BYTES / 4 || !sb_arena_is_shared())
         return NULL;
     uint32_t pages = (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE);
     uint32_t more = alignment > SB_PAGE ? (uint32_t)(alignment / SB_PAGE) - 1 : 0;

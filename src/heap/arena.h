@@ -28,6 +28,7 @@ typedef struct sb_arena_header {
     uint64_t start_time; /* of the process, by sb_process_start_time */
     uint64_t base;       /* where its owner has it */
     uint64_t bytes;
+    uint64_t number; /* drawn at random */
     int32_t pid;
     _Atomic uint32_t shared; /* 0: what its owner sees is no longer what the file holds */
 } sb_arena_header_t;
@@ -75,6 +76,9 @@ static inline bool sb_arena_has(const void *address)
  * call.
  */
 void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh);
+
+/* False: there is no arena, or no longer a shared one. */
+bool sb_arena_is_shared(void);
 
 void sb_arena_give(void *block);
 

@@ -132,7 +132,10 @@ static peer_t *add(int process)
 /* Looks at the process itself. */
 static peer_t *renew(peer_t *peer, int process, int64_t now)
 {
-    if (peer != NULL && sb_process_start_time(process) != peer->start_time) {
+    uint64_t start_time = sb_process_start_time(process);
+
+    /* 0: it has ended, or cannot be asked just now. */
+    if (peer != NULL && start_time != 0 && start_time != peer->start_time) {
         atomic_store_explicit(&peer->gone, true, memory_order_relaxed);
         peer = NULL;
     }
@@ -177,9 +180,10 @@ static bool open_to(peer_t *peer, const char *here, size_t end)
     return true;
 }
 
-static const char *reach(int process, uint64_t address, size_t bytes)
+static const char *reach(int process, uint64_t address, size_t bytes, bool told)
 {
-    peer_t *peer = peer_of(process);
+    peer_t *peer = told ? look_up(process) : NULL;
+    peer = peer == NULL ? peer_of(process) : peer;
     /* Acquire: pairs with the store of `here` in renew(). */
     const char *here =
         peer == NULL ? NULL : atomic_load_explicit(&peer->here, memory_order_acquire);
@@ -195,7 +199,7 @@ static const char *reach(int process, uint64_t address, size_t bytes)
      * Acquire: pairs with the owner's store of `shared` in sb_arena_part(). What was written after
      * that is told after it.
      */
-    if (atomic_load_explicit(&header->shared, memory_order_acquire) == 0)
+    if (!told && atomic_load_explicit(&header->shared, memory_order_acquire) == 0)
         return NULL;
     atomic_fetch_add_explicit(&loads, 1, memory_order_relaxed);
     return here + offset;
@@ -205,6 +209,13 @@ static bool shares(const void *base, size_t bytes)
 {
     return sb_arena_has(base) && sb_arena_state() == SB_ARENA_SHARED &&
            bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
+}
+
+static const uint64_t *number(void)
+{
+    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)sb_arena.base;
+
+    return sb_arena_is_shared() ? &header->number : NULL;
 }
 
 static void count(sb_heap_counts_t *counts)
@@ -220,7 +231,7 @@ SB_EXPORTED sb_heap_function_t sobor_heap;
 
 SB_EXPORTED const sb_heap_t *sobor_heap(void)
 {
-    static const sb_heap_t heap = {reach, shares, count};
+    static const sb_heap_t heap = {reach, shares, number, count};
 
     return sb_arena.wanted ? &heap : NULL;
 }
@@ -238,7 +249,7 @@ static ssize_t load(pid_t process, const struct iovec *local, unsigned long loca
     while (locals > 0 && remotes > 0) {
         size_t bytes = sb_min(local->iov_len - to, remote->iov_len - from);
         uint64_t address = (uintptr_t)remote->iov_base + from;
-        const char *here = bytes == 0 ? "" : reach(process, address, bytes);
+        const char *here = bytes == 0 ? "" : reach(process, address, bytes, false);
         if (here == NULL)
             return -1;
         memcpy((char *)local->iov_base + to, here, bytes);

@@ -19,6 +19,11 @@
  *                                     this one to write them later
  *   sb_pull, sb_push                  bytes from, to another process's private memory, by the
  *                                     kernel; false: it would not
+ *   sb_reach                          where bytes of another process's memory can be read by loads;
+ *                                     NULL: they cannot. `told`: their owner has said so, and no
+ *                                     fork since matters
+ *   sb_shares                         whether others can read these bytes so
+ *   sb_shared_number                  a number of this process alone that they can; NULL: none
  *   sb_process_self                   the number by which sb_pull knows this process
  *   sb_combine                        the operator's fold: bytes of plain data are read and written
  *   sb_spin                           look at a word up to `looks` times, with a pause after each

@@ -3,6 +3,8 @@
 
 #include "base/config.h"
 
+#include <string.h>
+
 /* Here they are functions. */
 #undef sb_expose_read
 #undef sb_expose_write
@@ -25,19 +27,48 @@ static bool reads(const card_t *card)
     return sb_pull(card->process, &seen, card->address, sizeof seen) && seen == card->number;
 }
 
+/* The same by loads. */
+static bool loads(const card_t *card)
+{
+    const char *here = card->address == 0
+                           ? NULL
+                           : sb_reach(card->process, card->address, sizeof card->number, true);
+
+    return here != NULL && memcmp(here, &card->number, sizeof card->number) == 0;
+}
+
 /* Whether every member reads all: then all know it. */
-static sb_status_t prove(sb_expose_t *expose, sb_team_t *team, bool all)
+static sb_status_t prove(bool *proven, sb_team_t *team, bool all)
 {
     uint32_t word = all, theirs = 0;
     sb_status_t status = SB_OK;
 
     sb_team_tell(team, &word, sizeof word);
-    expose->kernel = true;
+    *proven = true;
     for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
         status = sb_team_hear(team, i, &theirs, sizeof theirs);
-        expose->kernel = expose->kernel && status == SB_OK && theirs != 0;
+        *proven = *proven && status == SB_OK && theirs != 0;
     }
     return status;
+}
+
+sb_status_t sb_expose_loads(sb_team_t *team, uint64_t *process, bool *all)
+{
+    const uint64_t *number = sb_shared_number();
+    card_t card = {.process = sb_process_self(), .address = (uintptr_t)number};
+    sb_status_t status = SB_OK;
+    bool mine = true;
+
+    card.number = number != NULL ? *number : 0;
+    sb_team_tell(team, &card, sizeof card);
+    for (uint32_t i = 0; i < team->size; i++) {
+        status = sb_team_hear(team, i, &card, sizeof card);
+        if (status != SB_OK)
+            return status;
+        process[i] = card.process;
+        mine = mine && (i == team->rank ? number != NULL : loads(&card));
+    }
+    return prove(all, team, mine);
 }
 
 sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
@@ -59,7 +90,7 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_s
         of[i] = (sb_exposer_t){card.process, card.block, segment->bases[i], false, false};
         all = all && (i == team->rank || reads(&card));
     }
-    return kernel ? prove(expose, team, all) : status;
+    return kernel ? prove(&expose->kernel, team, all) : status;
 }
 
 static bool is_within(uint64_t block, size_t room, uint64_t address, size_t bytes)
@@ -81,7 +112,7 @@ bool sb_expose_serves(const sb_expose_t *expose, uint32_t reader, const void *ba
 {
     bool blind = reader == SB_EXPOSE_TO_ALL ? expose->blind > 0 : expose->of[reader].blind;
 
-    return (expose->kernel && !blind) ||
+    return (!blind && (expose->kernel || sb_shares(base, bytes))) ||
            is_within(expose->of[expose->self].there, expose->bytes, (uintptr_t)base, bytes);
 }
 
@@ -95,10 +126,12 @@ const char *sb_expose_map(sb_expose_t *expose, uint32_t owner, sb_exposure_t fro
 {
     const sb_exposer_t *of = &expose->of[owner];
 
-    if (!is_within(of->there, expose->bytes, from.address, bytes))
-        return NULL;
-    expose->mapped++;
-    return of->here + (from.address - of->there);
+    const char *here = is_within(of->there, expose->bytes, from.address, bytes)
+                           ? of->here + (from.address - of->there)
+                           : sb_reach(of->process, from.address, bytes, false);
+
+    expose->mapped += here != NULL;
+    return here;
 }
 
 /* Keeps in mind what came of a kernel copy. */

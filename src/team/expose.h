@@ -8,7 +8,8 @@
  * Bytes of one member that another may read where they are. The owner says where that is, in the
  * plan of a message; how they are read is the reader's choice, message by message:
  *
- *   mapped        they lie in memory that the owner shares, and that the reader has mapped: loads
+ *   mapped        they lie in memory that the owner shares, and that the reader has mapped: loads.
+ *                 Where the program's own memory is shared (SOBOR_HEAP) that holds for most of it
  *   kernel copy   they lie in the owner's private memory, which the system lets the reader reach
  *   neither       the reader tells the owner, who stages them in shared memory
  *
@@ -62,6 +63,13 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_s
  * wait for each other's turns; and who says how stores are to be made wants stores.
  */
 bool sb_expose_pays(const sb_team_t *team);
+
+/*
+ * Whether every member can read the memory that every other shares, by loads; `process`: room for
+ * the members' numbers. Collective, with the outcome of the team's exchanges; the answer is the
+ * same for all.
+ */
+sb_status_t sb_expose_loads(sb_team_t *team, uint64_t *process, bool *all);
 
 /* In place of a rank: all. */
 #define SB_EXPOSE_TO_ALL UINT32_MAX

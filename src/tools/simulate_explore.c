@@ -65,6 +65,7 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
         team->settings.tree_arity = wish->tree_arity;
     if (wish->pulls)
         team->settings.cma = SB_CMA_ON;
+    team->settings.loads = wish->loads;
     if (wish->sleepy) {
         team->waiter.bare_spins = team->waiter_near.bare_spins = 1;
         team->waiter.paused_spins = team->waiter_near.paused_spins = 0;
@@ -282,13 +283,13 @@ static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t
                                    .uneven = call % 2 == 1,
                                    .in_place = call % 3 == 1};
     size_t bytes = sb_reduction_bytes(&reduced), parts[team->size], place;
-    char *memory = malloc(2 * bytes + 1);
+    sb_sim_memory_t taken = take_buffers(wish, 2 * bytes + 1);
+    char *memory = taken.address;
 
-    if (memory == NULL)
-        sb_sim_stop("private memory is exhausted");
     memory[2 * bytes] = (char)0xee;
     sb_reduction_t reduction =
         sb_reduction_lay(&reduced, team->rank, memory, memory + bytes, parts);
+    show_written(&taken, 2 * bytes + 1);
     sb_status_t status = algorithm->reduction(team, &reduction);
     if (status != SB_OK)
         sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
@@ -297,7 +298,7 @@ static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t
                     team->rank, place, call);
     if (memory[2 * bytes] != (char)0xee)
         sb_sim_stop("rank %" PRIu32 ": a byte behind the buffer was written", team->rank);
-    free(memory);
+    give_buffers(&taken);
 }
 
 static void make_calls(trial_t *trial, sb_team_t *team)
@@ -590,6 +591,7 @@ static bool prepare(trial_t *trial, const ground_t *ground, const char **problem
         .watch = sb_join_watch(trial->join),
         .guide = sb_join_guide(trial->join),
         .reaches = wish->reaches,
+        .loads = wish->loads,
     };
     trial->sim = sb_sim_new(&options);
     return trial->sim != NULL;

@@ -36,6 +36,7 @@ typedef struct sb_exploration {
     uint64_t fragment_bytes;
     uint32_t tree_arity;
     bool pulls;                   /* parts are read out of their senders' memory, watched too */
+    bool loads;                   /* and by loads */
     uint64_t reaches;             /* so many such reads succeed; 0: all */
     bool sleepy;                  /* ranks that lose patience sleep at once */
     uint32_t teams;               /* one after the other; 0: one */

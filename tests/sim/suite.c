@@ -36,6 +36,7 @@ typedef struct scenario {
     bool crowded; /* ranks share processors */
     bool sleepy;  /* ranks that lose patience sleep at once */
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
+    bool loads;   /* and by loads */
     uint64_t reaches; /* so many of these copies succeed; 0: all */
     bool whole;       /* set-up and end too, of two teams */
     uint32_t weight;
@@ -97,6 +98,15 @@ static const scenario_t of_bcasts[] = {
      .reaches = 2,
      .weight = 2,
      .most_ranks = 8},
+    {.name = "loaded",
+     .bytes = {1500, 300},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .tree_arity = 2,
+     .pulls = true,
+     .loads = true,
+     .weight = 1,
+     .most_ranks = 5},
 };
 
 /* of every operation that moves parts; */
@@ -142,6 +152,14 @@ static const scenario_t of_parts[] = {
      .reaches = 2,
      .weight = 2,
      .most_ranks = 8},
+    {.name = "loaded",
+     .bytes = {300, 700, 49},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .weight = 1,
+     .most_ranks = 5},
 };
 
 /* of every reduction; */
@@ -170,6 +188,15 @@ static const scenario_t of_reductions[] = {
      .weight = 1,
      .most_ranks = 5},
     {.name = "many", .bytes = {24, 600}, .calls = 2, .ring_bytes = 1024, .weight = 1},
+    {.name = "loaded",
+     .bytes = {4800, 7, 6000},
+     .calls = 3,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .weight = 2,
+     .most_ranks = 5},
 };
 
 /* and of some in particular. */
@@ -361,6 +388,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .tree_arity = scenario->tree_arity,
         .pulls = scenario->pulls,
         .reaches = scenario->reaches,
+        .loads = scenario->loads,
         .sleepy = scenario->sleepy,
         .teams = scenario->whole ? 2 : 1,
         .whole = scenario->whole,
@@ -454,7 +482,8 @@ typedef struct plan {
 static bool can_pull(const sb_algorithm_t *algorithm)
 {
     return strcmp(algorithm->name, "direct") == 0 || algorithm == RING || algorithm == NEWS ||
-           algorithm == &sb_reduce_rings;
+           algorithm == &sb_reduce_rings ||
+           strcmp(algorithm->name, "reduce-scatter-allgather") == 0;
 }
 
 static void add_scenario(plan_t *plan, const scenario_t *scenario, uint32_t ranks)

@@ -34,7 +34,7 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
     rings->bounce = (char *)(exposers + team->size);
     sb_status_t status =
         sb_expose_make(&rings->expose, team, &rings->resource.segment, exposers, true);
-    if (status == SB_OK && rings->expose.kernel)
+    if (status == SB_OK && (rings->expose.kernel || team->settings.loads))
         sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1);
     return status;
 }
@@ -363,6 +363,12 @@ static bool pull(sb_arriving_t *arriving, const sb_plan_t *plan)
     for (size_t done = 0, piece; done < room; done += piece) {
         sb_exposure_t from = {plan->exposed.address + done};
         char *to = stream->base != NULL ? stream->base : arriving->rings->bounce;
+        const char *mapped = sb_expose_map(expose, arriving->news->root, from, room - done);
+        if (mapped != NULL) {
+            arriving->data =
+                sb_first(arriving->data, sb_stream_write(stream, done, mapped, room - done));
+            return true;
+        }
         piece = sb_min(most, room - done);
         if (!sb_expose_read(expose, arriving->news->root, to, from, piece))
             return false;

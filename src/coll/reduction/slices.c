@@ -37,6 +37,7 @@ typedef struct slices {
     size_t few;      /* bytes of a window with which all ranks help */
     bool relays;
     sb_copy_mode_t mode; /* of copying in */
+    bool stays;          /* the others read this rank's contribution where it is */
     bool non_temporal;   /* the result goes past the caches */
     sb_status_t data;
 } slices_t;
@@ -118,6 +119,8 @@ static void dealt_to(const slices_t *slices, uint32_t group, uint32_t *first, ui
 /* This rank alone combines its own slice, and has it at hand. */
 static void copy_in(slices_t *slices, uint64_t number)
 {
+    if (slices->stays)
+        return;
     size_t bytes = bytes_of(slices, number);
     sb_range_t own = own_slice(slices, bytes);
     const char *from = slices->reduction->send + (size_t)number * slices->window;
@@ -130,11 +133,13 @@ static void copy_in(slices_t *slices, uint64_t number)
 }
 
 /* Where the contribution of a rank of this rank's group to its slice is. */
-static const char *contribution(const slices_t *slices, uint64_t number, uint32_t rank)
+static const char *contribution(slices_t *slices, uint64_t number, uint32_t rank)
 {
     if (rank == slices->team->rank)
         return slices->reduction->send + (size_t)number * slices->window;
-    return buffer_of(slices, rank, number, SB_WINDOW_IN);
+    const char *sent = sb_workspace_sent(slices->team, rank, (size_t)number * slices->window,
+                                         bytes_of(slices, number), &slices->data);
+    return sent != NULL ? sent : buffer_of(slices, rank, number, SB_WINDOW_IN);
 }
 
 /* Combines a range of this rank's slice; `before`: what the groups before have of it, or NULL. */
@@ -290,6 +295,7 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
     sb_status_t status = SB_OK;
 
     slices->mode = sb_workspace_copy_mode(slices->team, slices->reduction, true);
+    slices->stays = sb_workspace_show_sent(slices->team, slices->reduction, slices->mode);
     for (uint64_t step = 0; step < steps && status == SB_OK; step++) {
         for (size_t i = 0; i < count; i++) {
             const job_t *job = &jobs[(i + slices->team->rank) % count];

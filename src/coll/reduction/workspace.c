@@ -16,6 +16,8 @@
 /* Few ranks get more, for messages that are dealt out in parts: together so many usual ones. */
 #define RINGS_TOGETHER 8
 
+#define SCRATCH_BYTES (SB_WORKSPACE_SCRATCH * SB_WORKSPACE_PIECE)
+
 /* Of the barriers that suit some team each. */
 static const struct sb_algorithm *best_barrier(const sb_shape_t *shape)
 {
@@ -126,9 +128,24 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring
     space->barrier = best_barrier(&shape);
     space->cached_most = sb_copy_cached_most(team);
     space->copies = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, team->settings.stores);
+    space->process = (uint64_t *)(void *)(space->scratch + SCRATCH_BYTES);
+}
+
+/* Contributions that can be read where they are need not be copied, if that is not slower. */
+static sb_status_t settle_copies(sb_team_t *team, sb_workspace_t *space)
+{
+    sb_status_t status = SB_OK;
+
+    if (team->settings.loads && team->settings.stores == SB_STORES_AUTO)
+        status = sb_expose_loads(team, space->process, &space->loads);
+    if (space->loads) {
+        space->copies = sb_copy_policy(SB_COPY_PULLED, SB_COPY_CACHED, SB_STORES_AUTO);
+        sb_copy_policy_add(&space->copies, SB_COPY_NON_TEMPORAL, 0);
+    }
     /* There the processor's turns take the time. */
     if (team->oversubscribed && team->settings.stores == SB_STORES_AUTO)
-        space->copies.fixed = SB_COPY_CACHED;
+        space->copies.fixed = space->copies.mode[0];
+    return status;
 }
 
 static sb_status_t make(sb_team_t *team)
@@ -141,9 +158,8 @@ static sb_status_t make(sb_team_t *team)
     size_t buffers = BUFFERS(form.depth), head = sizeof(sb_workspace_head_t);
     size_t ring = spans_of(team) * (team->oversubscribed ? RING_CROWDED : RING_USUAL);
     size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
-    size_t scratch = SB_WORKSPACE_SCRATCH * SB_WORKSPACE_PIECE;
     const sb_resource_size_t size = {
-        .own = sizeof form + scratch + sb_lent_room(team),
+        .own = sizeof form + SCRATCH_BYTES + team->size * sizeof *form.process + sb_lent_room(team),
         .bytes = sb_round_up(head + sb_max(wish, buffers * least), SB_PAGE),
         .least = sb_round_up(head + buffers * least, SB_PAGE),
         .willing = true,
@@ -153,7 +169,9 @@ static sb_status_t make(sb_team_t *team)
     if (status != SB_OK)
         return status;
     adopt(team, &form, ring);
-    return sb_lent_prepare(team, sb_workspace(team)->scratch + scratch);
+    sb_workspace_t *space = sb_workspace(team);
+    status = settle_copies(team, space);
+    return status == SB_OK ? sb_lent_prepare(team, space->process + team->size) : status;
 }
 
 static const sb_resource_kind_t kind = {SB_RESOURCE_WORKSPACE, make};
@@ -200,7 +218,7 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *red
         return space->copies.fixed;
     sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];
     if (team->rank != 0 || !together)
-        return shown_mode(shown);
+        return shown_mode(shown) != SB_COPY_ANY ? shown_mode(shown) : space->copies.mode[0];
     sb_workspace_measure(space, &space->copies, reduction, laps);
     show_mode(shown, space->choice.mode);
     return space->choice.mode;
@@ -215,4 +233,33 @@ void sb_workspace_copied(sb_workspace_t *space)
         sb_copy_record(space->measured, &space->choice, own + sb_min(own, space->kept));
     }
     space->choice.timed = false;
+}
+
+bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reduction,
+                            sb_copy_mode_t mode)
+{
+    bool stays = mode == SB_COPY_PULLED && sb_shares(reduction->send, reduction->bytes);
+    uint64_t sent = stays ? (uintptr_t)reduction->send : 0;
+
+    if (!sb_workspace(team)->loads)
+        return false;
+    sb_copy(&sb_workspace_head(team, team->rank)->sent, &sent, sizeof sent);
+    return stays;
+}
+
+const char *sb_workspace_sent(const sb_team_t *team, uint32_t rank, size_t offset, size_t bytes,
+                              sb_status_t *data)
+{
+    const sb_workspace_t *space = sb_workspace(team);
+    uint64_t sent = 0;
+
+    if (space->loads)
+        sb_copy_words(&sent, &sb_workspace_head(team, rank)->sent, sizeof sent);
+    if (sent == 0)
+        return NULL;
+    const char *here = sb_reach(space->process[rank], sent + offset, bytes, true);
+    /* It was proven that it can be read. */
+    if (here == NULL)
+        *data = sb_first(*data, SB_ERR_SYSTEM);
+    return here;
 }

@@ -15,6 +15,7 @@
  *     taken       how much it is done with in the rings of all
  *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
  *                 and, of a root: whether they stay where they are, see lent.h
+ *     sent        where its contribution is, if the others read it there; or 0
  *     piece[]     pieces of what goes over blocks, one for each slot
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
@@ -48,6 +49,7 @@ typedef struct sb_workspace_head {
         sb_flag_t answered; /* of a root: the last message of which something was lent */
     } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode[SB_COPY_CLASSES];
+    uint64_t sent;
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
 } sb_workspace_head_t;
 
@@ -78,6 +80,8 @@ typedef struct sb_workspace {
     uint32_t groups;
     uint32_t group;                          /* this rank's */
     uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */
+    bool loads;                              /* every member reads what every other shares; */
+    uint64_t *process;                       /* the numbers of all for that */
     char scratch[];                          /* of this rank alone: SB_WORKSPACE_SCRATCH pieces */
 } sb_workspace_t;
 
@@ -171,6 +175,17 @@ static inline void sb_workspace_copy(sb_copy_mode_t mode, char *to, const char *
     else
         sb_copy_shared(to, from, bytes);
 }
+
+/*
+ * Tells the others where this rank's contribution is, if it stays there: true. A barrier has to
+ * come between this and who reads it, and one after the last that does.
+ */
+bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reduction,
+                            sb_copy_mode_t mode);
+
+/* Where bytes of another rank's contribution are, if that has stayed; NULL: it was copied in. */
+const char *sb_workspace_sent(const sb_team_t *team, uint32_t rank, size_t offset, size_t bytes,
+                              sb_status_t *data);
 
 /* What it copies is reported by the line of the algorithm. */
 #define sb_workspace_copy(...) SB_SITED_VOID(sb_workspace_copy(__VA_ARGS__))

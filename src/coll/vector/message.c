@@ -35,15 +35,18 @@ size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, si
 static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sending)
 {
     const sb_stream_t *stream = sending->stream;
+    size_t least = mesh->expose_least;
 
     if (stream->bytes <= SB_SLOT_PAYLOAD)
         return SB_ROUTE_SLOT;
+    if (least > SB_LOADS_LEAST && sb_shares(stream->base, stream->bytes))
+        least = SB_LOADS_LEAST;
     if (sending->prefer == SB_PREFER_STAGED || sending->mode == SB_COPY_NON_TEMPORAL ||
         sending->mode == SB_COPY_CACHED || stream->base == NULL)
         return SB_ROUTE_STAGED;
     if (sending->prefer == SB_PREFER_PUSHED)
         return SB_ROUTE_PUSHED;
-    if ((sending->prefer == SB_PREFER_EXPOSED || stream->bytes >= mesh->expose_least) &&
+    if ((sending->prefer == SB_PREFER_EXPOSED || stream->bytes >= least) &&
         sb_expose_serves(&mesh->expose, sending->peer, stream->base, stream->bytes))
         return SB_ROUTE_EXPOSED;
     return SB_ROUTE_STAGED;

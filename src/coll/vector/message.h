@@ -14,6 +14,9 @@
 #define SB_NOTE_READ 0u
 #define SB_NOTE_REFUSED 1u
 
+/* The shortest message that is exposed by itself where it is read by loads. */
+#define SB_LOADS_LEAST ((size_t)4 << 10)
+
 /* What the slot of a long message holds. */
 typedef struct sb_vector_plan {
     uint64_t position;

@@ -2,6 +2,7 @@
 /* The primitives of the real machine that ask the kernel. */
 #include "machine/primitive.h"
 
+#include <dlfcn.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
@@ -12,9 +13,20 @@
 
 static bool fence_for_all; /* membarrier works: set once, before the first team */
 
+const sb_heap_t *sb_heap;
+
+static void find_heap(void)
+{
+    sb_heap_function_t *function =
+        (sb_heap_function_t *)(uintptr_t)dlsym(RTLD_DEFAULT, SB_HEAP_FUNCTION);
+
+    sb_heap = function == NULL ? NULL : function();
+}
+
 void sb_machine_start(void)
 {
     sb_copy_start();
+    find_heap();
     fence_for_all = syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED, 0, 0) == 0;
 }
 

@@ -4,6 +4,7 @@
 
 /* The real machine: C11 atomics on memory shared between processes, and the kernel's futex. */
 
+#include "base/heap.h"
 #include "base/instructions.h"
 
 #include <string.h>
@@ -115,6 +116,24 @@ void sb_copy_streaming(void *restrict to, const void *restrict from, size_t byte
 uint64_t sb_process_self(void);
 bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes);
 bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes);
+
+/* Of the preloaded object with the heap; NULL: there is none. Set once, before the first team. */
+extern const sb_heap_t *sb_heap;
+
+static inline const char *sb_reach(uint64_t process, uint64_t address, size_t bytes, bool told)
+{
+    return SB_LIKELY(sb_heap == NULL) ? NULL : sb_heap->reach((int)process, address, bytes, told);
+}
+
+static inline bool sb_shares(const void *base, size_t bytes)
+{
+    return SB_UNLIKELY(sb_heap != NULL) && sb_heap->shares(base, bytes);
+}
+
+static inline const uint64_t *sb_shared_number(void)
+{
+    return sb_heap == NULL ? NULL : sb_heap->number();
+}
 
 static inline sb_status_t sb_combine(const sb_operator_t *combination, void *to,
                                      const void *const from[], uint32_t n, size_t bytes)

@@ -24,6 +24,7 @@ typedef struct sb_sim_options {
     const sb_sim_watch_t *watch;
     const sb_sim_guide_t *guide;
     uint64_t reaches;  /* into others' memory that succeed in the guided part; 0: all */
+    bool loads;        /* whatever ranks have is read by loads: users' memory is shared */
     uint64_t limit_ns; /* ends a run whose ranks wait in vain for so long; 0: ten seconds */
 } sb_sim_options_t;
 

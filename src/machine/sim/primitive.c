@@ -326,6 +326,24 @@ static bool reaches(void)
     return most == 0 || !sb_sim->guided || ++sb_sim->reached <= most;
 }
 
+/* All memory is one's own here: what is read so is looked at as every plain read. */
+bool sb_sim_shares(void)
+{
+    return sb_sim->options.loads;
+}
+
+const char *sb_sim_reach_by_loads(uint64_t address)
+{
+    return sb_sim_shares() ? (const char *)(uintptr_t)address : NULL;
+}
+
+const uint64_t *sb_sim_shared_number(void)
+{
+    static const uint64_t number = 1;
+
+    return sb_sim_shares() ? &number : NULL;
+}
+
 bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
 {
     (void)process;
