@@ -7,7 +7,8 @@
 /*
  * Reductions in slices: windows of the message go through the workspace. In each step every rank
  * copies a window of its contribution in, combines its slice of the window before, and copies out
- * what it wants of the one before that; so all three go on at the same time.
+ * what it wants of the one before that; so all three go on at the same time. A contribution that
+ * the others can read where it is (SOBOR_HEAP) need not be copied in.
  */
 
 /* `all`: every rank wants everything, and what groups have in common is brought near once. */
