@@ -425,6 +425,7 @@ def bench_command(
         option("--launcher"),
     ] = "mpirun",
     json_file: JsonFile = None,
+    plot: Annotated[str | None, option("--plot", "Times over sizes, host and Sobor.")] = None,
     tuning_file: Annotated[
         str | None,
         typer.Option(
@@ -600,15 +601,16 @@ def bench_command(
 
         sobor bench bcast --study arrival --machine cluster-16x8 --widths 0us,500us --sizes 40000
     """
-    from sobor.bench.measure import bench
+    from sobor.bench.measure import Outputs, bench
     from sobor.bench.request import make_request, usual_ranks
     from sobor.native import find_native
     from sobor.system.cpus import read_cpus
     from sobor.system.files import Files
 
     native = find_native()
-    if study is not None and tuning_file is not None:
-        raise SoborError("--write-tuning does not go with --study")
+    for name, file in (("--write-tuning", tuning_file), ("--plot", plot)):
+        if study is not None and file is not None:
+            raise SoborError(f"{name} does not go with --study")
     if study is not None and (method is not None or explain):
         raise SoborError(f"{'--explain' if explain else '--method'} does not go with --study")
     if study is not None:
@@ -647,7 +649,7 @@ def bench_command(
         libmpi=libmpi,
         timeout=timeout,
     )
-    raise typer.Exit(bench(request, native, json_file, tuning_file))
+    raise typer.Exit(bench(request, native, Outputs(json_file, tuning_file, plot)))
 
 
 @app.command("study")

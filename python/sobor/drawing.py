@@ -24,6 +24,20 @@ def new_figure(asked_by: str, size: tuple[float, float]) -> Any:
     return Figure(figsize=size, layout="constrained")
 
 
+def plain_microseconds(axis: Any) -> None:
+    """Marks a logarithmic axis by plain numbers, 0.5 and 20, not by powers."""
+    from matplotlib.ticker import LogFormatter  # noqa: PLC0415
+
+    class Plain(LogFormatter):
+        """Where the usual marks are, other words."""
+
+        def __call__(self, x: float, pos: Any = None) -> str:
+            return f"{x:g}" if super().__call__(x, pos) else ""
+
+    axis.set_major_formatter(Plain())
+    axis.set_minor_formatter(Plain(minor_thresholds=(1.5, 0.5)))
+
+
 def save(figure: Any, path: Path) -> None:
     """Writes the figure."""
     figure.savefig(path, format="svg", metadata={"Date": None})

@@ -3,6 +3,7 @@
 
 import json
 import time
+from xml.etree import ElementTree
 
 import pytest
 
@@ -645,3 +646,23 @@ def test_a_named_peer_is_not_what_all_are_compared_with(command, fake_native, wi
     result = command("bench", "barrier", "--launcher", "acoll", "--ranks", "2")
     assert result.status == 2
     assert "acoll: " in result.err
+
+
+def texts_of(path):
+    root = ElementTree.parse(path).getroot()
+    return [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def test_plot(command, openmpi, fake_native, tmp_path):
+    """A part for each collective, the host beside Sobor, axes with their units."""
+    path = tmp_path / "times.svg"
+    words = ["--ranks", "2,4", "--sizes", "8,64K", "--variants", "hot", "--plot", str(path)]
+    result = command("bench", "barrier,bcast", *words)
+    assert result.status == 0 and f"written to {path}" in result.err
+    texts = texts_of(path)
+    assert {"time, µs", "message, bytes", "ranks", "8", "64K"} <= set(texts)
+    assert "bcast, hot buffers, method sobor, common" in texts
+    assert sum(text.startswith("Sobor, 2 ranks") for text in texts) == 1
+    assert sum(text.startswith("ompi40, 4 ranks") for text in texts) == 1
+    for wrong in (["--plot", "x.png"], ["--plot", str(path), "--study", "slots"]):
+        assert command("bench", "bcast", *wrong).status == 2

@@ -200,6 +200,14 @@ def test_list_one(command):
     assert "read_machine" in full["assumed"]
 
 
+def test_ranks_that_take_turns_are_marked(command, fake_native):
+    words = ["simulate", "barrier", *KUNPENG, "--ranks", "2,4"]
+    two, four = command(*words).out.split("4 ranks on")
+    assert "take turns" not in two and "4 NUMA nodes: ranks take turns" in four
+    rows = command(*words, "--json", "-").json
+    assert [row["oversubscribed"] for row in rows] == [False, True]
+
+
 def test_timeline(command, fake_native, arguments, tmp_path):
     path = tmp_path / "picture.svg"
     result = command("simulate", "barrier", *KUNPENG, "--ranks", "4", "--timeline", str(path))
@@ -209,7 +217,9 @@ def test_timeline(command, fake_native, arguments, tmp_path):
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert titles.count("rank 3, copying: 1.000 to 1.700 µs") == 1
     texts = [text.text for text in root.iter(f"{SVG}text")]
-    assert "barrier flat, 4 ranks by core on 2 x Kunpeng 920-6426: 128 cores, 4 NUMA nodes" in texts
+    machine = "2 x Kunpeng 920-6426: 128 cores, 4 NUMA nodes"
+    title = f"simulated barrier flat, 4 ranks by core on {machine}: ranks take turns"
+    assert title in texts  # The stand-in for the topology has two cores.
     assert {"waiting", "copying", "notifying", "time, µs"} <= set(texts)
 
 

@@ -68,6 +68,7 @@ def test_simulated(command, fake_native, arguments, tmp_path, collective, name):
     assert {row["curve"] for row in rows if row["x"]} <= set(texts)
     assert {f"{row['label']}, {row['curve']}" for row in rows if not row["x"]} <= set(texts)
     assert "time, µs" in texts
+    assert any("simulated kunpeng920-2s" in (text or "") for text in texts)
 
 
 def test_what_the_configurations_differ_in(command, fake_native, arguments, tmp_path):

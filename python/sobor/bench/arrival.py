@@ -72,7 +72,8 @@ def run_arrival(wanted: Any, native: Native) -> int:
     simulated = wanted.machine is not None
     place = (_simulated if simulated else _here)(wanted, [0] if sizeless else sizes, native)
     points = _measure(widths, place)
-    title = f"{wanted.collectives}, {place.ranks} ranks, {place.name}"
+    where = f"simulated {place.name}" if simulated else place.name
+    title = f"{wanted.collectives}, {place.ranks} ranks, {where}"
     files = [folder / f"{NAME}{suffix}" for suffix in (".csv", ".svg")]
     _write_csv(points, wanted.collectives, place, files[0])
     from sobor.bench.arrival_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second

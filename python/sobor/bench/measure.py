@@ -3,6 +3,8 @@
 
 import os
 import sys
+from dataclasses import dataclass
+from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -23,19 +25,36 @@ from sobor.tuning import RULES_MOST, VARIABLE
 _INTERRUPTED = 130
 
 
-def bench(
-    request: Request, native: Native, json_file: str | None, tuning_file: str | None = None
-) -> int:
+@dataclass(frozen=True)
+class Outputs:
+    """What is written besides the table."""
+
+    json: str | None = None
+    tuning: str | None = None
+    plot: str | None = None
+
+
+def bench(request: Request, native: Native, files: Outputs) -> int:
     """Measures, writes the table and the files, and returns the exit status."""
-    _check(request, native, json_file)
-    _check_tuning(request, tuning_file)
+    _check(request, native)
+    outputs.check(files.json, files.plot)
+    _check_tuning(request, files.tuning)
     cores = read_cpus(Files()).usable
     status, rows = measure(request, native, cores)
     if request.explain:
         skew.explain(rows)
-    outputs.show(rows, json_file, lambda: _write(rows, cores, request.explain))
-    if tuning_file is not None:
-        _write_tuning(rows, tuning_file, cores)
+    if files.plot is not None and rows:
+        from sobor.bench.plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
+
+        draw(rows, Path(files.plot), cores)
+    outputs.show(
+        rows,
+        files.json,
+        lambda: _write(rows, cores, request.explain),
+        files.plot if rows else None,
+    )
+    if files.tuning is not None:
+        _write_tuning(rows, files.tuning, cores)
     return status
 
 
@@ -67,10 +86,9 @@ def _targets(request: Request, native: Native) -> list[Target]:
     return targets
 
 
-def _check(request: Request, native: Native, json_file: str | None) -> None:
+def _check(request: Request, native: Native) -> None:
     if not native.bench.is_file():
         raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
-    outputs.check(json_file)
     if 1 in request.ranks:
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
 

@@ -71,6 +71,12 @@ class Place:
     name: str
     ranks: int
     times: Callable[[Configuration], Times]
+    simulated: bool = False
+
+    @property
+    def title(self) -> str:
+        """The name, and whether it is made up."""
+        return f"simulated {self.name}" if self.simulated else self.name
 
 
 def run_study(wanted: Wanted, native: Native) -> int:
@@ -88,7 +94,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
     _write_csv(points, study, wanted, place, files[0])
     from sobor.bench.study_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-    draw(points, study, f"{wanted.collectives}, {place.ranks} ranks, {place.name}", files[1])
+    draw(points, study, f"{wanted.collectives}, {place.ranks} ranks, {place.title}", files[1])
     answer = {
         "study": study.name,
         "collective": wanted.collectives,
@@ -142,7 +148,7 @@ def _simulated(wanted: Wanted, sizes: list[int], native: Native) -> Place:
         case = _case(wanted, ranks, sizes, configuration)
         return simulate(native, machine, case, wanted.seed)
 
-    return Place(machine.name, ranks, times)
+    return Place(machine.name, ranks, times, simulated=True)
 
 
 def _case(wanted: Wanted, ranks: int, sizes: list[int], configuration: Configuration) -> Case:
@@ -216,7 +222,7 @@ def _write_table(
 ) -> None:
     """A row for each place on the axis, a column for each curve; times in µs."""
     curves = list(dict.fromkeys(point.curve for point in points))
-    title = f"{study.title}: {wanted.collectives}, {place.ranks} ranks, {place.name}; µs"
+    title = f"{study.title}: {wanted.collectives}, {place.ranks} ranks, {place.title}; µs"
     console.heading(out, title)
     grid = console.table(out, study.axis, *curves, right=(study.axis, *curves))
     rows: dict[str, dict[str, Point]] = {}

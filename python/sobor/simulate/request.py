@@ -92,6 +92,8 @@ class Request:
     """All runs that the options ask for."""
 
     machine: Machine
+    #: Of all nodes that the ranks are on.
+    cores: int
     collective: str
     jobs: tuple[Job, ...]
     checks: bool
@@ -105,7 +107,8 @@ def make_request(options: Options, native: Native) -> Request:
     _check_words(options)
     machine = find_machine(options.machine or "")
     _check_nodes(options, machine)
-    ranks = _ranks(options, machine, native)
+    cores = options.nodes * native.query("topology", "--machine", machine.topology)["cores"]
+    ranks = [cores] if options.ranks is None else parse_counts(options.ranks, "--ranks")
     maps = _words(options.maps, MAPS, "--map")
     common = _common(options, machine)
     jobs = tuple(
@@ -118,6 +121,7 @@ def make_request(options: Options, native: Native) -> Request:
         check_writable(file, option)
     return Request(
         machine=machine,
+        cores=cores,
         collective=options.collective or "",
         jobs=jobs,
         checks=_checks(options),
@@ -188,14 +192,6 @@ def _words(text: str, known: tuple[str, ...], option: str) -> list[str]:
         if word not in known:
             raise SoborError(f"{option}: expected {', '.join(known)}, found {word or 'nothing'}")
     return list(dict.fromkeys(words))
-
-
-def _ranks(options: Options, machine: Machine, native: Native) -> list[int]:
-    """The numbers of ranks; without the option, one for each core of the nodes."""
-    if options.ranks is not None:
-        return parse_counts(options.ranks, "--ranks")
-    topology = native.query("topology", "--machine", machine.topology)
-    return [options.nodes * topology["cores"]]
 
 
 def _common(options: Options, machine: Machine) -> tuple[str, ...]:

@@ -35,7 +35,10 @@ def _run_all(request: Request, native: Native) -> list[Row]:
             rows += _run(job, request, native)
             progress.advance(task)
     # Messages say which machine by its name, wherever its file is.
-    return [{**row, "machine": request.machine.name} for row in rows]
+    return [
+        {**row, "machine": request.machine.name, "oversubscribed": row["ranks"] > request.cores}
+        for row in rows
+    ]
 
 
 def _run(job: Job, request: Request, native: Native) -> list[Row]:
@@ -53,8 +56,9 @@ def _run(job: Job, request: Request, native: Native) -> list[Row]:
 
 def _picture_title(row: Row, job: Job, request: Request) -> str:
     size = f" of {row['bytes']} bytes" if row.get("bytes") else ""
-    name = request.machine.title
-    return f"{row['collective']} {row['algorithm']}{size}, {job.title} on {name}"
+    turns = table.TURNS if job.ranks > request.cores else ""
+    what = f"simulated {row['collective']} {row['algorithm']}{size}"
+    return f"{what}, {job.title} on {request.machine.title}{turns}"
 
 
 def _nodes(job: Job, request: Request, native: Native) -> list[int]:

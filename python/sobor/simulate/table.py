@@ -18,6 +18,8 @@ from sobor.sizes import short_size
 # From near to far, as the simulator counts them.
 DISTANCES = ("l2", "l3", "numa", "package", "machine", "memory")
 _BAR = 30
+#: Ranks outnumber cores: such times are of another kind.
+TURNS = ": ranks take turns"
 
 
 def write(rows: list[Row], machine: Machine, checks: bool, histogram: bool, out: Console) -> None:
@@ -52,8 +54,9 @@ def _title(row: Row, machine: Machine, ranks: int, size: int) -> str:
     arrival = row.get("arrival") or "none"
     late = "" if arrival == "none" else f", arrival {arrival}"
     nodes = row.get("nodes", 1)
+    turns = TURNS if row.get("oversubscribed") else ""
     where = f"{nodes} of " if 1 < nodes < machine.nodes else ""
-    return f"{row['collective']}{of_size}, {ranks} ranks on {where}{machine.title}{late}"
+    return f"{row['collective']}{of_size}, {ranks} ranks on {where}{machine.title}{late}{turns}"
 
 
 #: What a program feels of uneven arrival: each rank's own mean, of all ranks.

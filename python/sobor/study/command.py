@@ -14,7 +14,7 @@ from sobor import console, outputs
 from sobor.bench.place import make_folder
 from sobor.errors import SoborError
 from sobor.native import Native
-from sobor.study.figure import Figure, Run
+from sobor.study.figure import HERE, Figure, Run
 from sobor.study.papers import PAPERS
 from sobor.study.published import Row, Value, beside, read, summary
 
@@ -47,8 +47,16 @@ def study(wanted: Wanted, native: Native) -> int:
         task = progress.add_task(figure.title, total=None)
         run = Run(native, values, lambda what: progress.update(task, description=what))
         rows = beside(wanted.paper, figure, figure.run(run))
-    _write(rows, wanted, figure, folder)
+    _write(rows, wanted, figure, folder, _where(values))
     return 0
+
+
+def _where(values: dict[str, Any]) -> str:
+    """Where times come from, for titles; formulas come from nowhere."""
+    machine = values.get("machine")
+    if machine is None:
+        return ""
+    return ", measured here" if machine == HERE else f", simulated {machine}"
 
 
 def find(paper: str, name: str) -> Figure:
@@ -100,7 +108,7 @@ def _entry(paper: str, figure: Figure) -> dict[str, Any]:
     return {"paper": paper, "figure": figure.name, "title": figure.title, "settings": named}
 
 
-def _write(rows: list[Row], wanted: Wanted, figure: Figure, folder: Path) -> None:
+def _write(rows: list[Row], wanted: Wanted, figure: Figure, folder: Path, where: str) -> None:
     paper = wanted.paper or ""
     found = [{"paper": paper, "figure": figure.name, **asdict(row)} for row in rows]
     files = [
@@ -112,10 +120,13 @@ def _write(rows: list[Row], wanted: Wanted, figure: Figure, folder: Path) -> Non
         writer.writerows({**row, "published": _words(row["published"])} for row in found)
     from sobor.study.picture import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-    draw(rows, figure, f"{paper} {figure.name}: {figure.title}", files[1])
-    title = f"{paper} {figure.name}: {figure.title}; {figure.unit}"
+    title = f"{paper} {figure.name}: {figure.title}{where}"
+    draw(rows, figure, title, files[1])
     outputs.show(
-        found, wanted.json_file, lambda: _table(rows, figure, title, console.out()), *files
+        found,
+        wanted.json_file,
+        lambda: _table(rows, figure, f"{title}; {figure.unit}", console.out()),
+        *files,
     )
 
 
