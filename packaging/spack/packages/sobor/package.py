@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The recipe of Sobor for Spack: put it into a repository of yours as packages/sobor/package.py."""
+"""The recipe of Sobor for Spack: spack repo add CHECKOUT/packaging/spack; spack install sobor."""
+
+import os
 
 from spack.package import *
 
@@ -7,8 +9,8 @@ from spack.package import *
 class Sobor(CMakePackage):
     """Fast collective operations for unmodified MPI programs inside a many-core node."""
 
-    homepage = "https://example.org/sobor"
-    git = "https://example.org/sobor.git"
+    # The checkout that this recipe belongs to; in a repository of yours, where your source is.
+    git = "file://" + os.path.realpath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
 
     license("BSD-3-Clause")
 

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The recipes for others' installers: what they name is there."""
+
+import re
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+from conftest import ROOT
+
+SPACK = ROOT / "packaging/spack/packages/sobor/package.py"
+
+
+class Said(list):
+    """Stands in for the commands of Spack, and notes what is said to them."""
+
+    def command(self, name):
+        return lambda *words, **more: self.append((name, *words, more))
+
+
+@pytest.fixture
+def recipe(monkeypatch):
+    """The class of the recipe, and what it said."""
+    said = Said()
+    package = types.ModuleType("spack.package")
+    for name in ("license", "version", "variant", "depends_on", "conflicts"):
+        setattr(package, name, said.command(name))
+    package.join_path = lambda *parts: "/".join(map(str, parts))
+    package.CMakePackage = type(
+        "CMakePackage", (), {"define": lambda _, name, value: (name, value)}
+    )
+    monkeypatch.setitem(sys.modules, "spack", types.ModuleType("spack"))
+    monkeypatch.setitem(sys.modules, "spack.package", package)
+    names = {"__file__": str(SPACK)}
+    exec(compile(SPACK.read_text(), SPACK, "exec"), names)
+    return names["Sobor"], said
+
+
+@pytest.mark.parametrize(("mpi", "header"), [("openmpi", "OMPI"), ("mpich", "MPICH")])
+def test_spack(recipe, mpi, header):
+    sobor, said = recipe
+    assert Path(sobor.git.removeprefix("file://")) == ROOT
+    cmake = "\n".join(path.read_text() for path in (ROOT / "cmake").glob("*.cmake"))
+    cmake += (ROOT / "CMakeLists.txt").read_text()
+    prefix = types.SimpleNamespace(include="/mpi/include", lib="/mpi/lib")
+    package = sobor()
+    package.spec = {"mpi": types.SimpleNamespace(prefix=prefix, name=mpi)}
+    package.prefix = types.SimpleNamespace(lib="/opt/sobor/lib")
+    given = dict(package.cmake_args())
+    assert given[f"SOBOR_{header}_INCLUDE"] == "/mpi/include"
+    assert all(re.search(rf"\b{name}\b", cmake) for name in given), given
+    # The same versions that the build and the command ask for.
+    asked = {words[1] for words in said if words[0] == "depends_on"}
+    needs = (ROOT / "pyproject.toml").read_text() + cmake
+    for name, version in (word.rstrip(":").split("@") for word in asked if "@" in word):
+        written = rf"{name.removeprefix('py-')}(_minimum_required\(VERSION |>=| *= *\">=){version}"
+        assert re.search(written, needs, re.IGNORECASE), (name, version)
+
+
+@pytest.mark.parametrize("path", ["containers/Dockerfile", "containers/sobor.def"])
+def test_options_of_containers_exist(path):
+    text = (ROOT / path).read_text()
+    options = (ROOT / "CMakeLists.txt").read_text()
+    assert "cpack -G DEB" in text
+    assert all(f"option({name} " in options for name in re.findall(r"-D(SOBOR_\w+)", text))
+
+
+def test_no_placeholders():
+    for folder in ("packaging", "containers", "docs"):
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file():
+                assert "example.org" not in path.read_text(errors="replace"), path
