@@ -47,7 +47,7 @@ install: build ## install below PREFIX (/usr/local)
 docs: build ## write the reference pages from the tables in the code
 	@.venv/bin/python -I scripts/write_reference.py
 
-site: test-setup ## make a site of the pages in docs/, in build/site
+site: test-setup build ## make a site of the pages in docs/, in build/site
 	@.venv/bin/python -m mkdocs build --quiet --strict --site-dir build/site
 
 format: test-setup ## format C with clang-format and Python with ruff

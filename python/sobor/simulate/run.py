@@ -13,6 +13,7 @@ from sobor.native import Native
 from sobor.simulate import table, timeline
 from sobor.simulate.engine import Row, check_engine, run_engine
 from sobor.simulate.request import Job, Options, Request, make_request
+from sobor.sizes import short_size
 
 _FAULT = 1
 
@@ -55,7 +56,7 @@ def _run(job: Job, request: Request, native: Native) -> list[Row]:
 
 
 def _picture_title(row: Row, job: Job, request: Request) -> str:
-    size = f" of {row['bytes']} bytes" if row.get("bytes") else ""
+    size = f" of {short_size(row['bytes'])} bytes" if row.get("bytes") else ""
     turns = table.TURNS if job.ranks > request.cores else ""
     what = f"simulated {row['collective']} {row['algorithm']}{size}"
     return f"{what}, {job.title} on {request.machine.title}{turns}"
