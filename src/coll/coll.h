@@ -72,6 +72,7 @@ typedef struct sb_shape {
     uint32_t tree_arity;
     uint32_t barrier_arity; /* 0: each algorithm's own */
     size_t ring_bytes;      /* wished */
+    size_t loads;           /* shortest message that may be read where it is; 0: none */
     /* The hierarchy of the ranks: from the lowest level up, members of the largest group. */
     uint32_t stages;
     uint32_t fan[SB_STAGES_MOST];

@@ -356,6 +356,7 @@ sb_shape_t sb_team_shape(const sb_team_t *team)
         .tree_arity = team->settings.tree_arity,
         .barrier_arity = team->settings.barrier_arity,
         .ring_bytes = (size_t)team->settings.ring_bytes,
+        .loads = team->settings.loads,
     };
 
     group_shape(&shape, team->hierarchies);

@@ -101,7 +101,7 @@ void sb_settings_self(sb_settings_t *settings)
         .trials = (uint32_t)config->trials.number,
         .trial_rest = (uint32_t)config->trial_rest.number,
         .reproducible = (uint32_t)config->reproducible.number,
-        .loads = config->heap.number != 0,
+        .loads = config->heap.number != 0 ? (uint32_t)config->heap_least.number : 0,
         .collectives = sb_collectives_among(config->collectives.text),
         .bcast_form = (uint32_t)config->cluster_bcast.number,
         .bcast_rdaas = (uint32_t)config->cluster_bcast_rdaas.number,

@@ -63,10 +63,10 @@ typedef struct sb_settings {
     uint32_t trials;       /* SB_TRIALS_* */
     uint32_t trial_rest;   /* calls between two trials; 0: as is usual */
     uint32_t reproducible; /* SB_REPRODUCIBLE_* */
-    uint32_t loads;       /* 1: memory of users may be shared, so that it is asked who reaches it */
-    uint32_t prices_from; /* SB_PRICES_* */
-    uint32_t bcast_form;  /* over nodes: sb_form_t */
-    uint32_t bcast_rdaas; /* SB_RDAAS_* */
+    uint32_t loads;        /* shortest block of users' memory that may be shared, bytes; 0: none */
+    uint32_t prices_from;  /* SB_PRICES_* */
+    uint32_t bcast_form;   /* over nodes: sb_form_t */
+    uint32_t bcast_rdaas;  /* SB_RDAAS_* */
     uint64_t bcast_short;
     uint64_t bcast_long;
     sb_prices_t prices;

@@ -33,6 +33,7 @@ sb_status_t sb_asked_shape(sb_shape_t *shape, const sb_settings_t *settings,
         .tree_arity = settings->tree_arity,
         .barrier_arity = settings->barrier_arity,
         .ring_bytes = (size_t)settings->ring_bytes,
+        .loads = settings->loads,
     };
     return group(shape, settings->levels, topology, places);
 }

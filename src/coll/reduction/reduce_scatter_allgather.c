@@ -26,6 +26,15 @@ static double cost_of_all(const sb_shape_t *shape, size_t bytes)
            (grouped ? shape->prices->line * shape->ranks : 0);
 }
 
+/* The root takes the whole result: a contribution that is not copied in saves the others' time. */
+static double cost_of_root(const sb_shape_t *shape, size_t bytes)
+{
+    sb_shape_t copied = *shape;
+
+    copied.loads = 0;
+    return cost_of_all(&copied, bytes);
+}
+
 static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
 {
     /* Nothing is brought near first, as it is for all. */
@@ -69,8 +78,8 @@ SLICES(sb_allreduce_reduce_scatter_allgather, SB_ALLREDUCE, REDUCE(sb_wanted_by_
        cost_of_all,
        "in rank order, NUMA nodes one after the other; copying in, combining and copying out "
        "overlap.");
-SLICES(sb_reduce_reduce_scatter_allgather, SB_REDUCE, REDUCE(sb_wanted_by_root, false), cost_of_all,
-       "in rank order, NUMA nodes one after the other; the root copies out.");
+SLICES(sb_reduce_reduce_scatter_allgather, SB_REDUCE, REDUCE(sb_wanted_by_root, false),
+       cost_of_root, "in rank order, NUMA nodes one after the other; the root copies out.");
 SLICES(sb_reduce_scatter_reduce_scatter_allgather, SB_REDUCE_SCATTER, REDUCE(sb_wanted_part, false),
        cost_of_parts, PART);
 SLICES(sb_reduce_scatter_block_reduce_scatter_allgather, SB_REDUCE_SCATTER_BLOCK,

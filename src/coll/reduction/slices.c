@@ -25,6 +25,9 @@
 
 /* For the expected time: groups on a machine of several packages. */
 #define GROUPS_APART 3
+/* And a contribution that is not copied in saves so much of what its reading and combining costs:
+ * as measured with two ranks, an allreduce of 32 KiB to 1 MiB took a sixth to a quarter less. */
+#define COPYING_IN 0.7
 
 typedef struct slices {
     sb_team_t *team;
@@ -416,8 +419,9 @@ double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
     double groups = shape->apart ? GROUPS_APART : 1;
     double windows = groups > 1 ? sqrt((double)bytes * (groups + 1) / BARRIER_BYTES) : 1;
     double steps = sb_max((size_t)windows, 1) + groups;
-    double copied =
-        (2 * (double)bytes + out) / 3 * (price->slices_byte + price->slices_crowd * shape->ranks);
+    double in = shape->loads != 0 && bytes >= shape->loads ? 1 - COPYING_IN : 1;
+    double copied = ((1 + in) * (double)bytes + out) / 3 *
+                    (price->slices_byte + price->slices_crowd * shape->ranks);
 
     double slowest = sb_cost_calm(shape) ? price->slices_slowest_calm : price->slices_slowest;
 

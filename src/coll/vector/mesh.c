@@ -181,8 +181,13 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     uint32_t cma = team->settings.cma;
     uint32_t stores = team->settings.stores;
 
-    mesh->copies.policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, stores);
-    sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0);
+    /* Past the caches a call is short, but who reads the result waits for memory: with loads that
+     * is more than the call saves. */
+    bool past = team->settings.loads == 0 || stores != SB_STORES_AUTO;
+    mesh->copies.policy =
+        sb_copy_policy(SB_COPY_PULLED, past ? SB_COPY_NON_TEMPORAL : SB_COPY_CACHED, stores);
+    if (past)
+        sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0);
     mesh->settled = stores == SB_STORES_AUTO && (team->oversubscribed || cma != SB_CMA_AUTO);
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     return sb_expose_make(&mesh->expose, team, &mesh->resource.segment, mesh->expose.of,
