@@ -109,7 +109,7 @@ static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
 static sb_status_t lead(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
 {
     const sb_map_t *map = &cluster->map;
-    sb_schedule_t way = sb_schedule_of_bcast(map->nodes, &cluster->prices, stream->bytes);
+    sb_schedule_t way = sb_schedule_of_bcast(map->nodes, &cluster->seen, stream->bytes);
     size_t segments = (stream->bytes + way.segment - 1) / way.segment;
     relay_t relay = {.cluster = cluster,
                      .stream = stream,

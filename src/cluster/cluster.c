@@ -3,59 +3,17 @@
  * How ranks become a cluster, in three exchanges of what all then know alike: the names of their
  * nodes, which give a first map, and what rank 0 takes messages to cost; a team on each node, whose
  * tickets go over the network between its ranks alone; and whether it came to be. Where it did not,
- * the node falls apart into its ranks.
+ * the node falls apart into its ranks. Where rank 0 does not know what messages cost, it tries some
+ * before the teams are made: meanwhile others wait without keeping it from its processor.
  */
 #include "cluster/arrival/arrival.h"
 #include "cluster/lanes.h"
+#include "cluster/pings.h"
 #include "coll/allgather/exchanges.h"
 #include "coll/vector/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define SETUP_TAG (SB_NET_TAGS - 1)
-
-/* --- messages during set-up ---------------------------------------------------------------- */
-
-typedef struct letter {
-    const sb_net_t *net;
-    sb_net_request_t *request;
-    sb_status_t status;
-} letter_t;
-
-static bool is_done(void *context)
-{
-    letter_t *letter = context;
-    bool done;
-
-    letter->status = letter->net->test(letter->net->context, &letter->request, &done, NULL);
-    return done || letter->status != SB_OK;
-}
-
-static sb_status_t complete(const sb_cluster_t *cluster, letter_t *letter, sb_status_t begun)
-{
-    if (begun != SB_OK || is_done(letter))
-        return sb_first(begun, letter->status);
-    return sb_first(sb_wait_for(is_done, letter, &cluster->waiter), letter->status);
-}
-
-static sb_status_t tell(const sb_cluster_t *cluster, uint32_t rank, const void *data, size_t bytes)
-{
-    const sb_net_t *net = &cluster->net;
-    letter_t letter = {.net = net};
-
-    return complete(cluster, &letter,
-                    net->send(net->context, rank, SETUP_TAG, data, bytes, &letter.request));
-}
-
-static sb_status_t hear(const sb_cluster_t *cluster, uint32_t rank, void *data, size_t bytes)
-{
-    const sb_net_t *net = &cluster->net;
-    letter_t letter = {.net = net};
-
-    return complete(cluster, &letter,
-                    net->receive(net->context, rank, SETUP_TAG, data, bytes, &letter.request));
-}
 
 /* The exchange of a node's team: to its first rank and back. */
 static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
@@ -66,14 +24,15 @@ static sb_status_t allgather(void *context, const void *mine, void *all, size_t 
     sb_status_t status = SB_OK;
 
     if (cluster->local != 0) {
-        status = tell(cluster, first, mine, bytes);
-        return sb_first(status, hear(cluster, first, all, size * bytes));
+        status = sb_tell(cluster, first, mine, bytes);
+        return sb_first(status, sb_hear(cluster, first, all, size * bytes));
     }
     memcpy(all, mine, bytes);
     for (uint32_t i = 1; i < size && status == SB_OK; i++)
-        status = hear(cluster, sb_map_rank(map, cluster->node, i), (char *)all + i * bytes, bytes);
+        status =
+            sb_hear(cluster, sb_map_rank(map, cluster->node, i), (char *)all + i * bytes, bytes);
     for (uint32_t i = 1; i < size && status == SB_OK; i++)
-        status = tell(cluster, sb_map_rank(map, cluster->node, i), all, size * bytes);
+        status = sb_tell(cluster, sb_map_rank(map, cluster->node, i), all, size * bytes);
     return status;
 }
 
@@ -142,28 +101,36 @@ static sb_status_t draw_map(sb_cluster_t *cluster, const uint64_t *name, const b
     return SB_OK;
 }
 
-/* What a rank says of its node's team. */
+/* What a rank says of its node's team, and what messages took if it has seen that. */
 enum { LONELY = 1, CROWDED = 2 };
+typedef struct account {
+    uint64_t team;
+    sb_net_prices_t seen;
+} account_t;
 
 /* The nodes without a team fall apart. */
-static sb_status_t draw_again(sb_cluster_t *cluster, const uint64_t *name, const uint8_t *said)
+static sb_status_t draw_again(sb_cluster_t *cluster, const uint64_t *name, const account_t *said)
 {
     for (uint32_t rank = 0; rank < cluster->net.ranks; rank++) {
-        cluster->told[rank] = (said[rank] & LONELY) != 0;
-        cluster->crowded = cluster->crowded || (said[rank] & CROWDED) != 0;
+        cluster->told[rank] = (said[rank].team & LONELY) != 0;
+        cluster->crowded = cluster->crowded || (said[rank].team & CROWDED) != 0;
     }
+    cluster->seen = said[0].seen;
     return draw_map(cluster, name, cluster->told);
 }
 
 static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
 {
     const sb_team_t *team = cluster->team;
-    uint8_t mine = team == NULL ? LONELY : team->oversubscribed ? CROWDED : 0;
-    uint8_t *said = calloc(cluster->net.ranks, sizeof *said);
-    sb_status_t status = said == NULL
-                             ? SB_ERR_MEMORY
-                             : cluster->front.allgather(cluster->front.context, &mine, said, 1);
+    account_t mine = {.team = team == NULL           ? LONELY
+                              : team->oversubscribed ? CROWDED
+                                                     : 0,
+                      .seen = cluster->seen};
+    account_t *said = calloc(cluster->net.ranks, sizeof *said);
+    sb_status_t status = SB_ERR_MEMORY;
 
+    if (said != NULL)
+        status = cluster->front.allgather(cluster->front.context, &mine, said, sizeof mine);
     if (status == SB_OK)
         status = draw_again(cluster, name, said);
     free(said);
@@ -179,13 +146,18 @@ static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
 typedef struct census {
     uint64_t node;
     sb_net_prices_t prices;
+    sb_net_prices_t seen;
 } census_t;
 
-/* Everybody goes by the prices of rank 0, or by the standard ones if it knows none. */
+/*
+ * Everybody goes by the prices of rank 0, or by the standard ones if it knows none. Where time may
+ * decide it is also what rank 0 has seen for another communicator.
+ */
 static sb_status_t ask_all(sb_cluster_t *cluster, uint64_t node, uint64_t *name)
 {
     uint32_t ranks = cluster->net.ranks;
-    census_t mine = {node, cluster->net.prices}, *all = calloc(ranks, sizeof *all);
+    census_t mine = {node, cluster->net.prices, cluster->net.seen},
+             *all = calloc(ranks, sizeof *all);
 
     if (all == NULL)
         return SB_ERR_MEMORY;
@@ -193,8 +165,19 @@ static sb_status_t ask_all(sb_cluster_t *cluster, uint64_t node, uint64_t *name)
     for (uint32_t rank = 0; rank < ranks; rank++)
         name[rank] = all[rank].node;
     cluster->prices = all[0].prices.latency > 0 ? all[0].prices : sb_net_prices_standard;
+    cluster->seen = all[0].prices.latency > 0 ? cluster->prices : all[0].seen;
     free(all);
     return status;
+}
+
+/* What messages take, if rank 0 does not know; who sends none hears of it later (settle). */
+static sb_status_t try_network(sb_cluster_t *cluster)
+{
+    if (cluster->seen.latency > 0)
+        return SB_OK;
+    cluster->seen = cluster->prices;
+    return cluster->settings.pings && cluster->map.nodes > 1 ? sb_ping(cluster, &cluster->seen)
+                                                             : SB_OK;
 }
 
 static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
@@ -209,6 +192,8 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
     if (status == SB_OK)
         status = draw_map(cluster, name, NULL);
     set_waiter(cluster);
+    if (status == SB_OK)
+        status = try_network(cluster);
     if (status == SB_OK)
         status = make_team(cluster);
     if (status == SB_OK)

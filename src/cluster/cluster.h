@@ -42,6 +42,7 @@ typedef struct sb_cluster {
     sb_settings_t settings;          /* of the communicator's rank 0 */
     sb_waiter_t waiter;              /* for the network */
     sb_net_prices_t prices;          /* rank 0's */
+    sb_net_prices_t seen;            /* or what messages took at set-up: where bits do not follow */
     bool crowded;                    /* on some node ranks outnumber processors */
     uint64_t calls;                  /* counted alike by all */
     sb_status_t failure;             /* not SB_OK: nothing follows */

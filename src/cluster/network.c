@@ -110,3 +110,21 @@ sb_net_prices_t sb_network_self(void)
     pthread_once(&once, read_own);
     return own;
 }
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static sb_net_prices_t seen;
+
+void sb_network_note(const sb_net_prices_t *prices)
+{
+    pthread_mutex_lock(&lock);
+    seen = *prices;
+    pthread_mutex_unlock(&lock);
+}
+
+sb_net_prices_t sb_network_seen(void)
+{
+    pthread_mutex_lock(&lock);
+    sb_net_prices_t noted = seen;
+    pthread_mutex_unlock(&lock);
+    return noted;
+}

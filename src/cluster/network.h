@@ -14,4 +14,9 @@ bool sb_network_read(const char *path, sb_net_prices_t *prices, char *error, siz
  * said once. */
 sb_net_prices_t sb_network_self(void);
 
+/* What messages took in this process, for the communicators that come later; all 0: none yet. From
+ * any thread. */
+void sb_network_note(const sb_net_prices_t *prices);
+sb_net_prices_t sb_network_seen(void);
+
 #endif

@@ -44,6 +44,7 @@ typedef struct sb_net {
     uint32_t rank; /* this one */
     uint32_t ranks;
     sb_net_prices_t prices; /* as far as this rank knows them; all 0: it does not */
+    sb_net_prices_t seen;   /* what they took once; all 0: not known. Changes from run to run */
     /* Starts to send; `data` must stay as it is until the request is done. */
     sb_status_t (*send)(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
                         sb_net_request_t **request);

@@ -184,6 +184,7 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
     sb_net_t net = sb_wire_net(setup->wire);
 
     net.prices = sb_network_self();
+    net.seen = sb_network_seen();
     front.settings = &setup->decree->settings;
     front.rules = setup->decree->rules.count > 0 ? &setup->decree->rules : NULL;
     sb_status_t status = sb_cluster_create(&comm->server.cluster, &front, &net, node);
@@ -191,6 +192,7 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
         sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
     if (status != SB_OK)
         return SB_WHY_SETUP_FAILED;
+    sb_network_note(&comm->server.cluster->seen);
     if (comm->server.cluster->map.nodes == comm->server.cluster->map.ranks) {
         sb_cluster_destroy(comm->server.cluster);
         comm->server.cluster = NULL;

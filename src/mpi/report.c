@@ -238,10 +238,11 @@ void sb_report_cluster(const sb_cluster_t *cluster)
 {
     if (sb_config()->verbose.number >= 2 && cluster->rank == 0)
         sb_log("cluster of %u ranks on %u nodes, the first of them with %u, %s; a message %g ns, "
-               "a byte %.3g ns",
+               "a byte %.3g ns; of broadcasts %.4g ns, %.3g ns",
                cluster->map.ranks, cluster->map.nodes, sb_map_size(&cluster->map, 0),
                cluster->map.contiguous ? "each an interval of ranks" : "not all intervals of ranks",
-               cluster->prices.latency, cluster->prices.byte);
+               cluster->prices.latency, cluster->prices.byte, cluster->seen.latency,
+               cluster->seen.byte);
 }
 
 void sb_report_name(sb_usage_t *usage)

@@ -180,9 +180,10 @@ static void run_rank(void *argument, uint32_t rank)
     sb_sim_buffer_free(memory.block);
 }
 
-static measured_t measure(const ground_t *ground, operation_t operation, size_t bytes)
+/* Runs the ranks on their nodes. */
+static void simulate(const ground_t *ground, void (*body)(void *argument, uint32_t rank),
+                     void *argument)
 {
-    run_t run = {.ground = ground, .operation = operation, .bytes = bytes};
     machine_t machine = {.core = {0}};
     char error[256];
 
@@ -195,12 +196,19 @@ static measured_t measure(const ground_t *ground, operation_t operation, size_t 
                                 .core = machine.core,
                                 .placed = true};
     sb_sim_t *sim = sb_sim_new(&options);
-    sb_sim_end_t end = sb_sim_run(sim, run_rank, &run);
+    sb_sim_end_t end = sb_sim_run(sim, body, argument);
     if (end != SB_SIM_COMPLETE)
         print_error("%s\n", sb_sim_problem(sim));
     assert_int_equal(end, SB_SIM_COMPLETE);
     sb_sim_free(sim);
     sb_topology_close(topology);
+}
+
+static measured_t measure(const ground_t *ground, operation_t operation, size_t bytes)
+{
+    run_t run = {.ground = ground, .operation = operation, .bytes = bytes};
+
+    simulate(ground, run_rank, &run);
     return run.measured;
 }
 
@@ -386,9 +394,92 @@ static void nodes_save_time(void **state)
     }
 }
 
+/* What ranks of a cluster took messages to cost: of this machine, and what they all went by. */
+typedef struct trial {
+    const ground_t *ground;
+    bool pings;
+    sb_net_prices_t noted; /* what rank 0 found before, for another cluster */
+    sb_net_prices_t machine;
+    sb_cluster_t seen[RANKS_MOST]; /* of each, what is told of prices */
+    uint64_t sent;
+} trial_t;
+
+static void try_network(void *argument, uint32_t rank)
+{
+    trial_t *trial = argument;
+    sb_settings_t settings;
+    sb_front_t front = {.allgather = allgather, .settings = &settings};
+    sb_net_t net = sb_sim_net();
+    sb_sim_messages_t messages;
+    sb_cluster_t *cluster;
+
+    trial->machine = net.prices;
+    net.prices = (sb_net_prices_t){0};
+    if (rank == 0)
+        net.seen = trial->noted;
+    sb_settings_self(&settings);
+    settings.pings = trial->pings;
+    assert_int_equal(sb_cluster_create(&cluster, &front, &net, trial->ground->node[rank]), SB_OK);
+    trial->seen[rank].prices = cluster->prices;
+    trial->seen[rank].seen = cluster->seen;
+    sb_sim_meet(SB_SIM_ALL);
+    sb_sim_sent(0, &messages);
+    trial->sent = messages.bytes;
+    sb_cluster_destroy(cluster);
+    sb_sim_meet(SB_SIM_ALL);
+    assert_int_equal(sb_team_deferred(), 0);
+}
+
+static bool same_prices(const sb_net_prices_t *one, const sb_net_prices_t *other)
+{
+    return one->latency == other->latency && one->overhead == other->overhead &&
+           one->byte == other->byte && one->eager == other->eager;
+}
+
+/* All ranks go by what rank 0 saw; what bits depend on stays as it is. */
+static void check_agreement(const trial_t *trial)
+{
+    for (uint32_t rank = 0; rank < trial->ground->ranks; rank++) {
+        assert_true(same_prices(&trial->seen[rank].seen, &trial->seen[0].seen));
+        assert_true(same_prices(&trial->seen[rank].prices, &sb_net_prices_standard));
+    }
+}
+
+static void all_go_by_what_messages_took(void **state)
+{
+    static trial_t trial;
+    const sb_net_prices_t *found = &trial.seen[0].seen, *is = &trial.machine;
+
+    (void)state;
+    for (unsigned mixed = 0; mixed < 2; mixed++) {
+        ground_t ground = lay(4, mixed, false);
+        trial = (trial_t){.ground = &ground, .pings = true};
+        simulate(&ground, try_network, &trial);
+        print_message("a message %g ns, is %g; an end %g ns, is %g; a byte %g ns, is %g\n",
+                      found->latency, is->latency, found->overhead, is->overhead, found->byte,
+                      is->byte);
+        check_agreement(&trial);
+        assert_true(trial.sent >= 5 * 80 * 1024);
+        assert_in_range(100 * found->latency / is->latency, 90, 115);
+        assert_in_range(100 * found->overhead / is->overhead, 90, 115);
+        assert_in_range(100 * found->byte / is->byte, 90, 115);
+        /* For the next cluster they are known, and with the switch off they are not. */
+        sb_net_prices_t noted = trial.noted = *found;
+        simulate(&ground, try_network, &trial);
+        check_agreement(&trial);
+        assert_true(same_prices(found, &noted) && trial.sent < 5 * 80 * 1024);
+        trial = (trial_t){.ground = &ground};
+        simulate(&ground, try_network, &trial);
+        check_agreement(&trial);
+        assert_true(same_prices(found, &sb_net_prices_standard));
+        assert_true(trial.sent < 5 * 80 * 1024);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_go_by_what_messages_took),
         cmocka_unit_test(nodes_save_time),
         cmocka_unit_test(nothing_goes_over_the_network_twice),
         cmocka_unit_test(the_busiest_node_sends_no_more_than_it_must),

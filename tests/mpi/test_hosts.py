@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 import time
@@ -147,6 +148,22 @@ def hosts(tmp_path):
     folder.mkdir()
     with Hosts(5, folder) as made:
         yield made
+
+
+#: Of broadcasts, as it is said of a cluster.
+SEEN = re.compile(r"of broadcasts (\S+) ns, (\S+) ns")
+
+
+def test_what_messages_take(tester, tmp_path):
+    """Measured at set-up: a byte of a slow network takes about as long as its rate says."""
+    mpi = usable_mpi("o41")
+    with Hosts(2, tmp_path, "400mbit") as slow:
+        command = [tester.program(mpi, "several_hosts"), RANKS_PER_HOST]
+        result = run_on(tester, mpi, slow, {"SOBOR_VERBOSE": "2"}, EVEN, command)
+    tester.expect_pass(result, served=True)
+    latency, byte = map(float, SEEN.search(result.stderr).groups())
+    assert 100 < latency < 1e9, result.tail()
+    assert 20 / 5 < byte < 20 * 100, result.tail()
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "m50"])

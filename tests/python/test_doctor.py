@@ -51,6 +51,9 @@ def test_several_nodes(patient, monkeypatch):
     found = by_name(nodes.check(patient()))
     assert found["communicators"].status is Status.OK
     assert found["network"].status is Status.NOTE and "1500 ns a message" in found["network"].value
+    assert "a job's first messages" in found["network"].value
+    monkeypatch.setenv("SOBOR_NETWORK_PINGS", "off")
+    assert "first messages" not in by_name(nodes.check(patient()))["network"].value
     monkeypatch.setenv("SOBOR_CLUSTER", "off")
     monkeypatch.setenv("SOBOR_NETWORK", "mine.json")
     found = by_name(nodes.check(patient()))

@@ -6,6 +6,7 @@
 #include "cluster/expected.h"
 #include "cluster/network.h"
 #include "cluster/operations.h"
+#include "cluster/pings.h"
 #include "select/select.h"
 
 #include <stdio.h>
@@ -142,12 +143,51 @@ static void wrong_files_are_refused(void **state)
     }
 }
 
+/* Rounds that are alike but for two: the first opened a connection, the third was held up. */
+static void tell_pings(sb_ping_t ping[SB_PINGS][SB_PING_ROUNDS], double sent, double empty,
+                       double shorter, double longer)
+{
+    const double back[SB_PINGS] = {empty, shorter, longer};
+
+    for (unsigned kind = 0; kind < SB_PINGS; kind++) {
+        for (unsigned i = 0; i < SB_PING_ROUNDS; i++)
+            ping[kind][i] = (sb_ping_t){sent, back[kind]};
+        ping[kind][0] = (sb_ping_t){1e6, 2e6};
+        ping[kind][2] = (sb_ping_t){sent, 1e9};
+    }
+}
+
+static void pings_give_prices(void **state)
+{
+    sb_ping_t ping[SB_PINGS][SB_PING_ROUNDS];
+    const double shorter = 32768, longer = 49152;
+
+    (void)state;
+    /* 2 us, 0.5 us at each end, and 0.25 ns a byte. */
+    tell_pings(ping, 500, 6000, 6000 + 0.25 * shorter, 6000 + 0.25 * longer);
+    sb_net_prices_t found = sb_prices_of_pings((const sb_ping_t(*)[SB_PING_ROUNDS])ping);
+    assert_true(found.latency == 2000 && found.overhead == 500 && found.byte == 0.25);
+    assert_true(found.eager == sb_net_prices_standard.eager);
+    /* A longer one that came sooner, and one that was held up: the whole of its time bounds it. */
+    tell_pings(ping, 500, 6000, longer, longer);
+    assert_true(sb_prices_of_pings((const sb_ping_t(*)[SB_PING_ROUNDS])ping).byte == 0.25);
+    tell_pings(ping, 500, 6000, 6000, 2 * longer);
+    assert_true(sb_prices_of_pings((const sb_ping_t(*)[SB_PING_ROUNDS])ping).byte == 2);
+    /* A clock that stands still, and a processor that takes all of the time. */
+    tell_pings(ping, 0, 0, 0, 0);
+    found = sb_prices_of_pings((const sb_ping_t(*)[SB_PING_ROUNDS])ping);
+    assert_true(found.latency > 0 && found.byte > 0);
+    tell_pings(ping, 6000, 6000, 6000, 6000);
+    found = sb_prices_of_pings((const sb_ping_t(*)[SB_PING_ROUNDS])ping);
+    assert_true(found.latency == 750 && found.overhead == 1125);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_have_prices),         cmocka_unit_test(placement_counts_for_hosts),
         cmocka_unit_test(cheaper_hosts),           cmocka_unit_test(files_are_read),
-        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(wrong_files_are_refused), cmocka_unit_test(pings_give_prices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

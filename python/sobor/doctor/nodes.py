@@ -35,4 +35,6 @@ def check(patient: Patient) -> Iterator[Finding]:
         yield Finding(SECTION, "network", Status.OK, f"{value}, by {network['file']}", data=network)
     else:
         value += ", as is common today; SOBOR_NETWORK names a file of this network's"
+        if values.get("SOBOR_NETWORK_PINGS") == "on":
+            value += "; broadcasts go by what a job's first messages take"
         yield Finding(SECTION, "network", Status.NOTE, value, data=network)

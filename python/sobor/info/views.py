@@ -203,6 +203,8 @@ def _spanning(spanning: dict[str, Any], out: Console) -> None:
         f"  a message takes {network['latency_ns']:g} ns, {network['overhead_ns']:g} ns at each end"
         f" and {network['byte_ns']:.3g} ns a byte"
     )
+    if spanning["collective"] == "bcast" and network["file"] is None:
+        out.print("  a job goes by what its first messages take (SOBOR_NETWORK_PINGS)")
     columns = ("bytes", "choice", "schedule", "lanes", "segment", "expected", "host", "expected")
     grid = console.table(out, *columns, right=("bytes", "lanes", "segment"))
     for row in spanning["sizes"]:

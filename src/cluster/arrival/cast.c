@@ -97,7 +97,7 @@ typedef struct prospect {
 
 static prospect_t prospect_of(const sb_cast_t *cast, uint32_t server, double now)
 {
-    const sb_net_prices_t *prices = &cast->cluster->prices;
+    const sb_net_prices_t *prices = &cast->cluster->seen;
     const sb_guest_t *guest = guest_of(cast, server);
     const sb_flow_t *flow = &cast->flow;
     bool here = server == cast->cluster->node;
@@ -127,7 +127,7 @@ static prospect_t soonest(const sb_cast_t *cast, double now)
 
 void sb_cast_soonest(sb_cast_t *cast, uint32_t node)
 {
-    const sb_net_prices_t *prices = &cast->cluster->prices;
+    const sb_net_prices_t *prices = &cast->cluster->seen;
     sb_guest_t *guest = guest_of(cast, node);
     prospect_t best = soonest(cast, (double)sb_now_ns());
     sb_guest_t *server = guest_of(cast, best.server);

@@ -13,7 +13,7 @@
 
 static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
 {
-    size_t segment = sb_segment_of_chain(cluster->map.nodes, &cluster->prices, stream->bytes);
+    size_t segment = sb_segment_of_chain(cluster->map.nodes, &cluster->seen, stream->bytes);
 
     return sb_cast(cluster, root, stream, segment, AHEAD, sb_cast_soonest);
 }

@@ -127,7 +127,7 @@ static sb_form_t published(const sb_cluster_t *cluster, size_t bytes, bool compe
  */
 static double directed_extra(const sb_cluster_t *cluster)
 {
-    const sb_net_prices_t *prices = &cluster->prices;
+    const sb_net_prices_t *prices = &cluster->seen;
 
     return 2 * prices->latency + (2.0 * cluster->map.nodes + 2) * prices->overhead;
 }
@@ -138,7 +138,7 @@ static double directed_extra(const sb_cluster_t *cluster)
 static sb_form_t suited(const sb_cluster_t *cluster, size_t bytes)
 {
     double extra = directed_extra(cluster);
-    sb_schedule_t fixed = sb_schedule_of_bcast(cluster->map.nodes, &cluster->prices, bytes);
+    sb_schedule_t fixed = sb_schedule_of_bcast(cluster->map.nodes, &cluster->seen, bytes);
     bool pays = cluster->doorway->waits.mean > extra || extra < SMALL_PART * fixed.cost;
 
     return pays ? SB_FORM_cp_chain : SB_FORM_FIXED;

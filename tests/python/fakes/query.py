@@ -12,6 +12,7 @@ VARIABLES = {
     "SOBOR_TUNING": ("text", "", "A tuning file."),
     "SOBOR_CLUSTER": ("choice", "auto", "Whether communicators on several nodes are served."),
     "SOBOR_NETWORK": ("text", "", "A machine file."),
+    "SOBOR_NETWORK_PINGS": ("switch", "on", "Whether messages are tried."),
     "SOBOR_TRACE": ("text", "", "A folder for traces."),
     "SOBOR_HEAP": ("switch", "off", "A shared heap."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
