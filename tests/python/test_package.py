@@ -138,15 +138,19 @@ def test_installs_runs_and_goes(package, tmp_path):
     assert lines[-1] == "gone" and int(lines[-2]) <= 30
 
 
-def test_module_file(package, tmp_path):
-    """Environment Modules load it: the path of the preload object is right."""
+@pytest.mark.parametrize(
+    "command",
+    ["/usr/lib/x86_64-linux-gnu/modulecmd.tcl", "/usr/share/lmod/lmod/libexec/lmod"],
+    ids=["Environment Modules", "Lmod"],
+)
+def test_module_file(package, tmp_path, command):
+    """It is loaded: the path of the preload object is right."""
     subprocess.run(["dpkg-deb", "-x", package, tmp_path], check=True)
     modules = tmp_path / "usr/share/sobor/modulefiles"
-    command = shutil.which("modulecmd") or "/usr/lib/x86_64-linux-gnu/modulecmd.tcl"
     if not os.path.exists(command):
-        pytest.skip("Environment Modules are not installed")
+        pytest.skip(f"no {command}")
     done = subprocess.run(
-        [command, "sh", "load", "sobor"],
+        [command, "bash", "load", "sobor"],
         env={**os.environ, "MODULEPATH": str(modules)},
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
