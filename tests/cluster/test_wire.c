@@ -414,9 +414,10 @@ static void try_network(void *argument, uint32_t rank)
     sb_cluster_t *cluster;
 
     trial->machine = net.prices;
-    net.prices = (sb_net_prices_t){0};
-    if (rank == 0)
+    if (rank == 0) { /* it has no file; the others' say something else */
+        net.prices = (sb_net_prices_t){0};
         net.seen = trial->noted;
+    }
     sb_settings_self(&settings);
     settings.pings = trial->pings;
     assert_int_equal(sb_cluster_create(&cluster, &front, &net, trial->ground->node[rank]), SB_OK);
