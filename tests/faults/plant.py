@@ -46,7 +46,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SKIPPED = 77
 SECONDS = 120
 #: A job that takes longer hangs, most likely.
-HANGS = 12
+HANGS = 8
 #: The back end and the bench's body of each MPI of the tests.
 ABIS = {
     **dict.fromkeys(("o41", "o50"), "ompi40"),

@@ -272,7 +272,7 @@ static void sleepers_are_woken(void **state)
     (void)state;
     assert_ptr_not_equal(word, MAP_FAILED);
     assert_int_equal(job_run(3, 30, sleep_and_wake, &flat), 0);
-    assert_int_equal(job_run(4, 15, sleep_and_wake, &several_at_one_flag), 0);
+    assert_int_equal(job_run(4, 8, sleep_and_wake, &several_at_one_flag), 0);
     assert_int_equal(job_run(3, 30, sleep_and_wake, &counted), 0);
     /* Relaxed: the ranks have ended. */
     assert_int_equal(atomic_load_explicit(word, memory_order_relaxed), 0);

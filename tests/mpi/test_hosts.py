@@ -31,8 +31,8 @@ TIME_LIMIT = float(os.environ.get("SOBOR_TEST_SECONDS", "40"))
 # come of it for so many seconds; the last counts by what its ranks have said before: one that finds
 # something wrong says so and ends the job.
 HANGS_AT_THE_END = {"m40"}
-AT_THE_END = 4
-TRIES = 3
+AT_THE_END = 2
+TRIES = 2
 SUBNET = f"{NETWORK}.0/24"
 REASON = unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
