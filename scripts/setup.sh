@@ -14,7 +14,7 @@ NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev
     openmpi-bin libopenmpi-dev python3 python3-venv)
 # Without these some back ends and tests are left out.
 WANTED=(g++ gfortran python3-dev libcmocka-dev mpich libmpich-dev hpcc lammps numactl patch clang-format
-    qemu-system-x86)
+    qemu-system-x86 libjemalloc2 libtcmalloc-minimal4)
 # With these AArch64 is built for, and its programs run.
 [ "$(uname -m)" != x86_64 ] || WANTED+=(gcc-aarch64-linux-gnu qemu-user-static)
 

@@ -2,6 +2,7 @@
 /*
  * The heap against a model: threads allocate, grow, shrink and free at random, and each block holds
  * what was written to it, at its alignment, until it is freed. To be run with the heap preloaded.
+ * Words: whether blocks are the heap's, on or off; the random numbers' seed; each thread's steps.
  */
 #include "support.h"
 
@@ -12,7 +13,6 @@
 
 #define THREADS 4
 #define BLOCKS 96
-#define STEPS 6000
 #define LONGEST ((size_t)6 << 20)
 
 typedef struct block {
@@ -21,7 +21,7 @@ typedef struct block {
     unsigned char mark;
 } block_t;
 
-static unsigned seed = 1;
+static unsigned seed = 1, steps = 6000;
 
 /* The first and the last byte of each page. */
 static void fill(block_t *block, unsigned char mark)
@@ -92,7 +92,7 @@ static void *work(void *number)
     unsigned state = seed + (unsigned)(uintptr_t)number;
     block_t blocks[BLOCKS] = {0};
 
-    for (unsigned step = 0; step < STEPS; step++) {
+    for (unsigned step = 0; step < steps; step++) {
         block_t *block = &blocks[rand_r(&state) % BLOCKS];
         unsigned kind = (unsigned)rand_r(&state) % 4;
         if (block->at == NULL) {
@@ -180,6 +180,7 @@ int main(int count, char **words)
     void *block = malloc(1 << 20);
 
     seed = count > 2 ? (unsigned)atoi(words[2]) : 1;
+    steps = count > 3 ? (unsigned)atoi(words[3]) : steps;
     CHECK(is_shared(block) == expected, "the heap is %s", expected ? "not used" : "used");
     free(block);
     by_threads();
