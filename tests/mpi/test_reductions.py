@@ -60,6 +60,13 @@ def test_settings(tester, long_run, key, ranks, setting):
     run_cases(tester, ["reductions"], key, ranks, 4000 if long_run else 150, setting)
 
 
+@pytest.mark.parametrize("function", REDUCTIONS)
+def test_lent(tester, function):
+    """Where contributions may stay where they are, nobody's result is written past its end."""
+    forced = {"SOBOR_CMA": "on", f"SOBOR_{function.upper()}_ALGORITHM": "rings"}
+    run_cases(tester, ["reductions", "--only", function], "o41", 3, 100, forced)
+
+
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 def test_large(tester, long_run, key, ranks):
     """Contributions of up to a megabyte."""

@@ -436,7 +436,7 @@ RINGS(sb_reduce_rings, SB_REDUCE, NULL, sb_wanted_by_root, team->rank != reducti
       cost_of_root, ", and goes on; the root combines them in rank order as they come.");
 RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, PARTS, cost_of_parts,
       PART);
-RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, true,
+RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, PARTS,
       cost_of_parts, PART);
 RINGS(sb_scan_rings, SB_SCAN, NULL, sb_wanted_scan, NOT_LAST, LATER_RANKS, cost_of_scan, BEFORE);
 RINGS(sb_exscan_rings, SB_EXSCAN, NULL, sb_wanted_exscan, NOT_LAST, LATER_RANKS, cost_of_scan,
