@@ -8,7 +8,7 @@ import typer
 from sobor import completion
 from sobor.errors import SoborError
 from sobor.model.commands import app as model_app
-from sobor.options import Json, JsonFile, Launch, Settings, Show, option
+from sobor.options import JsonFile, Launch, Settings, Show, option
 from sobor.profile.commands import add as add_profiles
 from sobor.version import __version__
 
@@ -61,9 +61,9 @@ def run_command(
         ),
     ] = False,
     show: Show = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Show it as JSON: argv, and env to add. Does not run it.")
-    ] = False,
+    json_file: Annotated[
+        str | None, option("--json", "It is argv, and env to add; nothing is run.")
+    ] = None,
 ) -> None:
     """Run a program with Sobor.
 
@@ -81,10 +81,10 @@ def run_command(
 
         sobor run --heap -- srun -n 64 ./app
     """
-    from sobor.run import HEAP, run
+    from sobor.run import run
 
-    wanted = [f"{HEAP}=on"] if heap else []
-    run(command, [*(settings or []), *wanted], show, as_json)
+    wanted = ["HEAP=on"] if heap else []
+    run(command, [*(settings or []), *wanted], show, json_file)
 
 
 @app.command("trace", context_settings={"allow_interspersed_args": False})
@@ -204,7 +204,7 @@ def doctor_command(
         typer.Option("--try", help="Start a small job with two ranks under each MPI as well."),
     ] = False,
     short: Annotated[bool, option("--short", "The verdict, and what is not in order.")] = False,
-    as_json: Json = False,
+    json_file: JsonFile = None,
 ) -> None:
     """Tell whether Sobor will work on this machine, and what to do where it will not.
 
@@ -214,7 +214,7 @@ def doctor_command(
     """
     from sobor.doctor.report import doctor
 
-    raise typer.Exit(doctor(launchers or [], attempt, short, as_json))
+    raise typer.Exit(doctor(launchers or [], attempt, short, json_file))
 
 
 @app.command("info")
@@ -276,7 +276,7 @@ def info_command(
     svg: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write a picture of the groups.")
     ] = None,
-    as_json: Json = False,
+    json_file: JsonFile = None,
 ) -> None:
     """Explain what Sobor is here, and what it would do and why.
 
@@ -311,7 +311,7 @@ def info_command(
         dot=dot,
         svg=svg,
     )
-    info(wanted, as_json)
+    info(wanted, json_file)
 
 
 @app.command("tune")
@@ -864,7 +864,7 @@ def simulate_command(
     from sobor.simulate.run import simulate
 
     if listing:
-        list_machines(collective or machine, json_file == "-")
+        list_machines(collective or machine, json_file)
         return
     if calibrate is not None:
         raise typer.Exit(calibrate_machine(find_native(), calibrate, seconds))

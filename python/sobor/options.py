@@ -33,7 +33,7 @@ WORDS = {
         "all), random, and one more.",
         "PATTERN",
     ),
-    "--json": Word("Write JSON to FILE; - for the output.", "FILE"),
+    "--json": Word("Write JSON to FILE; alone or with -, to the output.", "FILE"),
     "--launcher": Word("The launcher, with options of its own if need be.", "CMD"),
     "--libmpi": Word("The launcher's MPI library, where it is not found or not wanted.", "FILE"),
     "--list": Word("List what there is, and leave."),
@@ -76,7 +76,6 @@ def option(name: str, note: str = "", *, many: bool = False, **limits: Any) -> A
     )
 
 
-Json = Annotated[bool, typer.Option("--json", help="Write JSON to standard output.")]
 JsonFile = Annotated[str | None, option("--json")]
 Settings = Annotated[list[str] | None, option("--set")]
 Show = Annotated[bool, option("--print")]

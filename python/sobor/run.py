@@ -15,15 +15,17 @@ from sobor.native import find_native
 HEAP = "SOBOR_HEAP"
 
 
-def run(command: list[str], settings: list[str], show: bool, as_json: bool) -> None:
+def run(command: list[str], settings: list[str], show: bool, json_file: str | None) -> None:
     """Takes the place of this process by the command, or shows it."""
     launch = prepare(command, settings, os.environ)
-    if launch.warnings or as_json:
-        from sobor import console
+    if launch.warnings or json_file:
+        from sobor import console, outputs
     for warning in launch.warnings:
         console.print_warning(warning)
-    if as_json:
-        console.print_json({"argv": launch.argv, "env": launch.env})
+    if json_file:
+        shown = {"argv": launch.argv, "env": launch.env}
+        outputs.check(json_file)
+        outputs.show(shown, json_file, lambda: print(shell_command(launch)))
     elif show:
         print(shell_command(launch))
     else:

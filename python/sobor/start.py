@@ -12,6 +12,9 @@ import sys
 from sobor.errors import EXIT_ERROR, SoborError
 
 _NEEDED = ("rich", "typer")
+_OF_RUN = ("--set", "--heap", "--print", "--json")
+#: Commands whose last words are a program's, with options of its own.
+_WITH_LAUNCHER = ("run", "trace", "profile", "platform")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -46,7 +49,7 @@ def _start(words: list[str]) -> None:
         if error.name not in _NEEDED:
             raise
         sys.exit(_missing(error.name))
-    app(args=words, prog_name="sobor", standalone_mode=True)
+    app(args=_with_json_file(words), prog_name="sobor", standalone_mode=True)
 
 
 def _missing(name: str) -> int:
@@ -58,21 +61,50 @@ def _missing(name: str) -> int:
     return EXIT_ERROR
 
 
-def _run_options(words: list[str]) -> tuple[list[str], list[str], bool, bool] | None:
-    """The command, the settings, whether to show it, whether as JSON; None where help is needed.
+def _with_json_file(words: list[str]) -> list[str]:
+    """The same words, where `--json` without a file has become `--json -`.
 
-    The words are `run [--set NAME=VALUE]... [--print] [--json] [--] LAUNCHER ...`, or None it is.
+    The words of the program to be started are left alone: what stands behind `--`, and all of
+    them where a command has a launcher, and no `--` before it.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    if end == len(words) and words[:1] and words[0] in _WITH_LAUNCHER:
+        return words
+    made, own = [], words[:end]
+    for word, following in zip(own, [*own[1:], "--"], strict=False):
+        made.append(word)
+        if word == "--json" and following.startswith("-") and following != "-":
+            made.append("-")
+    return made + words[end:]
+
+
+def _run_options(words: list[str]) -> tuple[list[str], list[str], bool, str | None] | None:
+    """The command, the settings, whether to show it, the file for JSON; None: help is needed.
+
+    The words are `run [--set NAME=VALUE]... [--heap] [--print] [--json [FILE]] [--] LAUNCHER ...`,
+    or None it is.
     """
     if words[:1] != ["run"]:
         return None
-    settings, flags, rest = [], set(), list(words[1:])
+    settings, show, json_file, rest = [], False, None, list(words[1:])
     while rest and rest[0].startswith("-") and rest[0] != "--":
         option, equals, value = rest.pop(0).partition("=")
         if option == "--set" and (equals or rest):
             settings.append(value if equals else rest.pop(0))
-        elif option in ("--print", "--json") and not equals:
-            flags.add(option)
+        elif option == "--json":
+            json_file = value if equals else _file_of_run(rest)
+        elif option == "--heap" and not equals:
+            settings.append("HEAP=on")
+        elif option == "--print" and not equals:
+            show = True
         else:
             return None
     command = rest[1:] if rest[:1] == ["--"] else rest
-    return (command, settings, "--print" in flags, "--json" in flags) if command else None
+    return (command, settings, show, json_file) if command else None
+
+
+def _file_of_run(rest: list[str]) -> str:
+    """The file that follows --json; a word that the launcher may be is none."""
+    if rest[:1] == ["-"] or (rest[1:] and rest[1].partition("=")[0] in (*_OF_RUN, "--")):
+        return rest.pop(0)
+    return "-"

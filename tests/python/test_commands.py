@@ -14,9 +14,6 @@ from sobor.options import WORDS
 
 #: Options of one name that do not mean the same everywhere, and why.
 EXCEPTIONS = {
-    ("run", "--json"): "it writes to the output alone, as scripts expect",
-    ("doctor", "--json"): "the same",
-    ("info", "--json"): "the same",
     ("doctor", "--launcher"): "several programs to look at, not the one to start",
     ("info", "--algorithms"): "it asks for their list",
     ("bench", "--algorithms"): "it names those to force",

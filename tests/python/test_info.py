@@ -2,11 +2,13 @@
 """The command line of sobor info."""
 
 import itertools
+import json
 import re
 from xml.etree import ElementTree
 
 import pytest
 
+from sobor import start
 from sobor.info import picture
 
 
@@ -205,3 +207,26 @@ def test_errors(command, fake_native, arguments, words):
     result = command("info", *arguments)
     assert result.status == 2
     assert words in result.err
+
+
+def test_json_is_alike(command, fake_native, tmp_path):
+    """Alone, with - and with a file, in whatever order."""
+    alone = command("info", "--json").json
+    assert command("info", "--json", "-").json == alone
+    assert command("info", "--json", "--variables").json["variables"]
+    file = tmp_path / "info.json"
+    result = command("info", "--json", str(file))
+    assert json.loads(file.read_text()) == alone and str(file) in result.err and result.out
+    refused = command("info", "--json", str(tmp_path))
+    assert refused.status == 2 and "--json: " in refused.err
+
+
+def test_words_of_a_program_are_left_alone():
+    """--json without a file is completed only where it is the command's own."""
+    for words in (
+        ["trace", "mpirun", "app", "--json"],
+        ["trace", "--", "mpirun", "app", "--json", "--x"],
+        ["profile", "--json", "f", "--", "app", "--json"],
+    ):
+        assert start._with_json_file(words) == words
+    assert start._with_json_file(["profile", "--json", "--", "app"])[2] == "-"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of sobor run."""
 
+import json
 import os
 import shlex
 import shutil
@@ -77,6 +78,31 @@ def test_json_shows_and_does_not_run(command, fake_native, make_launcher, execut
         "env": {},
     }
     assert executed == []
+
+
+def test_json_into_a_file(command, fake_native, make_launcher, executed, tmp_path):
+    """A word between --json and -- or an option is a file; else it is the launcher."""
+    make_launcher("mpiexec", "mpich")
+    launcher = ["mpiexec", "-n", "2", "app"]
+    shown = command("run", "--json", *launcher).json
+    for words in (["--json", "FILE"], ["--json=FILE"], ["--json", "FILE", "--set", "HEAP=off"]):
+        file = tmp_path / "launch.json"
+        named = [word.replace("FILE", str(file)) for word in words]
+        result = command("run", *named, "--", *launcher)
+        assert result.status == 0, result.err
+        assert "mpiexec -genv" in result.out and str(file) in result.err
+        argv = json.loads(file.read_text())["argv"]
+        assert argv[:4] == shown["argv"][:4] and argv[-3:] == launcher[1:]
+        file.unlink()
+    nowhere = command("run", "--json", str(tmp_path / "no" / "x"), "--", *launcher)
+    assert nowhere.status == 2 and "--json: " in nowhere.err
+    assert executed == []
+
+
+def test_heap_needs_no_full_command_line(command, fake_native, monkeypatch):
+    """Reading --heap takes no longer than any other start."""
+    monkeypatch.setattr("sobor.cli.app", None)
+    assert "SOBOR_HEAP=on" in command("run", "--heap", "--print", "--", "sh").out
 
 
 @pytest.mark.parametrize(

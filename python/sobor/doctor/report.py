@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.doctor import (
     heap,
     leftovers,
@@ -92,13 +92,11 @@ class Report:
         }
 
 
-def doctor(launchers: list[str], attempt: bool, short: bool, as_json: bool) -> int:
+def doctor(launchers: list[str], attempt: bool, short: bool, json_file: str | None) -> int:
     """Writes the report and returns the exit status: 0 usable, 1 not."""
+    outputs.check(json_file)
     report = examine(_patient(launchers), attempt)
-    if as_json:
-        console.print_json(report.as_json())
-    else:
-        write(report, console.out(), short)
+    outputs.show(report.as_json(), json_file, lambda: write(report, console.out(), short))
     return 0 if report.usable else 1
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sobor import console, tuning
+from sobor import console, outputs, tuning
 from sobor.errors import SoborError
 from sobor.info import picture, views
 from sobor.machines import network_file_of, topology_of
@@ -45,17 +45,15 @@ class Wanted:
         return not any((*lists, self.placement, self.groups, self.collective))
 
 
-def info(wanted: Wanted, as_json: bool) -> None:
+def info(wanted: Wanted, json_file: str | None) -> None:
     """Writes the answers."""
+    outputs.check(json_file)
     native = find_native()
     if wanted.collective:
         tuning.check(native, os.environ)
     answers = ask(native, wanted)
     _draw(answers, wanted)
-    if as_json:
-        console.print_json(answers)
-    else:
-        views.write(answers, console.out())
+    outputs.show(answers, json_file, lambda: views.write(answers, console.out()))
 
 
 def _draw(answers: dict[str, Any], wanted: Wanted) -> None:

@@ -6,24 +6,21 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console
+from sobor import console, outputs
 from sobor.machines import PARAMETERS, Machine, find_machine, machine_files, read_machine
 
 
-def list_machines(name: str | None, as_json: bool) -> None:
+def list_machines(name: str | None, json_file: str | None) -> None:
     """Writes all machines, or all numbers of one."""
+    outputs.check(json_file)
+    out = console.out()
     if name is None:
         machines = [read_machine(path) for path in machine_files().values()]
-        if as_json:
-            console.print_json([_brief(machine) for machine in machines])
-        else:
-            _show_all(machines, console.out())
+        answers = [_brief(machine) for machine in machines]
+        outputs.show(answers, json_file, lambda: _show_all(machines, out))
         return
     machine = find_machine(name, "--list")
-    if as_json:
-        console.print_json(_full(machine))
-    else:
-        _show_one(machine, console.out())
+    outputs.show(_full(machine), json_file, lambda: _show_one(machine, out))
 
 
 def _brief(machine: Machine) -> dict[str, Any]:

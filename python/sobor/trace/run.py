@@ -27,7 +27,7 @@ def trace(command: list[str], folder: str, settings: list[str], show: bool) -> N
             f"sobor: calls are recorded in {folder}; afterwards: sobor report {folder}"
         )
         sys.stderr.flush()
-    run(command, [*settings, f"{VARIABLE}={path}"], show, as_json=False)
+    run(command, [*settings, f"{VARIABLE}={path}"], show, json_file=None)
 
 
 def _make(path: Path, folder: str) -> None:
