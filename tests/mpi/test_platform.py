@@ -27,13 +27,13 @@ pytestmark = [
 ]
 
 
-def measure(mpi, folder, rate: str | None, star: bool, *options: str) -> dict:
+def measure(mpi, folder, rate: str | None, star: bool, *options: str, hosts_made=HOSTS) -> dict:
     """What the command finds with one rank on each host."""
     hosts = folder / "hosts"
     hosts.mkdir()
     answers = folder / "platform.json"
     subnet = f"{NETWORK}.0/24"
-    with Hosts(HOSTS, hosts, rate, star) as made:
+    with Hosts(hosts_made, hosts, rate, star) as made:
         settings = {
             "plm_rsh_agent": str(AGENT),
             "mpi_yield_when_idle": "1",
@@ -43,7 +43,7 @@ def measure(mpi, folder, rate: str | None, star: bool, *options: str) -> dict:
             "oob_tcp_if_include": subnet,
         }
         mca = [word for pair in settings.items() for word in ("--mca", *pair)]
-        launcher = [str(mpi.launcher), *mca, "-H", ",".join(made.names), "-n", str(HOSTS)]
+        launcher = [str(mpi.launcher), *mca, "-H", ",".join(made.names), "-n", str(hosts_made)]
         command = [sys.executable, "-m", "sobor", "platform", "--seconds", "0.2", "--json"]
         command += [str(answers), *options, "--"]
         words = " ".join(f"'{word}'" for word in [*command, *launcher])
@@ -76,17 +76,19 @@ def test_limits_are_found(tmp_path, rate, kind):
         assert 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3, row
 
 
-def test_forecast_of_a_program(tester, tmp_path):
-    """Shortest paths, traced on two hosts, on four: within 1.3. Without limits: a token bucket lets
-    short messages pass that a wire would not."""
+@pytest.mark.parametrize(
+    ("rate", "star"), [(None, False), ("100mbit", False), ("200mbit", False), ("100mbit", True)]
+)
+def test_forecast_of_a_program(tester, tmp_path, rate, star):
+    """Shortest paths, traced on two hosts, on four: within 1.3."""
     mpi, machine, trace = usable_mpi("o41"), tmp_path / "mine.json", tmp_path / "trace"
-    measure(mpi, tmp_path, None, False, "--write", str(machine))
+    measure(mpi, tmp_path, rate, star, "--write", str(machine))
     program = [tester.program(mpi, "asleep"), 1024, 1e9]
     times = {}
     for count in (2, HOSTS):
         folder = tmp_path / f"hosts{count}"
         folder.mkdir()
-        with Hosts(count, folder) as hosts:
+        with Hosts(count, folder, rate, star) as hosts:
             settings = {"SOBOR_TRACE": str(trace)} if count == 2 else {}
             result = run_on(tester, mpi, hosts, settings, Place((1,) * count), program)
         tester.expect_pass(result)

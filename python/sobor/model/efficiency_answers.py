@@ -2,10 +2,10 @@
 """`sobor model efficiency`: reads a program's calls, and writes forecasts."""
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from rich.console import Console
@@ -13,12 +13,14 @@ from rich.console import Console
 from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.errors import SoborError
-from sobor.machines import network_file_of
+from sobor.machines import network_file_of, read_machine
 from sobor.model.efficiency import Call, Costs, Program, rows
 from sobor.native import find_native
 from sobor.sizes import parse_counts, parse_size
 from sobor.times import parse_time
 
+_ADDED = "is that of calls that all enter at once; waiting for late ranks is not in it"
+_PLAYED = "is what calls add to the computing when all are played again with their clocks"
 _BY_HAND = re.compile(r"([a-z_]+):(\w+)x(\d+)")
 _NAMES = (
     *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
@@ -45,9 +47,8 @@ def efficiency(wanted: Wanted, json_file: str | None) -> None:
     """Writes the forecasts."""
     outputs.check(json_file, wanted.plot)
     ranks = parse_counts(wanted.ranks, "--ranks")
-    network = None if wanted.machine is None else network_file_of(wanted.machine)
     program = _program(wanted)
-    answers = rows(program, ranks, Costs(find_native(), network))
+    answers = rows(program, ranks, _costs(wanted.machine))
     if wanted.plot:
         from sobor.model.efficiency_plot import draw  # noqa: PLC0415 - Matplotlib takes a second
 
@@ -56,11 +57,23 @@ def efficiency(wanted: Wanted, json_file: str | None) -> None:
     outputs.show(answers, json_file, write, wanted.plot)
 
 
+def _costs(machine: str | None) -> Costs:
+    """By the network of a machine, if one is named."""
+    if machine is None:
+        return Costs(find_native(), None)
+    network = network_file_of(machine)
+    switch = read_machine(Path(network)).parameters.get("net_switch")
+    return Costs(find_native(), network, switch is not None and switch.value == "star")
+
+
 def _program(wanted: Wanted) -> Program:
     """T_1 as given, or by operations, or what the ranks of a trace computed together."""
     place = Path(wanted.calls)
     traced = _traced(wanted.calls) if place.exists() else Program(0.0, _by_hand(wanted.calls))
-    return Program(_t1(wanted, traced.t1), traced.calls, wanted.per_node or traced.per_node)
+    t1, course = _t1(wanted, traced.t1), traced.course
+    if course is not None and traced.t1 > 0:
+        course = course.scaled(t1 / traced.t1)
+    return Program(t1, traced.calls, wanted.per_node or traced.per_node, course)
 
 
 def _t1(wanted: Wanted, traced: float) -> float:
@@ -89,37 +102,22 @@ def _by_hand(text: str) -> list[Call]:
     return calls
 
 
-def _numpy_parts() -> tuple[ModuleType, ModuleType]:
-    """What reads traces needs numpy."""
-    from sobor.trace.load import load  # noqa: PLC0415
+def _traced(place: str) -> Program:
+    """What its ranks computed, and the course of its calls."""
+    from sobor.trace.load import load  # noqa: PLC0415 - what reads traces needs numpy
 
     load()
-    from sobor.trace import analysis, files  # noqa: PLC0415
+    from sobor.model.course import course_of  # noqa: PLC0415
+    from sobor.trace import files  # noqa: PLC0415
 
-    return files, analysis
-
-
-def _traced(place: str) -> Program:
-    """Calls of the rank that made most, by operation and class of sizes."""
-    files, analysis = _numpy_parts()
     trace = files.read(place)
-    records = trace.calls
-    if records.size == 0:
+    if trace.calls.size == 0:
         raise SoborError(f"--calls: {place}: no call was recorded")
-    inside = float((records["left"] - records["entered"]).sum()) / 1e9
-    most = max(trace.ranks, key=lambda rank: int((records["rank"] == rank).sum()))
-    mine = records[records["rank"] == most]
-    groups: dict[tuple[int, int], list[int]] = {}
-    for kind, group, size in zip(
-        mine["collective"], analysis.size_class(mine["bytes"]), mine["bytes"], strict=True
-    ):
-        groups.setdefault((int(kind), int(group)), []).append(max(0, int(size)))
-    calls = [
-        Call(files.COLLECTIVES[kind], sorted(sizes)[len(sizes) // 2], len(sizes))
-        for (kind, _), sizes in sorted(groups.items())
-    ]
+    course = course_of(trace)
+    counts = Counter((step.collective, step.size) for step in course.steps)
+    calls = [Call(*kind, count) for kind, count in sorted(counts.items())]
     hosts = len(set(trace.hosts.values()))
-    return Program(max(0.0, trace.run - inside), calls, max(1, trace.size // hosts))
+    return Program(course.computing, calls, max(1, trace.size // hosts), course)
 
 
 def _write(program: Program, answers: list[dict[str, Any]], out: Console) -> None:
@@ -133,6 +131,4 @@ def _write(program: Program, answers: list[dict[str, Any]], out: Console) -> Non
     for row in answers:
         grid.add_row(str(row["ranks"]), str(row["nodes"]), *(figure(row[key]) for key in keys))
     out.print(console.indented(grid))
-    out.print(
-        "  T_comm is that of calls that all enter at once; waiting for late ranks is not in it"
-    )
+    out.print(f"  T_comm {_ADDED if program.course is None else _PLAYED}")
