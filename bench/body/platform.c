@@ -29,7 +29,7 @@ static void write_job(const struct bench_platform *platform)
                job->library);
 }
 
-int bench_platform_run(const struct bench_job *job, double seconds)
+int bench_platform_run(const struct bench_job *job, double seconds, bool between_nodes)
 {
     struct bench_platform platform = {
         .job = job, .ends = job->one_node ? MPI_COMM_WORLD : job->leaders, .seconds = seconds};
@@ -39,9 +39,12 @@ int bench_platform_run(const struct bench_job *job, double seconds)
         MPI_Comm_size(platform.ends, &platform.count);
     }
     write_job(&platform);
+    if (between_nodes && job->one_node)
+        return 0;
     bench_platform_compute(&platform);
     if (job->ranks > 1) {
         bench_platform_network(&platform);
+        bench_platform_calls(&platform);
         bench_platform_sharing(&platform);
         bench_platform_synchronisation(&platform);
     }

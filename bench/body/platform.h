@@ -14,12 +14,13 @@ struct bench_platform {
     double seconds; /* for each row */
 };
 
-/* Measures everything. Returns 0. */
-int bench_platform_run(const struct bench_job *job, double seconds);
+/* Measures everything; `between_nodes`: of one node nothing. Returns 0. */
+int bench_platform_run(const struct bench_job *job, double seconds, bool between_nodes);
 
 /* Parts of it. Collective over all ranks. */
 void bench_platform_compute(const struct bench_platform *platform);
 void bench_platform_network(const struct bench_platform *platform);
+void bench_platform_calls(const struct bench_platform *platform);
 void bench_platform_sharing(const struct bench_platform *platform);
 void bench_platform_synchronisation(const struct bench_platform *platform);
 

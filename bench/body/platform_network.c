@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Two ends of the network: half round trips over sizes, streams, the longest message that leaves
- * while its receiver is away; and of all ends allgather and alltoall, which forecasts are for.
+ * Two ends of the network: half round trips over sizes, streams, and the longest message that
+ * leaves while its receiver is away.
  */
 #include "platform.h"
 
@@ -15,8 +15,7 @@ enum {
     MOST_SAMPLES = 2000,
     STREAM = 4 << 20,
     STREAMS = 5,
-    AWAY_MS = 10,
-    BLOCK_MOST = 1 << 20
+    AWAY_MS = 10
 };
 
 static int is_end(const struct bench_platform *platform)
@@ -148,85 +147,6 @@ static void measure_eager(const struct bench_platform *platform, char *data)
     bench_platform_row(platform, "eager", "receiver away", AWAY_MS, &samples);
 }
 
-/* --- what forecasts are made of, and compared with ------------------------------------------ */
-
-struct calls {
-    const char *name;
-    void (*call)(MPI_Comm comm, char *data, char *all, int bytes);
-    int two; /* of two ends alone */
-    int most;
-};
-
-static void exchange(MPI_Comm comm, char *data, char *all, int bytes)
-{
-    int end = 0;
-    MPI_Comm_rank(comm, &end);
-    MPI_Sendrecv(data, bytes, MPI_BYTE, 1 - end, 0, all, bytes, MPI_BYTE, 1 - end, 0, comm,
-                 MPI_STATUS_IGNORE);
-}
-
-static void allgather(MPI_Comm comm, char *data, char *all, int bytes)
-{
-    MPI_Allgather(data, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
-}
-
-static void alltoall(MPI_Comm comm, char *data, char *all, int bytes)
-{
-    MPI_Alltoall(data, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm);
-}
-
-/* Mean seconds of calls in a row, in the second half of a time: enough came before them that
- * buffers on the way are full. */
-static void time_calls(const struct bench_platform *platform, const struct calls *calls,
-                       MPI_Comm comm, int bytes, char *data, char *all,
-                       struct bench_samples *samples)
-{
-    enum { BATCH = 3, LEAST = 2 };
-    double begun = bench_now();
-    int more = 1;
-    for (int batch = 0; more; batch++) {
-        double start = bench_now();
-        for (int i = 0; i < BATCH; i++)
-            calls->call(comm, data, all, bytes);
-        double now = bench_now(), each = (now - start) / BATCH;
-        if (batch > 0 && start - begun < platform->seconds)
-            samples->count = 0;
-        bench_samples_add(samples, &each, 1);
-        more = batch < LEAST || now - begun < 2 * platform->seconds;
-        MPI_Bcast(&more, 1, MPI_INT, 0, comm);
-    }
-}
-
-static void measure_rows(const struct bench_platform *platform, const struct calls *calls,
-                         MPI_Comm comm, char *data, char *all)
-{
-    for (int bytes = 1024; bytes <= calls->most; bytes *= 4) {
-        struct bench_samples samples = {0};
-        if (comm != MPI_COMM_NULL)
-            time_calls(platform, calls, comm, bytes, data, all, &samples);
-        bench_platform_row(platform, calls->name, "calls in a row", bytes, &samples);
-    }
-}
-
-static void measure_calls(const struct bench_platform *platform)
-{
-    static const struct calls kinds[] = {{"exchange-time", exchange, 1, 4 * BLOCK_MOST},
-                                         {"allgather", allgather, 0, BLOCK_MOST},
-                                         {"alltoall", alltoall, 0, BLOCK_MOST}};
-    int ends = (int)bench_agree(platform->job, platform->count);
-    size_t most = (size_t)(ends < 4 ? 4 : ends) * BLOCK_MOST;
-    char *data = calloc(1, most), *all = calloc(1, most);
-    MPI_Comm two;
-    MPI_Comm_split(MPI_COMM_WORLD, is_end(platform) ? 0 : MPI_UNDEFINED, platform->job->rank, &two);
-    if (bench_maximum(platform->job, data == NULL || all == NULL) == 0.0)
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            measure_rows(platform, &kinds[i], kinds[i].two ? two : platform->ends, data, all);
-    if (two != MPI_COMM_NULL)
-        MPI_Comm_free(&two);
-    free(data);
-    free(all);
-}
-
 void bench_platform_network(const struct bench_platform *platform)
 {
     char *data = calloc(1, STREAM * 2);
@@ -235,7 +155,6 @@ void bench_platform_network(const struct bench_platform *platform)
         measure_streams(platform, data);
         measure_sends(platform, data);
         measure_eager(platform, data);
-        measure_calls(platform);
     }
     free(data);
     platform->job->host.barrier(MPI_COMM_WORLD);

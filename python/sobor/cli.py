@@ -331,8 +331,8 @@ def tune_command(
         str | None,
         option(
             "--launcher",
-            "With --full: mpirun if not given. Without: also measure the platform that it gives, "
-            "and keep the network of several nodes.",
+            "Where it gives several nodes, measure the platform too and keep their network. With "
+            "--full mpirun if not given, and no number of ranks in it.",
         ),
     ] = None,
     ranks: Annotated[

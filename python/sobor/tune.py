@@ -61,10 +61,13 @@ def tune(wanted: Wanted, json_file: str | None) -> None:
     seconds = _QUICK_SECONDS if wanted.quick else _USUAL_SECONDS
     answer = native.tune("--seconds", str(seconds))
     kept = list(answer["entries"])
-    if wanted.launcher and not wanted.full:
-        answer["network"] = _keep_network(native, wanted.launcher, answer["file"])
     if wanted.full:
         numbers = numbers or [entry["ranks"] for entry in kept]
+    if wanted.launcher:
+        # With --full the launcher is without a number of ranks.
+        most = max(numbers) if wanted.full else None
+        answer["network"] = _keep_network(native, wanted.launcher, answer["file"], most)
+    if wanted.full:
         answer["rules"] = [_keep_rules(native, wanted, ranks) for ranks in numbers]
         kept += answer["rules"]
     outputs.show(answer, json_file, lambda: _write(answer, console.out()))
@@ -83,9 +86,12 @@ def _check(wanted: Wanted) -> None:
         )
 
 
-def _keep_network(native: Native, launcher: str, prices: str) -> dict[str, Any]:
+def _keep_network(
+    native: Native, launcher: str, prices: str, ranks: int | None = None
+) -> dict[str, Any]:
     """Measures the platform that the launcher gives; keeps the network of several nodes."""
-    answers = measure_platform(native, Platform(shlex.split(launcher)))
+    wanted = Platform(shlex.split(launcher), ranks=ranks, between_nodes=True)
+    answers = measure_platform(native, wanted)
     nodes = answers["job"]["nodes"]
     if nodes == 1:
         return {"nodes": 1, "file": None}

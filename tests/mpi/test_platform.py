@@ -76,6 +76,15 @@ def test_limits_are_found(tmp_path, rate, kind):
         assert 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3, row
 
 
+def test_bagds_and_each_with_each(tmp_path):
+    """Where the second gets ahead on a star: within a factor of 2 of the formulas, where it makes
+    the transfers that they count. With all that it needs both move as many bytes."""
+    options = {"hosts_made": 2 * HOSTS}
+    found = measure(usable_mpi("o41"), tmp_path, "400mbit", True, **options)["crossing_elements"]
+    assert 1 / 2 < found["measured"] / found["model"] < 2, found
+    assert found["measured_gains"][0]["gain"] > 1 > found["measured_gains"][-1]["gain"], found
+
+
 @pytest.mark.parametrize(
     ("rate", "star"), [(None, False), ("100mbit", False), ("200mbit", False), ("100mbit", True)]
 )

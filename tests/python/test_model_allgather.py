@@ -101,6 +101,8 @@ def test_advice(command, real_native, network):
     limit = "1616" if network is PAPER else "13214"
     assert f"Below {limit} elements a rank take it, above exchange each with each" in text
     assert "crossbar: BAGDS beats each-with-each 5" in text
+    readings = "about a thousand elements from its picture, and about a hundred in its text"
+    assert (readings in text) == (network is PAPER)
     odd = " ".join(command("model", "allgather", *network, "--ranks", "12").out.split())
     assert "BAGDS needs 5 stages where Bruck's needs 4" in odd and "Take Bruck's" in odd
 

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sobor platform: what follows from samples, machine files, and a real run of two ranks."""
 
+import io
 import json
 import shutil
+from xml.etree import ElementTree
 
 import pytest
+from rich.console import Console
 
 from sobor import tune
 from sobor.machines import PARAMETERS, read_machine
-from sobor.platform import analysis, machine_file
+from sobor.platform import analysis, machine_file, run, views
 from sobor.platform.analysis import Rows, prices
 
 SPREAD = {"value", "p10", "p90", "samples"}
@@ -35,8 +38,9 @@ def made(pairs=2.0, lanes=1.0, nodes=4):
     add("send", 4, 1e-6)
     add("eager", 10, 4096, 4160)
     for size in (1024, 65536, 1 << 22):
-        add("exchange-time", size, latency + size * byte)
-    add("allgather", 65536, 1.5e-3)
+        add("exchange-time", size, latency + size * byte * (2 if pairs < 1.1 else 1))
+    add("allgather", 65536, 1e-3, 1e-3, 2.5e-3)
+    add("alltoall", 65536, 1e-3)
     add("exchange", 2, 2e8)
     add("pairs", 1, 1e8, 1e8)
     add("pairs", 2, pairs * 1e8, pairs * 1e8)
@@ -64,14 +68,64 @@ def test_published_points():
     assert link.element == pytest.approx(0.437, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("gain", "kind", "turns"), [(1.05, "star", 6.0), (1.95, "crossbar", 3.0), (1.5, "blocking", 4)]
-)
-def test_switch(gain, kind, turns):
+@pytest.mark.parametrize(("gain", "kind"), [(1.05, "star"), (1.95, "crossbar"), (1.5, "blocking")])
+def test_switch(gain, kind):
+    assert prices(made(pairs=gain))["switch"]["value"] == kind
+
+
+@pytest.mark.parametrize(("gain", "turns"), [(1.05, 12.0), (1.95, 3.0), (1.5, 4)])
+def test_forecasts(gain, turns):
+    """Two stages, of three blocks in all; on a star those of four ends take turns."""
     answers = prices(made(pairs=gain))
-    assert answers["switch"]["value"] == kind
-    (row,) = answers["forecasts"]
-    assert row["forecast_us"] == pytest.approx(2 * 10 + turns * 655.36, rel=0.02)
+    row, other = answers["forecasts"]
+    assert row["forecast_us"] == pytest.approx(2 * 10 + turns * 655.36, rel=0.03)
+    assert row["measured_us"] == pytest.approx(1000)
+    assert other["collective"] == "alltoall"
+    assert other["forecast_us"] == pytest.approx(10 + 2 * 1 + turns * 655.36, rel=0.03)
+
+
+def test_nothing_is_faster_than_a_stream():
+    """Buckets let exchanges of short messages pass, but not calls in a row."""
+    rows = made()
+    for row in rows.rows:
+        if row["measure"] == "exchange-time":
+            row["samples"] = [1e-6]
+    gathered, _ = prices(rows)["forecasts"]
+    assert gathered["forecast_us"] == pytest.approx(3 * 655.36)
+
+
+def crossing():
+    """Rows of a network on which BAGDS is ahead up to 128 bytes."""
+    rows = made().rows
+    for power in range(4, 12):
+        gain = 1.2 if power < 8 else 0.9
+        for name, factor in (("bagds", 1), ("(p - 1)^2 transfers", gain), ("each-with-each", 1.1)):
+            times = [1e-3 * factor] * 2
+            rows.append({"measure": name, "how": "any", "at": 2**power, "samples": times})
+    return Rows(made().job, rows)
+
+
+def test_crossing():
+    """Of 4 ends 8 transfers of 12 blocks against 9 of 9: by the formulas up to t_s / (3 t_w)."""
+    found = prices(crossing())["crossing_elements"]
+    assert found["model"] == pytest.approx(10 / (3 * 0.04), rel=0.01)
+    assert 2**7 / 4 < found["measured"] < 2**8 / 4
+    assert found["whole"] is None and len(found["whole_gains"]) == 8
+
+
+@pytest.mark.parametrize(
+    ("gains", "least", "most"),
+    [
+        ([1.5, 1.2, 1.1, 0.99, 1.02, 0.9, 0.8, 0.8], 3, 33),
+        ([0.9, 0.8], 1, 1),
+        ([1.3, 1.1], None, None),
+        ([1.3, 0.98, 1.2, 1.1], None, None),
+    ],
+)
+def test_where_a_gain_is_lost(gains, least, most):
+    """One point that noise has moved does not count."""
+    found = analysis._crosses([(2**i, gain) for i, gain in enumerate(gains)])
+    assert found is None if least is None else least <= found <= most
 
 
 def test_lanes():
@@ -79,6 +133,24 @@ def test_lanes():
     answers = prices(made(lanes=3.0))
     assert answers["lanes"]["value"] == 4
     assert answers["injection"]["value"] == pytest.approx(3e8)
+
+
+def test_plot_and_text(tmp_path):
+    """All figures are in both, what is only there for several nodes too."""
+    from sobor.platform.plot import draw  # noqa: PLC0415
+
+    answers, file = prices(crossing()), tmp_path / "platform.svg"
+    draw(answers, file)
+    drawn = " ".join(ElementTree.parse(file).getroot().itertext())
+    for words in ("A transfer", "two points", "barrier_precision_us", "Calls of all ends"):
+        assert words in drawn
+    assert "Each-with-each over BAGDS" in drawn
+    out = io.StringIO()
+    views.write(answers, Console(file=out, width=100))
+    text = " ".join(out.getvalue().split())
+    for words in ("t_s, least squares", "eager limit", "exits of MPI_Barrier apart", "crossbar"):
+        assert words in text
+    assert "by the formulas of a star 83.3" in text and "with all that it needs any" in text
 
 
 def test_parts_of_a_machine_file():
@@ -135,6 +207,15 @@ def test_real_run(command, real_native, tmp_path):
     assert answers["reference_precision_us"]["by"] == "shared flag"
     assert answers["job"]["nodes"] == 1 and len(answers["pings"]) == 17
     assert "eager limit" in result.out and "exits of MPI_Barrier apart" in result.out
+
+
+def test_one_node_is_not_measured_between_nodes(real_native):
+    launcher = shutil.which("mpirun.openmpi")
+    if launcher is None or not real_native.bench.is_file():
+        pytest.skip("no mpirun.openmpi, or no bench")
+    answers = run.measure(real_native, run.Wanted([launcher], ranks=2, between_nodes=True))
+    assert set(answers) == {"job"}
+    assert (answers["job"]["nodes"], answers["job"]["ranks"]) == (1, 2)
 
 
 @pytest.mark.parametrize(

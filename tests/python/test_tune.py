@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from sobor import tune
+
 pytestmark = pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="no line passes between cores"
 )
@@ -91,6 +93,23 @@ def test_rules_say_host_where_it_is_faster(full, command, kept, monkeypatch):
     assert "ompi40, 2 ranks: Sobor serves all" in full().out
     assert "rule" not in kept.read_text()
     assert "\nprice line " in kept.read_text()
+
+
+def test_full_keeps_the_network_too(full, monkeypatch):
+    """Its launcher is asked with the most ranks, and no further where it gives one node."""
+    asked = []
+
+    def measure(_native, wanted):
+        asked.append(wanted)
+        return {"job": {"nodes": 1}}
+
+    monkeypatch.setattr(tune, "measure_platform", measure)
+    result = full("--launcher", "mpirun -x A", "--json", "-")
+    assert result.status == 0, result.err
+    assert result.json["network"] == {"nodes": 1, "file": None}
+    assert [(one.command, one.ranks, one.between_nodes) for one in asked] == [
+        (["mpirun", "-x", "A"], 2, True)
+    ]
 
 
 def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):

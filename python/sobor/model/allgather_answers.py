@@ -21,6 +21,11 @@ LATENCIES = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 RANKS = (4, 8, 16, 32, 64, 128)
 #: Published, of two points on Fast Ethernet; Gigabit: 12 us less, ten times the bandwidth.
 LATENCY, ELEMENT_TIME = "65.8us", "0.437us"
+_PUBLISHED = Link(65.8, 0.437)
+_READINGS = (
+    "star: the publication reads about a thousand elements from its picture, and about a hundred "
+    "in its text."
+)
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,8 @@ def study(link: Link, ranks: list[int]) -> list[dict[str, Any]]:
 def advice(link: Link, ranks: int, switch: str) -> list[str]:
     """What to do on such a network, in words."""
     lines = [_of_star(link, ranks) if switch == "star" else _of_crossbar(link, ranks)]
+    if switch == "star" and link == _PUBLISHED:
+        lines.append(_READINGS)
     short, long = (fastest(link, ranks, elements, switch) for elements in (1, 1e6))
     lines.append(
         f"{switch}, {ranks} ranks: of one element {short} is the fastest, of a million {long}."

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from sobor.errors import SoborError
-from sobor.model.allgather import Link, plan
+from sobor.model.allgather import Link, crossing, plan
 
 #: Bytes of an element, as published.
 ELEMENT = 4
@@ -31,6 +31,11 @@ class Rows:
 
     job: dict[str, Any]
     rows: list[dict[str, Any]]
+
+    @property
+    def ends(self) -> int:
+        """Of the network: one of each node; on one node, its ranks."""
+        return self.job["nodes"] if self.job["nodes"] > 1 else self.job["ranks"]
 
     def points(self, measure: str, how: str | None = None) -> Points:
         """Samples by what was varied."""
@@ -168,57 +173,125 @@ def prices(rows: Rows) -> dict[str, Any]:
         "pings": [{"elements": int(at), **figure(times, 1e6)} for at, times in pings],
     }
     answers["forecasts"] = _forecasts(rows, answers)
+    if rows.points("bagds"):
+        link = Link(answers["ts_us"]["value"], answers["tw_us"]["value"])
+        answers["crossing_elements"] = _crossing(rows, link)
     return answers
 
 
-def _exchange(rows: Rows) -> Callable[[float], float]:
-    """Microseconds that two ends take to exchange so many bytes, between what was measured."""
-    known = [(at, median(times) * 1e6) for at, times in rows.points("exchange-time")]
+def _between(known: list[tuple[float, float]], eager: float) -> Callable[[float], float]:
+    """Times of sizes between those that were measured; not across the step at the eager limit."""
 
     def time(size: float) -> float:
-        pairs = list(itertools.pairwise(known))
+        side = [point for point in known if (point[0] <= eager) == (size <= eager)]
+        pairs = list(itertools.pairwise(side if len(side) > 1 else known))
         (low, first), (high, second) = next((p for p in pairs if size <= p[1][0]), pairs[-1])
         return first + (second - first) * (size - low) / (high - low)
 
     return time
 
 
-def forecast(
-    collective: str, ends: int, size: float, exchange: Callable, switch: dict, latency: float
-) -> float:
-    """Microseconds of a call by its best method: its stages, one after the other.
+def _in_a_row(rows: Rows, measure: str) -> list[tuple[float, float]]:
+    """Microseconds of calls by their bytes."""
+    return [(at, median(times) * 1e6) for at, times in rows.points(measure)]
 
-    Two ends that exchange say what a stage takes where all can. On a star the bytes of all others
-    take their turn; their latencies overlap.
-    """
-    methods = ("ring",) if collective == "alltoall" else ("ring", "bruck", "recursive-doubling")
-    kind = switch["value"]
 
-    def stage(longest: int, all_blocks: int) -> float:
-        time = exchange(longest * size)
-        turns = all_blocks / longest / 2 if kind == "star" else 1.0
-        turns = switch["blocking"] if kind == "blocking" else turns
-        return latency + max(0.0, time - latency) * max(1.0, turns)
+@dataclass(frozen=True)
+class _Ends:
+    """What transfers of all ends take, in microseconds."""
 
-    times = [sum(itertools.starmap(stage, plan(method, ends).each)) for method in methods]
-    if collective == "alltoall":  # all messages at once
-        times.append(times[0] - (ends - 2) * latency)
-    return min(times)
+    count: int
+    kind: str
+    blocking: float
+    latency: float
+    overhead: float
+    rate: float  # bytes a microsecond of one way
+    eager: float
+    exchange: Callable[[float], float]
+
+    def stage(self, longest: float, together: float) -> float:
+        """All exchange at once: the bytes of the longest transfer, and of all.
+
+        On a star the bytes of others take their turn; their latencies overlap. Long enough, nothing
+        is faster than a stream: a bucket of tokens lets some short messages pass.
+        """
+        star = self.kind == "star"
+        turns = together / longest / 2 if star else self.blocking
+        time = self.exchange(longest)
+        time = self.latency + max(0.0, time - self.latency) * max(1.0, turns)
+        return max(time, (together if star else longest * self.blocking) / self.rate)
+
+    def allgather(self, size: float) -> float:
+        """By recursive doubling; where that takes more stages, by Bruck's algorithm."""
+        whole = self.count & (self.count - 1) == 0
+        stages = plan("recursive-doubling" if whole else "bruck", self.count).each
+        return sum(self.stage(longest * size, blocks * size) for longest, blocks in stages)
+
+    def alltoall(self, size: float) -> float:
+        """All messages of an end at once; above the eager limit as one exchange of their bytes."""
+        others = self.count - 1
+        one = self.stage(size, self.count * size)
+        sent = self.stage(others * size, self.count * others * size)
+        if size <= self.eager:
+            sent = self.latency + others * max(0.0, one - self.latency)
+        return sent + (others - 1) * self.overhead
 
 
 def _forecasts(rows: Rows, answers: dict[str, Any]) -> list[dict[str, Any]]:
     """Beside what was measured."""
-    job, exchange = rows.job, _exchange(rows)
-    ends = job["nodes"] if job["nodes"] > 1 else job["ranks"]
-    latency = answers["ts_us"]["value"]
+    switch, eager = answers["switch"], answers["eager_bytes"]["value"]
+    ends = _Ends(
+        count=rows.ends,
+        kind=switch["value"],
+        blocking=switch["blocking"] if switch["value"] == "blocking" else 1.0,
+        latency=answers["ts_us"]["value"],
+        overhead=answers["overhead_us"]["value"],
+        rate=answers["bandwidth"]["value"] / 1e6,
+        eager=eager,
+        exchange=_between(_in_a_row(rows, "exchange-time"), eager),
+    )
     return [
         {
             "collective": collective,
-            "ends": ends,
+            "ends": ends.count,
             "bytes": int(at),
-            "forecast_us": forecast(collective, ends, at, exchange, answers["switch"], latency),
-            "measured_us": figure(times, 1e6)["value"],
+            "forecast_us": getattr(ends, collective)(at),
+            "measured_us": time,
         }
         for collective in ("allgather", "alltoall")
-        for at, times in rows.points(collective)
+        for at, time in _in_a_row(rows, collective)
     ]
+
+
+def _crossing(rows: Rows, link: Link) -> dict[str, Any]:
+    """Up to how many elements of each end BAGDS is ahead of each-with-each on a star.
+
+    By the formulas; measured with their (p - 1)^2 transfers; and with all that it needs.
+    """
+    ours = _in_a_row(rows, "bagds")
+    found: dict[str, Any] = {"model": crossing(link, rows.ends, "star")}
+    for name, measure in (("measured", "(p - 1)^2 transfers"), ("whole", "each-with-each")):
+        gains = [
+            (at / ELEMENT, theirs / mine)
+            for (at, mine), (_, theirs) in zip(ours, _in_a_row(rows, measure), strict=True)
+        ]
+        found[name] = _crosses(gains)
+        found[f"{name}_gains"] = [{"elements": at, "gain": gain} for at, gain in gains]
+    return found
+
+
+def _crosses(gains: list[tuple[float, float]]) -> float | None:
+    """Where a gain that falls passes 1.
+
+    Where as few points as possible are on the wrong side: noise may move any. None: it does not.
+    """
+    wrong = [
+        sum(gain < 1 for _, gain in gains[:i]) + sum(gain >= 1 for _, gain in gains[i:])
+        for i in range(len(gains) + 1)
+    ]
+    place = wrong.index(min(wrong))
+    if place in (0, len(gains)):
+        return gains[0][0] if place == 0 else None
+    (low, before), (high, after) = gains[place - 1], gains[place]
+    share = (before - 1) / (before - after) if before > after else 0.5
+    return low * (high / low) ** min(1.0, max(0.0, share))

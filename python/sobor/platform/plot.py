@@ -8,19 +8,37 @@ from sobor.drawing import new_figure, save
 from sobor.errors import SoborError
 from sobor.model.allgather import Link
 
-_SIZE = (7.0, 11.0)
+_WIDTH, _HEIGHT = 7.0, 3.7
 
 
 def draw(answers: dict[str, Any], path: Path) -> None:
     """Writes the pictures."""
     if "ts_us" not in answers:
         raise SoborError("--plot: expected a job of several ranks, found one")
-    figure = new_figure("--plot", _SIZE)
-    transfers, rates, forecasts = figure.subplots(3, 1)
-    _transfers(transfers, answers)
-    _spreads(rates, answers)
-    _forecasts(forecasts, answers["forecasts"])
+    crossing = answers.get("crossing_elements")
+    parts = 3 if crossing is None else 4
+    figure = new_figure("--plot", (_WIDTH, parts * _HEIGHT))
+    axes = figure.subplots(parts, 1)
+    _transfers(axes[0], answers)
+    _spreads(axes[1], answers)
+    _forecasts(axes[2], answers["forecasts"])
+    if crossing is not None:
+        _crossing(axes[3], crossing)
     save(figure, path)
+
+
+def _crossing(axes: Any, found: dict[str, Any]) -> None:
+    for name, label in (("measured", "(p - 1)² transfers"), ("whole", "p (p - 1) transfers")):
+        gains = found[f"{name}_gains"]
+        times = [gain["gain"] for gain in gains]
+        axes.plot([gain["elements"] for gain in gains], times, "o-", label=label)
+    if found["model"]:
+        axes.axvline(found["model"], color="0.7", label="by the formulas, up to here")
+    axes.axhline(1, color="0.7", linewidth=1)
+    axes.set(title="Each-with-each over BAGDS", xlabel="elements of 4 bytes", ylabel="time ratio")
+    axes.set(xscale="log", yscale="log")
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize=8)
 
 
 def _transfers(axes: Any, answers: dict[str, Any]) -> None:

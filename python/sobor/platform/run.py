@@ -14,6 +14,8 @@ from sobor.launchers import Launch
 from sobor.native import Native, find_native
 from sobor.platform import machine_file, views
 from sobor.platform.analysis import Rows, prices
+from sobor.system.cpus import read_cpus
+from sobor.system.files import Files
 
 #: For each row of samples.
 _SECONDS = 0.05
@@ -30,6 +32,10 @@ class Wanted:
     write: str | None = None
     plot: str | None = None
     timeout: float = _LIMIT
+    #: Added to the launcher.
+    ranks: int | None = None
+    #: Of one node nothing but that is told.
+    between_nodes: bool = False
 
 
 def platform(wanted: Wanted, json_file: str | None) -> None:
@@ -55,11 +61,14 @@ def measure(native: Native, wanted: Wanted) -> dict[str, Any]:
     if not native.bench.is_file():
         raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
     target = make_target(shlex.join(wanted.command), native, wanted.libmpi, host_only=True)
+    cores = read_cpus(Files()).usable
+    start = target.words if wanted.ranks is None else target.start(wanted.ranks, cores)
     words = [
-        *target.words,
+        *start,
         str(native.bench),
         *("--abi", target.library.abi, "--libmpi", str(target.library.path)),
         *("--host-only", "--platform", "--seconds", f"{wanted.seconds:g}"),
+        *(["--between-nodes"] if wanted.between_nodes else []),
     ]
     launch = Launch(words, target.environment(oversubscribed=False))
     outcome = run_launch(launch, wanted.timeout, lambda _row: None)
@@ -71,4 +80,7 @@ def measure(native: Native, wanted: Wanted) -> dict[str, Any]:
             f"expected one job of all ranks, found {len(jobs)}",
             "the launcher belongs to another MPI: name its library by --libmpi",
         )
-    return prices(Rows(jobs[0], outcome.rows))
+    job = jobs[0]
+    if wanted.between_nodes and job["nodes"] == 1:
+        return {"job": job}
+    return prices(Rows(job, outcome.rows))

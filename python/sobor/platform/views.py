@@ -74,3 +74,18 @@ def _advice(answers: dict[str, Any], out: Console) -> None:
     for switch in (kind,) if kind in SWITCHES else SWITCHES:
         for line in advice(link, ends, switch):
             out.print(f"  {line}")
+    if "crossing_elements" in answers:
+        _crossing(answers["crossing_elements"], out)
+
+
+def _crossing(found: dict[str, Any], out: Console) -> None:
+    columns = ("BAGDS is ahead of each-with-each up to", "elements a rank")
+    grid = console.table(out, *columns, right=columns[1:])
+    names = {
+        "model": "by the formulas of a star",
+        "measured": "measured, with the (p - 1)^2 transfers of the formulas",
+        "whole": "measured, with all that it needs",
+    }
+    for name, text in names.items():
+        grid.add_row(text, "any" if found[name] is None else figure(found[name]))
+    out.print(console.indented(grid))
