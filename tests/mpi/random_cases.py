@@ -21,12 +21,15 @@ SETTINGS = [
 ]
 
 
-def run_cases(tester, words, key, ranks, cases, sobor, *, max_bytes=16384):
-    """Run a program, the first of the words; it fails by itself at the first difference."""
+def run_cases(tester, words, key, ranks, cases, sobor, *, max_bytes=16384, served=True):
+    """Run a program, the first of the words; it fails by itself at the first difference.
+
+    Unless served is false Sobor must have served calls, where it is there.
+    """
     drawn = ["--seed", str(SEED + ranks), "--cases", str(cases), "--max-bytes", str(max_bytes)]
     mpi = usable_mpi(key)
     result = tester.run(mpi, ranks, [words[0], *drawn, *words[1:]], sobor=sobor, timeout=300)
-    tester.expect_pass(result, served=sobor is not None)
+    tester.expect_pass(result, served=served and sobor is not None)
     assert f"cases {cases}" in result.stdout, result.tail()
     return result
 

@@ -30,7 +30,8 @@ static const char *const NAMES[WHICH] = {
 
 static struct cases options = {.seed = 1, .cases = 100, .max_bytes = 16384, .comms = COMMS_SPLIT};
 
-static bool with_sobor; /* else the host alone is tested */
+/* Whether Sobor serves it; else the host is tested: alone, or where all calls are left to it. */
+static bool served[WHICH];
 
 /* ---- operations ---- */
 
@@ -596,7 +597,7 @@ static struct draw draw_case(long number)
     draw.in_place = random_below(&random, 4) == 0;
     draw.repeats = random_below(&random, 40) == 0;
     draw.uneven = random_below(&random, 2) == 0;
-    draw.mixed = with_sobor && random_below(&random, 2) == 0;
+    draw.mixed = random_below(&random, 2) == 0 && served[draw.which];
     draw.shift = random_below(&random, 2) == 0 ? 0 : random_below(&random, 16);
     draw.data = next_random(&random);
     draw.late_rank = random_below(&random, 40) == 0 ? (int)random_below(&random, (size_t)size) : -1;
@@ -722,7 +723,6 @@ static void find_functions(void)
         functions[PROGRAM_LARGE][which] = dlsym(RTLD_DEFAULT, name);
         CHECK(functions[PROGRAM][which] != NULL, "no MPI_%s", NAMES[which]);
     }
-    with_sobor = dlsym(RTLD_DEFAULT, "sobor_last_algorithm") != NULL;
 }
 
 static int call_large(const struct call *call, const void *out, void *in, int count)
@@ -760,6 +760,31 @@ static int call_by(const struct call *call, enum entry entry)
     if (which == REDUCE_SCATTER)
         return ((dealt *)function)(out, in, call->counts, type, op, call->comm);
     return ((plain *)function)(out, in, count, type, op, call->comm);
+}
+
+/* One small call of each tells. */
+static void find_served(void)
+{
+    const char *(*last)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "sobor_last_algorithm");
+    for (int which = 0; which < WHICH && last != NULL; which++) {
+        struct call call = {
+            .comm = MPI_COMM_WORLD,
+            .rank = rank_of(MPI_COMM_WORLD),
+            .size = size_of(MPI_COMM_WORLD),
+            .draw = {.which = (enum which)which,
+                     .op = SUM,
+                     .type = {.type = MPI_INT, .extent = sizeof(int)},
+                     .base = (size_t)size_of(MPI_COMM_WORLD)},
+        };
+        lay_out(&call);
+        call.out = allocate(call.bytes);
+        call.in = allocate(call.bytes);
+        CALL(call_by(&call, PROGRAM));
+        served[which] = strcmp(last(), "host") != 0;
+        free(call.counts);
+        free(call.out);
+        free(call.in);
+    }
 }
 
 /* ---- comparing ---- */
@@ -915,7 +940,7 @@ static void compare_roots(struct call *call)
 /* The host alone promises less. */
 static void check_bits(struct call *call)
 {
-    if (!with_sobor || !is_inexact(&call->draw))
+    if (!served[call->draw.which] || !is_inexact(&call->draw))
         return;
     compare_ranks(call, "bits differ from rank 0's");
     if (call->draw.which == REDUCE && !call->draw.repeats)
@@ -949,8 +974,8 @@ static void run_case(long number, MPI_Comm const *comms)
     call.rank = rank_of(call.comm);
     call.size = size_of(call.comm);
     call.root = call.draw.root % call.size;
-    bool beyond = is_beyond_host(&call);
-    if (beyond && (!with_sobor || call.size == 1 || call.draw.op == WIDE))
+    bool beyond = is_beyond_host(&call), by_sobor = served[call.draw.which];
+    if (beyond && (!by_sobor || call.size == 1 || call.draw.op == WIDE))
         return;
     lay_out(&call);
     call.out = allocate(call.bytes);
@@ -961,7 +986,7 @@ static void run_case(long number, MPI_Comm const *comms)
     prepare(&call);
     CALL(call_by(&call, call.draw.entry));
     compare_result(&call, "differs from what must be there");
-    if (with_sobor && !call.draw.type.padded)
+    if (by_sobor && !call.draw.type.padded)
         compare_rest(&call);
     check_bits(&call);
     if (!beyond) {
@@ -982,6 +1007,7 @@ int main(int argc, char **argv)
     cases_parse(&options, argc, argv);
     find_functions();
     create_all();
+    find_served();
     cases_run(&options, run_case);
     free_all();
     return test_end();
