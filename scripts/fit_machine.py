@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
 
-from sobor.machines import find_machine  # noqa: E402
+from sobor.machines import PARAMETERS, find_machine  # noqa: E402
 from sobor.native import find_native  # noqa: E402
 from sobor.simulate.engine import run_engine  # noqa: E402
 from sobor.study.barrier import HIERARCHICAL, MACHINE, SHARED  # noqa: E402
@@ -34,11 +34,14 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "read_overlap": (1, 16),
     "write_overlap": (1, 16),
     "invalidate_per_sharer": (0, 30),
-    "atomic_extra": (5, 300),
+    "atomic_extra": (5, 400),
+    "atomic_crowded": (0.1, 400),
     "line_service": (2, 60),
+    "share_service": (2, 80),
+    "read_gap": (0.1, 40),
     "home_service": (0.5, 25),
     "link_service": (1, 60),
-    "store": (0.4, 10),
+    "store": (0.4, 40),
     "read_machine": (150, 230),
     "invalidate_numa": (15, 80),
     "invalidate_package": (80, 150),
@@ -47,7 +50,7 @@ WHOLE = ("read_overlap", "write_overlap")
 # What crosses the same path takes the same time.
 TIED = {
     "read_machine": {"invalidate_machine": 0.0, "memory_machine": 65.0},
-    "invalidate_numa": {"invalidate_l2": 0.0, "invalidate_l3": 0.0},
+    "invalidate_numa": {"invalidate_l3": 0.0},
 }
 SOURCE = (
     "fitted: scripts/fit_machine.py, one fit of the numbers that nobody measured to the 37 "
@@ -64,14 +67,17 @@ def applied(machine: dict[str, Any], values: Values) -> dict[str, Any]:
     """The machine with these numbers."""
     changed = json.loads(json.dumps(machine))
     numbers = changed["parameters"]
-    for name, value in values.items():
-        entry = {"value": value, "unit": "ns", "source": SOURCE, "assumed": True}
-        if numbers.get(name, entry)["value"] != value or name not in numbers:
-            numbers[name] = {**numbers.get(name, {}), **entry}
-        if name in WHOLE:
-            numbers[name]["unit"] = "lines"
+    for name, number in values.items():
+        known = numbers.get(name)
+        value = int(number) if number == int(number) else number
+        if known is None or known["value"] != value or known["source"].startswith("fitted"):
+            unit = "lines" if name in WHOLE else "ns"
+            entry = {"value": value, "unit": unit, "source": SOURCE, "assumed": True}
+            numbers[name] = {**(known or {}), **entry}
         for other, more in TIED.get(name, {}).items():
-            numbers[other] = {**numbers[other], "value": round(value + more, 1)}
+            if numbers[other]["value"] != value + more:
+                numbers[other] = {**numbers[other], "value": round(value + more, 1)}
+    changed["parameters"] = {name: numbers[name] for name in PARAMETERS if name in numbers}
     return changed
 
 

@@ -48,8 +48,17 @@ PARAMETERS: dict[str, Kind] = {
     **_by_level("invalidate", "ns", "write to a line that others hold too, the farthest at {}"),
     "invalidate_per_sharer": Kind("ns", "added for each core that holds the line"),
     "atomic_extra": Kind("ns", "added to a write by an atomic read-modify-write"),
+    "atomic_crowded": Kind(
+        "ns", "added to one for which several others of other cores are before it", required=False
+    ),
     "line_service": Kind("ns", "time that one line is busy for each miss that it serves"),
     **_by_level("line_service", "ns", "the same for a miss from a core at {}", required=False),
+    "share_service": Kind(
+        "ns",
+        "time that an L3 cache is busy with a line for each of its cores that reads it there; if "
+        "not given, the line serves all cores of the machine one after another",
+        required=False,
+    ),
     "home_service": Kind(
         "ns",
         "time that the home agent of a NUMA node is busy for each miss on a line of its memory",
@@ -61,6 +70,9 @@ PARAMETERS: dict[str, Kind] = {
         required=False,
     ),
     "store": Kind("ns", "write to a line that the core owns"),
+    "read_gap": Kind(
+        "ns", "least time between two reads that miss, of one core that looks ahead", required=False
+    ),
     "read_overlap": Kind(
         "lines", "reads of different lines that one core has under way at once", required=False
     ),
@@ -69,6 +81,12 @@ PARAMETERS: dict[str, Kind] = {
     ),
     "copy_core": Kind("GB/s", "copy by one core within its own first cache"),
     **_by_level("copy", "GB/s", f"copy by one core from the cache or memory of a core {_WHERE}"),
+    "copy_start": Kind(
+        "ns",
+        "added to a copy of more than a few lines from beyond the core's own cache, until the "
+        "processor fetches ahead",
+        required=False,
+    ),
     "combine": Kind(
         "GB/s",
         "operands that one core combines from its own first cache; as copy_core if not given",
@@ -110,7 +128,14 @@ PARAMETERS: dict[str, Kind] = {
 
 # Together or not at all; needed where there is more than one node.
 _NETWORK = tuple(name for name in PARAMETERS if name.startswith("net_"))
-_MAY_BE_ZERO = ("noise_rate", "invalidate_per_sharer", "atomic_extra", "net_overhead", "net_eager")
+_MAY_BE_ZERO = (
+    "noise_rate",
+    "invalidate_per_sharer",
+    "atomic_extra",
+    "copy_start",
+    "net_overhead",
+    "net_eager",
+)
 # Farther is never faster.
 _RISING = (
     tuple(f"read_{level}" for level in LEVELS),

@@ -11,6 +11,7 @@
 #define MIB (1024 * 1024)
 /* Small enough for the second-level cache of both sides, large enough to stream. */
 #define PIECE (64 * (size_t)KIB)
+#define SHORT_PIECE (4 * (size_t)KIB)
 #define OWN_PIECE (8 * (size_t)KIB)
 #define OWN_COPIES 64
 /* Memory, not caches: several times the last cache, within reason. */
@@ -82,23 +83,40 @@ static size_t core_at(const sb_calibration_t *calibration, size_t a, unsigned ne
     return calibration->count;
 }
 
-static double copy_from(sb_calibration_t *calibration, sb_partner_t *partner, size_t other)
+/* The first `bytes` of what another core wrote just before: the time of one copy. */
+static double time_from(sb_calibration_t *calibration, sb_partner_t *partner, size_t other,
+                        size_t bytes)
 {
     sb_samples_t samples = {0};
     char *memory = sb_map(3 * PIECE, node_of(calibration, other));
     pieces_t pieces = {memory, memory + PIECE, memory + 2 * PIECE};
-    uint64_t until = sb_until(COPY_SHARE / SB_NEARNESS * calibration->seconds);
+    uint64_t until = sb_until(COPY_SHARE / 2 / SB_NEARNESS * calibration->seconds);
 
     sb_partner_move(partner, calibration->cores[other].cpu);
     while (sb_sample_more(&samples, LEAST, until)) {
         sb_partner_run(partner, fill, &pieces);
         uint64_t started = sb_now_ns();
-        sb_copy(pieces.to, pieces.from, PIECE);
+        sb_copy(pieces.to, pieces.from, bytes);
         sb_keep_order();
-        sb_sample(&samples, rate(PIECE, started));
+        sb_sample(&samples, (double)(sb_now_ns() - started));
     }
     sb_unmap(memory, 3 * PIECE);
     return sb_median(&samples);
+}
+
+static void copy_from(sb_calibration_t *calibration, sb_partner_t *partner, size_t other,
+                      unsigned near)
+{
+    bool first = calibration->number[SB_NUMBER_COPY_START].value <= 0;
+    double whole = time_from(calibration, partner, other, PIECE);
+    double part = first ? time_from(calibration, partner, other, SHORT_PIECE) : 0;
+
+    sb_measured(calibration, (sb_number_t)(SB_NUMBER_COPY_L2 + near), (double)PIECE / whole,
+                "copies of %zu KiB that another core wrote just before", PIECE / KIB);
+    part -= whole * (double)SHORT_PIECE / (double)PIECE;
+    if (first)
+        sb_measured(calibration, SB_NUMBER_COPY_START, part > 0 ? part : 0,
+                    "the same of %zu KiB, less as many bytes of the longer one", SHORT_PIECE / KIB);
 }
 
 void sb_calibrate_copies(sb_calibration_t *calibration)
@@ -109,9 +127,7 @@ void sb_calibrate_copies(sb_calibration_t *calibration)
     for (unsigned near = 0; near < SB_NEARNESS; near++) {
         size_t other = core_at(calibration, 0, near);
         if (other < calibration->count)
-            sb_measured(calibration, (sb_number_t)(SB_NUMBER_COPY_L2 + near),
-                        copy_from(calibration, partner, other),
-                        "copies of %zu KiB that another core wrote just before", PIECE / KIB);
+            copy_from(calibration, partner, other, near);
     }
     sb_partner_stop(partner);
 }

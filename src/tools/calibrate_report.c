@@ -62,6 +62,7 @@ static const struct {
     {SB_NUMBER_READ_L2, 50, "only one core here; of the order of other machines"},
     {SB_NUMBER_INVALIDATE_L2, 50, "only one core here; of the order of other machines"},
     {SB_NUMBER_COPY_L2, 10, "only one core here; of the order of other machines"},
+    {SB_NUMBER_COPY_START, 0, "only one core here; nothing is added"},
     {SB_NUMBER_STORE, 0.5, "only one core here; goes to the store buffer"},
     {SB_NUMBER_ATOMIC_EXTRA, 5, "only one core here; some 20 cycles"},
     {SB_NUMBER_READ_OVERLAP, 6, "only one core here; of the order of other machines"},

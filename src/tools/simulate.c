@@ -30,8 +30,8 @@ typedef void parse_t(sb_simulate_t *options, const char *name, const char *value
 
 static parse_t parse_machine, parse_nodes, parse_ranks, parse_map, parse_algorithm, parse_bytes,
     parse_counts, parse_root, parse_calls, parse_warmup, parse_seed, parse_arrival, parse_noise,
-    parse_cold, parse_sync, parse_placement, parse_set, parse_lines, parse_timeline, parse_check,
-    parse_mode, parse_schedules, parse_relaxed, parse_replay;
+    parse_cold, parse_sync, parse_placement, parse_segment, parse_set, parse_lines, parse_timeline,
+    parse_check, parse_mode, parse_schedules, parse_relaxed, parse_replay;
 
 typedef struct option {
     const char *name;
@@ -73,6 +73,9 @@ static const option_t options_known[] = {
      "before to its own"},
     {"--placement", "on|off", parse_placement,
      "shared memory lies on its owner's NUMA node; off: all of it on node 0; on if not given"},
+    {"--segment", "each|one|one-read-ahead", parse_segment,
+     "shared memory is a region of each rank, or one segment with the parts of all, in which who "
+     "touches a page first places it, and with it those read ahead; each if not given"},
     {"--set", "NAME=VALUE", parse_set, "a SOBOR_* variable; may be given several times"},
     {"--lines", "on|off", parse_lines, "count lines moved, by distance; off if not given"},
     {"--check", "on|off", parse_check,
@@ -222,6 +225,19 @@ static void parse_cold(sb_simulate_t *options, const char *name, const char *val
 static void parse_placement(sb_simulate_t *options, const char *name, const char *value)
 {
     options->placement = parse_switch(name, value);
+}
+
+static void parse_segment(sb_simulate_t *options, const char *name, const char *value)
+{
+    static const char *const words[] = {"each", "one", "one-read-ahead"};
+
+    for (uint32_t i = 0; i < SB_COUNT_OF(words); i++) {
+        if (strcmp(value, words[i]) == 0) {
+            options->segment = (sb_sim_segment_t)i;
+            return;
+        }
+    }
+    sb_simulate_fail("%s: expected each, one or one-read-ahead, found \"%s\"", name, value);
 }
 
 /* Before the variables are read: nothing of this process's own environment counts. */

@@ -67,6 +67,7 @@ typedef struct sb_simulate {
     bool barriers; /* one before each call */
     bool chained;  /* nothing between calls: the time from one end to the next counts */
     bool placement;
+    sb_sim_segment_t segment;
     bool lines;
     const char *timeline;
     bool check; /* look for races, lost wake-ups and the like */

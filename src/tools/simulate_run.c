@@ -625,6 +625,7 @@ static json_t *simulate(run_t *run, const sb_simulated_t *machine, const uint32_
         .seed = options->seed,
         .noise = options->noise,
         .placed = options->placement,
+        .segment = options->segment,
         .records = options->timeline != NULL,
         .watch = join == NULL ? NULL : sb_join_watch(join),
     };

@@ -10,7 +10,14 @@ from sobor.machines import PARAMETERS, read_machine
 
 NETWORK = {name for name in PARAMETERS if name.startswith("net_")}
 #: Shows only where many cores move lines at once; left out, it costs nothing.
-MANY_CORES = {"home_service", "link_service", "write_overlap"}
+MANY_CORES = {
+    "home_service",
+    "link_service",
+    "share_service",
+    "atomic_crowded",
+    "read_gap",
+    "write_overlap",
+}
 
 
 @pytest.fixture

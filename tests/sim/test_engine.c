@@ -174,6 +174,33 @@ static void readers_of_a_line_queue_up(void **state)
     }
 }
 
+/* Two packages of four cores that share a third-level cache. */
+static const sb_sim_core_t two_caches[CORES] = {
+    {{0, 0, 0, 0, 0, 0}}, {{1, 1, 0, 0, 0, 0}}, {{2, 2, 0, 0, 0, 0}}, {{3, 3, 0, 0, 0, 0}},
+    {{4, 4, 1, 1, 1, 0}}, {{5, 5, 1, 1, 1, 0}}, {{6, 6, 1, 1, 1, 0}}, {{7, 7, 1, 1, 1, 0}},
+};
+
+/* A cache's cores are served in 40 ns each, beside those of the other; the first of them asks the
+ * line's home. */
+static void caches_serve_their_own_cores(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+    uint64_t near = 0, far = 0;
+
+    (void)state;
+    model.core = two_caches;
+    model.numa_nodes = model.packages = 2;
+    model.share_service = 40 * NS;
+    assert_int_equal(run(&model, in_order, CORES, wait_for_one, &scene), SB_SIM_COMPLETE);
+    for (uint32_t rank = 1; rank < CORES; rank++) {
+        uint64_t *last = rank < 4 ? &near : &far, after = scene.ended[rank] - scene.began[0];
+        *last = after > *last ? after : *last;
+    }
+    assert_int_equal(near, (100 + 2 * 40 + 20) * NS);
+    assert_int_equal(far, (100 + 100 + 2 * 40 + 20) * NS);
+}
+
 static void store_twice(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -281,6 +308,66 @@ static void memory_may_be_misplaced(void **state)
     }
 }
 
+/* Who waits for more than one addition begins again in the middle of it. */
+static void additions_of_many_get_in_each_others_way(void **state)
+{
+    static const uint64_t after[4] = {85, 85 + 25, 110 + 25 + 50, 185 + 25 + 50};
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    model.core = together;
+    model.numa_nodes = 1;
+    model.packages = 1;
+    model.atomic_crowded = 50 * NS;
+    assert_int_equal(run(&model, in_order, 4, add_one, &scene), SB_SIM_COMPLETE);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(scene.ended[i], after[i] * NS);
+}
+
+static void take_three_pages(void *argument, uint32_t rank)
+{
+    scene_t *scene = argument;
+    char *memory = NULL;
+
+    for (uint32_t turn = 0; turn < scene->ranks; turn++) {
+        sb_sim_meet(SB_SIM_ALL);
+        if (turn == rank)
+            memory = sb_sim_take(3 * 4096, 2).address;
+    }
+    for (int page = 0; page < 3; page++)
+        scene->seen[rank * 3 + page] = (uint64_t)sb_sim_numa_of(memory + page * 4096);
+}
+
+/* In one segment owners place their pages, but for those that are read ahead with another's. */
+static void parts_of_one_segment(void **state)
+{
+    static const uint64_t expected[][6] = {
+        [SB_SIM_SEGMENT_OF_EACH] = {2, 2, 2, 2, 2, 2},
+        [SB_SIM_SEGMENT_ONE] = {0, 0, 0, 3, 3, 3},
+        [SB_SIM_SEGMENT_AHEAD] = {0, 0, 0, 0, 3, 3},
+    };
+    static const uint32_t far_apart[2] = {0, 7};
+    sb_sim_machine_t model = machine();
+
+    (void)state;
+    model.readahead_pages = 4;
+    for (unsigned segment = 0; segment < SB_COUNT_OF(expected); segment++) {
+        scene_t scene = {.ranks = 2};
+        sb_sim_options_t options = {.machine = &model,
+                                    .ranks = 2,
+                                    .core = far_apart,
+                                    .seed = 1,
+                                    .placed = true,
+                                    .segment = (sb_sim_segment_t)segment};
+        sb_sim_t *sim = sb_sim_new(&options);
+        assert_int_equal(sb_sim_run(sim, take_three_pages, &scene), SB_SIM_COMPLETE);
+        sb_sim_free(sim);
+        for (unsigned page = 0; page < 6; page++)
+            assert_int_equal(scene.seen[page], expected[segment][page]);
+    }
+}
+
 static void touch_one_page(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -337,6 +424,9 @@ static void loads_overlap(void **state)
     model.read_overlap = 4;
     assert_int_equal(run(&model, in_order, 1, read_three, &scene), SB_SIM_COMPLETE);
     assert_int_equal(scene.ended[0], (80 + 16 + 16) * NS);
+    model.read_gap = 30 * NS;
+    assert_int_equal(run(&model, in_order, 1, read_three, &scene), SB_SIM_COMPLETE);
+    assert_int_equal(scene.ended[0], (80 + 30 + 30) * NS);
 }
 
 static void fetch_three(void *argument, uint32_t rank)
@@ -430,6 +520,11 @@ static void copies_share_a_controller(void **state)
     assert_int_equal(run(&model, neighbours, 1, copy_from_memory, &alone), SB_SIM_COMPLETE);
     assert_int_equal(alone.ended[0], (64 * 256 + 80) * NS);
     assert_int_equal(alone.seen[0], 64 * 64 * NS); /* now from the core's own cache */
+    model.copy_start = 300 * NS;
+    assert_int_equal(run(&model, neighbours, 1, copy_from_memory, &alone), SB_SIM_COMPLETE);
+    assert_int_equal(alone.ended[0], (64 * 256 + 80 + 300) * NS);
+    assert_int_equal(alone.seen[0], 64 * 64 * NS);
+    model.copy_start = 0;
     assert_int_equal(run(&model, neighbours, 2, copy_from_memory, &both), SB_SIM_COMPLETE);
     for (unsigned rank = 0; rank < 2; rank++)
         assert_in_range(both.ended[rank], 2 * 64 * 256 * NS * 94 / 100, (2 * 64 * 256 + 200) * NS);
@@ -1147,10 +1242,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_cores_pass_a_flag),
         cmocka_unit_test(readers_of_a_line_queue_up),
+        cmocka_unit_test(caches_serve_their_own_cores),
         cmocka_unit_test(stores_to_one_line_come_together),
         cmocka_unit_test(additions_follow_one_another),
+        cmocka_unit_test(additions_of_many_get_in_each_others_way),
         cmocka_unit_test(memory_costs_by_where_it_is),
         cmocka_unit_test(memory_may_be_misplaced),
+        cmocka_unit_test(parts_of_one_segment),
         cmocka_unit_test(first_touch_places_pages),
         cmocka_unit_test(loads_overlap),
         cmocka_unit_test(fetches_overlap),

@@ -47,13 +47,11 @@ static void use_memory(const sb_rank_t *rank, uint32_t numa, uint64_t bytes, uin
 static void read_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now, side_t *side)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
-    sb_line_t *line = place->line;
 
     if (sb_lines_holds(rank, place))
         return;
     sb_source_t source = sb_lines_source(rank, place);
-    uint64_t start = later(side->time, later(line->commit, line->free));
-    line->free = start + machine->line_service[source.near];
+    uint64_t start = sb_lines_turn(rank, place, source, later(side->time, place->line->commit));
     if (side->first)
         start += (source.memory ? machine->memory : machine->read)[source.near];
     side->first = false;
@@ -262,6 +260,9 @@ uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes,
     use_side(rank, to, bytes, access, now, &write);
     uint64_t done = now + bytes_time(sb_sim->machine.copy_kib[SB_NEAR_CORE], bytes);
     done = later(done, later(read.time, write.time));
+    /* A stream's first lines come one after another until the processor fetches ahead. */
+    if (first && bytes > (size_t)FEW_LINES * SB_LINE && read.time > now)
+        done += sb_sim->machine.copy_start;
     return later(done, later(read.latest, write.latest));
 }
 

@@ -12,6 +12,13 @@
 #include "machine/sim/hooks.h"
 #include "machine/sim/model.h"
 
+/* Whether shared memory is one segment, in which ranks have their parts one after another. */
+typedef enum sb_sim_segment {
+    SB_SIM_SEGMENT_OF_EACH,
+    SB_SIM_SEGMENT_ONE,   /* each page is placed by who touches it first: its owner */
+    SB_SIM_SEGMENT_AHEAD, /* and so are the pages that the system reads ahead, whoever owns them */
+} sb_sim_segment_t;
+
 typedef struct sb_sim_options {
     const sb_sim_machine_t *machine;
     uint32_t ranks;
@@ -19,8 +26,9 @@ typedef struct sb_sim_options {
     const uint32_t *core; /* of each rank: its core there */
     uint64_t seed;        /* of noise, and of who is first among ranks of one time */
     bool noise;
-    bool placed;  /* shared memory is where its owner wants it; false: all on NUMA node 0 */
-    bool records; /* keep what each rank did, for a timeline */
+    bool placed; /* shared memory is where its owner wants it; false: all on NUMA node 0 */
+    sb_sim_segment_t segment; /* if not of each owner: placed by who touches a page first */
+    bool records;             /* keep what each rank did, for a timeline */
     const sb_sim_watch_t *watch;
     const sb_sim_guide_t *guide;
     uint64_t reaches;  /* into others' memory that succeed in the guided part; 0: all */

@@ -274,13 +274,19 @@ static uint64_t over_link(const sb_rank_t *rank, const sb_line_place_t *place, s
 }
 
 /* When the core could have sent this load: `overlap` loads may be under way at the same time. */
-static uint64_t sent(const sb_rank_t *rank, uint64_t now, uint32_t overlap)
+static uint64_t send(sb_rank_t *rank, uint64_t now, uint32_t overlap)
 {
+    uint64_t gap = sb_sim->machine.read_gap;
+
     if (overlap < 2)
         return now;
     uint64_t room = rank->retired[(rank->loads + SB_OVERLAP_MOST - overlap) % SB_OVERLAP_MOST];
     uint64_t earliest = room > rank->serial ? room : rank->serial;
-    return earliest < now ? earliest : now;
+    earliest = earliest < now ? earliest : now;
+    if (rank->loads > 0)
+        earliest = later(earliest, rank->sent + gap);
+    rank->sent = earliest;
+    return earliest;
 }
 
 static uint64_t retire(sb_rank_t *rank, uint64_t done)
@@ -289,24 +295,65 @@ static uint64_t retire(sb_rank_t *rank, uint64_t done)
     return done;
 }
 
+/* Until when the third-level cache of the core is busy with the line. */
+static uint64_t *served_by(const sb_rank_t *rank, const sb_line_place_t *place)
+{
+    return &place->served[sb_sim->machine.core[rank->core].unit[SB_NEAR_L3]];
+}
+
+/*
+ * When a read that could start at `start` has its turn. Where third-level caches serve their own
+ * cores, only the first of these asks the line's home; the others wait for it, and for each other.
+ */
+uint64_t sb_lines_turn(const sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
+                       uint64_t start)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    bool near = !source.memory && source.near <= SB_NEAR_L3;
+    uint64_t *free = &place->line->free, service = machine->line_service[source.near];
+
+    if (place->served != NULL && near) {
+        free = served_by(rank, place);
+        service = machine->share_service;
+    }
+    start = later(start, *free);
+    *free = start + service;
+    if (place->served != NULL && !near)
+        *served_by(rank, place) =
+            start + (source.memory ? machine->memory : machine->read)[source.near];
+    return start;
+}
+
+/* When the line has been given to all who asked before. */
+static uint64_t all_served(const sb_line_place_t *place)
+{
+    uint64_t free = place->line->free;
+
+    for (uint32_t i = 0; place->served != NULL && i < sb_sim->groups; i++)
+        free = later(free, place->served[i]);
+    return free;
+}
+
 static uint64_t bring_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now,
                            uint32_t overlap)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
-    sb_line_t *line = place->line;
+    const sb_line_t *line = place->line;
     uint64_t hit = now + machine->read[SB_NEAR_CORE];
 
     /* Takes the place of no line that is under way. */
     if (SB_LIKELY(sb_lines_holds(rank, place)))
         return hit;
     sb_source_t source = sb_lines_source(rank, place);
-    uint64_t asked = at_home(rank, place, sent(rank, now, overlap));
+    uint64_t asked = at_home(rank, place, send(rank, now, overlap));
+    if (source.memory || source.near > SB_NEAR_L3)
+        asked = over_link(rank, place, source, asked);
     uint64_t ready = asked + held_up(rank, place, source, asked);
-    uint64_t start = later(ready, later(line->commit, line->free));
+    uint64_t start = later(ready, line->commit);
     if (!source.memory && source.near <= SB_NEAR_L3 &&
         line->free + machine->read[SB_NEAR_MACHINE] > now)
         start = later(start, neighbours_ready(rank, place, source.near));
-    line->free = start + machine->line_service[source.near];
+    start = sb_lines_turn(rank, place, source, start);
     uint64_t done = start + (source.memory ? machine->memory : machine->read)[source.near];
     sb_lines_fetched(rank, place, source, done);
     return retire(rank, later(done, hit));
@@ -353,7 +400,7 @@ static uint64_t take_line(sb_rank_t *rank, const sb_line_place_t *place, sb_sour
 
     asked = over_link(rank, place, source, asked);
     uint64_t ready = asked + held_up(rank, place, source, asked);
-    uint64_t come = later(ready, later(line->commit, line->free));
+    uint64_t come = later(ready, later(line->commit, all_served(place)));
     come += (source.memory ? machine->memory : machine->invalidate)[source.near];
     if (rivals > 1)
         come += (rivals - 1) * machine->invalidate_per_sharer;

@@ -67,6 +67,7 @@ void sb_sim_memory_begin(sb_sim_t *sim)
     for (uint32_t i = 0; i < sim->blocks; i++)
         free_block(&sim->block[i]);
     sim->blocks = 0;
+    sim->segment_pages = sim->ahead = 0;
     if (range.used > CLEAR_BY_HAND)
         madvise(range.base, range.used, MADV_DONTNEED);
     else if (range.used > 0)
@@ -140,6 +141,25 @@ static uint32_t new_block(uint64_t bytes, bool shared)
     return sim->blocks++;
 }
 
+/* The block is the next part of the one segment; its owner touches its pages at once. */
+static void place_in_segment(const sb_memory_block_t *block)
+{
+    sb_sim_t *sim = sb_sim;
+    const sb_sim_machine_t *machine = &sim->machine;
+    uint8_t here = (uint8_t)machine->core[sim->running->core].unit[SB_NEAR_NUMA];
+    uint64_t unit = machine->page_bytes / SB_SIM_PAGE * sb_max(machine->readahead_pages, 1);
+
+    for (uint64_t page = 0; page < block->bytes / SB_SIM_PAGE; page++, sim->segment_pages++) {
+        if (sim->segment_pages >= sim->ahead) {
+            sim->ahead_numa = here;
+            sim->ahead = sim->segment_pages + 1;
+            if (sim->options.segment == SB_SIM_SEGMENT_AHEAD)
+                sim->ahead = sb_round_up(sim->ahead, unit);
+        }
+        block->numa[page] = sim->ahead_numa;
+    }
+}
+
 sb_sim_memory_t sb_sim_take(uint64_t bytes, int numa_node)
 {
     sb_sim_t *sim = sb_sim;
@@ -148,7 +168,9 @@ sb_sim_memory_t sb_sim_take(uint64_t bytes, int numa_node)
     sb_memory_block_t *block = &sim->block[number];
     int numa = sim->options.placed ? numa_node : 0;
 
-    if (numa >= 0)
+    if (sim->options.segment != SB_SIM_SEGMENT_OF_EACH)
+        place_in_segment(block);
+    else if (numa >= 0)
         memset(block->numa, numa, block->bytes / SB_SIM_PAGE);
     if (watch != NULL)
         watch->take(watch->context, sim->running->number, number, block->bytes, sim->running->site);
@@ -271,8 +293,8 @@ void sb_sim_touch(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *ra
 
 static sb_page_t *new_page(void)
 {
-    size_t holders = (size_t)SB_SIM_PAGE_LINES * sb_sim->words * sizeof(uint64_t);
-    sb_page_t *page = calloc(1, sizeof *page + holders);
+    size_t words = sb_sim->words + sb_lines_queues();
+    sb_page_t *page = calloc(1, sizeof *page + SB_SIM_PAGE_LINES * words * sizeof(uint64_t));
 
     if (page == NULL)
         no_memory();
@@ -290,9 +312,13 @@ bool sb_sim_line(sb_memory_block_t *block, uint64_t offset, sb_line_place_t *pla
     if (*page == NULL)
         *page = new_page();
     uint64_t index = offset % SB_SIM_PAGE / SB_LINE;
-    *place =
-        (sb_line_place_t){block, &(*page)->line[index], &(*page)->holders[index * sb_sim->words],
-                          block->numa[offset / SB_SIM_PAGE]};
+    uint32_t queues = sb_lines_queues();
+    uint64_t *served = &(*page)->holders[(uint64_t)SB_SIM_PAGE_LINES * sb_sim->words];
+    *place = (sb_line_place_t){.block = block,
+                               .line = &(*page)->line[index],
+                               .holders = &(*page)->holders[index * sb_sim->words],
+                               .served = queues == 0 ? NULL : &served[index * queues],
+                               .numa = block->numa[offset / SB_SIM_PAGE]};
     return true;
 }
 

@@ -54,16 +54,20 @@ typedef struct sb_sim_machine {
     uint64_t invalidate[SB_DISTANCES];
     uint64_t invalidate_per_sharer;      /* for each copy but one */
     uint64_t line_service[SB_DISTANCES]; /* for so long a request occupies its line */
-    uint64_t home_service;               /* and its node's home agent, which serves all its lines */
-    uint64_t link_service;               /* and its package's link, if it leaves the package */
-    uint64_t store;                      /* the core's own time for a store */
-    uint64_t atomic_extra;               /* an addition, on a line that the core owns */
-    uint32_t read_overlap;               /* lines that a core fetches at the same time */
-    uint32_t write_overlap;              /* lines that it takes for its stores at the same time */
+    uint64_t share_service;  /* or its third-level cache, for a core of it; 0: the line */
+    uint64_t home_service;   /* and its node's home agent, which serves all its lines */
+    uint64_t link_service;   /* and its package's link, if it leaves the package */
+    uint64_t store;          /* the core's own time for a store */
+    uint64_t atomic_extra;   /* an addition, on a line that the core owns */
+    uint64_t read_gap;       /* between two lines that a core asks for */
+    uint64_t atomic_crowded; /* more for one that waits for several others */
+    uint32_t read_overlap;   /* lines that a core fetches at the same time */
+    uint32_t write_overlap;  /* lines that it takes for its stores at the same time */
 
     /* One core copies from a cache or memory at that distance; SB_NEAR_CORE: its own cache. */
     uint64_t copy_kib[SB_DISTANCES];
-    uint64_t combine_kib;      /* it computes; bytes of all sources together */
+    uint64_t copy_start;  /* more for one of many lines that are not all in the core's own cache */
+    uint64_t combine_kib; /* it computes; bytes of all sources together */
     uint64_t controller_kib;   /* memory of one NUMA node */
     uint64_t link_package_kib; /* from one NUMA node to another of the same package */
     uint64_t link_machine_kib; /* from one package to another */

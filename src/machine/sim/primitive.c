@@ -133,6 +133,18 @@ void sb_sim_store32(sb_word32_t *word, uint32_t value, sb_order_t order)
     store((void *)word, 4, value, order);
 }
 
+/*
+ * What an addition takes on its line: more where several others are before it, which take the line
+ * from each other in the middle of it and have to begin again.
+ */
+static uint64_t addition_time(const sb_line_t *line, uint64_t begin)
+{
+    const sb_sim_machine_t *machine = &sb_sim->machine;
+    uint64_t one = machine->invalidate[SB_NEAR_MACHINE] + machine->atomic_extra;
+
+    return machine->atomic_extra + (line->free > begin + one ? machine->atomic_crowded : 0);
+}
+
 /* An addition waits for the line, and for the stores before it. */
 static void pay_add(sb_rank_t *self, const word_t *word)
 {
@@ -141,7 +153,8 @@ static void pay_add(sb_rank_t *self, const word_t *word)
     if (sb_sim->guided || !sb_sim_line(word->memory, word->offset, &place))
         return;
     uint64_t begin = self->clock > self->drain ? self->clock : self->drain;
-    uint64_t done = sb_lines_write(self, &place, begin) + sb_sim->machine.atomic_extra;
+    uint64_t takes = addition_time(place.line, begin);
+    uint64_t done = sb_lines_write(self, &place, begin) + takes;
     place.line->commit = place.line->free = done;
     self->drain = self->clock = self->serial = done;
 }

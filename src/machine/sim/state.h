@@ -23,7 +23,10 @@ typedef struct sb_line {
     uint32_t waiting;     /* first of the ranks that spin on it, or NOBODY */
 } sb_line_t;
 
-/* The lines of one page, with the set of cores that hold each. */
+/*
+ * The lines of one page, with the set of cores that hold each; behind these, where third-level
+ * caches serve their own cores, until when each is busy with each line.
+ */
 typedef struct sb_page {
     sb_line_t line[SB_SIM_PAGE_LINES];
     uint64_t holders[];
@@ -55,6 +58,7 @@ typedef struct sb_place_of_line {
     sb_memory_block_t *block;
     sb_line_t *line;
     uint64_t *holders;
+    uint64_t *served; /* [third-level cache]; NULL: all requests wait in one queue */
     uint8_t numa;
 } sb_line_place_t;
 
@@ -95,6 +99,7 @@ typedef struct sb_rank {
     uint64_t clock;
     uint64_t drain;  /* its stores are visible from then on */
     uint64_t serial; /* loads cannot have been sent before */
+    uint64_t sent;   /* when the last one was */
     uint64_t retired[SB_OVERLAP_MOST];
     uint32_t loads;
     uint64_t written[SB_OVERLAP_MOST]; /* when each of the last stores became visible */
@@ -206,6 +211,9 @@ struct sb_sim {
     /* Memory. */
     sb_memory_block_t *block;
     uint32_t blocks;
+    uint64_t segment_pages; /* so far, where it is one */
+    uint64_t ahead;         /* pages below are placed, */
+    uint8_t ahead_numa;     /* there */
 
     sb_sim_record_t *records;
     size_t record_count;
@@ -254,9 +262,17 @@ typedef struct sb_source {
     bool memory;
 } sb_source_t;
 
+/* Queues of a line: one for each third-level cache, or 0: the line has but one. */
+static inline uint32_t sb_lines_queues(void)
+{
+    return sb_sim->machine.share_service == 0 ? 0 : sb_sim->groups;
+}
+
 bool sb_lines_holds(const sb_rank_t *rank, const sb_line_place_t *place);
 sb_source_t sb_lines_source(const sb_rank_t *rank, const sb_line_place_t *place);
 sb_source_t sb_lines_rivals(const sb_rank_t *rank, const sb_line_place_t *place, uint32_t *rivals);
+uint64_t sb_lines_turn(const sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
+                       uint64_t start);
 sb_distance_t sb_lines_distance(const sb_rank_t *rank, const sb_rank_t *other);
 sb_distance_t sb_lines_memory_distance(const sb_rank_t *rank, uint32_t numa);
 void sb_lines_fetched(sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
