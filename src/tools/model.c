@@ -39,7 +39,7 @@ void sb_model_fail(const char *format, ...)
     exit(2);
 }
 
-typedef enum kind { SIZE, NUMBER, TIME, WAY, SWITCH } kind_t;
+typedef enum kind { SIZE, NUMBER, TIME, WAY, TREE, SWITCH } kind_t;
 
 typedef struct option {
     const char *name;
@@ -62,6 +62,10 @@ static const option_t options[] = {
     {"--tw", TIME, PLACE(prices.notify), "waiting for a notification"},
     {"--two", TIME, PLACE(prices.open), "waiting for a set to be opened"},
     {"--ta", TIME, PLACE(prices.release), "one atomic subtraction"},
+    {"--tree", TREE, 0,
+     "of notifications: flat, chain, binary, 4-ary, binomial, 4-nomial; t_W and t_WO, given for "
+     "two "
+     "processes, or measured, become those of it and of p"},
     {"--choose", WAY, 0, "choose f and s by: budget, message, fragment, slots"},
     {"--table", SWITCH, PLACE(table), "the table of ring sizes"},
     {"--curves", SWITCH, PLACE(curves), "points of T(f) and T(s)"},
@@ -136,6 +140,13 @@ static void parse_option(sb_model_question_t *question, const option_t *option, 
         break;
     case WAY:
         parse_way(question, text);
+        break;
+    case TREE:
+        question->tree = sb_model_tree_find(text);
+        if (question->tree == NULL)
+            sb_model_fail("--tree: expected flat, chain, binary, 4-ary, binomial or 4-nomial, "
+                          "found \"%s\"",
+                          text);
         break;
     case SWITCH:
         *(bool *)place = true;
@@ -330,34 +341,75 @@ static double step_to(double first, double last, unsigned i, bool ratios)
     return ratios ? first * pow(last / first, part) : first + (last - first) * part;
 }
 
-/* T(f) in a ring of b bytes; T(f) with s fixed, which is a saw-tooth; T(s) with f fixed. */
+/* T(f) in a ring of b bytes, and its two parts; T(f) with s fixed, which is a saw-tooth; T(s) with
+ * f fixed. */
 static json_t *list_curves(const sb_model_question_t *question, const form_t *form)
 {
     json_t *by_fragment = json_array(), *saw_tooth = json_array(), *by_slots = json_array();
+    json_t *notices = json_array(), *others = json_array();
     double bytes = (double)question->bytes, slots = fmax(1, round(form->slots));
     const sb_model_prices_t *prices = &question->prices;
 
     for (unsigned i = 0; i < CURVE_POINTS; i++) {
         double f = step_to(fmin(256, form->ring), form->ring, i, true);
-        add_point(by_fragment, f, sb_model_buffers(prices, question->bytes, f, form->ring));
+        double all = sb_model_buffers(prices, question->bytes, f, form->ring);
+        double notice = sb_model_rounds(question->bytes, f) * prices->notify;
+        add_point(by_fragment, f, all);
+        add_point(notices, f, notice);
+        add_point(others, f, all - notice);
         f = step_to(fmax(1, bytes / slots / 12), fmax(2, bytes / slots * 1.25), i, false);
         add_point(saw_tooth, f, sb_model_buffers(prices, question->bytes, f, f * slots));
     }
     for (double s = 1; s <= 1024; s = fmax(s + 1, floor(s * 1.05)))
         add_point(by_slots, s,
                   sb_model_buffers(prices, question->bytes, form->fragment, form->fragment * s));
-    return json_pack("{s:o, s:o, s:o}", "fragment", by_fragment, "saw_tooth", saw_tooth, "slots",
-                     by_slots);
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "fragment", by_fragment, "notifications", notices,
+                     "openings_and_copies", others, "saw_tooth", saw_tooth, "slots", by_slots);
+}
+
+static uint32_t steps_of(const sb_model_tree_t *tree, uint64_t ranks)
+{
+    if (ranks < 2 || ranks > SB_MODEL_TREE_RANKS_MOST)
+        sb_model_fail("--ranks: expected 2 to %d with --tree, found %llu", SB_MODEL_TREE_RANKS_MOST,
+                      (unsigned long long)ranks);
+    uint32_t steps = sb_model_tree_steps(tree, (uint32_t)ranks);
+    if (steps == 0)
+        sb_model_fail("sobor-model: out of memory");
+    return steps;
 }
 
 static json_t *measure(sb_model_question_t *question)
 {
     sb_model_measured_t measured = sb_model_measure((uint32_t)sb_min(question->ranks, 1024));
+    json_t *trees = json_array();
 
     question->prices = measured.prices;
     question->priced = true;
-    return json_pack("{s:o, s:I, s:b}", "prices", describe_prices(&measured.prices), "ranks",
-                     (json_int_t)measured.ranks, "shared_processors", measured.shared);
+    for (unsigned i = 0; i < SB_MODEL_TREES; i++) {
+        const sb_model_tree_t *tree = &sb_model_trees[i];
+        json_array_append_new(trees,
+                              json_pack("{s:s, s:I, s:f, s:f}", "tree", tree->name, "steps",
+                                        (json_int_t)steps_of(tree, measured.ranks), "tw_ns",
+                                        measured.tree[i].notify, "two_ns", measured.tree[i].open));
+        if (tree == question->tree)
+            question->prices = measured.tree[i];
+    }
+    return json_pack("{s:o, s:o, s:I, s:b}", "prices", describe_prices(&measured.prices), "trees",
+                     trees, "ranks", (json_int_t)measured.ranks, "shared_processors",
+                     measured.shared);
+}
+
+/* What was given, or stands where nothing is, holds for two processes. */
+static json_t *apply_tree(sb_model_question_t *question)
+{
+    if (question->tree == NULL)
+        return json_null();
+    if (question->ranks == 0)
+        question->ranks = sb_max(default_ranks(), 2);
+    uint32_t steps = steps_of(question->tree, question->ranks);
+    if (!question->measure)
+        question->prices = sb_model_tree_prices(&question->prices, steps);
+    return json_pack("{s:s, s:I}", "name", question->tree->name, "steps", (json_int_t)steps);
 }
 
 static json_t *answer(sb_model_question_t *question)
@@ -369,6 +421,7 @@ static json_t *answer(sb_model_question_t *question)
             question->ranks = sb_max(default_ranks(), 2);
         json_object_set_new(parts, "measured", measure(question));
     }
+    json_object_set_new(parts, "tree", apply_tree(question));
     if (question->table)
         json_object_set_new(parts, "table", list_table());
     if (question->bytes == 0 && !question->choose && (question->table || question->measure))

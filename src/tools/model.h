@@ -3,6 +3,7 @@
 #define SB_TOOLS_MODEL_H
 
 #include "tools/model_forms.h"
+#include "tools/model_trees.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -18,8 +19,9 @@ typedef struct sb_model_question {
     uint64_t sets;
     uint64_t ranks;
     uint64_t page;
-    sb_model_prices_t prices; /* standard where not given */
-    bool priced;              /* t and t_W were given or measured */
+    sb_model_prices_t prices;    /* standard where not given */
+    bool priced;                 /* t and t_W were given or measured */
+    const sb_model_tree_t *tree; /* NULL: the prices are taken as they are */
     bool choose;
     sb_model_way_t way;
     bool table;
@@ -30,6 +32,7 @@ typedef struct sb_model_question {
 /* What the prices are on this machine, between `ranks` processes. */
 typedef struct sb_model_measured {
     sb_model_prices_t prices;
+    sb_model_prices_t tree[SB_MODEL_TREES]; /* down that tree of all ranks */
     uint32_t ranks;
     bool shared; /* they had to share processors: the waits hold the system's switches */
 } sb_model_measured_t;

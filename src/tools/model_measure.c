@@ -10,6 +10,9 @@
  *   t_A   all processes add to one counter at the same time: one addition
  *   t_WO  all but one leave a set, the last of them says so, the one opens it again: until the
  *         others see it, less t_A
+ *
+ * And down each of the published trees of all processes: t_W until the last has been told, t_WO
+ * until all have left a set after that and the root has seen it.
  */
 #include "tools/model.h"
 
@@ -28,6 +31,7 @@
 #define FRAGMENT ((size_t)16 << 10)
 #define SLOTS 256 /* 4 MiB: more than a core's own cache */
 #define ROUNDS 2000
+#define TREE_ROUNDS 400
 #define RANKS_LEAST 2
 
 typedef struct board {
@@ -44,12 +48,23 @@ typedef struct board {
     double notify[ROUNDS];
     double release[ROUNDS];
     double open[ROUNDS];
+    _Alignas(SB_FLAG_STRIDE) sb_counter_t gone;
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t all_gone;
+    double told[SB_MODEL_TREES][TREE_ROUNDS];
+    double reopened[SB_MODEL_TREES][TREE_ROUNDS];
     _Alignas(4096) char ring[SLOTS * FRAGMENT];
 } board_t;
+
+/* What one process is told, and when it was. */
+typedef struct seat {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t news;
+    uint64_t seen;
+} seat_t;
 
 /* One measuring process. */
 typedef struct worker {
     board_t *board;
+    seat_t *seats; /* of all */
     uint32_t rank;
     uint32_t ranks;
     sb_waiter_t waiter;
@@ -136,6 +151,50 @@ static void measure_sets(worker_t *worker)
     }
 }
 
+/* One turn of a set without data: rank 0 gives news, all pass it on and leave. */
+static void pass_news(worker_t *worker, const uint32_t *children, uint32_t count, uint64_t number,
+                      double *told, double *reopened)
+{
+    board_t *board = worker->board;
+    seat_t *mine = &worker->seats[worker->rank];
+    uint64_t began = sb_now_ns(), last = began;
+
+    if (worker->rank > 0)
+        wait_for(worker, &mine->news, number);
+    for (uint32_t i = 0; i < count; i++)
+        sb_flag_publish(&worker->seats[children[i]].news, number);
+    if (worker->rank > 0) {
+        mine->seen = sb_now_ns();
+        if (sb_counter_add(&board->gone, 1) + 1 == number * (worker->ranks - 1))
+            sb_flag_publish(&board->all_gone, number);
+        return;
+    }
+    wait_for(worker, &board->all_gone, number);
+    *reopened = (double)(sb_now_ns() - began);
+    for (uint32_t rank = 1; rank < worker->ranks; rank++)
+        last = worker->seats[rank].seen > last ? worker->seats[rank].seen : last;
+    *told = (double)(last - began);
+}
+
+static void measure_trees(worker_t *worker)
+{
+    uint32_t *room = calloc(2 * (size_t)worker->ranks, sizeof *room);
+    uint32_t *children = room + worker->ranks;
+    board_t *board = worker->board;
+    uint64_t number = 0;
+
+    if (room == NULL)
+        _exit(1);
+    for (unsigned tree = 0; tree < SB_MODEL_TREES; tree++) {
+        uint32_t count = sb_model_tree_children(&sb_model_trees[tree], worker->rank, worker->ranks,
+                                                room, children);
+        for (unsigned i = 0; i < TREE_ROUNDS; i++)
+            pass_news(worker, children, count, ++number, &board->told[tree][i],
+                      &board->reopened[tree][i]);
+    }
+    free(room);
+}
+
 static void work(worker_t *worker)
 {
     char *buffer = malloc(SLOTS * FRAGMENT);
@@ -150,6 +209,8 @@ static void work(worker_t *worker)
     meet(worker);
     measure_sets(worker);
     meet(worker);
+    measure_trees(worker);
+    meet(worker);
     free(buffer);
 }
 
@@ -161,12 +222,17 @@ static int compare(const void *one, const void *other)
 }
 
 /* The first tenth warms up. */
+static double median_of(double *values, size_t count)
+{
+    size_t first = count / 10;
+
+    qsort(values + first, count - first, sizeof *values, compare);
+    return values[first + (count - first) / 2];
+}
+
 static double median(double *values)
 {
-    size_t first = ROUNDS / 10;
-
-    qsort(values + first, ROUNDS - first, sizeof *values, compare);
-    return values[first + (ROUNDS - first) / 2];
+    return median_of(values, ROUNDS);
 }
 
 /* What two readings of the clock cost, which every measured time contains. */
@@ -199,6 +265,19 @@ static sb_model_prices_t conclude(board_t *board)
     };
 }
 
+/* The prices with what was measured down the trees. */
+static void conclude_trees(board_t *board, sb_model_measured_t *measured)
+{
+    double clock = clock_price();
+
+    for (unsigned i = 0; i < SB_MODEL_TREES; i++) {
+        sb_model_prices_t *prices = &measured->tree[i];
+        *prices = measured->prices;
+        prices->notify = at_least(median_of(board->told[i], TREE_ROUNDS) - clock, 1);
+        prices->open = at_least(median_of(board->reopened[i], TREE_ROUNDS) - clock, 1);
+    }
+}
+
 static void bind_to(const uint64_t *cpus)
 {
     cpu_set_t set;
@@ -224,7 +303,8 @@ static sb_waiter_t make_waiter(bool shared)
 }
 
 /* Starts the processes and waits for them; false if one failed. */
-static bool run_workers(board_t *board, const sb_place_t *places, uint32_t ranks, bool shared)
+static bool run_workers(board_t *board, seat_t *seats, const sb_place_t *places, uint32_t ranks,
+                        bool shared)
 {
     bool good = true;
     int status;
@@ -232,7 +312,7 @@ static bool run_workers(board_t *board, const sb_place_t *places, uint32_t ranks
     for (uint32_t rank = 0; rank < ranks; rank++) {
         pid_t child = fork();
         if (child == 0) {
-            worker_t worker = {board, rank, ranks, make_waiter(shared), 0};
+            worker_t worker = {board, seats, rank, ranks, make_waiter(shared), 0};
             alarm(60);
             bind_to(places[rank].cpus);
             sb_machine_start();
@@ -249,20 +329,20 @@ static bool run_workers(board_t *board, const sb_place_t *places, uint32_t ranks
 
 sb_model_measured_t sb_model_measure(uint32_t ranks)
 {
-    board_t *board =
-        mmap(NULL, sizeof *board, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
     ranks = (uint32_t)sb_max(ranks, RANKS_LEAST);
+    size_t bytes = sizeof(board_t) + ranks * sizeof(seat_t);
+    board_t *board = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     sb_place_t *places = calloc(ranks, sizeof *places);
     if (board == MAP_FAILED || places == NULL)
         sb_model_fail("sobor-model: out of memory");
     if (sb_places_map(places, ranks, sb_topology_self(), SB_MAP_CORE) != SB_OK)
         sb_model_fail("sobor-model: the machine shows no core for a rank");
     bool shared = sb_places_oversubscribed(places, ranks);
-    if (!run_workers(board, places, ranks, shared))
+    if (!run_workers(board, (seat_t *)(void *)(board + 1), places, ranks, shared))
         sb_model_fail("sobor-model: a measuring process failed");
-    sb_model_measured_t measured = {conclude(board), ranks, shared};
-    munmap(board, sizeof *board);
+    sb_model_measured_t measured = {.prices = conclude(board), .ranks = ranks, .shared = shared};
+    conclude_trees(board, &measured);
+    munmap(board, bytes);
     free(places);
     return measured;
 }

@@ -122,6 +122,56 @@ def test_measured_prices(model):
     assert model("--measure", "--bytes", "1MiB")["prices"].keys() == measured["prices"].keys()
 
 
+def steps(tree, ranks):
+    """Steps until the last rank is told, with children found by the trees' definitions."""
+    told = {0: 0}
+    for rank in range(ranks):
+        if tree in ("binomial", "4-nomial"):
+            k = 2 if tree == "binomial" else 4
+            span = 1
+            while span < ranks if rank == 0 else rank % (span * k) == 0:
+                span *= k
+            powers = [k**i for i in range(20) if k**i < span][::-1]
+            below = [rank + digit * power for power in powers for digit in range(1, k)]
+        else:
+            k = {"flat": ranks, "chain": 1, "binary": 2, "4-ary": 4}[tree]
+            below = [rank * k + i + 1 for i in range(k)]
+        for number, child in enumerate(child for child in below if child < ranks):
+            told[child] = told[rank] + number + 1
+    assert set(told) == set(range(ranks))
+    return max(told.values())
+
+
+@pytest.mark.parametrize("tree", ["flat", "chain", "binary", "4-ary", "binomial", "4-nomial"])
+def test_trees(model, tree):
+    """t_W is paid for each step down the tree; t_WO until the last rank has left."""
+    for ranks in (2, 3, 8, 16, 21, 64):
+        words = ["--bytes", "1M", "--ring", "4M", "--ranks", str(ranks), *PUBLISHED]
+        answer = model(*words, "--tree", tree)
+        length = steps(tree, ranks)
+        assert answer["tree"] == {"name": tree, "steps": length}
+        prices = answer["prices"]
+        assert (prices["tw_ns"], prices["two_ns"]) == (50 * length, 100 + 50 * (length - 1))
+    assert model("--bytes", "1M", "--ring", "4M")["tree"] is None
+
+
+def test_trees_in_order(model):
+    """O(p) for flat and chain, O(log p) for the others."""
+    assert steps("flat", 64) == steps("chain", 64) == 63
+    assert steps("binomial", 64) == 6
+    assert steps("binary", 64) <= 2 * 6
+
+
+def test_measured_trees(model):
+    answer = model("--measure", "--ranks", "4", "--bytes", "1M", "--tree", "binomial")
+    trees = {row["tree"]: row for row in answer["measured"]["trees"]}
+    assert list(trees) == ["flat", "chain", "binary", "4-ary", "binomial", "4-nomial"]
+    assert trees["chain"]["steps"] == 3 and trees["binomial"]["steps"] == 2
+    assert all(0 < row["tw_ns"] <= row["two_ns"] for row in trees.values())
+    assert answer["prices"]["tw_ns"] == trees["binomial"]["tw_ns"]
+    assert answer["prices"]["two_ns"] == trees["binomial"]["two_ns"]
+
+
 def test_plot(command, real_native, tmp_path):
     pytest.importorskip("matplotlib")
     file = tmp_path / "model.svg"
@@ -141,7 +191,14 @@ def test_plot(command, real_native, tmp_path):
     assert result.status == 0, result.err
     assert "curves" not in result.json
     text = " ".join(ElementTree.parse(file).getroot().itertext())
-    for words in ("T(f) in a ring of 4 MiB", "T(f) with s = 290 buffers", "T(s)", "f* = 14482"):
+    for words in (
+        "notifications",
+        "openings and copies",
+        "T(f) in a ring of 4 MiB",
+        "T(f) with s = 290 buffers",
+        "T(s)",
+        "f* = 14482",
+    ):
         assert words in text
 
 
@@ -153,6 +210,7 @@ def test_for_people_and_a_file(command, real_native, tmp_path):
     assert result.status == 0, result.err
     assert "14482 bytes" in result.out and "16893.532 us" in result.out
     assert "s = f/512" in result.out
+    assert "green: to 10 MB" in result.out
     assert json.loads(file.read_text())["f_opt_bytes"] == 14482
 
 
@@ -166,6 +224,8 @@ def test_for_people_and_a_file(command, real_native, tmp_path):
         ("bcast --bytes 1M --t 0", "--t: expected a time such as 50ns, more than 0"),
         ("bcast --bytes 1M --t nan", "--t: expected a time such as 50ns, more than 0"),
         ("bcast --bytes 1M --tw 5h", '--tw: expected a time such as 50ns, 0 or more, found "5h"'),
+        ("bcast --bytes 1M --tree oak", "--tree: expected flat, chain, binary, 4-ary, binomial"),
+        ("bcast --bytes 1M --tree flat --ranks 1", "--ranks: expected 2 to 65536 with --tree"),
         ("bcast --bytes 1M --sets 0", "--sets: expected a number from 1"),
         ("bcast --bytes 1M --slots 2 --sets 3", "--sets: expected at most as many as slots, 2"),
         ("bcast --bytes 1M --ring 4K --fragment 8K", "--fragment: expected at most the ring, 4096"),

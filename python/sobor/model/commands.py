@@ -54,6 +54,14 @@ def bcast_command(
     page: Annotated[
         str | None, typer.Option(metavar="SIZE", help="w: a page; else this machine's.")
     ] = None,
+    tree: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TREE",
+            help="Of notifications: flat, chain, binary, 4-ary, binomial, 4-nomial. t_W and t_WO, "
+            "else as given, become those of the tree and p.",
+        ),
+    ] = None,
     choose: Annotated[
         str | None,
         typer.Option(
@@ -88,6 +96,8 @@ def bcast_command(
         sobor model bcast --choose message --bytes 1MiB
 
         sobor model bcast --measure --bytes 4MiB --plot model.svg
+
+        sobor model bcast --bytes 1MiB --ranks 16 --tree chain
     """
     from sobor.model.questions import Wanted, model
 
@@ -103,6 +113,7 @@ def bcast_command(
         "--ta": release,
         "--ranks": ranks,
         "--page": page,
+        "--tree": tree,
     }
     wanted = Wanted(values, choose, table, measure, plot)
     model(wanted, json_file)

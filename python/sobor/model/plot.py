@@ -15,7 +15,7 @@ def draw(answers: dict[str, Any], curves: dict[str, list], path: Path) -> None:
     figure = new_figure("--plot", _SIZE)
     by_fragment, saw_tooth, by_slots = figure.subplots(3, 1)
     figure.suptitle(f"Broadcast of {human_size(answers['bytes'])}, model")
-    _by_fragment(by_fragment, curves["fragment"], answers)
+    _by_fragment(by_fragment, curves, answers)
     _saw_tooth(saw_tooth, curves["saw_tooth"], answers)
     _by_slots(by_slots, curves["slots"], answers)
     save(figure, path)
@@ -27,9 +27,12 @@ def _curve(axes: Any, points: list[list[float]], title: str, label: str) -> None
     axes.grid(alpha=0.3)
 
 
-def _by_fragment(axes: Any, points: list, answers: dict[str, Any]) -> None:
+def _by_fragment(axes: Any, curves: dict[str, list], answers: dict[str, Any]) -> None:
     title = f"T(f) in a ring of {human_size(answers['ring_bytes'])}"
-    _curve(axes, points, title, "f, bytes")
+    _curve(axes, curves["fragment"], title, "f, bytes")
+    for name, line in (("openings_and_copies", ":"), ("notifications", "-.")):
+        x, y = zip(*curves[name], strict=True)
+        axes.plot(x, y, line, linewidth=1, label=name.replace("_", " "))
     best = answers["f_opt_bytes"]
     axes.axvline(best, color="tab:red", linestyle="--", linewidth=1, label=f"f* = {best}")
     axes.set(xscale="log", yscale="log")

@@ -44,6 +44,9 @@ def _prices(prices: dict[str, float], out: Console) -> None:
 def _measured(measured: dict[str, Any], out: Console) -> None:
     console.heading(out, f"Prices measured here, {measured['ranks']} processes")
     _prices(measured["prices"], out)
+    for row in measured["trees"]:
+        waits = f"t_W {row['tw_ns']:.6g} ns, t_WO {row['two_ns']:.6g} ns"
+        _line(out, f"{row['tree']}, {row['steps']} steps", waits)
     if measured["shared_processors"]:
         out.print("  The processes shared processors: the waits hold the system's switches.")
 
@@ -56,7 +59,11 @@ def _times(answers: dict[str, Any], wanted: Any, out: Console) -> None:
     _line(out, "s  buffers", str(answers["slots"]))
     _line(out, "b  ring", f"{answers['ring_bytes']} bytes ({human_size(answers['ring_bytes'])})")
     _line(out, "q  sets", str(answers["sets"]))
-    if "measured" not in answers:
+    if answers["tree"]:
+        tree = answers["tree"]
+        steps = f"{tree['name']}, {tree['steps']} steps to the last of {answers['ranks']} ranks"
+        _line(out, "notifications", steps)
+    if "measured" not in answers or answers["tree"]:
         _prices(answers["prices"], out)
     out.print()
     _line(out, "T  one buffer", f"{answers['t_one_buffer_us']:.3f} us")
@@ -75,6 +82,15 @@ def _table(rows: list[dict[str, Any]], out: Console) -> None:
     names = [f"s = f/{divisor}" for divisor in divisors]
     grid = console.table(out, "f", *names, right=("f", *names))
     for row in rows:
-        sizes = (human_size(ring["ring_bytes"]) for ring in row["rings"])
+        sizes = (
+            Text(human_size(ring["ring_bytes"]), style=ring_colour(ring["ring_bytes"]))
+            for ring in row["rings"]
+        )
         grid.add_row(str(row["fragment_bytes"]), *sizes)
     out.print(console.indented(grid))
+    out.print("  green: to 10 MB; yellow: to 100 MB; red: more")
+
+
+def ring_colour(size: float) -> str:
+    """The published table's colours: up to 10 MB, up to 100 MB, more."""
+    return "green" if size <= 10e6 else "yellow" if size <= 100e6 else "red"
