@@ -100,22 +100,38 @@ static sb_region_kind_t next_region_kind(sb_arena_source_t source)
     return named ? SB_REGION_NAMED : SB_REGION_MEMFD;
 }
 
-/* Looks where the pages really are, and tells those who ask how teams are set up. */
-static void verify(const sb_region_t *region, int node)
+/* Pages that are not on the node, of all that are anywhere. False: nobody can say. */
+static bool count_pages(const sb_region_t *region, int node, size_t *wrong, size_t *all)
 {
-    size_t nodes = sb_topology_numa_nodes(), wrong = 0, elsewhere;
-    size_t *counts;
+    size_t nodes = sb_topology_numa_nodes(), elsewhere;
+    size_t *counts = calloc(nodes, sizeof *counts);
+    bool known = counts != NULL && sb_topology_pages(region->base, region->ticket.bytes, counts,
+                                                     nodes, &elsewhere) == SB_OK;
 
-    if (sb_config()->verbose.number < 2 || node < 0 ||
-        (counts = calloc(nodes, sizeof *counts)) == NULL)
-        return;
-    if (sb_topology_pages(region->base, region->ticket.bytes, counts, nodes, &elsewhere) == SB_OK) {
-        for (size_t i = 0; i < nodes; i++)
-            wrong += i == (size_t)node ? 0 : counts[i];
+    *wrong = *all = 0;
+    for (size_t i = 0; known && i < nodes; i++) {
+        *all += counts[i];
+        *wrong += i == (size_t)node ? 0 : counts[i];
     }
     free(counts);
+    return known;
+}
+
+/* Looks where the pages really are, for those who ask, or ask how teams are set up. */
+static void verify(const sb_region_t *region, int node)
+{
+    bool asked = sb_config()->placement_check.number != 0;
+    size_t wrong, all;
+
+    if (asked && node < 0)
+        sb_log("shared memory has no place: its rank may run on several NUMA nodes");
+    if ((!asked && sb_config()->verbose.number < 2) || node < 0 ||
+        !count_pages(region, node, &wrong, &all))
+        return;
     if (wrong > 0)
         sb_log("%zu pages of shared memory are not on NUMA node %d of their rank", wrong, node);
+    else if (asked)
+        sb_log("all %zu pages of shared memory are on NUMA node %d of their rank", all, node);
 }
 
 /* Tells those who ask what became of a region that huge pages would fit. */

@@ -59,3 +59,16 @@ def test_children(tester, key, way):
     tester.expect_pass(result, served=True)
     worlds = [report for report in result.reports if "WORLD" in str(report.values["name"])]
     assert len(worlds) == 1, result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_where_memory_is_said_by_who_is_asked(tester, key):
+    """At any verbosity each rank tells where its pages are, or that it may run anywhere."""
+    mpi = usable_mpi(key)
+    told = tester.run(mpi, 2, ["everything"], sobor={"SOBOR_PLACEMENT_CHECK": "on"})
+    quiet = tester.run(mpi, 2, ["everything"], sobor={})
+    for result, asked in ((told, True), (quiet, False)):
+        tester.expect_pass(result, served=True)
+        on_node = result.stderr.count("pages of shared memory are on NUMA node")
+        anywhere = result.stderr.count("shared memory has no place")
+        assert (on_node + anywhere >= 2) == asked, result.tail()
