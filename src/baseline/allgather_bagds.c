@@ -138,8 +138,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "bagds", .collective = of,                                                         \
         .doc = "Pairs of ranks exchange all that the partner lacks, for any number of ranks. "     \
                "Over nodes: so do their leaders. For comparison.",                                 \
-        .source = "the block algorithm of global data distribution", .on_request = true,           \
-        .over_nodes = true, .prepare = prepare, .cost = cost, .parts = run,                        \
+        .source = "Feldman, Nazarova 2016, the block algorithm of global data distribution",       \
+        .on_request = true, .over_nodes = true, .prepare = prepare, .cost = cost, .parts = run,    \
     }
 
 const sb_algorithm_t sb_allgather_bagds = BAGDS(SB_ALLGATHER);

@@ -40,6 +40,6 @@ const sb_spanning_t sb_bcast_cp_ideal = {
     .name = "cp-ideal",
     .collective = SB_BCAST,
     .doc = "A binomial tree of the ranks that will come first, of whom all know beforehand.",
-    .source = "the node-addressed messages of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, messages addressed to nodes",
     .bcast = run,
 };

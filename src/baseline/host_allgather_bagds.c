@@ -65,7 +65,8 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_parts_t *parts)
 
 #define DESCRIBED                                                                                  \
     .name = "host-bagds", .doc = "Pairs of ranks exchange all that the partner lacks.",            \
-    .source = "the block algorithm of global data distribution", .parts = run
+    .source = "Feldman, Nazarova 2016, the block algorithm of global data distribution",           \
+    .parts = run
 
 const sb_spanning_t sb_host_allgather_bagds = {DESCRIBED, .flat = true, .collective = SB_ALLGATHER};
 const sb_spanning_t sb_host_allgatherv_bagds = {DESCRIBED, .flat = true,

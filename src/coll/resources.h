@@ -16,6 +16,8 @@ typedef enum sb_resource_slot {
     SB_RESOURCE_QUEUES,    /* baseline/queues.h */
     SB_RESOURCE_PAIRS,     /* baseline/pairs.h */
     SB_RESOURCE_BAGDS,     /* baseline/allgather_bagds.c */
+    SB_RESOURCE_COLL_SM,   /* baseline/bcast_coll_sm.c */
+    SB_RESOURCE_MVAPICH,   /* baseline/bcast_mvapich.c */
     SB_RESOURCE_HALL,      /* cluster/arrival/hall.c */
     SB_RESOURCES,
 } sb_resource_slot_t;

@@ -73,7 +73,8 @@ def test_some_curves(command, fake_native, tmp_path):
     [
         ("asp --curves fast", "curves: expected host, p, cp, found fast"),
         ("asp --with arrival=uniform:5us --with machine=here", "command: with machine=here"),
-        ("asp-arrival --with machine=cluster-16x8", "machine: arrivals are those of a real run"),
+        ("asp-arrival --with arrival=normal:5us", "arrival: expected uniform:TIME where nothing"),
+        ("asp-arrival --with machine=here", "command: with machine=here expected a launcher"),
         ("asp --with update=5", 'update: expected a time such as 4us, found "5"'),
     ],
 )

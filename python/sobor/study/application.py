@@ -9,12 +9,14 @@ what it does is read from its trace.
 """
 
 import os
+import random
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 
 from sobor.errors import SoborError
 from sobor.machines import find_machine
@@ -24,6 +26,7 @@ from sobor.times import parse_time
 
 CURVES = ("host", "p", "cp")
 COMPUTING, BROADCAST, OTHER = "computing", "broadcast", "other collectives"
+WIDTH = "width, µs"
 _MODE = "SOBOR_CLUSTER_BCAST"
 _TIME_LIMIT = 600
 
@@ -78,6 +81,8 @@ def _stacked(program: Program, run: Run) -> list[Point]:
         if other in taken and "cp" in taken:
             ratio = taken["cp"][BROADCAST] / taken[other][BROADCAST]
             points.append(Point(f"broadcast, cp / {other}", "ratio", ratio))
+            whole = sum(taken["cp"].values()) / sum(taken[other].values())
+            points.append(Point(f"whole program, cp / {other}", "ratio", whole))
     return points
 
 
@@ -106,8 +111,8 @@ def _simulated(program: Program, run: Run, curve: str) -> dict[str, float]:
     }
 
 
-def _traced(run: Run, curve: str) -> tuple[dict[str, float], dict[int, float]]:
-    """Times of the mean rank, and the mean arrival of each rank at the broadcasts, in us."""
+def _traced(run: Run, curve: str) -> tuple[dict[str, float], dict[int, float], float]:
+    """Times of the mean rank, the mean arrival of each rank at the broadcasts, their width."""
     from sobor.trace.load import load  # noqa: PLC0415 - NumPy is slow to load
 
     load()
@@ -142,7 +147,7 @@ def _run_traced(run: Run, variables: Mapping[str, str], folder: str) -> None:
         raise SoborError(f"{run['command']}: exit status {done.returncode}", done.stderr.strip())
 
 
-def _read(folder: str) -> tuple[dict[str, float], dict[int, float]]:
+def _read(folder: str) -> tuple[dict[str, float], dict[int, float], float]:
     from sobor.trace import analysis, files  # noqa: PLC0415 - NumPy is slow to load
 
     trace = files.read(folder)
@@ -153,30 +158,56 @@ def _read(folder: str) -> tuple[dict[str, float], dict[int, float]]:
     mean = trace.run / len(trace.ranks)
     broadcasts = analysis.analyse(trace, "bcast")
     arrival = {row["rank"]: row["arrival_us"]["mean"] for row in broadcasts["late"]}
+    widest = fmean(row["width_us"]["p50"] for row in broadcasts["sites"])
     times = {
         COMPUTING: mean * (1 - report["share"]),
         BROADCAST: mean * shares["bcast"],
         OTHER: mean * (report["share"] - shares["bcast"]),
     }
-    return times, arrival
+    return times, arrival, widest
 
 
 def _arrivals(run: Run) -> list[Point]:
-    """The mean over all broadcasts of how late each rank came after the first."""
+    """The mean over all broadcasts of how late each rank came after the first; and their width."""
     if not run.here:
-        raise SoborError("machine: arrivals are those of a real run: expected here")
+        return _drawn(run)
     points = []
     for curve in run["curves"]:
         run.tell(curve)
-        points += [Point(curve, float(rank), us) for rank, us in _traced(run, curve)[1].items()]
+        _, arrival, width = _traced(run, curve)
+        points += [Point(curve, float(rank), us) for rank, us in arrival.items()]
+        points.append(Point(WIDTH, curve, width))
     return points
+
+
+def _drawn(run: Run) -> list[Point]:
+    """As the ranks of the simulated program come: nothing is measured."""
+    kind, colon, time = run["arrival"].partition(":")
+    if kind != "uniform" or not colon:
+        raise SoborError(
+            f"arrival: expected uniform:TIME where nothing runs, found {run['arrival']}",
+            "a program's own arrivals: --with machine=here --with 'command=mpirun -n 4 ./asp 1024'",
+        )
+    most = parse_time(time, "arrival") / 1e3
+    source = random.Random(run["seed"])
+    calls = []
+    for _ in range(run["sample"]):
+        times = [source.uniform(0, most) for _ in range(run["ranks"])]
+        calls.append([each - min(times) for each in times])
+    means = [fmean(times) for times in zip(*calls, strict=True)]
+    points = [Point("drawn", float(rank), us) for rank, us in enumerate(means)]
+    return [*points, Point(WIDTH, "drawn", fmean(max(times) for times in calls))]
 
 
 def _figures(program: Program) -> tuple[Figure, ...]:
     def stacked(run: Run) -> list[Point]:
         return _stacked(program, run)
 
-    ratios = tuple(f"broadcast, cp / {other}" for other in ("host", "p"))
+    ratios = tuple(
+        f"{part}, cp / {other}"
+        for part in ("broadcast", "whole program")
+        for other in ("host", "p")
+    )
     return (
         Figure(
             program.name,
@@ -195,8 +226,11 @@ def _figures(program: Program) -> tuple[Figure, ...]:
             f"{program.title}: arrival at the broadcasts after the first",
             "rank",
             "µs",
-            _settings(program, "here"),
+            _settings(program, "cluster-16x8"),
             _arrivals,
+            compare="ratio",
+            short={"sample": "10"},
+            beside=(WIDTH,),
             log=(0, 0),
         ),
     )

@@ -3,7 +3,10 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
+from statistics import fmean
 
+from sobor.model.views import ring_colour
 from sobor.sizes import short_size
 from sobor.study.figure import (
     Figure,
@@ -26,6 +29,12 @@ TREES = {
     "flat": ("flat", 2), "chain": ("chain", 2), "binary": ("kary", 2), "4-ary": ("kary", 4),
     "binomial": ("knomial", 2), "4-nomial": ("knomial", 4),
 }  # fmt: skip
+OURS = "a region of each"
+SEGMENTS = {
+    "one segment, no readahead": "one",
+    "one segment, readahead": "one-read-ahead",
+}
+SAVES = "numa-pipelined saves, %"
 _LONG = "16K,32K,64K"
 _TREE = Setting("tree", "chain", "of notifications: " + ", ".join(TREES), word(*TREES))
 _SETS = Setting("q", "1", "sets of buffers", number())
@@ -61,13 +70,13 @@ def _buffers(fragment: int, slots: int, sets: int, tree: str) -> Mapping[str, st
     }
 
 
-def _time(run: Run, messages: list[int], settings: Mapping[str, str], placed: bool = True) -> Times:
+def _time(run: Run, messages: list[int], settings: Mapping[str, str], **more) -> Times:
     """Microseconds of a broadcast with buffers that no cache holds, by size."""
     case = Case(
         "bcast", "numa-pipelined", run["ranks"], tuple(messages), settings, run["root"], run["map"],
-        placed=placed, calls=6, warmup=2,
+        calls=6, warmup=2,
     )  # fmt: skip
-    return take(run, case)
+    return take(run, replace(case, **more))
 
 
 def _by_fragment(run: Run) -> list[Point]:
@@ -117,13 +126,34 @@ def _by_tree(run: Run) -> list[Point]:
 
 
 def _by_placement(run: Run) -> list[Point]:
-    """T over m with all buffers on their owners' nodes, and with all on the first."""
-    points = []
+    """T over m with all buffers on their owners' nodes, on the first, and in one segment."""
     buffers = _buffers(run["f"], run["s"], run["q"], run["tree"])
-    for name, placed in (("on the owner's node", True), ("all on the first node", False)):
-        words = buffers if placed else {**buffers, "SOBOR_PLACEMENT": "off"}
-        times = _time(run, run["bytes"], words, placed)
-        points += [Point(name, message, us) for message, us in times.items()]
+    times = {
+        OURS: _time(run, run["bytes"], buffers),
+        "all on the first node": _time(
+            run, run["bytes"], {**buffers, "SOBOR_PLACEMENT": "off"}, placed=False
+        ),
+    }
+    for name, segment in () if run.here else SEGMENTS.items():
+        times[name] = _time(run, run["bytes"], buffers, segment=segment)
+    return [Point(name, m, us) for name, found in times.items() for m, us in found.items()]
+
+
+def _against(run: Run) -> list[Point]:
+    """T over m beside that of another library's broadcast, and what is saved."""
+    other = run["other"]
+    ours = _time(run, run["bytes"], _buffers(run["f"], run["s"], run["q"], run["tree"]))
+    memory = {"SOBOR_MEMORY": str(64 * MIB)}
+    theirs = _time(run, run["bytes"], memory, algorithm=other)
+    points = [
+        Point(name, m, us)
+        for name, found in (("numa-pipelined", ours), (other, theirs))
+        for m, us in found.items()
+    ]
+    saved = [100 * (1 - ours[m] / theirs[m]) for m in run["bytes"]]
+    points.append(Point(SAVES, "at least", min(saved)))
+    points.append(Point(SAVES, "on average", fmean(saved)))
+    points.append(Point(SAVES, "at most", max(saved)))
     return points
 
 
@@ -181,11 +211,6 @@ def _ring_sizes(run: Run) -> list[Point]:
     return points
 
 
-def ring_colour(kib: float) -> str:
-    """The table's colours: up to 10 MB, up to 100 MB, more."""
-    return "green" if kib * KIB <= 10e6 else "yellow" if kib * KIB <= 100e6 else "red"
-
-
 _MODEL = (
     Setting("t", "1", "nanoseconds to read or write a byte", number()),
     Setting("tw", "50", "t_W: nanoseconds until a notification is seen", number()),
@@ -202,6 +227,18 @@ _SHORT = {"runs": "1", "bytes": "16K"}
 _BEST = ("best f, KiB",)
 _FLAT = Setting("tree", "flat", "of notifications: " + ", ".join(TREES), word(*TREES))
 _BINARY = Setting("tree", "binary", "of notifications: " + ", ".join(TREES), word(*TREES))
+
+
+def _compared(name: str, other: str, title: str) -> Figure:
+    return Figure(
+        name, f"Beside {title}", "message, bytes", "µs",
+        (*common(MACHINE), _ranks(16), _MAP, _BINARY, _ROTATING, _SETS, *_fixed(),
+         _messages(_MANY),
+         Setting("other", other, "what it is compared with", word("mvapich", "coll-sm"))),
+        _against, compare="ratio", short=_SHORT, beside=(SAVES,), log=(2, 10),
+    )  # fmt: skip
+
+
 FIGURES = (
     Figure("4", "The model's T(f) and the two parts it is made of", "f, bytes", "µs",
            (*_MODEL, _RING,
@@ -240,6 +277,8 @@ FIGURES = (
            (*common(MACHINE), _ranks(16), _MAP, _BINARY, _ROTATING, _SETS, *_fixed(),
             _messages("16K,64K,256K,1M,4M")),
            _by_placement, compare="ratio", short=_SHORT, log=(2, 10)),
+    _compared("12", "mvapich", "MVAPICH's broadcast in shared memory: flat, 128 slots"),
+    _compared("13", "coll-sm", "Open MPI's coll/sm"),
     Figure("table 1", "Sizes of the shared segment: green to 10 MB, yellow to 100 MB", "f, bytes",
            "KiB",
            (Setting("p", "8,64", "processes", numbers),
@@ -247,5 +286,5 @@ FIGURES = (
             Setting("f", "4K,8K,16K,64K", "bytes of one buffer", sizes),
             Setting("q", "2", "sets of buffers", number()),
             Setting("w", "4K", "bytes of a page", size)),
-           _ring_sizes, compare="ratio", paint=ring_colour, log=(2, 10)),
+           _ring_sizes, compare="ratio", paint=lambda kib: ring_colour(kib * KIB), log=(2, 10)),
 )  # fmt: skip

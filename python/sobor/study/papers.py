@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The papers and their figures."""
 
-from sobor.study import application, barrier, bcast_numa, platform, vectors
+from sobor.study import application, arrival, barrier, bcast_numa, platform, vectors
 from sobor.study.figure import Figure
 
 PAPERS: dict[str, tuple[Figure, ...]] = {
@@ -9,5 +9,6 @@ PAPERS: dict[str, tuple[Figure, ...]] = {
     "vectors": vectors.FIGURES,
     "barrier": barrier.FIGURES,
     "platform": platform.FIGURES,
+    "arrival": arrival.FIGURES,
     "application": application.FIGURES,
 }

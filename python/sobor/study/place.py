@@ -37,6 +37,8 @@ class Case:
     mapping: str = "core"
     cold: bool = True
     placed: bool = True
+    #: Of the simulator: one segment with the parts of all ranks.
+    segment: str | None = None
     counts: str | None = None
     arrival: str | None = None
     sync: str | None = None
@@ -60,7 +62,7 @@ def simulate(native: Native, machine: Machine, case: Case, seed: int) -> Times:
     words += ["--bytes", ",".join(map(str, case.sizes))] if case.sizes else []
     counts = _SIMULATED_COUNTS.get(case.counts or "", case.counts)
     given = {"--root": case.root, "--counts": counts, "--arrival": case.arrival}
-    for option, value in {**given, "--sync": case.sync}.items():
+    for option, value in {**given, "--sync": case.sync, "--segment": case.segment}.items():
         words += [option, value] if value is not None else []
     for name, value in case.settings.items():
         words += ["--set", f"{name}={value}"]

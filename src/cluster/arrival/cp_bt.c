@@ -68,6 +68,6 @@ const sb_spanning_t sb_bcast_cp_bt = {
     .name = "cp-bt",
     .collective = SB_BCAST,
     .doc = "A binomial tree of leaders that came first, the whole message at a time.",
-    .source = "CP-BT of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, CP-BT",
     .bcast = run,
 };

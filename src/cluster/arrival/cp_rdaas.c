@@ -16,6 +16,6 @@ const sb_spanning_t sb_bcast_cp_rdaas = {
     .name = "cp-rdaas",
     .collective = SB_BCAST,
     .doc = "A scatter and an allgather by recursive doubling among leaders that came first.",
-    .source = "CP-RDAAS of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, CP-RDAAS",
     .bcast = run,
 };

@@ -16,6 +16,6 @@ const sb_spanning_t sb_bcast_cp_ringaas = {
     .name = "cp-ringaas",
     .collective = SB_BCAST,
     .doc = "A scatter and an allgather round a ring of leaders that came first.",
-    .source = "CP-RingAAS of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, CP-RingAAS",
     .bcast = run,
 };

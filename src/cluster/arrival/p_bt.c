@@ -4,8 +4,8 @@
  * elsewhere the lowest rank. A binomial tree of leaders, each of which waits for its children one
  * after the other and sends each the whole message; the node's broadcast begins when it has come,
  * and goes on beside what is sent. Cost: ceil(log2 N) (a + m b), and at each step the wait for a
- * child that is late. Memory: none; of data in pieces a copy. Source: the P-BT of the
- * competitive and pipelined broadcast of MPIActor.
+ * child that is late. Memory: none; of data in pieces a copy. Source: P-BT of Liu,
+ * Song, Lu, Xu, 2011.
  */
 #include "cluster/arrival/flow.h"
 
@@ -56,6 +56,6 @@ const sb_spanning_t sb_bcast_p_bt = {
     .name = "p-bt",
     .collective = SB_BCAST,
     .doc = "A binomial tree of fixed leaders, the whole message at a time.",
-    .source = "P-BT of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, P-BT",
     .bcast = run,
 };

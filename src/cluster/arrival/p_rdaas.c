@@ -17,6 +17,6 @@ const sb_spanning_t sb_bcast_p_rdaas = {
     .name = "p-rdaas",
     .collective = SB_BCAST,
     .doc = "A scatter and an allgather by recursive doubling among fixed leaders.",
-    .source = "P-RDAAS of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, P-RDAAS",
     .bcast = run,
 };

@@ -17,6 +17,6 @@ const sb_spanning_t sb_bcast_p_ringaas = {
     .name = "p-ringaas",
     .collective = SB_BCAST,
     .doc = "A scatter and an allgather round a ring of fixed leaders.",
-    .source = "P-RingAAS of the competitive and pipelined broadcast",
+    .source = "Liu, Song, Lu, Xu 2011, P-RingAAS",
     .bcast = run,
 };
