@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real programs as the distribution ships them: HPCC and LAMMPS, with their own checks."""
+"""Real programs as the distribution ships them: HPCC, LAMMPS, GROMACS and Quantum ESPRESSO.
+
+Each has a check of its own, or gives what it gives without Sobor. The last two are large: they are
+installed for the long form of the tests alone.
+"""
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -91,3 +97,75 @@ def test_lammps(tester, ranks):
     result = tester.run_command(mpi, ranks, command, sobor={}, timeout=120)
     assert thermodynamics(result) == bare, result.tail()
     check_world_served(result)
+
+
+def prepare(words: list[str], folder: Path, **more) -> None:
+    """Runs a program that makes the input of another."""
+    done = subprocess.run(
+        words, cwd=folder, capture_output=True, text=True, timeout=60, check=False, **more
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def gromacs_input(folder: Path) -> None:
+    """A box of water, made by GROMACS itself."""
+    gmx = need("gmx")
+    shutil.copy(HERE / "apps" / "water.top", folder)
+    box = ["-cs", "spc216", "-box", "2.2", "2.2", "2.2", "-p", "water.top", "-o", "water.gro"]
+    prepare([gmx, "solvate", *box], folder)
+    parameters = ["-f", HERE / "apps" / "water.mdp", "-c", "water.gro", "-p", "water.top"]
+    prepare([gmx, "grompp", *parameters, "-o", "water.tpr"], folder)
+
+
+def run_alike(tester, command, ranks, found):
+    """Runs a program without Sobor and with it; what `found` sees in both."""
+    mpi = usable_mpi("o41")
+    answers = []
+    for sobor in (None,) if tester.bare_only else (None, {}):
+        result = tester.run_command(
+            mpi, ranks, command, sobor=sobor, timeout=180, environment={"OMP_NUM_THREADS": "1"}
+        )
+        assert result.returncode == 0 and not result.timed_out, result.tail()
+        answers.append(found(result))
+        if sobor is not None:
+            check_world_served(result)
+    return answers
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_gromacs(tester, ranks):
+    """GROMACS: the energies of a box of water, nearly the same: sums come in another order."""
+    program = need("gmx_mpi")
+    gromacs_input(tester.folder)
+    log = tester.folder / "md.log"
+    words = ["-s", "water.tpr", "-g", log, "-ntomp", "1", "-pin", "off", "-nsteps", "100"]
+    command = [program, "mdrun", *words, "-reprod", "-notunepme", "-dlb", "no"]
+
+    def energies(_result):
+        rows = log.read_text().splitlines()
+        log.unlink()
+        found = [
+            float(row[heads.index("Potential") - 6 :][:15])
+            for heads, row in itertools.pairwise(rows)
+            if "Potential  " in heads
+        ]
+        assert len(found) >= 2
+        return found
+
+    bare, *served = run_alike(tester, command, ranks, energies)
+    for each in served:
+        assert each == pytest.approx(bare, rel=1e-3)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_quantum_espresso(tester, ranks):
+    """Quantum ESPRESSO: the energy of two molecules of hydrogen, to all digits that it prints."""
+    program, atom = need("pw.x"), need("ld1.x")
+    prepare([atom], tester.folder, stdin=(HERE / "apps" / "hydrogen.ld1").open())
+    command = [program, "-in", HERE / "apps" / "hydrogen.pw"]
+
+    def energy(result):
+        return re.search(r"^! +total energy += +(\S+) Ry", result.stdout, re.MULTILINE)[1]
+
+    bare, *served = run_alike(tester, command, ranks, energy)
+    assert all(each == bare for each in served)
