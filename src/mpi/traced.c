@@ -3,6 +3,7 @@
 
 #include "mpi/calls.h"
 #include "mpi/serve.h"
+#include "trace/clock.h"
 #include "trace/trace.h"
 
 #include <stdio.h>
@@ -117,13 +118,14 @@ static uint64_t bytes_of(int64_t count, MPI_Datatype type)
 #define ROOT_VECTOR(sends, out_how, receives, in_how, rooted) ROOT_##rooted
 #define ROOT_REDUCTION(how, rooted) ROOT_##rooted
 
-static sb_trace_record_t *next_record(const sb_comm_t *comm, sb_collective_t collective)
+static sb_trace_record_t *next_record(const sb_comm_t *comm, sb_collective_t collective,
+                                      sb_trace_record_t *unkept)
 {
     /* Relaxed: of this call. */
     const char *name = atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
 
     return sb_trace_next(comm == NULL ? sb_trace_self.comms : comm->traced, (uint8_t)collective,
-                         name == sb_host_name ? NULL : name);
+                         name == sb_host_name ? NULL : name, unkept);
 }
 
 /* Whether the arguments tell how many bytes it was. */
@@ -137,13 +139,13 @@ static bool is_clear(const sb_comm_t *comm, int error)
     uint64_t site = (uint64_t)(uintptr_t)SB_CALLER();                                              \
     if (SB_UNLIKELY(sb_host_calls_from(site)))                                                     \
         return host;                                                                               \
-    uint64_t entered = sb_now_ns();                                                                \
+    uint64_t entered = sb_trace_entered();                                                         \
     int error = served;                                                                            \
-    uint64_t left = sb_now_ns();                                                                   \
+    uint64_t left = sb_trace_left();                                                               \
     if (SB_UNLIKELY(sb_trace_self.records == NULL))                                                \
         return error;                                                                              \
     sb_comm_t *comm = comm_of(handle, error);                                                      \
-    sb_trace_record_t *record = next_record(comm, SB_##enumerator);                                \
+    sb_trace_record_t unkept, *record = next_record(comm, SB_##enumerator, &unkept);               \
     record->entered = entered;                                                                     \
     record->left = left;                                                                           \
     record->bytes = is_clear(comm, error) ? bytes_on : 0;                                          \

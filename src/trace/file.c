@@ -3,6 +3,7 @@
  * Writing the file: once, whole or not at all, by system calls alone, as a signal's handler may
  * come here.
  */
+#include "trace/clock.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 /* What has been put into the file, and may be: going beyond is told by a signal that ends the
@@ -95,6 +95,20 @@ static uint64_t all_calls(void)
     return calls;
 }
 
+/* Ticks become nanoseconds, once: all of what is written. */
+static void convert(void)
+{
+    sb_trace_t *trace = &sb_trace_self;
+
+    sb_trace_clock_end();
+    for (uint64_t i = 0; i < trace->header.records; i++) {
+        trace->records[i].entered = sb_trace_time_ns(trace->records[i].entered);
+        trace->records[i].left = sb_trace_time_ns(trace->records[i].left);
+    }
+    for (uint64_t i = 0; i < trace->header.cells; i++)
+        trace->cells[i].time = sb_trace_length_ns(trace->cells[i].time);
+}
+
 static bool put_all(int file)
 {
     sb_trace_t *trace = &sb_trace_self;
@@ -105,20 +119,13 @@ static bool put_all(int file)
     header->calls = trace->is_profile ? all_calls() : next;
     header->records = sb_min(next, trace->room);
     header->counts = counted_functions();
+    convert();
     return put(file, header, sizeof *header) &&
            put(file, trace->comms, header->comms * sizeof *trace->comms) &&
            put(file, trace->algorithms, header->algorithms * SB_TRACE_NAME) &&
            put_records(file, next) &&
            put(file, trace->cells, header->cells * sizeof *trace->cells) && put_counts(file) &&
            put_maps(file);
-}
-
-static uint64_t now(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
 }
 
 static int make(const char *path)
@@ -141,7 +148,7 @@ bool sb_trace_write(uint32_t end)
         return true;
     trace->header.end = end;
     if (trace->header.closed == 0)
-        trace->header.closed = now();
+        trace->header.closed = sb_trace_monotonic();
     int file = make(trace->partial);
     if (file < 0)
         return false;

@@ -19,6 +19,9 @@ enum { PLACES = 1 << 16, CELLS = PLACES / 2, ALL_KEPT_LOG2 = 9 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
+/* The last of each operation: a program mostly repeats itself. */
+static sb_trace_cell_t *last[SB_COLLECTIVES];
+
 bool sb_trace_begin_sums(void)
 {
     size_t cells = CELLS * sizeof(sb_trace_cell_t), places = PLACES * sizeof(uint16_t);
@@ -85,6 +88,15 @@ static sb_trace_cell_t *find(const sb_trace_cell_t *like)
     return &trace->cells[trace->header.cells++];
 }
 
+/* As above; where there is no more room, the one that has only the operation in common. */
+static sb_trace_cell_t *find_or_share(const sb_trace_cell_t *like)
+{
+    sb_trace_cell_t shared = {.collective = like->collective, .served = like->served};
+    sb_trace_cell_t *cell = find(like);
+
+    return cell != NULL ? cell : find(&shared);
+}
+
 void sb_trace_sum(const sb_trace_record_t *record)
 {
     bool is_shared = sb_trace_self.is_shared;
@@ -92,11 +104,9 @@ void sb_trace_sum(const sb_trace_record_t *record)
 
     if (is_shared)
         pthread_mutex_lock(&lock);
-    sb_trace_cell_t *cell = find(&like);
-    if (SB_UNLIKELY(cell == NULL)) {
-        like.comm = like.size = 0;
-        cell = find(&like);
-    }
+    sb_trace_cell_t *cell = last[like.collective];
+    if (SB_UNLIKELY(cell == NULL || !is_alike(cell, &like)))
+        cell = last[like.collective] = find_or_share(&like);
     if (cell != NULL) {
         cell->calls++;
         cell->time += record->left - record->entered;

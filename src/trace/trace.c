@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "trace/clock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -97,6 +98,7 @@ bool sb_trace_begin(int rank, int size)
                                   .size = size,
                                   .pid = (int32_t)getpid(),
                                   .comms = 1};
+    sb_trace_clock_begin();
     gethostname(header->host, sizeof header->host - 1);
     sb_trace_self.is_profile = sb_config()->trace.text[0] == '\0';
     return has_folder(folder) && name_file(folder) &&
@@ -171,16 +173,14 @@ static uint64_t take_place(sb_trace_t *trace)
     return place;
 }
 
-/* Of a call that goes into the sums of a profile alone. */
-static _Thread_local sb_trace_record_t unkept;
-
-sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm)
+sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm,
+                                 sb_trace_record_t *unkept)
 {
     sb_trace_t *trace = &sb_trace_self;
     uint64_t number = ++comm->calls;
     bool is_kept = !trace->is_profile || sb_trace_samples(number);
     sb_trace_record_t *record =
-        is_kept ? &trace->records[take_place(trace) & (trace->room - 1)] : &unkept;
+        is_kept ? &trace->records[take_place(trace) & (trace->room - 1)] : unkept;
 
     record->comm = (uint16_t)(comm - trace->comms);
     record->number = (uint32_t)number;

@@ -15,8 +15,9 @@
  * at the end. These structures are what the file holds, in this order: the header, the
  * communicators, the names of algorithms, the records with the oldest first, the cells and the
  * counts of a profile, and the text of /proc/self/maps, by which call sites get names. Whoever
- * reads the file knows them too: a change of theirs is a change of SB_TRACE_VERSION. All times are
- * of CLOCK_MONOTONIC, in nanoseconds.
+ * reads the file knows them too: a change of theirs is a change of SB_TRACE_VERSION. All times in
+ * the file are of CLOCK_MONOTONIC, in nanoseconds; those of records and cells are in ticks of
+ * trace/clock.h until then.
  */
 
 #define SB_TRACE_MAGIC "sobortrc"
@@ -43,7 +44,7 @@ typedef struct sb_trace_record {
  * sample alone, the same calls on all members of a communicator.
  */
 typedef struct sb_trace_cell {
-    uint64_t calls, time, bytes; /* sums; time in nanoseconds from entry to exit */
+    uint64_t calls, time, bytes; /* sums; time from entry to exit */
     uint16_t comm;               /* index of the communicator */
     uint8_t collective;          /* sb_collective_t */
     uint8_t size;                /* 0: no bytes; n: 2^(n-1) bytes and fewer than twice as many */
@@ -134,8 +135,10 @@ bool sb_trace_begin(int rank, int size);
 sb_trace_comm_t *sb_trace_add_comm(const sb_trace_comm_t *comm);
 
 /* The record of a call that was made, of this communicator and by the algorithm of this name (which
- * stays where it is; NULL: by the host): the caller fills in the rest. */
-sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm);
+ * stays where it is; NULL: by the host): the caller fills in the rest. It is `unkept` where the
+ * call goes into the sums of a profile alone. */
+sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm,
+                                 sb_trace_record_t *unkept);
 
 /* Adds the call to the sums, where this is a profile. */
 void sb_trace_sum(const sb_trace_record_t *record);

@@ -20,7 +20,7 @@ sys.path.insert(0, str(REPOSITORY / "python"))
 
 from sobor.trace import analysis, files
 
-LATE_MS = 6
+LATE_MS = 25
 ROUNDS = 12
 RECORD_BYTES = files.RECORD.itemsize
 BOTH = pytest.mark.parametrize("key", ["o41", "m40"])
