@@ -107,6 +107,7 @@ def test_pages(profiled, tester):
     assert report.returncode == 0 and "host over Sobor" in report.stdout, report.stderr
     page = (tester.folder / "p.html").read_text()
     assert "sobor profile --compare 2 -- " in page and "barrier, Sobor" in page
+    assert "Of it, in collectives" in page
 
 
 def test_estimate(profiled, tester):

@@ -8,6 +8,7 @@ import pytest
 from sobor.errors import SoborError
 from sobor.profile import compare, estimate, page, report, views
 from sobor.profile.sums import Call, Sums
+from sobor.times import short_time
 
 CELL = ("bcast", 8, "MPI_COMM_WORLD", False)
 
@@ -136,3 +137,11 @@ def test_wrong_files(tmp_path):
     file.write_text(json.dumps({**PROFILE, "calls": []}))
     with pytest.raises(SoborError, match="served no collective calls"):
         estimate.estimate(str(file), "mpirun", 0.1, None)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(2.09, "2.09 s"), (0.0123, "12.3 ms"), (4.56e-4, "456 µs"), (3e-9, "0.00 µs"), (0, "0.00 µs")],
+)
+def test_times_have_units_of_people(seconds, text):
+    assert short_time(seconds) == text

@@ -11,19 +11,21 @@ from sobor.profile import views
 from sobor.sizes import short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
+from sobor.times import short_time
 
 _WAITING, _HOST, _SOBOR = "#b8c0c8", "#c2571a", "#2166ac"
 _BARS_MOST = 24
 
-#: Name, parts as milliseconds with their colour, and what is written beside them.
+#: Name, parts with their colour, and what is written beside them.
 Bar = tuple[str, list[tuple[float, str]], str]
+#: Bars of one scale, and what they show.
+Section = tuple[str, list[Bar]]
 
 
 def page(result: dict[str, Any]) -> str:
     """The whole page."""
     kind = views.kind_of(result)
     first, *others = views.summary(result)
-    title, bars = _BARS[kind](result)
     colours = [("waiting for the last rank", _WAITING), ("host", _HOST), ("Sobor", _SOBOR)]
     if kind == "comparison":
         colours = colours[1:]
@@ -33,16 +35,14 @@ def page(result: dict[str, Any]) -> str:
         title=escape(f"Sobor: {kind} of {views.ranks_on(result)}"),
         verdict=escape(first),
         summary="\n".join(f"<p>{escape(line)}</p>" for line in others),
-        bars_title=escape(title),
-        key="".join(f'<i style="background:{c}"></i>{escape(n)}' for n, c in colours),
-        bars=_draw(bars),
+        bars="\n".join(_section(*each, colours) for each in _BARS[kind](result)),
         tables="\n".join(_table(*table) for table in views.tables(result) if table[2]),
         command=escape(_command(kind, result)),
         machine=escape(_machine()),
     )
 
 
-def _of_profile(result: dict[str, Any]) -> tuple[str, list[Bar]]:
+def _of_profile(result: dict[str, Any]) -> list[Section]:
     bars = []
     for row in result["calls"]:
         waiting = views.waiting_us(row) / 1e3
@@ -50,33 +50,33 @@ def _of_profile(result: dict[str, Any]) -> tuple[str, list[Bar]]:
         colour = _SOBOR if row["served"] else _HOST
         share = views.percent(row["total_us_mean"] / 1e6 / result["wall_s"])
         bars.append((_name(row), [(waiting, _WAITING), (moving, colour)], share))
-    return "Share of run time by call", bars
+    return [("Share of run time by call", bars)]
 
 
-def _of_comparison(result: dict[str, Any]) -> tuple[str, list[Bar]]:
-    sides = (("host", _HOST), ("sobor", _SOBOR))
-    bars: list[Bar] = []
-    for side, colour in sides:
-        seconds = sum(result[f"{side}_s"]) / result["rounds"]
-        bars.append((f"run, {side.capitalize()}", [(seconds, colour)], f"{seconds:.3f} s"))
-    for row in result["operations"]:
-        for side, colour in sides:
-            seconds = row[f"{side}_s"]
-            name = f"{row['operation']}, {side.capitalize()}"
-            bars.append((name, [(seconds, colour)], f"{seconds:.3f} s"))
-    return "Seconds of the run, and of it in collectives", bars
+def _of_comparison(result: dict[str, Any]) -> list[Section]:
+    def both(name: str, host: float, sobor: float) -> list[Bar]:
+        sides = (("host", host, _HOST), ("Sobor", sobor, _SOBOR))
+        return [(f"{name}, {s}", [(t, colour)], short_time(t)) for s, t, colour in sides]
+
+    means = (sum(result[f"{side}_s"]) / result["rounds"] for side in ("host", "sobor"))
+    operations = sorted(result["operations"], key=lambda row: -max(row["host_s"], row["sobor_s"]))
+    calls = [both(row["operation"], row["host_s"], row["sobor_s"]) for row in operations]
+    return [
+        ("The run", both("run", *means)),
+        ("Of it, in collectives", [bar for pair in calls for bar in pair]),
+    ]
 
 
-def _of_estimate(result: dict[str, Any]) -> tuple[str, list[Bar]]:
+def _of_estimate(result: dict[str, Any]) -> list[Section]:
     bars: list[Bar] = []
     for row in result["points"]:
         now = [(row["wait_ms"], _WAITING), (row["total_ms"] - row["wait_ms"], _HOST)]
-        bars.append((_name(row), now, f"{row['total_ms']:.1f} ms"))
+        bars.append((_name(row), now, short_time(row["total_ms"] / 1e3)))
         if row["ratio"] is not None:
             moving = row["predicted_ms"] - row["wait_ms"]
             then = [(row["wait_ms"], _WAITING), (moving, _SOBOR)]
-            bars.append(("with Sobor", then, f"{row['predicted_ms']:.1f} ms"))
-    return "Time of a rank by call, now and predicted", bars
+            bars.append(("with Sobor", then, short_time(row["predicted_ms"] / 1e3)))
+    return [("Time of a rank by call, now and predicted", bars)]
 
 
 _BARS = {"profile": _of_profile, "comparison": _of_comparison, "estimate": _of_estimate}
@@ -84,6 +84,11 @@ _BARS = {"profile": _of_profile, "comparison": _of_comparison, "estimate": _of_e
 
 def _name(row: dict[str, Any]) -> str:
     return f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}"
+
+
+def _section(title: str, bars: list[Bar], colours: list[tuple[str, str]]) -> str:
+    key = "".join(f'<i style="background:{c}"></i>{escape(n)}' for n, c in colours)
+    return f'<h2>{escape(title)}</h2>\n<p class="key">{key}</p>\n{_draw(bars)}'
 
 
 def _draw(bars: list[Bar]) -> str:
