@@ -72,11 +72,13 @@ void sb_trace_clock_end(void)
 
 uint64_t sb_trace_time_ns(uint64_t ticks)
 {
+    if (!sb_trace_counts_ticks)
+        return ticks;
     /* One that was taken before the first look is behind it. */
     return first.ns + (uint64_t)(int64_t)((double)(int64_t)(ticks - first.ticks) * ns_of_tick);
 }
 
 uint64_t sb_trace_length_ns(uint64_t ticks)
 {
-    return (uint64_t)((double)ticks * ns_of_tick);
+    return sb_trace_counts_ticks ? (uint64_t)((double)ticks * ns_of_tick) : ticks;
 }
