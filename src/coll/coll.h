@@ -39,6 +39,16 @@ static inline sb_status_t sb_stream_write(const sb_stream_t *stream, size_t offs
     return SB_OK;
 }
 
+/* As sb_stream_write, of what another rank has just written. */
+static inline sb_status_t sb_stream_write_far(const sb_stream_t *stream, size_t offset,
+                                              const void *from, size_t bytes)
+{
+    if (SB_UNLIKELY(stream->base == NULL))
+        return stream->write(stream->context, offset, from, bytes);
+    sb_copy_far(stream->base + offset, from, bytes);
+    return SB_OK;
+}
+
 /* Copies what of the `bytes` at `offset` of a message the stream has room for. */
 static inline sb_status_t sb_take(const sb_stream_t *stream, size_t offset, const void *from,
                                   size_t bytes)
@@ -62,6 +72,7 @@ static inline sb_status_t sb_stream_write_non_temporal(const sb_stream_t *stream
 #define sb_take(...) SB_SITED(sb_take(__VA_ARGS__))
 #define sb_stream_read(...) SB_SITED(sb_stream_read(__VA_ARGS__))
 #define sb_stream_write(...) SB_SITED(sb_stream_write(__VA_ARGS__))
+#define sb_stream_write_far(...) SB_SITED(sb_stream_write_far(__VA_ARGS__))
 #define sb_stream_write_non_temporal(...) SB_SITED(sb_stream_write_non_temporal(__VA_ARGS__))
 
 /* What the choice of an algorithm may depend on: known alike to every member. */

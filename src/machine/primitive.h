@@ -12,6 +12,7 @@
  *   sb_copy_shared                    the same, to where other ranks have read: lines are taken
  *                                     from them without fetching what is overwritten, where the
  *                                     processor can do that
+ *   sb_copy_far                       the same, of what another rank has just written
  *   sb_copy_streaming                 the same, past the writer's caches where the processor can:
  *                                     lines are not read from memory first, nor near afterwards
  *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches

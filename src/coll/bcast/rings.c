@@ -366,7 +366,7 @@ static bool pull(sb_arriving_t *arriving, const sb_plan_t *plan)
         const char *mapped = sb_expose_map(expose, arriving->news->root, from, room - done);
         if (mapped != NULL) {
             arriving->data =
-                sb_first(arriving->data, sb_stream_write(stream, done, mapped, room - done));
+                sb_first(arriving->data, sb_stream_write_far(stream, done, mapped, room - done));
             return true;
         }
         piece = sb_min(most, room - done);

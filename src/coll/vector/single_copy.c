@@ -123,8 +123,10 @@ static bool read_exposed(sb_mesh_t *mesh, sb_receiving_t *receiving, size_t byte
         piece = mapped != NULL ? bytes - done : sb_min(bytes - done, most);
         if (mapped == NULL && !sb_expose_read(&mesh->expose, receiving->peer, to, from, piece))
             return false;
-        if (mapped != NULL || stream->base == NULL)
-            receiving->data = sb_stream_write(stream, offset, mapped != NULL ? mapped : to, piece);
+        if (mapped != NULL)
+            receiving->data = sb_stream_write_far(stream, offset, mapped, piece);
+        else if (stream->base == NULL)
+            receiving->data = sb_stream_write(stream, offset, to, piece);
         from.address += piece;
     }
     return true;

@@ -8,6 +8,7 @@
 #include "base/instructions.h"
 
 #include <string.h>
+#include <time.h>
 
 /* The order is a constant at each use, so each of these is one instruction or two. */
 static inline uint64_t sb_load64(const sb_word64_t *word, sb_order_t order)
@@ -110,6 +111,20 @@ static inline void sb_copy_shared(void *restrict to, const void *restrict from, 
         sb_copy_shared_long(to, from, bytes);
 }
 
+/* From here on it pays to ask for lines of several places at once. */
+#define SB_COPY_FAR ((size_t)96 << 10)
+
+/* Of SB_COPY_FAR bytes and more. */
+void sb_copy_far_long(void *restrict to, const void *restrict from, size_t bytes);
+
+static inline void sb_copy_far(void *restrict to, const void *restrict from, size_t bytes)
+{
+    if (bytes < SB_COPY_FAR)
+        sb_copy(to, from, bytes);
+    else
+        sb_copy_far_long(to, from, bytes);
+}
+
 /* What it stored is ordered before the stores that follow. */
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
 
@@ -201,7 +216,13 @@ void sb_fence_all(void);
 void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns);
 void sb_futex_wake(uint32_t *word);
 void sb_give_processor(void);
-uint64_t sb_now_ns(void);
+static inline uint64_t sb_now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 void sb_machine_start(void);
 
 #define SB_PROCESS_STATE(type, name, ...)                                                          \

@@ -72,6 +72,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_copy(to, from, bytes) SB_SITED_VOID(sb_sim_copy(to, from, bytes))
 #define sb_copy_words(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_shared(to, from, bytes) sb_copy(to, from, bytes)
+#define sb_copy_far(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_streaming(to, from, bytes) SB_SITED_VOID(sb_sim_copy_streaming(to, from, bytes))
 #define sb_process_self() sb_sim_process_self()
 #define sb_pull(process, to, from, bytes) SB_SITED(sb_sim_pull(process, to, from, bytes))
