@@ -65,7 +65,7 @@ json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *
     if (places == NULL || nodes == NULL || cores == NULL)
         sb_simulate_fail("out of memory");
     sb_simulate_place(options, machine, places, nodes, cores);
-    sb_exploration_ground_t ground = {&machine->model, cores, places, machine->topology};
+    sb_exploration_ground_t ground = {&machine->model, cores, places, machine->topology, NULL};
     sb_exploration_t exploration = {
         .ranks = options->ranks,
         .ground = &ground,

@@ -26,19 +26,29 @@ typedef struct memory {
     const char *ring;
 } memory_t;
 
+/* A buffer that a rank uses in several calls. */
+typedef struct kept {
+    sb_sim_memory_t memory;
+    size_t room;
+} kept_t;
+
+#define KEPT_LEAST ((size_t)32 << 10)
+
 /* What all runs of an exploration share. */
 typedef struct trial {
     const sb_exploration_t *wish;
     sb_join_t *join;
     sb_sim_t *sim;
-    uint64_t *entered; /* barriers, of each rank */
-    memory_t *memory;  /* of each rank's last team */
+    uint64_t *entered;     /* barriers, of each rank */
+    memory_t *memory;      /* of each rank's last team */
+    kept_t *kept;          /* of each rank */
+    sb_word64_t **calling; /* of each rank: the call that it has begun, counted from 1 */
 } trial_t;
 
 static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
 {
     (void)context;
-    sb_sim_allgather(SB_SIM_ALL, mine, all, bytes);
+    sb_sim_allgather(sb_sim_node(), mine, all, bytes);
     return SB_OK;
 }
 
@@ -187,21 +197,46 @@ static void check_data(const unsigned char *data, size_t bytes, uint32_t rank, u
         sb_sim_stop("rank %" PRIu32 ": a byte behind the buffer was written", rank);
 }
 
-/* A user's memory. If others pull from it, it is watched like what is shared. */
-static sb_sim_memory_t take_buffers(const sb_exploration_t *wish, size_t bytes)
+/* What a rank goes on using, so that it writes to it also after a fork. */
+static sb_sim_memory_t kept_buffers(kept_t *kept, size_t bytes)
 {
+    if (kept->room >= bytes)
+        return kept->memory;
+    if (kept->room > 0)
+        sb_sim_give(kept->memory.block);
+    kept->room = sb_max(bytes, KEPT_LEAST);
+    kept->memory = sb_sim_heap_take(kept->room);
+    return kept->memory;
+}
+
+static bool keeps_buffers(const sb_exploration_t *wish, uint32_t call)
+{
+    return wish->forks && call % 3 != 2;
+}
+
+/*
+ * A user's memory. If others pull from it, it is watched like what is shared, and given back after
+ * the call: but for some calls, where ranks fork.
+ */
+static sb_sim_memory_t take_buffers(trial_t *trial, uint32_t rank, uint32_t call, size_t bytes)
+{
+    const sb_exploration_t *wish = trial->wish;
     sb_sim_memory_t memory = {.block = UINT32_MAX};
 
+    if (keeps_buffers(wish, call))
+        return kept_buffers(&trial->kept[rank], bytes);
     if (wish->pulls)
-        return sb_sim_take(bytes, -1);
+        return wish->loads ? sb_sim_heap_take(bytes) : sb_sim_take(bytes, -1);
     memory.address = malloc(bytes);
     if (memory.address == NULL)
         sb_sim_stop("private memory is exhausted");
     return memory;
 }
 
-static void give_buffers(const sb_sim_memory_t *memory)
+static void give_buffers(const trial_t *trial, uint32_t call, const sb_sim_memory_t *memory)
 {
+    if (keeps_buffers(trial->wish, call))
+        return;
     if (memory->block != UINT32_MAX)
         sb_sim_give(memory->block);
     else
@@ -226,7 +261,7 @@ static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
     const sb_exploration_t *wish = trial->wish;
     size_t bytes = bytes_of(wish, call);
     uint32_t root = root_of(wish, call);
-    sb_sim_memory_t memory = take_buffers(wish, bytes + 1);
+    sb_sim_memory_t memory = take_buffers(trial, team->rank, call, bytes + 1);
     unsigned char *data = (unsigned char *)memory.address;
     sb_stream_t stream = {.base = memory.address, .bytes = bytes};
 
@@ -238,7 +273,7 @@ static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
     if (status != SB_OK)
         sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
     check_data(data, bytes, team->rank, root, call);
-    give_buffers(&memory);
+    give_buffers(trial, call, &memory);
 }
 
 /* Sizes of parts differ from call to call, in each way in turn. */
@@ -253,7 +288,7 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
                               .bytes = bytes_of(wish, call),
                               .counts = (sb_counts_t)(call % (SB_COUNTS_HALF + 1))};
     size_t room = sb_parts_room(&moved), place;
-    sb_sim_memory_t memory = take_buffers(wish, 2 * room);
+    sb_sim_memory_t memory = take_buffers(trial, team->rank, call, 2 * room);
     sb_stream_t streams[2 * team->size];
     uint32_t from;
 
@@ -267,7 +302,7 @@ static void call_parts(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
         sb_sim_stop("rank %" PRIu32 ": byte %zu of the part from rank %" PRIu32
                     " is wrong in call %" PRIu32,
                     team->rank, place, from, call);
-    give_buffers(&memory);
+    give_buffers(trial, call, &memory);
 }
 
 /* In place now and then, and parts uneven, in turn. */
@@ -283,7 +318,7 @@ static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t
                                    .uneven = call % 2 == 1,
                                    .in_place = call % 3 == 1};
     size_t bytes = sb_reduction_bytes(&reduced), parts[team->size], place;
-    sb_sim_memory_t taken = take_buffers(wish, 2 * bytes + 1);
+    sb_sim_memory_t taken = take_buffers(trial, team->rank, call, 2 * bytes + 1);
     char *memory = taken.address;
 
     memory[2 * bytes] = (char)0xee;
@@ -298,7 +333,7 @@ static void call_reduction(trial_t *trial, sb_team_t *team, const sb_algorithm_t
                     team->rank, place, call);
     if (memory[2 * bytes] != (char)0xee)
         sb_sim_stop("rank %" PRIu32 ": a byte behind the buffer was written", team->rank);
-    give_buffers(&taken);
+    give_buffers(trial, call, &taken);
 }
 
 static void make_calls(trial_t *trial, sb_team_t *team)
@@ -307,6 +342,8 @@ static void make_calls(trial_t *trial, sb_team_t *team)
 
     for (uint32_t call = 0; call < wish->calls; call++) {
         const sb_algorithm_t *algorithm = algorithm_of(wish, call);
+        if (wish->forks)
+            sb_store64(trial->calling[team->rank], call + 1, SB_RELEASE);
         if (algorithm->collective == SB_BARRIER) {
             call_barrier(trial, team, algorithm);
             continue;
@@ -340,11 +377,50 @@ static void run_team(trial_t *trial, uint32_t rank)
     sb_team_destroy(team);
 }
 
+/* A heap for each rank, and a word by which its thread knows when to fork. */
+static void open_heap(trial_t *trial, uint32_t rank)
+{
+    const sb_exploration_t *wish = trial->wish;
+    uint32_t room = wish->heap_room == 0 ? UINT32_MAX : wish->heap_room;
+
+    sb_sim_heap_open(wish->half && rank % 2 == 1 ? 0 : room);
+    trial->calling[rank] = (sb_word64_t *)(void *)sb_sim_take(sizeof **trial->calling, -1).address;
+}
+
+/*
+ * Of each process the thread that forks: in the first call of rank 0's, in the next of rank 1's,
+ * after so many steps of its own, so that it comes at any place of the call.
+ */
+static void fork_all(trial_t *trial)
+{
+    const sb_exploration_t *wish = trial->wish;
+    static const uint32_t pauses[] = {0, 12, 4, 30};
+
+    sb_sim_meet(SB_SIM_ALL);
+    sb_sim_guided(true);
+    for (uint32_t i = 0; i < wish->ranks; i++) {
+        uint32_t rank = (wish->first_root + i) % wish->ranks, call = i % wish->calls + 1;
+        while (sb_spin(trial->calling[rank], call, 1, false) < call)
+            ;
+        for (uint32_t pause = pauses[i % SB_COUNT_OF(pauses)]; pause > 0; pause--)
+            sb_load64(trial->calling[rank], SB_RELAXED);
+        sb_sim_heap_part(rank);
+    }
+    sb_sim_guided(false);
+    sb_sim_meet(SB_SIM_ALL);
+}
+
 static void run_rank(void *argument, uint32_t rank)
 {
     trial_t *trial = argument;
     uint32_t teams = trial->wish->teams == 0 ? 1 : trial->wish->teams;
 
+    if (rank == trial->wish->ranks) {
+        fork_all(trial);
+        return;
+    }
+    if (trial->wish->loads)
+        open_heap(trial, rank);
     for (uint32_t i = 0; i < teams; i++) {
         sb_sim_meet(SB_SIM_ALL);
         run_team(trial, rank);
@@ -453,6 +529,7 @@ static bool run_schedules(trial_t *trial, sb_finding_t *finding)
     while (finding->violation == NULL && sb_join_begin(trial->join)) {
         memset(trial->memory, 0, trial->wish->ranks * sizeof *trial->memory);
         memset(trial->entered, 0, trial->wish->ranks * sizeof *trial->entered);
+        memset(trial->kept, 0, trial->wish->ranks * sizeof *trial->kept);
         sb_sim_end_t end = sb_sim_run(trial->sim, run_rank, trial);
         finding->steps += sb_join_steps(trial->join);
         finding->violation = violation_of(trial, end);
@@ -473,9 +550,17 @@ typedef struct ground {
     sb_sim_machine_t machine;
     sb_sim_core_t *cores;
     uint32_t *core;
+    uint32_t *node;
     sb_place_t *places;
     sb_topology_t *topology;
 } ground_t;
+
+/* The thread that forks runs as one rank more, on a node of its own: the ranks' set-up is theirs.
+ */
+static uint32_t runners(const sb_exploration_t *wish)
+{
+    return wish->ranks + wish->forks;
+}
 
 /* Prices but for the least: nothing here depends on time. */
 static void set_prices(sb_sim_machine_t *machine)
@@ -509,7 +594,7 @@ static void describe_machine(ground_t *ground, uint32_t cores)
         unit[SB_NEAR_L3] = unit[SB_NEAR_NUMA] = i / (cores / NODES);
         unit[SB_NEAR_PACKAGE] = i / (cores / PACKAGES);
     }
-    ground->machine = (sb_sim_machine_t){.nodes = 1,
+    ground->machine = (sb_sim_machine_t){.nodes = 2,
                                          .cores = cores,
                                          .threads = 1,
                                          .numa_nodes = NODES,
@@ -529,10 +614,13 @@ static bool make_ground(ground_t *ground, const sb_exploration_t *wish, const ch
 
     *problem = "private memory is exhausted";
     ground->cores = calloc((size_t)each * NODES, sizeof *ground->cores);
-    ground->core = calloc(wish->ranks, sizeof *ground->core);
+    ground->core = calloc(wish->ranks + 1, sizeof *ground->core);
+    ground->node = calloc(wish->ranks + 1, sizeof *ground->node);
     ground->places = calloc(wish->ranks, sizeof *ground->places);
-    if (ground->cores == NULL || ground->core == NULL || ground->places == NULL)
+    if (ground->cores == NULL || ground->core == NULL || ground->node == NULL ||
+        ground->places == NULL)
         return false;
+    ground->node[wish->ranks] = 1;
     *problem = "an exploration takes at most 1024 cores";
     if ((uint64_t)each * NODES > 64 * SB_CPU_WORDS)
         return false;
@@ -543,8 +631,8 @@ static bool make_ground(ground_t *ground, const sb_exploration_t *wish, const ch
     snprintf(text, sizeof text, "package:%d numa:%d core:%" PRIu32 " pu:1", PACKAGES,
              NODES / PACKAGES, each);
     ground->topology = sb_topology_open(text, error, sizeof error);
-    ground->given =
-        (sb_exploration_ground_t){&ground->machine, ground->core, ground->places, ground->topology};
+    ground->given = (sb_exploration_ground_t){&ground->machine, ground->core, ground->places,
+                                              ground->topology, ground->node};
     return ground->topology != NULL;
 }
 
@@ -564,6 +652,7 @@ static void close_ground(ground_t *ground)
         sb_topology_close(ground->topology);
     free(ground->cores);
     free(ground->core);
+    free(ground->node);
     free(ground->places);
 }
 
@@ -572,19 +661,23 @@ static bool prepare(trial_t *trial, const ground_t *ground, const char **problem
     const sb_exploration_t *wish = trial->wish;
     sb_explore_options_t explore = wish->explore;
 
-    explore.ranks = wish->ranks;
+    explore.ranks = runners(wish);
     trial->entered = calloc(wish->ranks, sizeof *trial->entered);
     trial->memory = calloc(wish->ranks, sizeof *trial->memory);
-    trial->join = sb_join_new(wish->ranks, &explore, problem);
+    trial->calling = calloc(wish->ranks, sizeof(sb_word64_t *));
+    trial->kept = calloc(wish->ranks, sizeof *trial->kept);
+    trial->join = sb_join_new(runners(wish), &explore, problem);
     if (trial->join == NULL)
         return false;
     sb_join_describe(trial->join, describe, trial);
     *problem = "private memory is exhausted";
-    if (trial->entered == NULL || trial->memory == NULL)
+    if (trial->entered == NULL || trial->memory == NULL || trial->calling == NULL ||
+        trial->kept == NULL)
         return false;
     sb_sim_options_t options = {
         .machine = ground->given.machine,
-        .ranks = wish->ranks,
+        .ranks = runners(wish),
+        .node = ground->given.node,
         .core = ground->given.core,
         .seed = 1, /* of set-up alone: a replay text need not name it */
         .placed = true,
@@ -611,6 +704,8 @@ bool sb_exploration_run(const sb_exploration_t *exploration, sb_finding_t *findi
     sb_join_free(trial.join);
     free(trial.entered);
     free(trial.memory);
+    free(trial.calling);
+    free(trial.kept);
     close_ground(&ground);
     return done;
 }

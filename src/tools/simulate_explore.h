@@ -17,6 +17,7 @@ typedef struct sb_exploration_ground {
     const uint32_t *core;     /* of each rank */
     const sb_place_t *places; /* of each rank */
     const sb_topology_t *topology;
+    const uint32_t *node; /* of each rank; NULL: 0 */
 } sb_exploration_ground_t;
 
 typedef struct sb_exploration {
@@ -36,7 +37,10 @@ typedef struct sb_exploration {
     uint64_t fragment_bytes;
     uint32_t tree_arity;
     bool pulls;                   /* parts are read out of their senders' memory, watched too */
-    bool loads;                   /* and by loads */
+    bool loads;                   /* and by loads: ranks have heaps, */
+    uint32_t heap_room;           /* of so many blocks; 0: no end; */
+    bool half;                    /* those of odd numbers have none; */
+    bool forks;                   /* a thread of each forks, one in each call */
     uint64_t reaches;             /* so many such reads succeed; 0: all */
     bool sleepy;                  /* ranks that lose patience sleep at once */
     uint32_t teams;               /* one after the other; 0: one */

@@ -36,9 +36,12 @@ typedef struct scenario {
     bool crowded; /* ranks share processors */
     bool sleepy;  /* ranks that lose patience sleep at once */
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
-    bool loads;   /* and by loads */
-    uint64_t reaches; /* so many of these copies succeed; 0: all */
-    bool whole;       /* set-up and end too, of two teams */
+    bool loads;   /* and by loads: ranks have heaps, */
+    uint32_t heap_room; /* of so many blocks; 0: no end; */
+    bool half;          /* those of odd numbers have none; */
+    bool forks;         /* a thread of each forks, one in each call */
+    uint64_t reaches;   /* so many of these copies succeed; 0: all */
+    bool whole;         /* set-up and end too, of two teams */
     uint32_t weight;
     uint32_t most_ranks; /* 0: any */
     uint32_t roots;      /* 0: all */
@@ -107,6 +110,45 @@ static const scenario_t of_bcasts[] = {
      .loads = true,
      .weight = 1,
      .most_ranks = 5},
+    {.name = "forked",
+     .bytes = {1500, 300},
+     .calls = 4,
+     .tree_arity = 2,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .forks = true,
+     .weight = 2,
+     .most_ranks = 5},
+    {.name = "forked, refused",
+     .bytes = {1500, 300},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .forks = true,
+     .reaches = 2,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "full",
+     .bytes = {1500, 300},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .heap_room = 2,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "half",
+     .bytes = {1500, 300},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .half = true,
+     .forks = true,
+     .weight = 1,
+     .most_ranks = 5},
 };
 
 /* of every operation that moves parts; */
@@ -160,6 +202,44 @@ static const scenario_t of_parts[] = {
      .loads = true,
      .weight = 1,
      .most_ranks = 5},
+    {.name = "forked",
+     .bytes = {300, 700, 49},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .forks = true,
+     .weight = 2,
+     .most_ranks = 5},
+    {.name = "forked, refused",
+     .bytes = {300, 700, 49},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .forks = true,
+     .reaches = 2,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "full",
+     .bytes = {300, 700, 49},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .heap_room = 2,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "half",
+     .bytes = {300, 700, 49},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .half = true,
+     .forks = true,
+     .weight = 1,
+     .most_ranks = 5},
 };
 
 /* of every reduction; */
@@ -196,6 +276,44 @@ static const scenario_t of_reductions[] = {
      .pulls = true,
      .loads = true,
      .weight = 2,
+     .most_ranks = 5},
+    {.name = "forked",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .forks = true,
+     .weight = 2,
+     .most_ranks = 5},
+    {.name = "forked, refused",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .forks = true,
+     .reaches = 2,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "full",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .heap_room = 2,
+     .weight = 1,
+     .most_ranks = 5},
+    {.name = "half",
+     .bytes = {4800, 7, 6000},
+     .calls = 3,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .half = true,
+     .forks = true,
+     .weight = 1,
      .most_ranks = 5},
 };
 
@@ -389,6 +507,9 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .pulls = scenario->pulls,
         .reaches = scenario->reaches,
         .loads = scenario->loads,
+        .heap_room = scenario->heap_room,
+        .half = scenario->half,
+        .forks = scenario->forks,
         .sleepy = scenario->sleepy,
         .teams = scenario->whole ? 2 : 1,
         .whole = scenario->whole,
@@ -474,7 +595,7 @@ static outcome_t judge(const settings_t *settings, const scenario_t *scenario, u
 
 /* The scenarios of one algorithm at a number of ranks. */
 typedef struct plan {
-    scenario_t scenarios[12];
+    scenario_t scenarios[20];
     size_t count;
     uint32_t weight; /* of all */
 } plan_t;

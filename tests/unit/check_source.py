@@ -37,7 +37,7 @@ LAYERS = [
 CORE = set(LAYERS) - {"mpi"}
 APART = {
     "stub": {"base"},
-    "heap": {"base", "segment"},
+    "heap": {"base", "machine", "segment"},
     "baseline": CORE,
     "tools": CORE | {"baseline"},
 }

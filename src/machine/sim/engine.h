@@ -32,7 +32,7 @@ typedef struct sb_sim_options {
     const sb_sim_watch_t *watch;
     const sb_sim_guide_t *guide;
     uint64_t reaches;  /* into others' memory that succeed in the guided part; 0: all */
-    bool loads;        /* whatever ranks have is read by loads: users' memory is shared */
+    bool loads;        /* users' memory is read by loads: all, but where a rank has opened a heap */
     uint64_t limit_ns; /* ends a run whose ranks wait in vain for so long; 0: ten seconds */
 } sb_sim_options_t;
 
@@ -102,6 +102,15 @@ void sb_sim_buffer_free(uint32_t block);
 void sb_sim_buffer_cool(uint32_t block);
 /* Where the block's memory is, for those that know its number. */
 char *sb_sim_address(uint32_t block);
+
+/*
+ * A heap of the running rank, with room for so many blocks (0: the rank has none; UINT32_MAX: no
+ * end), and memory out of it, or, where it has none left or has been parted, beside it. A thread
+ * that forks parts the heap of its process: others read no more of it by loads.
+ */
+void sb_sim_heap_open(uint32_t room);
+sb_sim_memory_t sb_sim_heap_take(uint64_t bytes);
+void sb_sim_heap_part(uint32_t owner);
 
 /* Block and offset of an address; false if it is no simulated memory. */
 bool sb_sim_locate(const void *address, uint32_t *block, uint64_t *offset);

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define RANGE_BYTES ((size_t)1 << 37)
+#define RANGE_BYTES SB_SIM_VIEW
 #define GROW_BYTES ((size_t)64 << 20)
 #define BLOCKS_MOST (1u << 22)
 #define CLEAR_BY_HAND ((size_t)4 << 20)
@@ -28,8 +28,8 @@ static struct {
 static bool open_range(size_t bytes)
 {
     if (range.base == NULL) {
-        char *base =
-            mmap(NULL, RANGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        char *base = mmap(NULL, 2 * RANGE_BYTES, PROT_NONE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED)
             return false;
         range.base = base;
@@ -57,6 +57,8 @@ static void free_block(sb_memory_block_t *block)
     free(block->pages);
     free(block->own);
     free(block->numa);
+    free(block->file);
+    block->file = NULL;
     block->pages = NULL;
     block->own = NULL;
     block->numa = NULL;
@@ -81,6 +83,7 @@ void sb_sim_memory_begin(sb_sim_t *sim)
             own = next;
         }
         sim->rank[i].own = NULL;
+        sim->rank[i].heap = (sb_heap_state_t){0};
     }
 }
 
@@ -227,6 +230,11 @@ void sb_sim_buffer_cool(uint32_t block)
     sb_memory_block_t *cooled = &sb_sim->block[block];
 
     memset(cooled->own, 0, cooled->bytes / SB_SIM_PAGE * sizeof *cooled->own);
+}
+
+bool sb_sim_is_view(const void *address)
+{
+    return (uintptr_t)address - (uintptr_t)range.base - SB_SIM_VIEW < range.used;
 }
 
 char *sb_sim_address(uint32_t block)

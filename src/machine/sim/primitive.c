@@ -247,18 +247,20 @@ static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
 {
     sb_rank_t *self = sb_sim->running;
     uint64_t begin = self->clock;
+    const void *theirs;
+    const void *seen = sb_sim_seen(from, &theirs);
 
     if (bytes == 0)
         return;
-    watch_plain(from, bytes, false);
+    watch_plain(theirs, bytes, false);
     watch_plain(to, bytes, true);
     if (sb_sim->guided) {
-        memcpy(to, from, bytes);
+        memcpy(to, seen, bytes);
         return;
     }
     for (size_t done = 0; done < bytes;) {
         char *target = (char *)to + done;
-        const char *source = (const char *)from + done;
+        const char *source = (const char *)theirs + done;
         size_t piece =
             sb_min(bytes - done, sb_min(sb_sim_page_rest(target), sb_sim_page_rest(source)));
         sb_sim_reach();
@@ -339,24 +341,6 @@ static bool reaches(void)
     return most == 0 || !sb_sim->guided || ++sb_sim->reached <= most;
 }
 
-/* All memory is one's own here: what is read so is looked at as every plain read. */
-bool sb_sim_shares(void)
-{
-    return sb_sim->options.loads;
-}
-
-const char *sb_sim_reach_by_loads(uint64_t address)
-{
-    return sb_sim_shares() ? (const char *)(uintptr_t)address : NULL;
-}
-
-const uint64_t *sb_sim_shared_number(void)
-{
-    static const uint64_t number = 1;
-
-    return sb_sim_shares() ? &number : NULL;
-}
-
 bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes)
 {
     (void)process;
@@ -396,18 +380,21 @@ sb_status_t sb_sim_combine(const sb_operator_t *operation, void *to, const void 
 
     if (bytes == 0)
         return SB_OK;
-    for (uint32_t i = 0; i < n; i++)
-        watch_plain(from[i], bytes, false);
+    const void *theirs[n], *seen[n];
+    for (uint32_t i = 0; i < n; i++) {
+        seen[i] = sb_sim_seen(from[i], &theirs[i]);
+        watch_plain(theirs[i], bytes, false);
+    }
     watch_plain(to, bytes, true);
     if (sb_sim->guided)
-        return operation->fold(operation, to, from, n, bytes);
+        return operation->fold(operation, to, seen, n, bytes);
     for (size_t done = 0, piece; done < bytes; done += piece) {
-        piece = combined_piece(to, from, n, done, bytes);
+        piece = combined_piece(to, theirs, n, done, bytes);
         sb_sim_reach();
-        self->clock = sb_combine_cost(self, to, from, n, done, piece);
+        self->clock = sb_combine_cost(self, to, theirs, n, done, piece);
     }
     /* An element may lie across two pages, so all are combined together. */
-    sb_status_t status = operation->fold(operation, to, from, n, bytes);
+    sb_status_t status = operation->fold(operation, to, seen, n, bytes);
     self->serial = self->clock;
     changed(self);
     sb_sim_note(SB_SIM_COPIES, begin, self->clock);

@@ -45,8 +45,8 @@ void sb_sim_copy_streaming(void *to, const void *from, size_t bytes);
 uint64_t sb_sim_process_self(void);
 bool sb_sim_pull(uint64_t process, void *to, uint64_t from, size_t bytes);
 bool sb_sim_push(uint64_t process, uint64_t to, const void *from, size_t bytes);
-const char *sb_sim_reach_by_loads(uint64_t address);
-bool sb_sim_shares(void);
+const char *sb_sim_reach_by_loads(uint64_t process, uint64_t address, bool told);
+bool sb_sim_shares(const void *base);
 const uint64_t *sb_sim_shared_number(void);
 sb_status_t sb_sim_combine(const sb_operator_t *operation, void *to, const void *const from[],
                            uint32_t n, size_t bytes);
@@ -78,9 +78,9 @@ uint64_t sb_sim_now_ns(void);
 #define sb_pull(process, to, from, bytes) SB_SITED(sb_sim_pull(process, to, from, bytes))
 #define sb_push(process, to, from, bytes) SB_SITED(sb_sim_push(process, to, from, bytes))
 #define sb_reach(process, address, bytes, told)                                                    \
-    ((void)(process), (void)(bytes), (void)(told), sb_sim_reach_by_loads(address))
-#define sb_shares(base, bytes) ((void)(base), (void)(bytes), sb_sim_shares())
-#define sb_shared_number() sb_sim_shared_number()
+    SB_SITED(((void)(bytes), sb_sim_reach_by_loads(process, address, told)))
+#define sb_shares(base, bytes) SB_SITED(((void)(bytes), sb_sim_shares(base)))
+#define sb_shared_number() SB_SITED(sb_sim_shared_number())
 #define sb_combine(operation, to, from, n, bytes)                                                  \
     SB_SITED(sb_sim_combine(operation, to, from, n, bytes))
 #define sb_spin(word, value, looks, paused) SB_SITED(sb_sim_spin(word, value, looks, paused))

@@ -672,6 +672,23 @@ static bool takes_part(const sb_sim_t *sim, const sb_rank_t *rank, uint32_t node
     return rank->state == SB_RANK_MEETS && (node == sim->machine.nodes || rank->node == node);
 }
 
+/* Those of a node who have met know what each of them did before. */
+static void order_members(const sb_sim_t *sim, uint32_t node)
+{
+    const sb_sim_watch_t *watch = sim->options.watch;
+
+    for (uint32_t i = 0; watch->send != NULL && i < sim->ranks; i++) {
+        if (!takes_part(sim, &sim->rank[i], node))
+            continue;
+        uint32_t *clock = watch->send(watch->context, i);
+        for (uint32_t j = 0; clock != NULL && j < sim->ranks; j++) {
+            if (takes_part(sim, &sim->rank[j], node))
+                watch->receive(watch->context, j, clock);
+        }
+        free(clock);
+    }
+}
+
 static void end_meeting(sb_sim_t *sim, uint32_t node)
 {
     sb_meeting_t *meeting = &sim->meetings[node];
@@ -679,6 +696,8 @@ static void end_meeting(sb_sim_t *sim, uint32_t node)
 
     if (watch != NULL && meeting->members == sim->ranks)
         watch->meet(watch->context);
+    else if (watch != NULL)
+        order_members(sim, node);
     meeting->here = 0;
     sim->progress = meeting->latest;
     for (uint32_t i = 0; i < sim->ranks; i++) {

@@ -12,6 +12,8 @@
 #define SB_SIM_PAGE 4096
 #define SB_SIM_PAGE_LINES (SB_SIM_PAGE / SB_LINE)
 #define NOBODY UINT32_MAX
+/* So far behind a user's memory is where others see it. */
+#define SB_SIM_VIEW ((size_t)1 << 37)
 
 /* One line of shared memory, as the caches see it. */
 typedef struct sb_line {
@@ -46,6 +48,8 @@ typedef struct sb_memory_block {
     uint32_t node; /* machine */
     bool shared;
     bool dead;
+    bool heaped;   /* others read it by loads, */
+    char *file;    /* and see this, since its owner has forked */
     uint8_t *numa; /* node of each page; NO_NUMA: untouched */
     sb_page_t **pages;
     sb_own_page_t *own; /* of a user's buffer */
@@ -74,6 +78,18 @@ typedef enum sb_rank_state {
 
 /* Loads, and stores, that a core may have under way. */
 #define SB_OVERLAP_MOST 16
+
+/* What a rank's heap tells: to others, and to itself; written by the thread that forks. */
+typedef struct sb_heap_words {
+    sb_word32_t ended;
+    sb_word32_t own;
+    sb_word32_t mapped; /* a place in the order of steps, for the new mapping */
+} sb_heap_words_t;
+
+typedef struct sb_heap_state {
+    sb_heap_words_t *words; /* NULL: all that the rank has is shared, and stays so */
+    uint32_t room;          /* blocks; UINT32_MAX: no end */
+} sb_heap_state_t;
 
 typedef struct sb_own_state {
     const void *key;
@@ -117,6 +133,7 @@ typedef struct sb_rank {
     uint64_t pending_wanted; /* a guided spin: enabled when the word is as large */
     bool pending_spin;
     sb_own_state_t *own;
+    sb_heap_state_t heap;
     struct sb_message *mail;
     struct sb_net_request *requests; /* under way, in the order in which they were begun */
     uint64_t mail_news;              /* counts what has happened to either */
@@ -246,6 +263,11 @@ void sb_sim_touch(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *ra
 bool sb_sim_line(sb_memory_block_t *block, uint64_t offset, sb_line_place_t *place);
 void sb_sim_memory_begin(sb_sim_t *sim);
 void sb_sim_memory_free(sb_sim_t *sim);
+
+bool sb_sim_is_view(const void *address);
+
+/* heap.c: the bytes that are read at an address, and where their owner has them. */
+const void *sb_sim_seen(const void *address, const void **owners);
 
 /* lines.c */
 bool sb_sim_caches_new(sb_sim_t *sim);
