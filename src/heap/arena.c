@@ -8,6 +8,7 @@
  * without pages, or a small one would make a large one lose its pages once more each time.
  */
 #include "heap/arena.h"
+#include "heap/next.h"
 
 #include "segment/process.h"
 
@@ -124,7 +125,7 @@ static void keep_within_bound(void)
 
     while (kept > bound) {
         uint32_t at = longest_kept(), pages = table[at].pages;
-        if (madvise(address_of(at), (size_t)pages * SB_PAGE, MADV_REMOVE) != 0)
+        if (sb_next.madvise(address_of(at), (size_t)pages * SB_PAGE, MADV_REMOVE) != 0)
             return; /* locked: it stays */
         unlist(at);
         set_free(at, pages, CLEAN);
@@ -155,8 +156,8 @@ static bool open_to(uint32_t end)
 
     if (bytes <= sb_arena.open)
         return true;
-    if (end > PAGES || mprotect(sb_arena.base, bytes, PROT_READ | PROT_WRITE) != 0 ||
-        mprotect(table, entries, PROT_READ | PROT_WRITE) != 0)
+    if (end > PAGES || sb_next.mprotect(sb_arena.base, bytes, PROT_READ | PROT_WRITE) != 0 ||
+        sb_next.mprotect(table, entries, PROT_READ | PROT_WRITE) != 0)
         return false;
     sb_arena.open = bytes;
     return true;
@@ -235,7 +236,7 @@ static bool make_arena(void)
         return false;
     sb_arena.base = base;
     /* A child that the handlers of fork.c do not see has none of it, rather than all in common. */
-    if (madvise(base, SB_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
+    if (sb_next.madvise(base, SB_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
         return false;
     mark(0, 1, TAKEN);
     sb_arena_header_t *header = (sb_arena_header_t *)(void *)base;
@@ -246,8 +247,7 @@ static bool make_arena(void)
                                   .start_time = sb_process_start_time(getpid()),
                                   .base = (uintptr_t)base,
                                   .bytes = SB_ARENA_BYTES,
-                                  .pid = getpid(),
-                                  .shared = 1};
+                                  .pid = getpid()};
     atomic_thread_fence(memory_order_release);
     header->magic = SB_ARENA_MAGIC;
     return pthread_atfork(sb_arena_part, NULL, NULL) == 0;
@@ -257,7 +257,7 @@ static bool make_arena(void)
 static void make(void)
 {
     int saved = errno;
-    sb_arena_state_t none = SB_ARENA_NONE;
+    uint32_t none = SB_ARENA_NONE;
 
     /* Relaxed: who comes first makes it, and reads nothing of others. */
     if (!atomic_compare_exchange_strong_explicit(&sb_arena.state, &none, SB_ARENA_MAKING,
@@ -300,14 +300,26 @@ void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh)
     return at != 0 ? address_of(at) : NULL;
 }
 
+/* Its place is never used again; a child has its own, and nothing of what was set aside. */
+static void forget(void *block)
+{
+    size_t bytes = sb_arena_size(block);
+
+    /* Relaxed: where it is is all that is wanted. */
+    char *aside = atomic_load_explicit(&sb_arena.aside, memory_order_relaxed);
+
+    sb_next.madvise(block, bytes, MADV_DONTNEED);
+    if (aside != NULL && sb_arena.parted_by == getpid())
+        sb_next.madvise(aside + ((char *)block - sb_arena.base), bytes, MADV_DONTNEED);
+}
+
 void sb_arena_give(void *block)
 {
     uint32_t at = page_of(block);
     int saved = errno;
 
     if (sb_arena_state() != SB_ARENA_SHARED) {
-        /* Its place is never used again; a child has its own. */
-        madvise(block, sb_arena_size(block), MADV_DONTNEED);
+        forget(block);
         errno = saved;
         return;
     }

@@ -4,6 +4,7 @@
 
 #include "base/compiler.h"
 #include "base/heap.h"
+#include "machine/sharing.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,7 +31,7 @@ typedef struct sb_arena_header {
     uint64_t bytes;
     uint64_t number; /* drawn at random */
     int32_t pid;
-    _Atomic uint32_t shared; /* 0: what its owner sees is no longer what the file holds */
+    sb_word32_t ended; /* what its owner sees is no longer what the file holds */
 } sb_arena_header_t;
 
 typedef enum sb_arena_state {
@@ -42,10 +43,12 @@ typedef enum sb_arena_state {
 } sb_arena_state_t;
 
 typedef struct sb_arena {
-    bool wanted; /* set once, before main */
-    _Atomic sb_arena_state_t state;
+    bool wanted;       /* set once, before main */
+    sb_word32_t state; /* sb_arena_state_t */
     char *base;
-    size_t open; /* bytes that may be used so far */
+    size_t open;         /* bytes that may be used so far */
+    char *_Atomic aside; /* the pages that were mapped until a fork; NULL: none */
+    pid_t parted_by;     /* the process that has them */
     int file;
     _Atomic bool protected; /* the program has changed the rights of some pages */
     pthread_mutex_t lock;
@@ -62,7 +65,7 @@ extern sb_arena_t sb_arena;
  */
 static inline sb_arena_state_t sb_arena_state(void)
 {
-    return atomic_load_explicit(&sb_arena.state, memory_order_acquire);
+    return (sb_arena_state_t)atomic_load_explicit(&sb_arena.state, memory_order_acquire);
 }
 
 /* Whether an address is one of the arena's, whatever its state. */

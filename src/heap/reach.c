@@ -195,11 +195,7 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
     if (offset >= SB_ARENA_BYTES || bytes > SB_ARENA_BYTES - offset ||
         !open_to(peer, here, offset + bytes))
         return NULL;
-    /*
-     * Acquire: pairs with the owner's store of `shared` in sb_arena_part(). What was written after
-     * that is told after it.
-     */
-    if (!told && atomic_load_explicit(&header->shared, memory_order_acquire) == 0)
+    if (!told && !sb_sharing_lasts(&header->ended))
         return NULL;
     atomic_fetch_add_explicit(&loads, 1, memory_order_relaxed);
     return here + offset;
@@ -236,6 +232,14 @@ SB_EXPORTED const sb_heap_t *sobor_heap(void)
     return sb_arena.wanted ? &heap : NULL;
 }
 
+static void take(void *to, const void *from, size_t bytes)
+{
+    if (bytes < SB_COPY_FAR)
+        memcpy(to, from, bytes);
+    else
+        sb_copy_far_long(to, from, bytes);
+}
+
 /*
  * As the kernel does it: until the one list or the other is at its end. -1: not all of it can be
  * reached.
@@ -252,7 +256,7 @@ static ssize_t load(pid_t process, const struct iovec *local, unsigned long loca
         const char *here = bytes == 0 ? "" : reach(process, address, bytes, false);
         if (here == NULL)
             return -1;
-        memcpy((char *)local->iov_base + to, here, bytes);
+        take((char *)local->iov_base + to, here, bytes);
         done += (ssize_t)bytes;
         to += bytes;
         from += bytes;

@@ -142,6 +142,36 @@ static void closed(void)
     scribble_in_a_child(block, BYTES);
 }
 
+/* KiB of this process's own pages. */
+static long own_pages(void)
+{
+    FILE *file = fopen("/proc/self/smaps_rollup", "r");
+    char line[256];
+    long found = -1;
+
+    while (file != NULL && found < 0 && fgets(line, sizeof line, file) != NULL)
+        sscanf(line, "Anonymous: %ld", &found);
+    if (file != NULL)
+        fclose(file);
+    CHECK(found >= 0, "no figure of memory");
+    return found;
+}
+
+/* To free a block after a fork takes no memory. */
+static void freed(void)
+{
+    size_t bytes = 64 * BYTES;
+    char *block = malloc(bytes);
+
+    CHECK(is_shared(block), "the heap is not used");
+    memset(block, 5, bytes);
+    scribble_in_a_child(block, BYTES);
+    long before = own_pages();
+    free(block);
+    CHECK(own_pages() < before + (long)(bytes >> 11), "%ld KiB before, %ld after", before,
+          own_pages());
+}
+
 /* Who makes a child past the C library makes one that has none of the heap. */
 static void past_the_library(void)
 {
@@ -171,6 +201,7 @@ static void *go_on_forking(void *forks)
         pid_t child = i % 2 == 0 ? fork() : _Fork();
         if (child == 0) {
             fill(buffer, 1u << 30);
+            check(buffer, 1u << 30, "child's");
             _exit(0);
         }
         wait_for(child, "child");
@@ -261,13 +292,14 @@ static void in_a_process(void (*part)(void))
 int main(int count, char **words)
 {
     const char *wanted = count > 1 ? words[1] : "all";
-    size_t rounds = getenv("SOBOR_TEST_LONG") != NULL ? 500 : 50;
+    size_t rounds = getenv("SOBOR_TEST_LONG") != NULL ? 1000 : 50;
 
     common = mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (strcmp(wanted, "messages") != 0) {
         in_a_process(apart);
         in_a_process(rights);
         in_a_process(closed);
+        in_a_process(freed);
         in_a_process(past_the_library);
     }
     if (strcmp(wanted, "apart") != 0)

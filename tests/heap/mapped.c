@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * What an arena is to the system: a sealed file of its owner's alone, which another process maps to
+ * be read, and which only its owner dumps; and what of it stays when all is freed. To be run with
+ * the heap preloaded.
+ */
+#include "support.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#define BYTES ((size_t)1 << 20)
+#define KEPT_MOST ((long)(64 + 4) << 10) /* KiB that stay, and some more */
+
+static const char *const name = "/memfd:sobor-heap";
+
+/* The descriptor of this process's arena. */
+static int arena_file(void)
+{
+    char path[64], link[64];
+
+    for (int file = 3; file < 64; file++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+        ssize_t length = readlink(path, link, sizeof link);
+        if (length > 0 && strncmp(link, name, strlen(name)) == 0)
+            return file;
+    }
+    CHECK(false, "no descriptor is an arena's");
+    return -1;
+}
+
+static void check_file(void)
+{
+    int file = arena_file(), seals = fcntl(file, F_GET_SEALS);
+    struct stat status;
+
+    CHECK(fstat(file, &status) == 0 && (status.st_mode & 07777) == 0600, "rights %o",
+          (unsigned)status.st_mode);
+    CHECK((seals & F_SEAL_SHRINK) != 0 && (seals & F_SEAL_SEAL) != 0, "seals %x", (unsigned)seals);
+    CHECK((fcntl(file, F_GETFD) & FD_CLOEXEC) != 0, "programs that are started inherit it");
+    CHECK(ftruncate(file, 4096) != 0, "the file can be cut");
+}
+
+/* Mappings of arenas with these rights, of which `dumped` are part of a dump. */
+static unsigned mappings(const char *rights, unsigned *dumped)
+{
+    FILE *file = fopen("/proc/self/smaps", "r");
+    char line[512], seen[8];
+    unsigned count = 0;
+    bool wanted = false;
+
+    *dumped = 0;
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "%*x-%*x %7s", seen) == 1) {
+            wanted = strstr(line, name) != NULL && strcmp(seen, rights) == 0;
+            count += wanted;
+        } else if (wanted && strncmp(line, "VmFlags:", 8) == 0) {
+            *dumped += strstr(line, " dd ") == NULL;
+        }
+    }
+    if (file != NULL)
+        fclose(file);
+    return count;
+}
+
+static void read_of(pid_t owner, const char *block)
+{
+    char *into = malloc(BYTES);
+    struct iovec local = {into, BYTES}, remote = {(void *)(uintptr_t)block, BYTES};
+    sb_heap_counts_t counts;
+    unsigned dumped;
+
+    CHECK(process_vm_readv(owner, &local, 1, &remote, 1, 0) == (ssize_t)BYTES, "not read");
+    CHECK(into[0] == 7 && into[BYTES - 1] == 7, "bytes %d and %d", into[0], into[BYTES - 1]);
+    own_heap()->count(&counts);
+    CHECK(counts.loads == 1, "%lu loads", (unsigned long)counts.loads);
+    CHECK(mappings("r--s", &dumped) == 1, "another's arena is not mapped to be read alone");
+    CHECK(dumped == 0, "another's arena is part of a dump");
+    CHECK(mappings("rw-s", &dumped) == 1 && dumped == 1, "the own arena: %u mapped", dumped);
+}
+
+/* KiB of shared pages. */
+static long shared_pages(void)
+{
+    FILE *file = fopen("/proc/self/status", "r");
+    char line[256];
+    long found = -1;
+
+    while (file != NULL && found < 0 && fgets(line, sizeof line, file) != NULL)
+        sscanf(line, "RssShmem: %ld", &found);
+    if (file != NULL)
+        fclose(file);
+    return found;
+}
+
+/* Freed pages are kept up to a bound. */
+static void check_kept(void)
+{
+    enum { BLOCKS = 24 };
+    char *block[BLOCKS];
+
+    for (size_t i = 0; i < BLOCKS; i++)
+        block[i] = memset(malloc(8 * BYTES), 1, 8 * BYTES);
+    CHECK(shared_pages() > KEPT_MOST, "%ld KiB are shared", shared_pages());
+    for (size_t i = 0; i < BLOCKS; i++)
+        free(block[i]);
+    CHECK(shared_pages() <= KEPT_MOST, "%ld KiB stay", shared_pages());
+}
+
+/* The reader is older than the arena, or it would have it by the fork. */
+int main(void)
+{
+    int told[2], how = 0;
+    char *block = NULL;
+
+    CHECK(pipe(told) == 0, "no pipe");
+    pid_t owner = getpid(), reader = fork();
+    if (reader == 0) {
+        CHECK(read(told[0], &block, sizeof block) == (ssize_t)sizeof block, "not told");
+        read_of(owner, block);
+        _exit(0);
+    }
+    prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    block = malloc(BYTES);
+    CHECK(is_shared(block), "the heap is not used");
+    memset(block, 7, BYTES);
+    check_file();
+    CHECK(write(told[1], &block, sizeof block) == (ssize_t)sizeof block, "not told");
+    CHECK(waitpid(reader, &how, 0) == reader && how == 0, "reader: status %x", (unsigned)how);
+    free(block);
+    check_kept();
+    return 0;
+}
