@@ -45,7 +45,7 @@ OPEN_MPI_REMOVED = """#define OMPI_OMIT_MPI1_COMPAT_DECLS 0
 #: What each test needs of the folder util, and of dtpools.
 HELPERS = ("util", "dtpools")
 QUIET = re.compile(r"\s*(No Errors|Test Passed)?\s*", re.IGNORECASE)
-REPORT = re.compile(r"^sobor: comm name=.*\n?", re.MULTILINE)
+REPORT = re.compile(r"^sobor: (?:comm name|heap rank)=.*\n?", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -320,6 +320,19 @@ void sb_report_live(const sb_usage_t *usage)
     sb_log("%s", text.bytes);
 }
 
+void sb_report_heap(const sb_usage_t *world)
+{
+    sb_heap_counts_t counts;
+
+    if (sb_heap == NULL)
+        return;
+    sb_heap->count(&counts);
+    if (world->rank != 0 && !counts.parted)
+        return;
+    sb_log("heap rank=%d blocks=%" PRIu64 " peak=%" PRIu64 " loads=%" PRIu64 " private=%s",
+           world->rank, counts.blocks, counts.peak, counts.loads, counts.parted ? "fork" : "no");
+}
+
 static void print_more(void)
 {
     char name[40];

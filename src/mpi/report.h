@@ -92,4 +92,8 @@ void sb_report_add_ended(sb_usage_t *sum);
 bool sb_report_ended(void);
 void sb_report_live(const sb_usage_t *usage);
 
+/* What became of the heap of this process, if it has one: of MPI_COMM_WORLD's first rank, and of
+ * those that have forked. */
+void sb_report_heap(const sb_usage_t *world);
+
 #endif

@@ -83,6 +83,7 @@ def test_folders(suite, tmp_path):
     [
         ("", 0, " No Errors\n", "pass"),
         ("", 0, " No Errors\nsobor: comm name=MPI_COMM_WORLD size=2 ...\n", "pass"),
+        ("", 0, " No Errors\nsobor: heap rank=0 blocks=3 ...\n", "pass"),
         ("", 0, "", "fail"),
         ("", 1, " No Errors\n", "fail"),
         ("", 0, " No Errors\nsobor: something\n", "fail"),
