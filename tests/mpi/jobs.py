@@ -26,6 +26,20 @@ COLLECTIVES = (
 )
 #: No test leaves anything in the user's cache.
 NO_CACHE = "/dev/null/cache"
+#: With the heap preloaded, and every block of a page and more in it.
+HEAP = {
+    "LD_PRELOAD": f"{PRELOAD.with_name('libsobor-heap.so')}:{PRELOAD}",
+    "SOBOR_HEAP": "on",
+    "SOBOR_HEAP_LEAST": "4KiB",
+}
+#: Of these ranks the odd ones have none.
+HALF = (
+    "sh",
+    "-c",
+    '[ $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} % 2)) = 1 ] && export SOBOR_HEAP=off; exec "$0" "$@"',
+)
+#: All jobs with Sobor: "all" or "half" have the heap, on all ranks or on every other one.
+WITH_HEAP = os.environ.get("SOBOR_TEST_HEAP", "")
 #: SIGTERM when the test process ends: a launcher never outlives it.
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
 
@@ -129,6 +143,7 @@ def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
         "SOBOR_VERBOSE": "1",
         "SOBOR_SERVE_AFTER": "1",
         "SOBOR_PRICES": "built-in",
+        **(HEAP if WITH_HEAP else {}),
         **settings,
     }
 
@@ -236,6 +251,7 @@ def start(
     rank_environment = dict(environment or {})
     if sobor is not None:
         rank_environment.update(sobor_environment(sobor))
+        program = [*(HALF if WITH_HEAP == "half" else ()), *program]
     command = [*mpi.command(ranks, rank_environment, options), *map(str, program)]
     return Job(command, base_environment(), folder)
 

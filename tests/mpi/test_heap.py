@@ -3,25 +3,34 @@
 
 from __future__ import annotations
 
-import mpis
+import re
+
+import jobs
 import pytest
 import random_cases
+import test_apps
+import test_mpi4py_suite
 
 from conftest import usable_mpi
 
-PRELOAD = f"{mpis.PRELOAD.with_name('libsobor-heap.so')}:{mpis.PRELOAD}"
-#: Every block of a page and more.
-SHORT = {"LD_PRELOAD": PRELOAD, "SOBOR_HEAP": "on", "SOBOR_HEAP_LEAST": "4KiB"}
-USUAL = {"LD_PRELOAD": PRELOAD, "SOBOR_HEAP": "on"}
-#: Odd ranks have none.
-HALF = '[ $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} % 2)) = 1 ] && export SOBOR_HEAP=off;exec "$0" "$@"'
+USUAL = {**jobs.HEAP, "SOBOR_HEAP_LEAST": "64KiB"}
+#: Ranks that have forked, with their blocks, most bytes and loads.
+REPORT = r"^sobor: heap rank=(\d) blocks=(\d+) peak=(\d+) loads=(\d+) private=fork$"
+WAYS = ("all", "half")
+#: Jobs of the long form of the forks: each has ten in every rank.
+FORKING = 60
 
 
 @pytest.mark.parametrize("key", ["o41", "o50", "m40"])
-def test_messages_are_loads(tester, key):
+def test_messages_are_loads(tester, long_run, key):
     """The host's messages and Sobor's operations read what is shared, until there is a child."""
-    result = tester.run(usable_mpi(key), 2, ["heap", "50", "shared"], sobor=USUAL)
-    tester.expect_pass(result, served=True)
+    mpi = usable_mpi(key)
+    for _ in range(FORKING if long_run else 1):
+        result = tester.run(mpi, 2, ["heap", "50", "shared"], sobor=USUAL)
+        tester.expect_pass(result, served=True)
+        told = re.findall(REPORT, result.stderr, re.MULTILINE)
+        assert sorted(rank for rank, *_ in told) == ["0", "1"], result.tail()
+        assert all(int(n) > 0 for _, *numbers in told for n in numbers), told
 
 
 @pytest.mark.parametrize("key", ["m50", "i21", "a50"])
@@ -34,13 +43,45 @@ def test_other_hosts(tester, key):
 def test_half(tester, key, ranks):
     """What one rank has the other need not."""
     mpi = usable_mpi(key)
-    command = ["sh", "-c", HALF, tester.program(mpi, "heap"), "20"]
+    command = [*jobs.HALF, tester.program(mpi, "heap"), "20"]
     tester.expect_pass(tester.run_command(mpi, ranks, command, sobor=USUAL), served=True)
 
 
 @pytest.mark.parametrize("name", ["differential", "parts", "reductions"])
-@pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
-def test_random_cases(tester, long_run, key, ranks, name):
+@pytest.mark.parametrize(("key", "ranks", "way"), [("o41", 3, "half"), ("m40", 2, "all")])
+def test_random_cases(tester, long_run, monkeypatch, key, ranks, way, name):
     """Random calls with all blocks of a page and more shared."""
-    cases = 2000 if long_run else 100
-    random_cases.run_cases(tester, [name], key, ranks, cases, SHORT, max_bytes=1 << 18)
+    for ranks_have_it in WAYS if long_run else (way,):
+        monkeypatch.setattr(jobs, "WITH_HEAP", ranks_have_it)
+        cases = 2000 if long_run else 100
+        random_cases.run_cases(tester, [name], key, ranks, cases, {}, max_bytes=1 << 18)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_lammps(tester, long_run, monkeypatch, way):
+    """A program's numbers are what they are without."""
+    if way == "all" and not long_run:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+    monkeypatch.setattr(jobs, "WITH_HEAP", way)
+    test_apps.test_lammps(tester, 2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hpcc(tester, long_run, monkeypatch, way):
+    """HPCC's own checks."""
+    if not long_run:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+    monkeypatch.setattr(jobs, "WITH_HEAP", way)
+    test_apps.test_hpcc(tester, 2)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_mpi4py(tester, long_run, monkeypatch, key, way):
+    """mpi4py's suite: what fails fails on the bare MPI."""
+    if not long_run:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+    monkeypatch.setattr(jobs, "WITH_HEAP", way)
+    suite = test_mpi4py_suite
+    for select in (suite.COLLECTIVES, suite.REST):
+        suite.test_suite(tester, True, suite.Run(key, 2, select, 400))
