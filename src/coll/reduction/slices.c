@@ -201,8 +201,10 @@ static void collect(slices_t *slices, uint64_t number, sb_range_t range, uint32_
         const char *from = buffer_of(slices, first + place, number, kind) + part.from;
         if (non_temporal)
             sb_copy_streaming(target, from, part.to - part.from);
-        else
+        else if (first + place == team->rank)
             sb_copy(target, from, part.to - part.from);
+        else
+            sb_copy_far(target, from, part.to - part.from);
     }
 }
 

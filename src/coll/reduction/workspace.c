@@ -240,10 +240,14 @@ bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reducti
 {
     bool stays = mode == SB_COPY_PULLED && sb_shares(reduction->send, reduction->bytes);
     uint64_t sent = stays ? (uintptr_t)reduction->send : 0;
+    uint64_t before = 0, *shown = &sb_workspace_head(team, team->rank)->sent;
 
     if (!sb_workspace(team)->loads)
         return false;
-    sb_copy(&sb_workspace_head(team, team->rank)->sent, &sent, sizeof sent);
+    /* Programs use the same buffers again: what does not change the others have near. */
+    sb_copy_words(&before, shown, sizeof before);
+    if (sent != before)
+        sb_copy(shown, &sent, sizeof sent);
     return stays;
 }
 

@@ -49,7 +49,9 @@ typedef struct sb_workspace_head {
         sb_flag_t answered; /* of a root: the last message of which something was lent */
     } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode[SB_COPY_CLASSES];
-    uint64_t sent;
+    /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
+     */
+    _Alignas(SB_FLAG_STRIDE) uint64_t sent;
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
 } sb_workspace_head_t;
 
