@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Calls in a row of all ends: allgather and alltoall, which forecasts are for, and exchanges
- * of two ends, which they are made of. Where ends are several nodes also an all-gather by
- * BAGDS, and the exchange of each with each: whole, and with the (p - 1)^2 transfers that are
- * published for it, which leave out the block of end 0.
+ * Calls in a row of all ends: allgather and alltoall, which forecasts are for, and exchanges of all
+ * pairs at once, which they are made of: so ends that share a switch, or processors, do so there
+ * too. Where ends are several nodes also an all-gather by BAGDS, and the exchange of each with
+ * each: whole, and with the (p - 1)^2 transfers that are published for it, which leave out the
+ * block of end 0.
  */
 #include "coll/allgather/exchanges.h"
 #include "platform.h"
@@ -33,9 +34,12 @@ static void swap(const struct place *place, int bytes, int to, int from)
                  place->comm, MPI_STATUS_IGNORE);
 }
 
+/* In pairs; of an odd number of ends the last has nobody. */
 static void exchange(const struct place *place, int bytes)
 {
-    swap(place, bytes, 1 - place->end, 1 - place->end);
+    int other = place->end ^ 1;
+    if (other < place->ends)
+        swap(place, bytes, other, other);
 }
 
 static void allgather(const struct place *place, int bytes)
@@ -131,16 +135,6 @@ static void measure(const struct bench_platform *platform, const struct calls *c
         measure_size(platform, calls, place, bytes);
 }
 
-static void measure_two(const struct bench_platform *platform, struct place place)
-{
-    static const struct calls two = {"exchange-time", exchange, 1024, 4 * BLOCK_MOST, 2};
-    int colour = place.end >= 0 && place.end < 2 ? 0 : MPI_UNDEFINED;
-    MPI_Comm_split(MPI_COMM_WORLD, colour, platform->job->rank, &place.comm);
-    measure(platform, &two, &place);
-    if (place.comm != MPI_COMM_NULL)
-        MPI_Comm_free(&place.comm);
-}
-
 /* By turns, so that what else the machine does falls on all of them. */
 static void measure_gathering(const struct bench_platform *platform, struct place place)
 {
@@ -159,14 +153,14 @@ static void measure_gathering(const struct bench_platform *platform, struct plac
 
 void bench_platform_calls(const struct bench_platform *platform)
 {
-    static const struct calls kinds[] = {{"allgather", allgather, 1024, BLOCK_MOST, 4},
+    static const struct calls kinds[] = {{"exchange-time", exchange, 1024, 2 * BLOCK_MOST, 2},
+                                         {"allgather", allgather, 1024, BLOCK_MOST, 4},
                                          {"alltoall", alltoall, 1024, BLOCK_MOST, 4}};
     struct place place = {.comm = platform->ends, .end = platform->end};
     place.ends = (int)bench_agree(platform->job, platform->count);
     size_t most = (size_t)(place.ends < 4 ? 4 : place.ends) * BLOCK_MOST;
     place.data = calloc(1, most), place.all = calloc(1, most);
     if (bench_maximum(platform->job, place.data == NULL || place.all == NULL) == 0.0) {
-        measure_two(platform, place);
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             measure(platform, &kinds[i], &place);
         if (!platform->job->one_node && place.ends >= GATHERED_ENDS)

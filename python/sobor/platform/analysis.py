@@ -5,7 +5,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 from sobor.errors import SoborError
@@ -191,9 +191,19 @@ def _between(known: list[tuple[float, float]], eager: float) -> Callable[[float]
     return time
 
 
+def steady(values: list[float]) -> float:
+    """The mean without the lowest and the highest tenth; of few the median.
+
+    Where calls pass freely for a while and then are held up, as by a bucket of tokens, a median is
+    one or the other. And one call that something else held up is not to count.
+    """
+    tenth = len(values) // 10
+    return fmean(sorted(values)[tenth : len(values) - tenth]) if tenth else median(values)
+
+
 def _in_a_row(rows: Rows, measure: str) -> list[tuple[float, float]]:
     """Microseconds of calls by their bytes."""
-    return [(at, median(times) * 1e6) for at, times in rows.points(measure)]
+    return [(at, steady(times) * 1e6) for at, times in rows.points(measure)]
 
 
 @dataclass(frozen=True)
@@ -201,25 +211,23 @@ class _Ends:
     """What transfers of all ends take, in microseconds."""
 
     count: int
-    kind: str
-    blocking: float
+    star: bool
     latency: float
     overhead: float
-    rate: float  # bytes a microsecond of one way
+    rate: float  # bytes a microsecond of one way, by all pairs
     eager: float
-    exchange: Callable[[float], float]
+    exchange: Callable[[float], float]  # of all pairs at once
 
     def stage(self, longest: float, together: float) -> float:
         """All exchange at once: the bytes of the longest transfer, and of all.
 
-        On a star the bytes of others take their turn; their latencies overlap. Long enough, nothing
-        is faster than a stream: a bucket of tokens lets some short messages pass.
+        On a star the bytes of all take turns; their latencies overlap. Long enough, nothing is
+        faster than a stream: a bucket of tokens lets some short messages pass.
         """
-        star = self.kind == "star"
-        turns = together / longest / 2 if star else self.blocking
+        turns = together / longest / (self.count // 2 * 2) if self.star else 1.0
         time = self.exchange(longest)
-        time = self.latency + max(0.0, time - self.latency) * max(1.0, turns)
-        return max(time, (together if star else longest * self.blocking) / self.rate)
+        time = self.latency + max(0.0, time - self.latency) * turns
+        return max(time, (together if self.star else longest) / self.rate)
 
     def allgather(self, size: float) -> float:
         """By recursive doubling; where that takes more stages, by Bruck's algorithm."""
@@ -240,13 +248,13 @@ class _Ends:
 def _forecasts(rows: Rows, answers: dict[str, Any]) -> list[dict[str, Any]]:
     """Beside what was measured."""
     switch, eager = answers["switch"], answers["eager_bytes"]["value"]
+    narrow = switch["blocking"] if switch["value"] == "blocking" else 1.0
     ends = _Ends(
         count=rows.ends,
-        kind=switch["value"],
-        blocking=switch["blocking"] if switch["value"] == "blocking" else 1.0,
+        star=switch["value"] == "star",
         latency=answers["ts_us"]["value"],
         overhead=answers["overhead_us"]["value"],
-        rate=answers["bandwidth"]["value"] / 1e6,
+        rate=answers["bandwidth"]["value"] / narrow / 1e6,
         eager=eager,
         exchange=_between(_in_a_row(rows, "exchange-time"), eager),
     )
