@@ -25,6 +25,7 @@ struct place {
 struct calls {
     const char *name;
     void (*call)(const struct place *place, int bytes);
+    int parts; /* a sample is of one */
     int least, most, factor;
 };
 
@@ -34,12 +35,14 @@ static void swap(const struct place *place, int bytes, int to, int from)
                  place->comm, MPI_STATUS_IGNORE);
 }
 
-/* In pairs; of an odd number of ends the last has nobody. */
+/* All pairs at once, with one partner after the other, as calls change theirs. */
 static void exchange(const struct place *place, int bytes)
 {
-    int other = place->end ^ 1;
-    if (other < place->ends)
-        swap(place, bytes, other, other);
+    for (int distance = 1; distance < place->ends; distance *= 2) {
+        int other = place->end ^ distance;
+        if (other < place->ends)
+            swap(place, bytes, other, other);
+    }
 }
 
 static void allgather(const struct place *place, int bytes)
@@ -99,23 +102,25 @@ static void bagds(const struct place *place, int bytes)
 }
 
 /* Mean seconds of calls in a row, in the second half of a time: enough came before them that
- * buffers on the way are full. */
+ * buffers on the way are full. A sample is long enough for what lets calls pass and holds them up
+ * by turns, a bucket of tokens or the scheduler. */
 static void time_calls(double seconds, const struct calls *calls, const struct place *place,
                        int bytes, struct bench_samples *samples)
 {
-    enum { BATCH = 3, LEAST = 2 };
+    enum { LEAST = 3, FIRST = 2 };
+    const double long_enough = 5e-3;
     double begun = bench_now();
-    int more = 1;
-    for (int batch = 0; more; batch++) {
+    for (int batch = 0, count = FIRST; count > 0; batch++) {
         double start = bench_now();
-        for (int i = 0; i < BATCH; i++)
+        for (int i = 0; i < count; i++)
             calls->call(place, bytes);
-        double now = bench_now(), each = (now - start) / BATCH;
+        double now = bench_now(), each = (now - start) / count / calls->parts;
         if (batch > 0 && start - begun < seconds)
             samples->count = 0;
         bench_samples_add(samples, &each, 1);
-        more = batch < LEAST || now - begun < 2 * seconds;
-        MPI_Bcast(&more, 1, MPI_INT, 0, place->comm);
+        count = now - start < long_enough ? 2 * count : count;
+        count = batch + 1 < LEAST || now - begun < 2 * seconds ? count : 0;
+        MPI_Bcast(&count, 1, MPI_INT, 0, place->comm);
     }
 }
 
@@ -138,9 +143,9 @@ static void measure(const struct bench_platform *platform, const struct calls *c
 /* By turns, so that what else the machine does falls on all of them. */
 static void measure_gathering(const struct bench_platform *platform, struct place place)
 {
-    static const struct calls kinds[] = {{.name = "each-with-each", .call = each_with_each},
-                                         {.name = "(p - 1)^2 transfers", .call = each_as_published},
-                                         {.name = "bagds", .call = bagds}};
+    static const struct calls kinds[] = {{"each-with-each", each_with_each, .parts = 1},
+                                         {"(p - 1)^2 transfers", each_as_published, .parts = 1},
+                                         {"bagds", bagds, .parts = 1}};
     sb_bagds_t *schedule =
         place.end < 0 ? NULL : sb_bagds_new((uint32_t)place.ends, (uint32_t)place.end);
     place.bagds = schedule;
@@ -153,11 +158,14 @@ static void measure_gathering(const struct bench_platform *platform, struct plac
 
 void bench_platform_calls(const struct bench_platform *platform)
 {
-    static const struct calls kinds[] = {{"exchange-time", exchange, 1024, 2 * BLOCK_MOST, 2},
-                                         {"allgather", allgather, 1024, BLOCK_MOST, 4},
-                                         {"alltoall", alltoall, 1024, BLOCK_MOST, 4}};
     struct place place = {.comm = platform->ends, .end = platform->end};
     place.ends = (int)bench_agree(platform->job, platform->count);
+    int partners = 0;
+    while (1 << partners < place.ends)
+        partners++;
+    const struct calls kinds[] = {{"exchange-time", exchange, partners, 1024, 2 * BLOCK_MOST, 2},
+                                  {"allgather", allgather, 1, 1024, BLOCK_MOST, 4},
+                                  {"alltoall", alltoall, 1, 1024, BLOCK_MOST, 4}};
     size_t most = (size_t)(place.ends < 4 ? 4 : place.ends) * BLOCK_MOST;
     place.data = calloc(1, most), place.all = calloc(1, most);
     if (bench_maximum(platform->job, place.data == NULL || place.all == NULL) == 0.0) {

@@ -84,13 +84,6 @@ def test_forecasts(gain, turns):
     assert other["forecast_us"] == pytest.approx(10 + 2 * 1 + turns * 655.36, rel=0.03)
 
 
-def test_steady():
-    """Calls that are held up now and then count, one that hung does not."""
-    assert analysis.steady([1.0] * 15 + [5.0] * 5) == pytest.approx((13 + 3 * 5) / 16)
-    assert analysis.steady([1.0] * 19 + [1e6]) == 1.0
-    assert analysis.steady([1.0, 2.0, 1e6]) == 2.0
-
-
 def test_nothing_is_faster_than_a_stream():
     """Buckets let exchanges of short messages pass, but not calls in a row."""
     rows = made()

@@ -92,7 +92,8 @@ def test_rules_say_host_where_it_is_faster(full, command, kept, monkeypatch):
     monkeypatch.setenv("FAKE_BENCH", "")
     assert "ompi40, 2 ranks: Sobor serves all" in full().out
     assert "rule" not in kept.read_text()
-    assert "\nprice line " in kept.read_text()
+    # On a busy machine a price may be beyond what is believed, and is left out.
+    assert re.search(r"\nprice \w+ \d", kept.read_text())
 
 
 def test_full_keeps_the_network_too(full, monkeypatch):

@@ -5,7 +5,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from statistics import fmean, median
+from statistics import median
 from typing import Any
 
 from sobor.errors import SoborError
@@ -191,19 +191,9 @@ def _between(known: list[tuple[float, float]], eager: float) -> Callable[[float]
     return time
 
 
-def steady(values: list[float]) -> float:
-    """The mean without the lowest and the highest tenth; of few the median.
-
-    Where calls pass freely for a while and then are held up, as by a bucket of tokens, a median is
-    one or the other. And one call that something else held up is not to count.
-    """
-    tenth = len(values) // 10
-    return fmean(sorted(values)[tenth : len(values) - tenth]) if tenth else median(values)
-
-
 def _in_a_row(rows: Rows, measure: str) -> list[tuple[float, float]]:
     """Microseconds of calls by their bytes."""
-    return [(at, steady(times) * 1e6) for at, times in rows.points(measure)]
+    return [(at, median(times) * 1e6) for at, times in rows.points(measure)]
 
 
 @dataclass(frozen=True)
