@@ -111,6 +111,13 @@ static inline sb_status_t sb_flag_wait(sb_flag_t *flag, uint64_t value, const sb
 }
 
 /*
+ * Waits until the flag is at least `value`, or so many nanoseconds have passed without that: false.
+ * For what may be had elsewhere.
+ */
+bool sb_flag_wait_some(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter,
+                       uint64_t patience);
+
+/*
  * Looks at the flag up to `looks` times, with a pause in between, until it is at least `value`.
  * Returns what was seen last.
  */

@@ -11,6 +11,7 @@
  *   sb_flag_read      read it; what its writer did before publishing is visible (acquire)
  *   sb_flag_publish   write it; what this rank did before is visible to who reads it (release)
  *   sb_flag_wait      wait until it is at least a given number; the only way to wait for memory
+ *   sb_flag_wait_some the same, but not for long: for what may be had elsewhere
  *   sb_wait_for       wait for the network (net.h)
  *   sb_flag_set_note  write the 32 bits beside it, before publishing
  *   sb_flag_note      read them, after having read the flag

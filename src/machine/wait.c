@@ -123,6 +123,31 @@ sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t
     return SB_OK;
 }
 
+/* What is asked first when patience is at an end. */
+static sb_status_t give_up(void *context)
+{
+    (void)context;
+    return SB_ERR_UNSUPPORTED;
+}
+
+bool sb_flag_wait_some(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter,
+                       uint64_t patience)
+{
+    sb_waiter_t bounded = *waiter;
+
+    if (sb_flag_read(flag) >= value)
+        return true;
+    uint64_t started = sb_now_ns();
+    if (sb_spin(&flag->value, value, waiter->bare_spins, false) >= value ||
+        sb_spin(&flag->value, value, waiter->paused_spins, true) >= value)
+        return true;
+    if (sb_now_ns() - started >= patience)
+        return sb_flag_read(flag) >= value;
+    bounded.check = give_up;
+    bounded.check_every_ns = patience;
+    return sb_flag_wait(flag, value, &bounded) == SB_OK;
+}
+
 sb_status_t sb_wait_for(bool (*ready)(void *context), void *context, const sb_waiter_t *waiter)
 {
     waiting_t state = {0};

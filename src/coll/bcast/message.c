@@ -11,13 +11,6 @@ static const struct {
     sb_resource_slot_t slot;
 } needs[] = {{sb_rings_prepare, SB_RESOURCE_RINGS}, {sb_pipeline_prepare, SB_RESOURCE_PIPELINE}};
 
-/*
- * A rank waits for its parent's announcement. Ranks that expect different numbers of bytes may see
- * different trees, or none, so that no such announcement comes: who has waited so long looks at the
- * root's, which always comes.
- */
-#define PATIENCE_NS 1000000
-
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
 {
     if (SB_LIKELY(use < team->slots_free_below + SB_SLOTS))
@@ -45,7 +38,11 @@ void sb_slot_show_words(sb_team_t *team, uint32_t note, const void *payload, siz
     sb_flag_publish(&slot->flag, team->slot_uses + 1);
 }
 
-/* What a rank that has waited long for its parent looks at. */
+/*
+ * A rank waits for its parent's announcement. The parent may be late; and ranks that expect
+ * different numbers of bytes may see different trees, or none, so that no such announcement comes.
+ * Who has lost patience looks at the root's, which always comes. What it looks at:
+ */
 typedef struct doubt {
     const sb_team_t *team;
     const sb_flag_t *flag; /* of the root's slot */
@@ -75,11 +72,17 @@ static sb_status_t wait_announced(sb_team_t *team, uint32_t root, uint32_t from,
     if (from == root)
         return sb_flag_wait(&(*slot)->flag, use, &team->waiter);
     sb_slot_t *other = sb_slot(team, root, team->slot_uses);
+    if (sb_flag_wait_some(&(*slot)->flag, use, &team->waiter, sb_patience(team)))
+        return SB_OK;
+    if (sb_flag_read(&other->flag) >= use) {
+        *slot = other;
+        return SB_OK;
+    }
     doubt_t doubt = {team, &other->flag, sb_now_ns()};
     sb_waiter_t waiter = team->waiter;
     waiter.check = look_at_root;
     waiter.check_context = &doubt;
-    waiter.check_every_ns = sb_min(waiter.check_every_ns, PATIENCE_NS);
+    waiter.check_every_ns = sb_min(waiter.check_every_ns, sb_patience(team));
     sb_status_t status = sb_flag_wait(&(*slot)->flag, use, &waiter);
     if (status != SB_ERR_TRUNCATE)
         return status;
@@ -100,13 +103,14 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
                              const sb_stream_t *stream)
 {
     uint32_t from = tree == NULL ? root : tree->parent;
-    sb_slot_t *slot = sb_slot(team, from, team->slot_uses);
+    sb_slot_t *slot = sb_slot(team, from, team->slot_uses), *parents = slot;
     bool waits = sb_flag_read(&slot->flag) <= team->slot_uses;
     sb_status_t status = waits ? wait_announced(team, root, from, &slot) : SB_OK;
 
     if (status != SB_OK)
         return status;
-    const sb_news_t news = {root, sb_flag_note(&slot->flag), waits, slot->payload, tree, stream};
+    const sb_news_t news = {
+        root, sb_flag_note(&slot->flag), waits, slot != parents, slot->payload, tree, stream};
     switch (news.note & SB_NOTE_KIND) {
     case SB_NOTE_SLOTS:
         return sb_slots_receive(team, &news);

@@ -73,7 +73,8 @@ static inline void sb_slot_finish(sb_team_t *team, uint64_t uses)
 typedef struct sb_news {
     uint32_t root;
     uint32_t note;
-    bool waited; /* it was not there yet */
+    bool waited;  /* it was not there yet */
+    bool by_root; /* the parent has not come yet: whatever comes is to be had from the root */
     const unsigned char *payload;
     const sb_tree_t *tree; /* this rank's place, for the bytes that it expects; NULL: not known */
     const sb_stream_t *stream;
@@ -91,6 +92,17 @@ sb_status_t sb_slots_receive(sb_team_t *team, const sb_news_t *news);
 sb_status_t sb_shown_receive(sb_team_t *team, const sb_news_t *news);
 sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news);
 sb_status_t sb_pipeline_receive(sb_team_t *team, const sb_news_t *news);
+
+/*
+ * How long, in nanoseconds, a rank waits for another that is to pass something on before it takes
+ * that from the root: who is late holds nobody up. So many lines take longer than any tree.
+ */
+#define SB_PATIENCE_LINES 100
+
+static inline uint64_t sb_patience(const sb_team_t *team)
+{
+    return (uint64_t)(SB_PATIENCE_LINES * team->settings.prices.line);
+}
 
 /* This rank's place in the tree of a message of `bytes`. */
 static inline sb_tree_t sb_bcast_tree_of(const sb_team_t *team, uint32_t root, size_t bytes)

@@ -13,6 +13,9 @@
  * in XHC (Katevenis, Ploumidis, Marazakis, 2022), parts that all copy and exchange are the scatter
  * and allgather of van de Geijn's broadcast within a group.
  *
+ * A member that has not come yet holds nobody up: for its parts the others go to the root's ring,
+ * where they stay until all have read them.
+ *
  * Nobody asks whether a member's ring is free: before the root filled the fragment's place, it saw
  * that all ranks were done with what the rings held there before; and a member copies only after it
  * has had the root's news.
@@ -61,13 +64,25 @@ static void bring_part(const sb_team_t *team, const sb_arriving_t *arriving, siz
                     arriving->cursor.position + arriving->bytes);
 }
 
+/* Where the member's part of the fragment is: near, or at the root if the member is late. */
+static const char *part_at(const sb_team_t *team, sb_arriving_t *arriving, uint32_t member,
+                           size_t start)
+{
+    sb_flag_t *relayed = &sb_ring_head(arriving->rings, member)->relayed.flag;
+    uint64_t end = arriving->cursor.position + arriving->bytes;
+    bool come = arriving->hasty ? sb_flag_read(relayed) >= end
+                                : sb_flag_wait_some(relayed, end, &team->waiter, sb_patience(team));
+
+    arriving->hasty = arriving->hasty || !come;
+    return sb_arriving_at(arriving, come ? member : arriving->news->root, start);
+}
+
 /* Brings this rank's part, then takes all parts from the group, its own first. */
-sb_status_t sb_take_shared(sb_team_t *team, sb_arriving_t *arriving)
+void sb_take_shared(sb_team_t *team, sb_arriving_t *arriving)
 {
     uint32_t size = arriving->group->size;
     size_t each = sb_round_up((arriving->bytes + size - 1) / size, SB_LINE);
     size_t part = sb_max(each, PART_LEAST), own = arriving->self * part;
-    uint64_t end = arriving->cursor.position + arriving->bytes;
 
     if (own < arriving->bytes)
         bring_part(team, arriving, own, sb_min(part, arriving->bytes - own));
@@ -76,14 +91,10 @@ sb_status_t sb_take_shared(sb_team_t *team, sb_arriving_t *arriving)
         size_t start = index * part;
         if (start >= arriving->bytes)
             continue;
-        sb_flag_t *relayed = &sb_ring_head(arriving->rings, member)->relayed.flag;
-        sb_status_t status = i == 0 ? SB_OK : sb_flag_wait(relayed, end, &team->waiter);
-        if (status != SB_OK)
-            return status;
-        sb_take_part(arriving, start, sb_arriving_at(arriving, member, start),
-                     sb_min(part, arriving->bytes - start));
+        const char *at = i == 0 ? sb_arriving_at(arriving, member, start)
+                                : part_at(team, arriving, member, start);
+        sb_take_part(arriving, start, at, sb_min(part, arriving->bytes - start));
     }
-    return SB_OK;
 }
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)

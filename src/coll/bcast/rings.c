@@ -340,12 +340,12 @@ static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_
             if (status == SB_OK && passes_on)
                 sb_flow_commit(&rings->out, end);
         }
-        if (status == SB_OK && arriving->group != NULL)
-            status = sb_take_shared(team, arriving);
-        else if (status == SB_OK)
-            sb_take_part(arriving, 0, sb_arriving_at(arriving, root, 0), arriving->bytes);
         if (status != SB_OK)
             return status;
+        if (arriving->group != NULL)
+            sb_take_shared(team, arriving);
+        else
+            sb_take_part(arriving, 0, sb_arriving_at(arriving, root, 0), arriving->bytes);
         sb_cursor_pass(&arriving->cursor, arriving->bytes);
         sb_flow_consume(in, end);
     }
@@ -409,6 +409,8 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
         sb_slot_show(team, SB_NOTE_RING, &plan, sizeof plan);
     if (sb_plan_spread(&plan) == SB_SPREAD_SHARED)
         sb_find_sharers(team, &arriving);
+    if (news->by_root)
+        tree.parent = news->root;
     sb_flow_in_t in = {&sb_ring_head(arriving.rings, tree.parent)->published.flag,
                        &sb_ring_head(arriving.rings, team->rank)->consumed.flag, plan.position};
     sb_status_t status = sb_plan_mode(&plan) == SB_COPY_PULLED

@@ -147,6 +147,7 @@ typedef struct sb_arriving {
     sb_status_t data;        /* SB_OK: what comes is to be copied */
     const sb_group_t *group; /* with which this rank shares fragments; NULL: with nobody */
     uint32_t self;           /* its place there */
+    bool hasty;              /* some member is late: only what has come is taken from the group */
 } sb_arriving_t;
 
 /* Copies `bytes` of the fragment, from `start` on, to where they belong; they are `at` there. */
@@ -169,9 +170,9 @@ static inline char *sb_arriving_at(const sb_arriving_t *arriving, uint32_t rank,
 /*
  * Ranks that share what comes from the root, see numa_relay.c. sb_find_sharers finds this rank's
  * group, for a message; sb_take_shared brings this rank's part of a fragment near and takes all
- * parts. Returns what a wait of the team returned.
+ * parts.
  */
 void sb_find_sharers(sb_team_t *team, sb_arriving_t *arriving);
-sb_status_t sb_take_shared(sb_team_t *team, sb_arriving_t *arriving);
+void sb_take_shared(sb_team_t *team, sb_arriving_t *arriving);
 
 #endif
