@@ -97,11 +97,14 @@ def test_exchanges(tester, long_run):
     """Random parts where leaders exchange all that the other lacks, of five nodes."""
     calls = ("Allgather", "Allgatherv")
     settings = {f"SOBOR_{name.upper()}_ALGORITHM": "bagds" for name in calls}
-    drawn = ["parts", "--seed", SEED, "--max-bytes", 60000, "--cases"]
-    runs = [[*drawn, 10000, "--only", name] for name in calls] if long_run else [[*drawn, 60]]
+    runs = [["--seed", SEED, "--cases", 60, "--max-bytes", 60000]]
+    if long_run:
+        seeds = range(SEED, SEED + 10)
+        drawn = ["--cases", 1000, "--max-bytes", 6000]
+        runs += [["--seed", s, *drawn, "--only", name] for s in seeds for name in calls]
     served = set()
     for words in runs:
-        result = run_on(tester, "o41", "0,1,0,2,3,4", words, settings)
+        result = run_on(tester, "o41", "0,1,0,2,3,4", ["parts", *words], settings)
         tester.expect_pass(result, served=True)
         served |= served_calls(result)
     assert served >= {name.lower() for name in calls}
