@@ -247,24 +247,26 @@ static void judge_trial(sb_copy_class_t *class, uint64_t ns)
 
 /*
  * A rank that was off its processor makes a sample long: longer samples count for less than shorter
- * ones, and as twice the usual at most. What an earlier trial has found is forgotten with the first
- * sample of the next.
+ * ones, and as twice the usual at most; one that is well above another mode's time counts only if
+ * the one before was too, or it alone would turn away from a mode that is a tenth faster. What an
+ * earlier trial has found is forgotten with the first sample of the next.
  */
 static void smooth(sb_copy_class_t *class, uint8_t mode, uint64_t sample)
 {
     uint64_t *usual = &class->ns[mode];
     uint64_t rival = rival_of(class, mode);
     bool forget = on_trial(class) && class->fresh && mode == class->tried;
+    bool doubtful = rival > 0 && 4 * sample > 5 * rival;
 
     if (*usual == 0 || forget) {
         *usual = rival > 0 ? sb_min(sample, 2 * rival) : sample;
         class->fresh = false;
     } else if (sample < *usual) {
         *usual -= (*usual - sample) / 2;
-    } else {
+    } else if (!doubtful || class->doubtful) {
         *usual += (sb_min(sample, 2 * *usual) - *usual) / 8;
     }
-    class->doubtful = rival > 0 && 4 * sample > 5 * rival;
+    class->doubtful = doubtful;
 }
 
 void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns)
