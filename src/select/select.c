@@ -112,29 +112,18 @@ static const sb_algorithm_t *cheapest_in(sb_collective_t collective, const sb_sh
 }
 
 /*
- * In which order a reduction combines never depends on time: it is chosen by the prices that are
- * built in. Those that were measured choose among the algorithms that all go from left to right.
+ * How a reduction combines never depends on time: it is chosen by the prices that are built in.
+ * Measured ones are for what combines nothing: between algorithms that combine alike, they never
+ * chose a faster one in the simulator.
  */
-static const sb_algorithm_t *cheapest_reduction(sb_collective_t collective, const sb_shape_t *shape,
-                                                size_t bytes, const order_t *order)
-{
-    static const order_t straight = {.ranks = true, .strict = true};
-    sb_shape_t standard = *shape;
-
-    standard.prices = &sb_prices_standard;
-    const sb_algorithm_t *best = cheapest_in(collective, &standard, bytes, order);
-    return best == NULL || breaks_order(best, &straight)
-               ? best
-               : cheapest_in(collective, shape, bytes, &straight);
-}
-
 static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes,
                             const order_t *order)
 {
-    const sb_algorithm_t *best = collective >= SB_REDUCE
-                                     ? cheapest_reduction(collective, shape, bytes, order)
-                                     : cheapest_in(collective, shape, bytes, order);
+    sb_shape_t priced = *shape;
 
+    if (collective >= SB_REDUCE)
+        priced.prices = &sb_prices_standard;
+    const sb_algorithm_t *best = cheapest_in(collective, &priced, bytes, order);
     return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL, NULL};
 }
 

@@ -356,6 +356,30 @@ static void rings_are_refused_by_all(void **state)
     assert_int_equal(job_run(3, 20, refuse_rings, NULL), 0);
 }
 
+/* Each rank has measured other prices; those of rank 0 are the team's. */
+static int measure_apart(rank_context_t *context, void *argument)
+{
+    static sb_prices_t prices;
+
+    (void)argument;
+    prices = sb_prices_standard;
+    prices.line = 100.0 + context->rank;
+    sb_settings_price(&prices, SB_PRICES_MEASURED);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    int failures = team->settings.prices.line != 100.0;
+    failures += sb_team_shape(team).prices->line != 100.0;
+    sb_team_destroy(team);
+    return failures;
+}
+
+static void prices_are_those_of_rank_0(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, measure_apart, NULL), 0);
+}
+
 /* After all that went before, refusals and deaths included. Others on this machine have names. */
 static void no_name_is_left(void **state)
 {
@@ -384,6 +408,7 @@ int main(void)
         cmocka_unit_test(sleepers_are_woken),
         cmocka_unit_test(set_up_is_agreed),
         cmocka_unit_test(rings_are_refused_by_all),
+        cmocka_unit_test(prices_are_those_of_rank_0),
         cmocka_unit_test(no_name_is_left),
     };
 
