@@ -4,7 +4,8 @@
 For every machine file with at least 64 cores on a node, 8, 16, half as many ranks as cores and as
 many as cores, every collective operation with several algorithms, and sizes from 8 bytes to
 64 KiB: the simulated time of the algorithm that is chosen, over that of the fastest of those that
-are chosen among. Each time is the median of 16 calls after 16 others, one turn of a rank's slots.
+are chosen among. Each time is the median of 16 calls after others: 16, one turn of a rank's slots,
+or as many as bring all of a ring into use and are behind the first trial of the copy policy.
 
 And the same with other prices: how much longer what is chosen takes where lines and bytes are taken
 to cost what they do on another of the machines, for what is chosen by the machine's own prices.
@@ -46,7 +47,12 @@ SWAPPED_LIMIT = 1.15
 SLACK = 1.02
 CORES_LEAST = 64
 CALLS = 16
+# Calls before those that are timed, where 16 are not enough: a ring of 256 KiB has been used once,
+# and the copy policy, which tries another mode soon, is at none of its trials.
+WARMUPS = {1024: 256, 4096: 160, 16384: 40}
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536)
+# Bytes of the simulator's element of a reduction.
+ELEMENT = 8
 # What all ranks together receive in one call: more takes minutes to simulate.
 TOGETHER_MOST = 32_000_000
 # Those with several algorithms; whose counts may differ, and Exscan, go as their siblings.
@@ -59,6 +65,8 @@ COLLECTIVES = (
     "reduce_scatter_block",
     "scan",
 )
+# Their algorithms follow from the built-in prices alone, as the test unit.select looks for.
+REDUCTIONS = COLLECTIVES[3:]
 # An algorithm that is expected to take so many times as long is not simulated.
 HOPELESS = 3.0
 
@@ -117,7 +125,7 @@ def all_points(cores: int, machine: str) -> Iterator[Point]:
 def few_points(cores: int, machine: str) -> Iterator[Point]:
     """Some that are quickly simulated: around where one algorithm gives way to the next."""
     for collective in COLLECTIVES:
-        for ranks, sizes in ((8, (64, 4096)), (16, (256, 4096)), (cores, (64,))):
+        for ranks, sizes in ((8, (64, 4096)), (16, (256,)), (cores, (64,))):
             for size in sizes_of(collective, ranks, sizes):
                 yield Point(collective, machine, ranks, size)
 
@@ -129,12 +137,26 @@ def prices_of(machine: Machine) -> str:
     return f"{line:g},{byte:g}"
 
 
+def asked_bytes(point: Point) -> int:
+    """What a call is chosen by: all have at least one element of a reduce_scatter_block."""
+    if point.collective != "reduce_scatter_block":
+        return point.bytes
+    least = ELEMENT * point.ranks
+    return (point.bytes + least - 1) // least * least
+
+
+def warmups(point: Point) -> int:
+    """Calls before those that are timed."""
+    slow = point.collective in ("barrier", "allgather")
+    return CALLS if slow else WARMUPS.get(point.bytes, CALLS)
+
+
 def ask(point: Point, machine: Machine, native: Native, prices: str | None = None) -> Any:
     """What would be chosen, and the candidates, by built-in prices if no others are given."""
     words = [] if prices is None else ["--prices", prices]
     return native.query(
         "choice", "--machine", machine.topology, "--ranks", str(point.ranks),
-        "--collective", point.collective, "--bytes", str(point.bytes), *words,
+        "--collective", point.collective, "--bytes", str(asked_bytes(point)), *words,
     )  # fmt: skip
 
 
@@ -150,7 +172,7 @@ def simulate(point: Point, names: list[str], machine: Machine, native: Native) -
     command = [
         str(native.simulator), point.collective, "--machine", str(machine.path),
         "--ranks", str(point.ranks), "--bytes", str(point.bytes), "--algorithm", ",".join(names),
-        "--calls", str(CALLS), "--warmup", str(CALLS),
+        "--calls", str(CALLS), "--warmup", str(warmups(point)),
     ]  # fmt: skip
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:
@@ -189,9 +211,10 @@ def compare(point: Point, machines: dict[str, Machine], native: Native, kept: Ke
     machine = machines[point.machine]
     answer = ask(point, machine, native)
     chosen = answer["algorithm"]
+    priced = {point.machine: machine} if point.collective in REDUCTIONS else machines
     swapped = {
         name: ask(point, machine, native, prices_of(other))["algorithm"]
-        for name, other in machines.items()
+        for name, other in priced.items()
     }
     names = hopeful(answer)
     names = list(dict.fromkeys([*names, *swapped.values()]))

@@ -78,7 +78,7 @@ def ruled(text: str) -> str:
 
 
 def dear(text: str) -> str:
-    """The file, with slots that cost broadcasts much more, and rings reductions."""
+    """The file, with slots that cost broadcasts much more, and rings that cost reductions more."""
     more = "price slots_piece 960000\nprice slots_beyond 1280000\nprice waiting 400000\n"
     more += "price ring_shared 400\nprice ring_apart 800\nprice ring_calm 1800\nend"
     return text.replace("end", more)
@@ -108,7 +108,8 @@ def test_ranks_with_different_files_go_by_that_of_rank_0(tester, tmp_path):
         "ruled": write(tmp_path / "ruled", ruled(text)),
         "broken": write(tmp_path / "broken", text[:-9]),
     }
-    # Who receives a broadcast follows its root; in a reduction ranks that differ would hang.
+    # Who receives a broadcast follows its root, so ranks that differ would count others. A
+    # reduction's algorithm follows from no file: such ranks combine alike.
     words = [f"{sign}{2**e}" for sign in ("", "+") for e in range(3, 19)]
     calls = {}
     for first, second in (

@@ -271,6 +271,9 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
  */
 #define LARGE_GROUP 24
 #define FITS_CACHES ((size_t)48 << 20)
+/* In one group, what a rank receives stays in its own cache up to so many bytes: else nothing is
+ * gained. */
+#define STAYS ((size_t)1 << 20)
 
 /* What a read costs, for one from far; more than 1: not near at all. */
 static double nearness(const sb_shape_t *shape, size_t bytes)
@@ -291,11 +294,12 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     const sb_prices_t *price = shape->prices;
     double others = shape->ranks - 1, near = nearness(shape, bytes);
     bool alone = shape->stages == 1 && sb_cost_calm(shape);
+    bool kept = bytes <= STAYS / shape->ranks;
 
     return (alone ? 1 : 2) * price->line +
            near * (others * (price->next_line + price->byte * (double)bytes) +
                    price->byte * (double)bytes) -
-           (alone ? price->next_line : 0) + sb_cost_turns(shape, 2);
+           (alone && kept ? price->next_line : 0) + sb_cost_turns(shape, 2);
 }
 
 #define RELAY(of)                                                                                  \

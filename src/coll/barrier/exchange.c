@@ -75,24 +75,42 @@ static sb_status_t run(sb_team_t *team)
     return SB_OK;
 }
 
+/* Members of the last group, who look at each other, and how many stages are below it. */
+static uint32_t last_group(const sb_shape_t *shape, uint32_t most, uint32_t *below)
+{
+    uint32_t levels = shape->ungrouped == NULL ? shape->stages : 0, members = shape->ranks;
+
+    *below = 0;
+    for (uint32_t i = 0; i < sb_max(levels, 1); i++) {
+        members = levels > 0 ? shape->fan[i] : members;
+        *below += i > 0;
+        for (; members > most; members = (members + most - 1) / most)
+            ++*below;
+    }
+    return members;
+}
+
 /*
- * A stage up is a line transfer and the lines of a group looked at; a stage down is the same. Few
- * ranks are one group, if they are on one node: then this is `flat`.
+ * A stage up is a line transfer and the lines of a group looked at; a stage down is the same. A
+ * group of the machine that is too large is a stage more. Few ranks are one group, if they are on
+ * one node: then this is `flat`.
  */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
     uint32_t most = shape->barrier_arity < 2 ? SB_PARTS_MOST : shape->barrier_arity;
-    uint32_t left = shape->ranks;
-    double time = left > most ? 0 : 2 * price->line, stages = 0;
+    uint32_t last = shape->ranks, stages = 0;
+    double time = 2 * price->line;
 
     (void)bytes;
-    for (; left > most; left = (left + most - 1) / most, stages++)
-        time += 4.0 * price->line + 0.75 * price->next_line * (most - 2);
-    time += price->line + 0.5 * price->line * (left - 2);
+    if (shape->ranks > most) {
+        last = last_group(shape, most, &stages);
+        time = stages * (3.25 * price->line + 0.75 * price->next_line * (most - 2));
+    }
+    time += price->line + 0.5 * price->line * (last - 2);
     if (shape->oversubscribed)
         time *= sb_max(1, shape->ranks / shape->processors);
-    return time + sb_cost_turns(shape, 1 + 2 * stages);
+    return time + sb_cost_turns(shape, 1 + 2.0 * stages);
 }
 
 const sb_algorithm_t sb_barrier_exchange = {

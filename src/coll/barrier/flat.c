@@ -37,14 +37,23 @@ static sb_status_t run(sb_team_t *team)
     return SB_OK;
 }
 
+/*
+ * Reads of different lines overlap; the p - 1 readers of one line queue up, the less the more homes
+ * the lines have. Ranks that take turns on a processor read one after another.
+ */
+static double queue(const sb_shape_t *shape)
+{
+    double each = shape->oversubscribed ? 0.5 : shape->stages > 1 ? 0.25 : 0.4;
+
+    return each * shape->prices->line * (shape->ranks - 2);
+}
+
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    (void)bytes;
-    /* Reads of different lines overlap; the p - 1 readers of one line queue up. Ranks that take
-     * turns on a processor read one after another. */
-    double reading = price->line + 0.5 * price->line * (shape->ranks - 2);
+    double reading = price->line + queue(shape);
 
+    (void)bytes;
     /* All lines are wanted by all at once, and one home agent serves those of its node. */
     if (!shape->oversubscribed)
         reading += price->moving_line * (shape->ranks - 2) * (shape->ranks - 2);

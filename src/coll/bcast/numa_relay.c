@@ -23,8 +23,6 @@
 #include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
 
-#include <math.h>
-
 /* A fragment is divided: it has to be larger than where each rank reads all of it. */
 #define FRAGMENTS_WANTED 4
 /* Of what one member brings: less is not worth a flag that all look at. */
@@ -106,6 +104,7 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 
 /* Of longer messages, the copies of a group leave too little of its caches. */
 #define FITS_CACHES ((size_t)512 << 10)
+#define FIRST_COPIED ((size_t)4 << 10)
 
 static uint32_t largest_group(const sb_shape_t *shape)
 {
@@ -121,16 +120,20 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     const sb_prices_t *price = shape->prices;
     uint32_t depth = sb_tree_depth(shape->ranks, shape->tree_arity);
     bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
-    /* What the root's own group reads is near by anyway. */
-    double others = grouped ? 1 - 1 / ceil((double)shape->ranks / shape->fan[0]) : 0;
-    double saved = !grouped       ? 0
+    /* What the root's own group reads is near by anyway; so is all where ranks share a cache. */
+    double others = grouped ? 1 - (double)shape->fan[0] / shape->ranks : 0;
+    double saved = !grouped       ? -price->relay_again
                    : shape->apart ? price->relay_saved_apart
                                   : others * price->relay_saved;
     double fits = (double)sb_min(bytes, FITS_CACHES);
+    /* The first bytes come a copy later. */
+    double first = grouped && !shape->apart
+                       ? price->relay_first * (double)sb_min(bytes, FIRST_COPIED) / FIRST_COPIED
+                       : 0;
     /* Of one rank's lines: the leaders read the root's, a group its leader's. */
-    uint32_t readers = grouped ? largest_group(shape) : shape->ranks;
+    uint32_t readers = grouped ? largest_group(shape) : sb_min(shape->ranks, SB_PARTS_MOST);
 
-    return sb_cost_ring(shape) + sb_cost_news(shape) + price->relay +
+    return sb_cost_ring(shape) + sb_cost_news(shape) + price->relay + first +
            (shape->apart ? 0 : price->crowd * readers) + 2 * price->byte * (double)bytes -
            saved * fits + price->relay_crowded * ((double)bytes - fits) +
            sb_cost_turns(shape, (depth + 1) * sb_cost_ring_turns(shape, bytes));

@@ -73,6 +73,10 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
     return team->rank == root ? send(team, stream) : sb_bcast_receive(team, root, NULL, stream);
 }
 
+/* Of what lies beyond the flag's line in the first slots, ranks of one group share what one of them
+ * has read. */
+#define SHARED 0.4
+
 /* A piece more is a few lines more, which all ranks read before the root may go round. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
@@ -80,11 +84,13 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     double count = (double)pieces(bytes);
     bool calm = sb_cost_calm(shape);
     double waiting = calm ? price->waiting_calm : price->waiting;
-    double piece = calm ? price->slots_piece_calm : price->slots_piece;
+    double piece = (calm ? price->slots_piece_calm : price->slots_piece) +
+                   price->slots_piece_reader * shape->ranks;
     double beyond = calm ? price->slots_beyond_calm : price->slots_beyond;
+    double first = (bytes > SB_SLOT_IN_LINE ? beyond : 0) + (count > 1 ? piece : 0);
 
-    return price->line + waiting * (shape->ranks - 2) + (bytes > SB_SLOT_IN_LINE ? beyond : 0) +
-           (count - 1) * (piece + price->slots_piece_reader * shape->ranks) +
+    return price->line + waiting * (shape->ranks - 2) +
+           (calm && shape->stages == 1 ? SHARED : 1) * first + (count > 2 ? count - 2 : 0) * piece +
            2 * price->byte * (double)bytes +
            sb_cost_turns(shape, count > SB_SLOTS ? count / SB_SLOTS : 1);
 }

@@ -281,26 +281,50 @@ static double byte_price(const sb_shape_t *shape)
     return (near ? shape->prices->block_calm : 1) * shape->prices->block_byte;
 }
 
-double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
+/* The news of a stage: a line, and those of the others looked at. Blocks that do not fit into the
+ * machine's groups have some of their lines from far. */
+static double news_of(const sb_shape_t *shape, size_t bytes, uint32_t unit)
 {
     const sb_prices_t *price = shape->prices;
-    bool large = bytes > SB_SLOT_PAYLOAD, calm = sb_cost_calm(shape);
+    bool calm = sb_cost_calm(shape);
     double more = calm ? price->block_line_calm : price->block_line;
+    double lines = bytes > SB_SLOT_PAYLOAD ? price->block_lines : (double)(bytes + 16) / SB_LINE;
+    bool spread = calm && shape->stages > 1 && shape->fan[0] % SB_BLOCK_MOST != 0;
+
+    double far = spread && unit == 1 ? price->block_spread * (1 + (lines > 5 ? lines : 0)) : 0;
+
+    return price->line + price->block_stage + far +
+           sb_block_fan(shape->ranks, unit) * (price->next_line + more * lines);
+}
+
+static double data_of(const sb_shape_t *shape, size_t bytes, uint32_t unit)
+{
+    double fan = sb_block_fan(shape->ranks, unit);
+
+    return bytes > SB_SLOT_PAYLOAD ? byte_price(shape) * fan * (double)bytes : 0;
+}
+
+double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
+{
     double batches = 1 + (double)(bytes / (SB_WORKSPACE_PIECE * SB_SLOTS / 4));
-    double lines = large ? price->block_lines : (double)(bytes + 16) / SB_LINE;
-    double news = 0, data = 0, stages = 1;
+    double time = 0, stages = 1;
     uint32_t top = sb_block_top(shape->ranks);
 
     for (uint32_t unit = 1; unit <= top; stages++) {
-        uint32_t fan = sb_block_fan(shape->ranks, unit);
-        double stage = price->line + price->block_stage + fan * (price->next_line + more * lines);
         /* Leaders that meet have no way down. */
-        news += calm && unit == top ? stage : ways * stage;
-        data += large ? byte_price(shape) * fan * (double)bytes : 0;
-        unit *= unit == top ? 2 : fan;
+        bool once = sb_cost_calm(shape) && unit == top;
+        time += (once ? 1 : ways) * news_of(shape, bytes, unit) + data_of(shape, bytes, unit);
+        unit *= unit == top ? 2 : sb_block_fan(shape->ranks, unit);
     }
-    return (news + data) * sb_max(1, shape->ranks / shape->processors) +
+    return time * sb_max(1, shape->ranks / shape->processors) +
            ways * batches * sb_fold_turns(shape, stages);
+}
+
+double sb_blocks_last_cost(const sb_shape_t *shape, size_t bytes)
+{
+    uint32_t top = sb_block_top(shape->ranks);
+
+    return news_of(shape, bytes, top) + data_of(shape, bytes, top);
 }
 
 static double cost_of_up(const sb_shape_t *shape, size_t bytes)

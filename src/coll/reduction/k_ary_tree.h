@@ -74,5 +74,7 @@ static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t
 
 /* Expected time. */
 double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways);
+/* What the last stage of that takes of it, where each rank has a processor. */
+double sb_blocks_last_cost(const sb_shape_t *shape, size_t bytes);
 
 #endif

@@ -17,13 +17,19 @@
  */
 #include "coll/reduction/slices.h"
 
-static double cost_of_all(const sb_shape_t *shape, size_t bytes)
+/* What others have combined lies in as many places, and some of them are in other groups. */
+static double cost_of_result(const sb_shape_t *shape, size_t bytes, double places)
 {
     bool grouped = sb_cost_calm(shape) && shape->stages > 1 && !shape->apart;
 
-    /* What others have combined lies in as many places, and some of them are in other groups. */
     return sb_slices_cost(shape, bytes, (double)bytes) +
-           (grouped ? shape->prices->line * shape->ranks : 0);
+           (grouped ? shape->prices->line * places : 0);
+}
+
+/* All read it. */
+static double cost_of_all(const sb_shape_t *shape, size_t bytes)
+{
+    return cost_of_result(shape, bytes, 1.25 * shape->ranks);
 }
 
 /* The root takes the whole result: a contribution that is not copied in saves the others' time. */
@@ -32,7 +38,7 @@ static double cost_of_root(const sb_shape_t *shape, size_t bytes)
     sb_shape_t copied = *shape;
 
     copied.loads = 0;
-    return cost_of_all(&copied, bytes);
+    return cost_of_result(&copied, bytes, shape->ranks);
 }
 
 static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
@@ -49,8 +55,13 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
     sb_shape_t one_group = *shape;
 
     one_group.apart = false;
-    double kept = shape->prices->scan_kept + shape->prices->scan_kept_crowd * shape->ranks;
-    return sb_slices_cost(&one_group, bytes, (double)bytes) + kept * shape->ranks;
+    const sb_prices_t *price = shape->prices;
+    double crowd =
+        sb_cost_calm(shape) && !shape->apart ? price->scan_kept_calm : price->scan_kept_crowd;
+    double kept = price->scan_kept + crowd * shape->ranks;
+    bool near = sb_cost_calm(shape) && shape->stages == 1;
+    return sb_slices_cost(&one_group, bytes, (double)bytes) +
+           (near ? price->scan_kept_near : 1) * kept * shape->ranks;
 }
 
 #define SLICES(algorithm, of, call, costs, what)                                                   \

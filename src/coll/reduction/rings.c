@@ -375,24 +375,30 @@ static double cost_of_root(const sb_shape_t *shape, size_t bytes)
     return cost_of(shape, in, shape->ranks * (double)bytes, 1);
 }
 
-/*
- * Of a message that is longer than the rings, the parts have their turns one after the other, and
- * others copy meanwhile.
- */
+/* All begin a short part of each at once: each counts for several readers, the more the more there
+ * are, where the rings have several homes. */
+static double readers_of_parts(const sb_shape_t *shape)
+{
+    double most = shape->stages > 1 ? shape->prices->ring_part_calm : shape->prices->ring_part_near;
+    double each = shape->stages > 1 ? shape->ranks / 8.0 : most;
+
+    if (!sb_cost_calm(shape) || shape->apart)
+        return shape->prices->ring_part;
+    return each < most ? each : most;
+}
+
+/* Of a message that is longer than the rings, the parts have their turns one after the other, and
+ * others copy meanwhile. Nobody else wants a byte of a part at the same time. */
 static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
     double ringfuls = sb_min(sb_max((double)bytes / RING_USUAL, 1.0), (double)shape->ranks);
     bool together = ringfuls <= 1 || shape->oversubscribed;
+    bool grouped = sb_cost_calm(shape) && shape->stages > 1;
+    double rate = grouped ? shape->prices->ring_part_byte : shape->prices->ring_apart;
 
-    /* All begin a part of each at once, and parts are short. */
-    const sb_prices_t *price = shape->prices;
-    bool near = sb_cost_calm(shape) && !shape->apart;
-    double each = near ? price->ring_part_calm : price->ring_part;
-
-    /* Nobody else wants a byte of a part at the same time, nor a line near it within a group. */
-    double rate = sb_cost_calm(shape) && shape->stages > 1 ? price->ring_calm : price->ring_apart;
-    return cost_at(shape, rate, together ? all : 0, ringfuls * all, each * shape->ranks);
+    return cost_at(shape, rate, together ? all : 0, ringfuls * all,
+                   readers_of_parts(shape) * shape->ranks);
 }
 
 /*

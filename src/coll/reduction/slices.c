@@ -425,7 +425,9 @@ double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
     double copied = ((1 + in) * (double)bytes + out) / 3 *
                     (price->slices_byte + price->slices_crowd * shape->ranks);
 
-    double slowest = sb_cost_calm(shape) ? price->slices_slowest_calm : price->slices_slowest;
+    double slowest = !sb_cost_calm(shape) ? price->slices_slowest
+                     : shape->stages == 1 ? price->slices_slowest_near
+                                          : price->slices_slowest_calm;
 
     copied *= sb_max(1, shape->ranks / shape->processors);
     return 8 * price->line + sb_workspace_steps_cost(shape, steps) + copied +

@@ -203,11 +203,17 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, false);
 }
 
-/* Down again it is a line for each stage, and half as many bytes: those of the ranks between. */
+/*
+ * Down again it is a line for each stage, and half as many bytes: those of the ranks between. From
+ * the last stage nothing goes down.
+ */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    return price->block_down * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / price->block_down);
+    double last = sb_cost_calm(shape) ? sb_blocks_last_cost(shape, bytes) : 0;
+
+    return price->block_down * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / price->block_down) -
+           (price->block_down - 1) * last;
 }
 
 #define K_ARY_TREE(of, function)                                                                   \
