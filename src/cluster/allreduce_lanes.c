@@ -17,7 +17,15 @@ typedef struct lanes {
     sb_schedule_t way;
     size_t segment; /* bytes of one */
     size_t segments;
+    bool non_temporal; /* the result goes past the caches */
+    size_t landed;     /* bytes of it since programs were turned */
 } lanes_t;
+
+/* Whole lines are dealt out if there are so many for each. */
+#define LINES_FOR_EACH 2
+
+/* Bytes of a result that are copied between two looks at the network. */
+#define TURN_BYTES ((size_t)16 << 10)
 
 static bool is_lane(const lanes_t *lanes)
 {
@@ -29,13 +37,16 @@ static size_t bytes_of(const lanes_t *lanes, size_t segment)
     return sb_min(lanes->segment, lanes->reduction->bytes - segment * lanes->segment);
 }
 
-/* Where the part of a rank of the node begins in a segment; those behind the lanes have none. */
+/* Where the part of a rank of the node begins in a segment; those behind the lanes have none. Parts
+ * are of whole lines if there are many, so that they lie side by side wherever they are copied. */
 static size_t part_begins(const lanes_t *lanes, size_t segment, uint32_t local)
 {
-    size_t element = lanes->reduction->operation->element;
-    size_t elements = bytes_of(lanes, segment) / element;
+    size_t element = lanes->reduction->operation->element, bytes = bytes_of(lanes, segment);
+    bool lined = SB_LINE % element == 0 && bytes >= LINES_FOR_EACH * SB_LINE * lanes->way.lanes;
+    size_t grain = lined ? SB_LINE : element;
+    size_t grains = bytes / grain * sb_min(local, lanes->way.lanes) / lanes->way.lanes;
 
-    return elements * sb_min(local, lanes->way.lanes) / lanes->way.lanes * element;
+    return local < lanes->way.lanes ? grains * grain : bytes;
 }
 
 static size_t part_bytes(const lanes_t *lanes, size_t segment, uint32_t local)
@@ -81,24 +92,48 @@ static sb_status_t begin_segment(const lanes_t *lanes, size_t segment)
     return cluster->failure;
 }
 
-static sb_status_t end_segment(const lanes_t *lanes, size_t segment)
+/* Bytes of the result come to where they belong. Messages go on meanwhile. */
+static sb_status_t land(void *context, size_t offset, const void *from, size_t bytes)
+{
+    const sb_stream_t *part = context;
+    lanes_t *lanes = part->context;
+
+    lanes->landed += bytes;
+    if (lanes->landed >= TURN_BYTES) {
+        lanes->landed = 0;
+        sb_programs_turn(lanes->cluster);
+    }
+    return lanes->non_temporal ? sb_stream_write_non_temporal(part, offset, from, bytes)
+                               : sb_stream_write(part, offset, from, bytes);
+}
+
+static sb_status_t end_segment(lanes_t *lanes, size_t segment)
 {
     sb_cluster_t *cluster = lanes->cluster;
+    uint32_t size = cluster->team->size;
+    sb_stream_t *part = cluster->streams + size;
     char *whole = lanes->reduction->receive + segment * lanes->segment;
     sb_stream_t own = {.base = place_of(lanes, segment),
                        .bytes = part_bytes(lanes, segment, cluster->local)};
     sb_status_t status = sb_program_wait(cluster, segment);
 
-    for (uint32_t i = 0; i < cluster->team->size; i++)
-        cluster->streams[i] = (sb_stream_t){.base = whole + part_begins(lanes, segment, i),
-                                            .bytes = part_bytes(lanes, segment, i)};
+    for (uint32_t i = 0; i < size; i++) {
+        part[i] = (sb_stream_t){.base = whole + part_begins(lanes, segment, i),
+                                .bytes = part_bytes(lanes, segment, i),
+                                .context = lanes};
+        cluster->streams[i] =
+            (sb_stream_t){.bytes = part[i].bytes, .write = land, .context = &part[i]};
+    }
     return status == SB_OK ? sb_node_allgather(cluster, &own, cluster->streams) : status;
 }
 
 sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *reduction,
                                sb_schedule_t way)
 {
-    lanes_t lanes = {.cluster = cluster, .reduction = reduction, .way = way};
+    lanes_t lanes = {.cluster = cluster,
+                     .reduction = reduction,
+                     .way = way,
+                     .non_temporal = sb_node_past_caches(cluster, reduction->bytes)};
     size_t unit = reduction->operation->element * way.parts;
     sb_status_t status = SB_OK;
 

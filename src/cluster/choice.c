@@ -130,6 +130,10 @@ sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *price
 #define INSIDE_COPIES 6
 #define LEADER_COPIES 8
 
+/* Of what the lanes of a node have in a segment, each copies and combines as much as it has of the
+ * whole: the messages of one go on while the node works on the next, so long ones hide more. */
+#define LANES_MOST ((size_t)128 << 10)
+
 /* Where a ring's parts are so long, nothing is taken that sends more bytes than a ring does: the
  * network may have other work. */
 #define PART_LONG ((size_t)4096)
@@ -141,6 +145,13 @@ typedef struct asked {
     const sb_net_prices_t *prices;
     size_t bytes;
 } asked_t;
+
+static size_t segment_most(const asked_t *asked)
+{
+    size_t most = SB_SEGMENT_BYTES * asked->lanes;
+
+    return asked->lanes > 1 ? sb_min(most, LANES_MOST) : most;
+}
 
 /* A step in which the lanes of a node send so many bytes together. */
 static double step_of(const asked_t *asked, double messages, size_t bytes)
@@ -188,7 +199,7 @@ static double doubling_cost(const asked_t *asked, size_t bytes, uint32_t digits)
 
 static void try_doubling(sb_schedule_t *way, const asked_t *asked)
 {
-    size_t segment = SB_SEGMENT_BYTES * asked->lanes, bytes = sb_min(segment, asked->bytes);
+    size_t segment = segment_most(asked), bytes = sb_min(segment, asked->bytes);
 
     for (uint32_t digits = 1; digits <= DIGITS_MOST; digits++) {
         uint32_t others = (1u << digits) - 1;
@@ -217,8 +228,7 @@ static void try_halving(sb_schedule_t *way, const asked_t *asked)
 {
     double power = 1u << asked->rounds, sent = 2 * (1 - 1 / power) + (power < asked->nodes);
 
-    for (size_t segment = SB_SEGMENT_BYTES * asked->lanes; segment >= 4 * SEGMENT_LEAST;
-         segment /= 2) {
+    for (size_t segment = segment_most(asked); segment >= 4 * SEGMENT_LEAST; segment /= 2) {
         double one = halving_cost(asked, sb_min(segment, asked->bytes));
         double cost = course_cost(asked, one, segment, sent, 4.0 * asked->rounds);
         take_cheaper(way, (sb_schedule_t){.name = "halving",
@@ -232,7 +242,7 @@ static void try_halving(sb_schedule_t *way, const asked_t *asked)
 static void try_ring(sb_schedule_t *way, const asked_t *asked)
 {
     double steps = 2 * ((double)asked->nodes - 1);
-    size_t most = SB_SEGMENT_BYTES * (asked->lanes > 1 ? asked->lanes : asked->nodes);
+    size_t most = asked->lanes > 1 ? segment_most(asked) : SB_SEGMENT_BYTES * asked->nodes;
 
     for (size_t segment = most; segment >= asked->nodes * SEGMENT_LEAST; segment /= 2) {
         double one = steps * step_of(asked, 1, sb_min(segment, asked->bytes) / asked->nodes);

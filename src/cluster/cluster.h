@@ -137,6 +137,7 @@ static inline sb_status_t sb_call_begins(sb_cluster_t *cluster)
 static inline sb_status_t sb_call_ends(sb_cluster_t *cluster)
 {
     cluster->refill = NULL;
+    sb_programs_hurry(cluster, false);
     return sb_first(cluster->failure, cluster->data);
 }
 
@@ -160,6 +161,8 @@ sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
 /* Deals the combination out, as `parts` of the cluster says; `to`: room for this rank's. */
 sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *operation,
                                    const char *send, char *to, size_t bytes);
+/* Whether what all ranks of the node receive of a call of so many bytes goes past the caches. */
+bool sb_node_past_caches(const sb_cluster_t *cluster, size_t bytes);
 /* `to`: for each rank of the node what it gives. */
 sb_status_t sb_node_allgather(sb_cluster_t *cluster, const sb_stream_t *send,
                               const sb_stream_t *to);

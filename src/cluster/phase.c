@@ -5,6 +5,7 @@
  */
 #include "cluster/cluster.h"
 #include "coll/vector/vector.h"
+#include "team/copy_policy.h"
 
 #include <string.h>
 
@@ -88,6 +89,33 @@ sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
     return judge(cluster, algorithm->reduction(cluster->team, &reduction));
 }
 
+/* Bytes of a part that are worth a run of copies. */
+#define DEALT_LEAST ((size_t)1 << 10)
+
+/* Windows in rings wait for each other where messages come one after the other, and those of slices
+ * have a barrier each: what is dealt out at once has one. */
+static const sb_algorithm_t *scatterer_for(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                           size_t bytes)
+{
+    const sb_algorithm_t *algorithm =
+        algorithm_for(cluster, SB_REDUCE_SCATTER, bytes, !operation->commutative);
+    const sb_algorithm_t *dealt = sb_algorithm_find(SB_REDUCE_SCATTER, "dealt");
+    const sb_settings_t *settings = &cluster->team->settings;
+    bool asked = strcmp(settings->algorithm[SB_REDUCE_SCATTER], "auto") != 0;
+
+    if (!asked && !settings->loads && bytes >= DEALT_LEAST * cluster->team->size &&
+        sb_algorithm_prepare(dealt, cluster->team, bytes) == SB_OK)
+        return dealt;
+    return strcmp(algorithm->name, "rings") == 0
+               ? sb_algorithm_find(SB_REDUCE_SCATTER, "reduce-scatter-allgather")
+               : algorithm;
+}
+
+bool sb_node_past_caches(const sb_cluster_t *cluster, size_t bytes)
+{
+    return sb_copy_past_caches(sb_copy_cached_most(cluster->team), bytes);
+}
+
 sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *operation,
                                    const char *send, char *to, size_t bytes)
 {
@@ -96,12 +124,8 @@ sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *o
                                 .parts = cluster->parts,
                                 .send = send,
                                 .receive = to};
-    const sb_algorithm_t *algorithm =
-        algorithm_for(cluster, SB_REDUCE_SCATTER, bytes, !operation->commutative);
+    const sb_algorithm_t *algorithm = scatterer_for(cluster, operation, bytes);
 
-    /* Rings are quick where nothing comes before and after: here windows wait for each other. */
-    if (strcmp(algorithm->name, "rings") == 0)
-        algorithm = sb_algorithm_find(SB_REDUCE_SCATTER, "reduce-scatter-allgather");
     return judge(cluster, algorithm->reduction(cluster->team, &reduction));
 }
 

@@ -80,10 +80,31 @@ static bool begin_step(sb_cluster_t *cluster, sb_program_t *program)
     return true;
 }
 
+/* Looks before the first that turns programs. */
+#define LOOKS_BETWEEN 16
+
+/*
+ * A wait inside a node is short, and begins with so many looks that it is over before it makes
+ * progress. With messages under way it begins with few: a step waits for this rank to see that the
+ * one before is over.
+ */
+void sb_programs_hurry(sb_cluster_t *cluster, bool under_way)
+{
+    if (cluster->team == NULL)
+        return;
+    sb_waiter_t *waiter = &cluster->team->waiter;
+    const sb_waiter_t *usual = &cluster->waiter;
+    waiter->bare_spins = under_way ? sb_min(LOOKS_BETWEEN, usual->bare_spins) : usual->bare_spins;
+    waiter->paused_spins = under_way ? 0 : usual->paused_spins;
+    cluster->team->under_way = under_way;
+}
+
 void sb_program_begin(sb_cluster_t *cluster, sb_program_t *program)
 {
     program->number = 0;
     program->open = begin_step(cluster, program);
+    if (program->open)
+        sb_programs_hurry(cluster, true);
 }
 
 static void look_at_message(sb_cluster_t *cluster, sb_message_t *message)

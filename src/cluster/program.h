@@ -93,6 +93,9 @@ uint32_t sb_tag_of(const struct sb_cluster *cluster, size_t segment);
 uint32_t sb_word_tag(bool to_root);
 void sb_program_begin(struct sb_cluster *cluster, sb_program_t *program);
 
+/* How the team waits: a program was begun, or the call is over. */
+void sb_programs_hurry(struct sb_cluster *cluster, bool under_way);
+
 /* Turns all open programs as far as they go now. */
 void sb_programs_turn(struct sb_cluster *cluster);
 

@@ -132,4 +132,15 @@ void sb_copy_end(sb_copy_call_t *call);
  */
 size_t sb_copy_cached_most(const sb_team_t *team);
 
+/* What a rank reads and writes for each byte of an allreduce: its contribution and the copy of it,
+ * its share of all others, the result, and where that goes to. */
+#define SB_COPY_TOUCHED 5
+
+/* Whether the result of one of so many bytes goes past the caches, by what that says: half of the
+ * cache's share of a rank is what an operation that only receives may fill. */
+static inline bool sb_copy_past_caches(size_t cached_most, size_t bytes)
+{
+    return bytes > cached_most / SB_COPY_TOUCHED * 2;
+}
+
 #endif

@@ -109,6 +109,7 @@ typedef struct sb_team {
     uint64_t slots_met[SB_SLOTS_MET];           /* 1 + uses in which all met; 0: none */
     sb_waiter_t waiter;
     sb_waiter_t waiter_near; /* where all that are waited for may be running now */
+    bool under_way;          /* the front end has something that goes on by its progress alone */
 
     uint64_t exchanges; /* counted alike by all */
     uint32_t refused;   /* bit s: the resource of slot s cannot be had */
@@ -186,6 +187,13 @@ static inline uint64_t sb_team_fragment(const sb_team_t *team, size_t bytes)
 static inline const sb_waiter_t *sb_team_waiter(const sb_team_t *team, uint32_t missing)
 {
     return team->oversubscribed && missing < team->processors ? &team->waiter_near : &team->waiter;
+}
+
+/* Between pieces of work that take longer than a message does. */
+static inline void sb_team_go_on(const sb_team_t *team)
+{
+    if (team->under_way)
+        team->waiter.progress(team->waiter.progress_context);
 }
 
 /* Every rank has come to the last barrier, so it is done with all that was before. */

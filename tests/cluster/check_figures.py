@@ -37,8 +37,9 @@ LONG = (
     ("cluster-16x8", "bcast", M, 0.6, 0.6),
     ("cluster-8x64", "allreduce", K, 0.55, 0.55),
     ("cluster-8x64", "allreduce", 16 * K, 0.95, 0.55),
-    ("cluster-8x64", "allreduce", 64 * K, None, 0.3),
-    ("cluster-8x64", "allreduce", 256 * K, None, 0.3),
+    ("cluster-8x64", "allreduce", 64 * K, 0.95, 0.3),
+    ("cluster-8x64", "allreduce", 256 * K, 1.1, 0.3),
+    ("cluster-8x64", "allreduce", M, 1, 0.3),
     ("cluster-8x64", "bcast", 64 * K, 0.6, 0.6),
     ("cluster-128x8", "allgather", 64, 0.85, None),
 )
@@ -53,10 +54,12 @@ def ratio(simulator: str, machine: str, operation: str, size: int, how: str) -> 
         "--map": how,
         "--bytes": size,
         "--calls": 1,
-        "--warmup": 1,
+        "--warmup": 3 if ranks > nodes * 32 and size >= 64 * K else 1,  # memory takes turns
     }
     if operation == "alltoall":
         words["--algorithm"] = "cluster,host-pairwise"
+    if operation == "allreduce" and size >= 64 * K:
+        words["--algorithm"] = "cluster,host-rabenseifner,host-ring"
     command = [simulator, operation, *(str(word) for pair in words.items() for word in pair)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     times = {row["algorithm"]: row["median_us"] for row in json.loads(done.stdout)}

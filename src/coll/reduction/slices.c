@@ -19,10 +19,6 @@
 /* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
 #define LINE_PAIR ((size_t)2 * SB_LINE)
 
-/* What a rank reads and writes for each byte: its contribution and the copy of it, the slice of all
- * others, the result, and where that goes to. */
-#define TOUCHED 5
-
 /* For the expected time: groups on a machine of several packages. */
 #define GROUPS_APART 3
 /* And a contribution that is not copied in saves so much of what its reading and combining costs:
@@ -338,8 +334,7 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
     slices.relays = all && groups > 1;
     slices.least = groups > 1 ? SLICE_LEAST : SLICE_LEAST_ALONE;
     slices.few = groups > 1 ? SHORT : SHORT_ALONE;
-    /* Half of the cache's share of a rank is what an operation that only receives may fill. */
-    slices.non_temporal = all && reduction->bytes > space->cached_most / TOUCHED * 2;
+    slices.non_temporal = all && sb_copy_past_caches(space->cached_most, reduction->bytes);
     const job_t jobs[] = {{0, copy_in},
                           {1 + group, combine_slice},
                           {1 + groups, slices.relays ? relay : copy_out},
