@@ -42,12 +42,12 @@ def check_world_served(result) -> None:
     assert barrier > 0, result.tail()
 
 
-def write_hpcc_input(folder: Path, ranks: int) -> None:
+def write_hpcc_input(folder: Path, ranks: int, size: int = PROBLEM_SIZE) -> None:
     """The distribution's example, smaller and for this number of ranks."""
     if not HPCC_EXAMPLE.exists():
         pytest.skip(f"{HPCC_EXAMPLE} is not there")
     lines = HPCC_EXAMPLE.read_text().splitlines()
-    for number, value in ((SIZE_LINE, PROBLEM_SIZE), (ROWS_LINE, ranks // 2), (COLUMNS_LINE, 2)):
+    for number, value in ((SIZE_LINE, size), (ROWS_LINE, ranks // 2), (COLUMNS_LINE, 2)):
         lines[number] = f"{value} {lines[number].split(None, 1)[1]}"
     (folder / "hpccinf.txt").write_text("\n".join(lines) + "\n")
 

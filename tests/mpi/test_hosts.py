@@ -3,19 +3,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 
+import aftermath
 import emulated_slurm
 import jobs
 import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
 from mpis import PRELOAD, REPOSITORY
 from random_cases import SEED
+from test_apps import check_hpcc_output, need, write_hpcc_input
 from test_mpi4py_suite import COLLECTIVES, read_outcome, suite_folder
 
 from conftest import usable_mpi
@@ -288,43 +293,98 @@ def test_by_word(tester, hosts, key, place, name):
     assert worlds and all(r.where == "cluster" and r.nodes == 2 for r in worlds), result.tail()
 
 
+#: Of mpi4py's suite, and of HPCC, what takes a second.
+QUICK = ("-i", "test_cco_nb_buf", "-i", "test_cco_pr_buf")
+SIZES = {False: 100, True: 600}
+
+
+@pytest.mark.parametrize("place", [Place((2, 2)), Place((2, 1, 1), dealt=True)])
+def test_hpcc(tester, hosts, long_run, place):
+    """HPCC finds nothing wrong over several hosts, and its calls are served."""
+    if not long_run and place.dealt:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+    program = need("hpcc")
+    write_hpcc_input(tester.folder, sum(place.ranks), SIZES[long_run])
+    sobor = None if tester.bare_only else {"SOBOR_TRIALS": "off"}
+    result = run_on(tester, usable_mpi("o41"), hosts, sobor, place, [program], limit=300)
+    assert result.returncode == 0 and not result.timed_out, result.tail()
+    check_hpcc_output((tester.folder / "hpccoutf.txt").read_text())
+    if sobor is not None:
+        worlds = [r for r in result.reports if r.where == "cluster"]
+        assert worlds and all(r.nodes == len(place.ranks) for r in worlds), result.tail()
+        assert sum(r.bcast for r in worlds) > 0 and sum(r.barrier for r in worlds) > 0
+
+
 @pytest.mark.parametrize("place", [Place((2, 1)), Place((2, 1, 2), dealt=True)])
 def test_mpi4py(tester, hosts, long_run, place):
-    """The collectives of mpi4py's own suite pass over several hosts."""
+    """The collectives of mpi4py's own suite pass over several hosts; a part of them, if quick."""
     mpi = usable_mpi("o41")
-    if not long_run:
+    if not long_run and place.dealt:
         pytest.skip("only with SOBOR_TEST_LONG=1")
     if mpi.python is None:
         pytest.skip("o41 has no Python with mpi4py (.peers)")
-    command = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *COLLECTIVES]
+    which = COLLECTIVES if long_run else QUICK
+    command = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *which]
     result = run_on(tester, mpi, hosts, {"SOBOR_TRIALS": "off"}, place, command, limit=600)
     outcome = read_outcome(result)
     assert outcome.good, outcome.bad
     assert "where=cluster" in result.stderr, result.tail()
 
 
-@pytest.mark.skipif(
+needs_slurm = pytest.mark.skipif(
     emulated_slurm.unavailable() is not None, reason=str(emulated_slurm.unavailable())
 )
-def test_slurm(tester, hosts, tmp_path):
-    """Under srun all ranks are found to run with Sobor, however they are dealt."""
-    mpi = usable_mpi("o41")
+
+
+def run_by_slurm(tester, hosts, slurm, options, command, limit=TIME_LIMIT) -> jobs.Result:
+    """Run a command by srun, with Sobor and Open MPI's own settings."""
     network = {"OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": SUBNET}
-    words = ["reductions", "--only", "Allreduce", "--op", "sum", "--seed", SEED, "--cases", 20]
     variables = {**network, "OMPI_MCA_pml": "ob1", "OMPI_MCA_mpi_yield_when_idle": "1"}
     variables |= jobs.sobor_environment({"SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"})
     given = [f"{name}={value}" for name, value in variables.items()]
-    command = ["env", *given, str(tester.program(mpi, words[0])), *map(str, words[1:])]
+    environment = {**jobs.base_environment(), **hosts.environment, **slurm.environment}
+    line = ["srun", "--mpi=pmix", *options, "env", *given, *map(str, command)]
+    quoted = " ".join(f"'{word}'" for word in line)
+    return jobs.Job([str(AGENT), "node1", quoted], environment, tester.folder).wait(limit)
+
+
+@needs_slurm
+def test_slurm(tester, hosts, tmp_path):
+    """Under srun all ranks are found to run with Sobor, however they are dealt."""
+    mpi = usable_mpi("o41")
+    words = ["reductions", "--only", "Allreduce", "--op", "sum", "--seed", SEED, "--cases", 20]
+    command = [tester.program(mpi, words[0]), *words[1:]]
     with emulated_slurm.Slurm(hosts, tmp_path / "slurm") as slurm:
-        environment = {**jobs.base_environment(), **hosts.environment, **slurm.environment}
         for deal in ["-m", "block"], ["-m", "cyclic"], []:
-            srun = ["srun", "-N", "3", "-n", "6", "--mpi=pmix", *deal, *command]
-            quoted = " ".join(f"'{word}'" for word in srun)
-            job = jobs.Job([str(AGENT), "node1", quoted], environment, tester.folder)
-            result = job.wait(TIME_LIMIT)
+            options = ["-N", "3", "-n", "6", *deal]
+            result = run_by_slurm(tester, hosts, slurm, options, command)
             tester.expect_pass(result, served=True)
             worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
             assert worlds and all(r.where == "cluster" and r.nodes == 3 for r in worlds)
+
+
+@needs_slurm
+def test_slurm_programs(tester, hosts, tmp_path, long_run):
+    """mpi4py's collectives and HPCC under srun, over two hosts and over three."""
+    mpi, program = usable_mpi("o41"), need("hpcc")
+    if mpi.python is None:
+        pytest.skip("o41 has no Python with mpi4py (.peers)")
+    which = COLLECTIVES if long_run else QUICK
+    suite = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *which]
+    write_hpcc_input(tester.folder, 4, SIZES[long_run])
+    with emulated_slurm.Slurm(hosts, tmp_path / "slurm") as slurm:
+        for nodes in ("2", "3") if long_run else ("3",):
+            options = ["-N", nodes, "-n", "4"]
+            outcome = read_outcome(
+                result := run_by_slurm(tester, hosts, slurm, options, suite, 600)
+            )
+            assert outcome.good, outcome.bad
+            assert f"where=cluster nodes={nodes}" in result.stderr, result.tail()
+            (tester.folder / "hpccoutf.txt").unlink(missing_ok=True)
+            result = run_by_slurm(tester, hosts, slurm, options, [program], 300)
+            assert result.returncode == 0 and not result.timed_out, result.tail()
+            check_hpcc_output((tester.folder / "hpccoutf.txt").read_text())
+            assert f"where=cluster nodes={nodes}" in result.stderr, result.tail()
 
 
 #: Bytes that leave the busiest of N hosts, as shares of the message.
@@ -348,6 +408,83 @@ def test_wire(tester, hosts, key, place, operation, share):
     result = run_on_hosts(tester, key, hosts, place, words, {})
     found = float(result.stdout.split("share ")[1].split()[0])
     assert 0.98 * share <= found <= 1.05 * share, result.tail()
+
+
+@pytest.mark.parametrize("place", [Place((2, 1, 2)), Place((2, 2), dealt=True)])
+def test_frozen(tester, tmp_path, long_run, place):
+    """A rank that stands still in any part of a call is waited for, and the result is right.
+
+    On a slow network calls take so long that the parts inside and between hosts are all met.
+    """
+    words = ["spanning", "freeze", 2000 if long_run else 100, 4 if long_run else 2]
+    settings = {"SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"}
+    mpi = usable_mpi("o41")
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    with Hosts(3, tmp_path, "400mbit") as slow:
+        command = [tester.program(mpi, words[0]), *words[1:]]
+        result = run_on(tester, mpi, slow, settings, place, command, 300 if long_run else 60)
+    tester.expect_pass(result, served=True)
+    held, asked = map(int, re.search(r"held (\d+) of (\d+)", result.stdout).groups())
+    assert held * 4 > asked, "hardly anything was frozen"
+
+
+def shared_names(hosts: Hosts) -> dict[str, set[str]]:
+    """What could be Sobor's in each host's own /dev/shm."""
+    found = {}
+    for name in hosts.names:
+        holder = (hosts.folder / f"{name}.pid").read_text()
+        listing = os.listdir(f"/proc/{holder}/root/dev/shm")
+        found[name] = {x for x in listing if not aftermath.HOSTS_OWN.match(x)}
+    return found
+
+
+def ranks_on(job: jobs.Job, program: Path, hosts: Hosts) -> dict[str, list[int]]:
+    """The job's ranks by their host."""
+    spaces = {
+        os.readlink(f"/proc/{(hosts.folder / f'{name}.pid').read_text()}/ns/uts"): name
+        for name in hosts.names
+    }
+    found: dict[str, list[int]] = {}
+    for pid in job.processes():
+        with contextlib.suppress(OSError):
+            if Path(f"/proc/{pid}/exe").resolve() == program.resolve():
+                found.setdefault(spaces[os.readlink(f"/proc/{pid}/ns/uts")], []).append(pid)
+    return found
+
+
+@pytest.mark.parametrize("segment", ["memfd", "named"])
+@pytest.mark.parametrize("victim", ["node1", "node2"])
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_killed(tester, hosts, key, victim, segment):
+    """Where a rank is killed the job ends as without Sobor, and no host has anything left."""
+    mpi = usable_mpi(key)
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    program = tester.program(mpi, "spanning")
+    settings = {"SOBOR_TRIALS": "off", "SOBOR_SEGMENT": segment, "OMPI_MCA_op": "^avx"}
+    job = start_on(tester, mpi, hosts, settings, EVEN, [program, "loop", 1000000])
+    assert aftermath.wait_until(lambda: "loops" in job.output(), TIME_LIMIT), job.errors()
+    ranks = ranks_on(job, program, hosts)
+    time.sleep(1)  # all memory is made: who is killed while it has a name cannot remove that
+    os.kill(ranks[victim][0], signal.SIGKILL)
+    result = job.wait(30)
+    assert not result.timed_out and result.returncode != 0, result.tail()
+    assert aftermath.wait_until(lambda: not aftermath.Aftermath.running(), 20)
+    assert not any(shared_names(hosts).values()), shared_names(hosts)
+
+
+def test_little_memory(tester, hosts):
+    """A host with too little memory falls apart into its ranks; the other is served as one node."""
+    mpi = usable_mpi("o41")
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    command = [AGENT.parent / "poor.sh", tester.program(mpi, "spanning"), "loop", 20]
+    sobor = {"SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"}
+    result = run_on(tester, mpi, hosts, sobor, EVEN, command)
+    tester.expect_pass(result, served=True)
+    worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
+    assert worlds and all(r.where == "cluster" and r.nodes == 3 for r in worlds), result.tail()
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])

@@ -3,6 +3,7 @@
  *
  *   spanning wire OPERATION BYTES CALLS: bytes that left the busiest node, as a share of BYTES
  *   spanning loop CALLS: calls of every kind, checked
+ *   spanning freeze MS POINTS: calls during which a rank stands still, at so many points of each
  *   spanning asleep CALLS: short broadcasts, whose last rank comes late to the first
  *   spanning many COUNT: communicators made, used and freed, one by one
  *   spanning alive COUNT: communicators alive together
@@ -13,6 +14,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* What this host's network has sent so far. */
 static double sent(void)
@@ -72,6 +75,32 @@ static void checked_reduce_scatter(MPI_Comm comm, int *values, int *sums, int co
     }
 }
 
+static void checked_reduce(MPI_Comm comm, int *values, int *sums, int count, int call)
+{
+    int size = size_of(comm), rank = rank_of(comm), root = call % size;
+
+    for (int i = 0; i < count; i++)
+        values[i] = rank + call + i % 7;
+    CALL(MPI_Reduce(values, sums, count, MPI_INT, MPI_SUM, root, comm));
+    for (int i = 0; i < count && rank == root; i++) {
+        int right = size * (size - 1) / 2 + size * (call + i % 7);
+        CHECK(sums[i] == right, "call %d, element %d: %d, not %d", call, i, sums[i], right);
+    }
+}
+
+static void checked_alltoall(MPI_Comm comm, int *given, int *taken, int count, int call)
+{
+    int size = size_of(comm), rank = rank_of(comm), each = count / size;
+
+    for (int i = 0; i < each * size; i++)
+        given[i] = rank * size + i / each + call + i % 7;
+    CALL(MPI_Alltoall(given, each, MPI_INT, taken, each, MPI_INT, comm));
+    for (int i = 0; i < each * size; i++) {
+        int right = i / each * size + rank + call + (rank * each + i % each) % 7;
+        CHECK(taken[i] == right, "call %d, element %d: %d, not %d", call, i, taken[i], right);
+    }
+}
+
 static void call_once(const char *operation, int *values, int *sums, int count, int call)
 {
     if (strcmp(operation, "allreduce") == 0)
@@ -80,6 +109,10 @@ static void call_once(const char *operation, int *values, int *sums, int count, 
         checked_allgather(MPI_COMM_WORLD, values, sums, count, call);
     else if (strcmp(operation, "reduce_scatter") == 0)
         checked_reduce_scatter(MPI_COMM_WORLD, values, sums, count, call);
+    else if (strcmp(operation, "reduce") == 0)
+        checked_reduce(MPI_COMM_WORLD, values, sums, count, call);
+    else if (strcmp(operation, "alltoall") == 0)
+        checked_alltoall(MPI_COMM_WORLD, values, sums, count, call);
     else
         checked_bcast(MPI_COMM_WORLD, (size_t)count * sizeof(int), 0, (uint64_t)call);
 }
@@ -137,6 +170,66 @@ static void loop(int calls)
         fflush(stdout);
     }
     use(MPI_COMM_WORLD, calls - 1);
+}
+
+/* A process that stops this one after `begin` seconds, and lets it go on `length` later. */
+static pid_t stop_later(double begin, double length)
+{
+    pid_t self = getpid(), other = fork();
+
+    CHECK(other >= 0, "no process");
+    if (other == 0) {
+        char script[200];
+        snprintf(script, sizeof script, "sleep %.4f; kill -STOP %d; sleep %.4f; kill -CONT %d",
+                 begin, (int)self, length, (int)self);
+        unsetenv("LD_PRELOAD");
+        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
+        _exit(1);
+    }
+    return other;
+}
+
+/* One call, in which `victim` stands still; how long it took. */
+static double frozen_call(const char *operation, int *values, int count, int call, int victim,
+                          double begin, double length)
+{
+    bool own = rank_of(MPI_COMM_WORLD) == victim;
+    int state = 0;
+
+    CALL(MPI_Barrier(MPI_COMM_WORLD));
+    pid_t other = own && length > 0 ? stop_later(begin, length) : 0;
+    double started = MPI_Wtime();
+    call_once(operation, values, values + count, count, call);
+    double took = MPI_Wtime() - started;
+    CHECK(other == 0 || (waitpid(other, &state, 0) == other && state == 0), "nothing was stopped");
+    return took;
+}
+
+/* The first rank stands for a rank that leads its node, the last for one that does not. */
+static void freeze(double length, int points)
+{
+    static const char *const operations[] = {"allreduce", "bcast",          "reduce",
+                                             "allgather", "reduce_scatter", "alltoall"};
+    enum { ELEMENTS = 1 << 18, OPERATIONS = sizeof operations / sizeof operations[0] };
+    int *values = malloc(2 * (size_t)ELEMENTS * sizeof *values), held = 0, victims[2];
+
+    CHECK(values != NULL, "no memory");
+    victims[0] = 0;
+    victims[1] = size_of(MPI_COMM_WORLD) - 1;
+    for (int i = 0; i < OPERATIONS; i++) {
+        int count = i < 3 ? ELEMENTS : ELEMENTS / 8 * size_of(MPI_COMM_WORLD) / 4;
+        frozen_call(operations[i], values, count, 0, 0, 0, 0);
+        double usual = frozen_call(operations[i], values, count, 1, 0, 0, 0);
+        CALL(MPI_Bcast(&usual, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+        for (int point = 0; point < 2 * points; point++) {
+            double begin = usual * (point / 2) / points;
+            held += frozen_call(operations[i], values, count, 2 + point, victims[point % 2], begin,
+                                length) > length / 2;
+        }
+    }
+    if (rank_of(MPI_COMM_WORLD) == 0)
+        printf("held %d of %d\n", held, 2 * points * (int)OPERATIONS);
+    free(values);
 }
 
 /* Numbers of calls that messages carry come round again while they wait for the rank. */
@@ -219,6 +312,8 @@ int main(int argc, char **argv)
         wire(argv[2], (size_t)number(argv, 3), number(argv, 4));
     else if (strcmp(argv[1], "loop") == 0)
         loop(number(argv, 2));
+    else if (strcmp(argv[1], "freeze") == 0)
+        freeze(number(argv, 2) / 1000.0, number(argv, 3));
     else if (strcmp(argv[1], "asleep") == 0)
         asleep(number(argv, 2));
     else if (strcmp(argv[1], "many") == 0)
