@@ -84,6 +84,14 @@ def test_forecasts(gain, turns):
     assert other["forecast_us"] == pytest.approx(10 + 2 * 1 + turns * 655.36, rel=0.03)
 
 
+def test_forecast_of_an_odd_number():
+    """Of five ends four exchange in pairs, and in the three stages of Bruck's algorithm all send:
+    on a star five blocks take turns, not four."""
+    row, _ = prices(made(pairs=1.05, nodes=5))["forecasts"]
+    assert row["ends"] == 5
+    assert row["forecast_us"] == pytest.approx(3 * 10 + 20 * 655.36, rel=0.01)
+
+
 def test_nothing_is_faster_than_a_stream():
     """Buckets let exchanges of short messages pass, but not calls in a row."""
     rows = made()

@@ -211,13 +211,10 @@ class _Ends:
     def stage(self, longest: float, together: float) -> float:
         """All exchange at once: the bytes of the longest transfer, and of all.
 
-        On a star the bytes of all take turns; their latencies overlap. Long enough, nothing is
-        faster than a stream: a bucket of tokens lets some short messages pass.
+        Long enough, nothing is faster than a stream, which all take turns with on a star: a bucket
+        of tokens lets some short messages pass, and of an odd number of ends one has no partner.
         """
-        turns = together / longest / (self.count // 2 * 2) if self.star else 1.0
-        time = self.exchange(longest)
-        time = self.latency + max(0.0, time - self.latency) * turns
-        return max(time, (together if self.star else longest) / self.rate)
+        return max(self.exchange(longest), (together if self.star else longest) / self.rate)
 
     def allgather(self, size: float) -> float:
         """By recursive doubling; where that takes more stages, by Bruck's algorithm."""
