@@ -107,7 +107,7 @@ static void bagds(const struct place *place, int bytes)
 static void time_calls(double seconds, const struct calls *calls, const struct place *place,
                        int bytes, struct bench_samples *samples)
 {
-    enum { LEAST = 3, FIRST = 2 };
+    enum { LEAST = 6, FIRST = 2 };
     const double long_enough = 5e-3;
     double begun = bench_now();
     for (int batch = 0, count = FIRST; count > 0; batch++) {

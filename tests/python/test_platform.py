@@ -92,6 +92,15 @@ def test_forecast_of_an_odd_number():
     assert row["forecast_us"] == pytest.approx(3 * 10 + 20 * 655.36, rel=0.01)
 
 
+@pytest.mark.parametrize(
+    ("size", "time"), [(2048, 20), (3072, 30), (12288, 105), (16384, 140), (32768, 280)]
+)
+def test_times_between_sizes(size, time):
+    """Not across the eager limit, and beyond the longest in proportion."""
+    known = [(1024, 10.0), (4096, 40.0), (8192, 70.0), (16384, 140.0)]
+    assert analysis._between(known, 4096)(size) == pytest.approx(time)
+
+
 def test_nothing_is_faster_than_a_stream():
     """Buckets let exchanges of short messages pass, but not calls in a row."""
     rows = made()

@@ -180,9 +180,14 @@ def prices(rows: Rows) -> dict[str, Any]:
 
 
 def _between(known: list[tuple[float, float]], eager: float) -> Callable[[float], float]:
-    """Times of sizes between those that were measured; not across the step at the eager limit."""
+    """Times of sizes between those that were measured; not across the step at the eager limit.
+
+    Beyond the longest in proportion: two noisy points would tell less of a third.
+    """
 
     def time(size: float) -> float:
+        if size > known[-1][0]:
+            return known[-1][1] * size / known[-1][0]
         side = [point for point in known if (point[0] <= eager) == (size <= eager)]
         pairs = list(itertools.pairwise(side if len(side) > 1 else known))
         (low, first), (high, second) = next((p for p in pairs if size <= p[1][0]), pairs[-1])
