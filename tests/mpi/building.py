@@ -8,12 +8,15 @@ import os
 import subprocess
 from pathlib import Path
 
-from mpis import LAUNCH_ENVIRONMENT, WORK, Mpi
+from mpis import EMULATOR, LAUNCH_ENVIRONMENT, WORK, Mpi
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 #: What is installed as an example, and built as a user would.
 EXAMPLES = Path(__file__).resolve().parents[2] / "share" / "sobor" / "examples"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
+#: What programs for an MPI have besides, and how they are linked then.
+BESIDES = {} if EMULATOR else {"m40": ["yielding.c"]}
+EXPORTED = {"m40": ["-Wl,--export-dynamic-symbol=ucp_worker_progress"]}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources: those that know
 #: no MPI, and the front end's.
@@ -110,7 +113,8 @@ def build(mpi: Mpi, name: str) -> Path:
     target = folder / mpi.key / name
     target.parent.mkdir(parents=True, exist_ok=True)
     own = [source, *INSIDE.get(name, [])]
-    helpers = [PROGRAMS / helper for helper in SHARED] if source.suffix == ".c" else []
+    shared = [*SHARED, *BESIDES.get(mpi.key, [])] if source.suffix == ".c" else []
+    helpers = [PROGRAMS / helper for helper in shared]
     engine = [*CORE, *FRONT] if inside else []
     compiler = mpi.compilers[language]
     if not _is_fresh(target, [*own, *helpers, *engine], compiler, inside):
@@ -120,7 +124,9 @@ def build(mpi: Mpi, name: str) -> Path:
             command += _inside_flags(mpi)
             objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)
             objects += _objects(target.parent / "front", FRONT, command, True)
-        _compile([*command, *map(str, own), *objects, "-ldl", "-lpthread", "-lm"], target)
+        exported = EXPORTED[mpi.key] if mpi.key in BESIDES and helpers else []
+        libraries = ["-ldl", "-lpthread", "-lm"]
+        _compile([*command, *map(str, own), *objects, *exported, *libraries], target)
     return target
 
 

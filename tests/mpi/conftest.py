@@ -34,6 +34,7 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "mpis(*keys): the MPIs that a test uses")
     config.addinivalue_line("markers", "alone: times what needs the machine for itself")
+    config.addinivalue_line("markers", "host_spins: its hosts keep their processors as users' do")
 
 
 def pytest_collection_modifyitems(config, items):
@@ -65,6 +66,12 @@ def nothing_left():
     look = aftermath.Aftermath()
     yield
     look.check()
+
+
+@pytest.fixture(autouse=True)
+def how_hosts_wait(request):
+    """Hosts give way to other tests, but where a test is about how they wait."""
+    jobs.host_spins = request.node.get_closest_marker("host_spins") is not None
 
 
 @pytest.fixture(params=list(ALL))

@@ -12,11 +12,13 @@ import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mpis import LAUNCH_ENVIRONMENT, PRELOAD, Mpi
+from mpis import LAUNCH_ENVIRONMENT, PRELOAD, YIELDING, Mpi
 
 TAG = "SOBOR_TEST_JOB"
 #: Tags of the jobs of the present test.
 started: list[str] = []
+#: Whether ranks keep their processor while they wait for their host, as they do for users.
+host_spins = False
 TAIL = 4000
 #: Every collective, as the report names it.
 COLLECTIVES = (
@@ -133,7 +135,8 @@ def base_environment() -> dict[str, str]:
     hosts = ("OMPI_", "PRTE_", "PMIX_", "MPICH_", "HYDRA_", "MPIR_", "I_MPI_")
     steering = ("SOBOR", "LD_PRELOAD", *hosts)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(steering)}
-    return {**kept, **LAUNCH_ENVIRONMENT, "XDG_CACHE_HOME": NO_CACHE}
+    yielding = {} if host_spins else YIELDING
+    return {**kept, **LAUNCH_ENVIRONMENT, **yielding, "XDG_CACHE_HOME": NO_CACHE}
 
 
 def sobor_environment(settings: dict[str, str]) -> dict[str, str]:

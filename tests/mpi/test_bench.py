@@ -29,7 +29,7 @@ FIELDS = {
     "calls",
     "checked",
 }
-QUICK = ("--seconds", "0.02", "--range", "4M")
+QUICK = ("--seconds", "0.01", "--range", "4M")
 
 
 def bench(tester, mpi, ranks, *options, sobor=None):

@@ -2,7 +2,7 @@
 """The datatype engine under each MPI: random types against the standard's definitions and the MPI.
 
 The program holds Sobor's own sources, so it sees what a broadcast hides: whether a type was
-described at all, and any part of the packed stream. SOBOR_TEST_LONG=1 draws ten times as many.
+described at all, and any part of the packed stream. SOBOR_TEST_LONG=1 draws twenty times as many.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from random_cases import SEED
 
 def test_flatten(tester, mpi, long_run):
     """Every constructor, nested, packed and unpacked in any order and from any byte on."""
-    cases = 100_000 if long_run else 10_000
+    cases = 100_000 if long_run else 5_000
     words = ["flatten", "--seed", str(SEED), "--cases", str(cases)]
     if mpi.key == "i21":  # its own packing of some distributed arrays is wrong
         words += ["--only", "own"]

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import aftermath
@@ -85,8 +86,13 @@ def test_all_killed(tester, long_run, key, kills, segment):
     mpi = usable_mpi(key)
     sobor = {"SOBOR_SEGMENT": segment}
     generator = random.Random(f"{key}{segment}")
-    for _ in range(kills * (4 if long_run else 1)):
-        kill_all_at(tester, mpi, 2, generator.uniform(0.0, 0.4), sobor)
+    delays = [generator.uniform(0.0, 0.4) for _ in range(kills * (4 if long_run else 1))]
+    tester.program(mpi, "fault")
+    # Side by side, since launchers mostly wait.
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(kill_all_at, tester, mpi, 2, delay, sobor) for delay in delays]
+        for kill in done:
+            kill.result()
     tester.expect_pass(tester.run(mpi, 2, ["fault", "work"], sobor=sobor), served=True)
 
 

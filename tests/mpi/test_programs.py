@@ -235,6 +235,7 @@ def test_eight_ranks(tester):
     tester.expect_pass(result, served=True)
 
 
+@pytest.mark.host_spins
 @pytest.mark.mpis("m40")
 def test_mpich_with_more_ranks_than_cores(tester):
     """The worst host for waiting: what Sobor serves must not wait the host's way."""
@@ -389,6 +390,7 @@ def test_teardown(tester, mpi, cases):
         assert "callback in finalize" in result.stdout, result.tail()
 
 
+@pytest.mark.host_spins
 @pytest.mark.parametrize("copy", ["one-copy", "in-parts"])
 def test_progress(tester, long_run, mpi, copy):
     """A rank in a collective serves the messages that its peers wait for."""
@@ -400,6 +402,7 @@ def test_progress(tester, long_run, mpi, copy):
     tester.expect_pass(tester.run(mpi, 2, words, sobor={}, environment=environment), served=True)
 
 
+@pytest.mark.host_spins
 @pytest.mark.parametrize("policy", ["spin", "yield", "sleep"])
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_progress_under_each_policy(tester, key, policy):

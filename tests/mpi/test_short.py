@@ -8,6 +8,8 @@ import random_cases
 
 from conftest import usable_mpi
 
+pytestmark = pytest.mark.host_spins
+
 
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_basics(tester, key):

@@ -236,12 +236,14 @@ def test_not_asked_for(tester, key):
     assert [r.algorithm_calls() for r in (plain,)] == [r.algorithm_calls() for r in (recorded,)]
 
 
-@BOTH
-def test_folder_that_cannot_be(tester, key):
+@pytest.mark.parametrize(
+    ("key", "name"), [("o41", "SOBOR_TRACE"), ("m40", "SOBOR_TRACE"), ("o41", "SOBOR_PROFILE")]
+)
+def test_folder_that_cannot_be(tester, key, name):
     """It is said what is wrong, and the program runs as without."""
-    result = tester.run(usable_mpi(key), 2, ["late", "0", "2"], sobor={"SOBOR_TRACE": "/dev/null"})
+    result = tester.run(usable_mpi(key), 2, ["late", "0", "2"], sobor={name: "/dev/null"})
     tester.expect_pass(result, served=True)
-    assert "SOBOR_TRACE: expected a folder" in result.stderr and "/dev/null" in result.stderr
+    assert f"{name}: expected a folder" in result.stderr and "/dev/null" in result.stderr
 
 
 @BOTH
