@@ -45,14 +45,22 @@ def run(tester, cache, *, ranks=2, sobor=None, words=(), key="o41"):
     return result
 
 
+#: What a job has measured: one does so for all tests, since on a busy machine it takes many.
+kept_text: list[str] = []
+
+
 def measured(tester, folder: Path) -> str:
-    """The file of a job that has measured."""
+    """The file of a job that has measured, put into the folder."""
     path = folder / "sobor" / "prices"
+    if kept_text:
+        write(folder, kept_text[0])
+        return kept_text[0]
     for _ in range(ATTEMPTS):
         result = run(tester, folder)
         if path.exists():
             assert origin(result) == "measured now"
-            return path.read_text()
+            kept_text.append(path.read_text())
+            return kept_text[0]
         assert origin(result) in ("measured now", "built in")
     pytest.skip("this machine is too busy to measure anything on it")
 
@@ -86,6 +94,7 @@ def dear(text: str) -> str:
 
 @pytest.mark.mpis("o41")
 def test_what_a_job_measures_is_kept_for_the_next(tester, tmp_path):
+    kept_text.clear()
     text = measured(tester, tmp_path)
     path = tmp_path / "sobor" / "prices"
     assert text.startswith("sobor-prices 1\n")
