@@ -9,13 +9,19 @@
 
 #include "cluster/arrival/arrival.h"
 
-static uint32_t (*first_of)(void *context, uint32_t rank, uint32_t node);
-static void *first_context;
+static sb_oracle_t *oracle;
+static void *oracle_context;
 
-void sb_ideal_tell(uint32_t (*first)(void *context, uint32_t rank, uint32_t node), void *context)
+void sb_ideal_tell(sb_oracle_t *told, void *context)
 {
-    first_of = first;
-    first_context = context;
+    oracle = told;
+    oracle_context = context;
+}
+
+uint32_t sb_ideal_head(const sb_cluster_t *cluster, uint32_t root, uint32_t node, bool last)
+{
+    return node == cluster->map.node_of[root] ? root
+                                              : oracle(oracle_context, cluster->rank, node, last);
 }
 
 static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
@@ -26,9 +32,7 @@ static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *
     if (status != SB_OK || stream->bytes == 0)
         return status;
     for (uint32_t node = 0; node < cluster->map.nodes; node++)
-        cluster->doorway->leader[node] = node == cluster->map.node_of[root]
-                                             ? root
-                                             : first_of(first_context, cluster->rank, node);
+        cluster->doorway->leader[node] = sb_ideal_head(cluster, root, node, false);
     leader = cluster->doorway->leader[cluster->node];
     if (leader == cluster->rank)
         return sb_bcast_down_tree(cluster, root, stream);

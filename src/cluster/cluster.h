@@ -61,6 +61,7 @@ typedef struct sb_cluster {
     bool parts_refused;
     char *window;               /* two segments for each program: sb_window_of */
     struct sb_doorway *doorway; /* what broadcasts by order of arrival keep; NULL: none was yet */
+    const uint32_t *heads; /* of each node, who speaks for it in the present call; NULL: as ever */
 } sb_cluster_t;
 
 /*
@@ -116,7 +117,9 @@ static inline uint32_t sb_leader_of(const sb_cluster_t *cluster, uint32_t node, 
 {
     const sb_map_t *map = &cluster->map;
 
-    return map->node_of[root] == node ? root : sb_map_rank(map, node, 0);
+    if (map->node_of[root] == node)
+        return root;
+    return cluster->heads != NULL ? cluster->heads[node] : sb_map_rank(map, node, 0);
 }
 
 /* Notes what came of this rank's data. */

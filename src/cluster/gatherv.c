@@ -111,10 +111,11 @@ static bool next_received(void *context, sb_letter_t *letter)
         if (node == gathering->cluster->node || stream->bytes == 0)
             continue;
         gathering->taken++;
-        *letter = (sb_letter_t){.peer = sb_map_rank(map, node, 0),
-                                .kind = SB_KIND_NODE,
-                                .stream = stream,
-                                .bytes = stream->bytes};
+        *letter =
+            (sb_letter_t){.peer = sb_leader_of(gathering->cluster, node, gathering->parts->root),
+                          .kind = SB_KIND_NODE,
+                          .stream = stream,
+                          .bytes = stream->bytes};
         return true;
     }
     return sb_direct_next(&gathering->direct, letter);

@@ -83,6 +83,8 @@ static void refill(void *context)
     sb_post_t *post = context;
     const sb_program_t *program = post->cluster->program;
 
+    if (post->turn != NULL)
+        post->turn(post->context);
     while (post->came < post->begun[SB_IN] && !program[place_of(SB_IN, post->came)].open)
         post->came++;
     refill_way(post, SB_OUT);

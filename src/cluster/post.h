@@ -23,7 +23,7 @@ typedef struct sb_letter {
     bool at_most; /* as in sb_message_t */
 } sb_letter_t;
 
-/* Writes the next letter; false: there is none. */
+/* Writes the next letter; false: there is none, until `next` is set again. */
 typedef bool sb_letter_next_t(void *context, sb_letter_t *letter);
 
 /* One for each direction: */
@@ -33,6 +33,7 @@ typedef struct sb_post {
     sb_cluster_t *cluster;
     sb_letter_next_t *next[SB_WAYS]; /* NULL: there are none */
     void *context;                   /* of these */
+    void (*turn)(void *context);     /* before each look at them; or NULL */
     uint64_t begun[SB_WAYS];
     uint64_t came; /* received so far, if each has come before the next */
     sb_letter_t letter[SB_WAYS][SB_LETTERS];
@@ -71,6 +72,10 @@ bool sb_direct_next(sb_direct_t *direct, sb_letter_t *letter);
 /* In an operation with a root a part of so many bytes or less goes with the others of its node: a
  * letter has room for them and a number for each. */
 size_t sb_short_most(const sb_map_t *map);
+
+/* A scatter by letters, see scatterv.c; `first`: to whoever of a node comes first. The teams have
+ * what moving parts needs. */
+sb_status_t sb_scatter_letters(sb_cluster_t *cluster, const sb_parts_t *parts, bool first);
 
 /* What of a part goes with its node: all or nothing. */
 static inline size_t sb_short(size_t bytes, size_t most)

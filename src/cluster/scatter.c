@@ -3,9 +3,11 @@
  * Scatter over nodes: the root packs as many bytes of each part as fill a segment, node by node;
  * the nodes' blocks go down a tree (net/blocks.c), and each leader scatters its own on its node,
  * while the next segments are under way. Cost: ceil(log2 N) a + m b for the m bytes of all parts,
- * and a copy of them at the root. Memory: the window, and the teams' for moving parts.
+ * and a copy of them at the root. Memory: the window, and the teams' for moving parts. Short parts
+ * go by letters to whoever comes first, where that is asked for or pays (scatterv.c).
  */
-#include "cluster/packed.h"
+#include "cluster/arrival/arrival.h"
+#include "cluster/post.h"
 
 typedef struct scattering {
     sb_cluster_t *cluster;
@@ -87,19 +89,14 @@ static sb_status_t end_segment(const scattering_t *scattering, size_t segment)
     return sb_node_scatter(cluster, cluster->rank, cluster->streams, NULL);
 }
 
-sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts)
+static sb_status_t scatter_by_tree(sb_cluster_t *cluster, const sb_parts_t *parts, size_t each)
 {
     scattering_t scattering = {.cluster = cluster,
                                .parts = parts,
                                .leader = sb_leader_of(cluster, cluster->node, parts->root),
-                               .each = cluster->rank == parts->root ? parts->send[0].bytes
-                                                                    : parts->receive->bytes};
+                               .each = each};
 
-    if (cluster->map.ranks > SB_PACKED_RANKS)
-        return SB_ERR_UNSUPPORTED;
-    sb_status_t status = sb_cluster_need_parts(cluster);
-    if (status == SB_OK)
-        status = sb_call_begins(cluster);
+    sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || scattering.each == 0)
         return status;
     scattering.piece = sb_packed_piece(&cluster->map, scattering.each);
@@ -113,4 +110,19 @@ sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts)
     if (status == SB_OK)
         sb_programs_end(cluster);
     return sb_call_ends(cluster);
+}
+
+sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts)
+{
+    size_t each = cluster->rank == parts->root ? parts->send[0].bytes : parts->receive->bytes;
+    bool first;
+    sb_status_t status = sb_heads_begin(cluster, parts->root, &first);
+
+    if (status != SB_OK)
+        return status;
+    if (first && each > 0 && each <= sb_short_most(&cluster->map))
+        status = sb_scatter_letters(cluster, parts, true);
+    else
+        status = scatter_by_tree(cluster, parts, each);
+    return sb_first(sb_heads_end(cluster, parts->root), status);
 }

@@ -105,6 +105,7 @@ void sb_settings_self(sb_settings_t *settings)
         .collectives = sb_collectives_among(config->collectives.text),
         .bcast_form = (uint32_t)config->cluster_bcast.number,
         .bcast_rdaas = (uint32_t)config->cluster_bcast_rdaas.number,
+        .scatter_by = (uint32_t)config->cluster_scatter.number,
         .pings = (uint32_t)config->network_pings.number,
         .bcast_short = config->cluster_bcast_short.number,
         .bcast_long = config->cluster_bcast_long.number,

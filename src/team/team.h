@@ -67,6 +67,7 @@ typedef struct sb_settings {
     uint32_t prices_from;  /* SB_PRICES_* */
     uint32_t bcast_form;   /* over nodes: sb_form_t */
     uint32_t bcast_rdaas;  /* SB_RDAAS_* */
+    uint32_t scatter_by;   /* over nodes: SB_SCATTER_* */
     uint32_t pings;        /* whether what messages cost is measured */
     uint64_t bcast_short;
     uint64_t bcast_long;

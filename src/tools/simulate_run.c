@@ -145,21 +145,23 @@ static uint64_t delay(const run_t *run, uint32_t rank, uint32_t call)
     return sb_arrival_delay(&options->arrival, options->seed, rank, call);
 }
 
-/* Who comes first of the node to the present call of the rank. */
-static uint32_t first_of(void *context, uint32_t rank, uint32_t node)
+/* Who comes first, or last, of the node to the present call of the rank. */
+static uint32_t head_of(void *context, uint32_t rank, uint32_t node, bool last)
 {
     const run_t *run = context;
-    uint32_t call = run->entered[rank] - 1, first = UINT32_MAX;
-    uint64_t soonest = UINT64_MAX;
+    uint32_t call = run->entered[rank] - 1, head = UINT32_MAX;
+    uint64_t time = 0;
 
     for (uint32_t i = 0; i < run->ranks; i++) {
-        uint64_t late = run->nodes[i] == node ? delay(run, i, call) : UINT64_MAX;
-        if (late < soonest) {
-            soonest = late;
-            first = i;
+        if (run->nodes[i] != node)
+            continue;
+        uint64_t late = delay(run, i, call);
+        if (head == UINT32_MAX || (last ? late > time : late < time)) {
+            time = late;
+            head = i;
         }
     }
-    return first;
+    return head;
 }
 
 static void note_call(run_t *run, uint32_t rank, uint32_t call, uint64_t entry, uint64_t leaving)
@@ -670,7 +672,7 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
         run.spent == NULL || run.calls == NULL || run.pattern == NULL)
         sb_simulate_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
-    sb_ideal_tell(first_of, &run);
+    sb_ideal_tell(head_of, &run);
     sb_simulate_place(options, machine, places, nodes, cores);
     sb_topology_simulate(machine->topology, places);
     json_t *result = simulate(&run, machine, cores);

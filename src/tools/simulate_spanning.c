@@ -6,6 +6,7 @@
 #include "tools/simulate.h"
 
 #include "baseline/bcast_ideal.h"
+#include "baseline/heads_ideal.h"
 #include "baseline/host.h"
 #include "cluster/arrival/arrival.h"
 
@@ -27,8 +28,9 @@ static const sb_spanning_t *form_of(sb_collective_t collective, const char *name
         if (strcmp(name, sb_form_at(i)->name) == 0)
             return sb_form_at(i);
     }
-    return collective == SB_BCAST && strcmp(name, sb_bcast_cp_ideal.name) == 0 ? &sb_bcast_cp_ideal
-                                                                               : NULL;
+    if (collective == SB_BCAST)
+        return strcmp(name, sb_bcast_cp_ideal.name) == 0 ? &sb_bcast_cp_ideal : NULL;
+    return sb_heads_ideal(collective, name);
 }
 
 /* A flat one, numbered from 1 on; NULL: there are no more. */
@@ -73,6 +75,11 @@ _Noreturn static void refuse(const sb_simulate_t *options, const char *name)
         add_name(known, sizeof known, sb_form_at(i)->name);
     if (collective == SB_BCAST)
         add_name(known, sizeof known, sb_bcast_cp_ideal.name);
+    for (const char *const *ideal = (const char *const[]){"first-ideal", "last-ideal", NULL};
+         *ideal != NULL; ideal++) {
+        if (sb_heads_ideal(collective, *ideal) != NULL)
+            add_name(known, sizeof known, *ideal);
+    }
     for (size_t i = 1; (host = flat(collective, i)) != NULL; i++)
         add_name(known, sizeof known, host->name);
     sb_simulate_fail("--algorithm: over several nodes expected all%s%s for a %s, found \"%s\"",

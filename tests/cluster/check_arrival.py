@@ -20,7 +20,7 @@ UNEVEN = "uniform:500us"
 PUBLISHED = {"bt": (8000, 16), "rdaas": (40000, 16), "ringaas": (262144, 10)}
 
 
-def times(algorithms, size, arrival, nodes=16, each=8, calls=16, warmup=2):
+def times(algorithms, size, arrival, nodes=16, each=8, calls=16, warmup=2, what="bcast", given=()):
     """Of each algorithm the ranks' mean times: the mean of all, and the largest."""
     words = {
         "--machine": MACHINE,
@@ -32,9 +32,8 @@ def times(algorithms, size, arrival, nodes=16, each=8, calls=16, warmup=2):
         "--root": "rotate",
         "--calls": calls,
         "--warmup": warmup,
-        "--set": "SOBOR_CLUSTER_BCAST=auto",
     }
-    command = [sys.argv[1], "bcast", *(str(word) for pair in words.items() for word in pair)]
+    command = [sys.argv[1], what, *(str(word) for pair in words.items() for word in pair), *given]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout)
     return {row["algorithm"]: (row["rank_mean_us"], row["rank_max_us"]) for row in rows}
@@ -51,9 +50,28 @@ def check_own():
                 ratios = mine / found["p-bt"][which], mine / found["cp-ideal"][which]
                 text = f"{own} {width}: {ratios[0]:.3f} of p-bt, {ratios[1]:.3f} of cp-ideal"
                 yield text, ratios[0] <= 0.75 and ratios[1] <= 1.1
-    even = times("p-bt,cp-chain", 40000, "none", calls=4)
-    more = even["cp-chain"][1] - even["p-bt"][1]
-    yield f"together: {more:.1f} us more than p-bt", more <= LATENCY_US
+    even = times("p-bt,cp-chain,cluster", 40000, "none", calls=12)
+    fixed = times("cluster", 40000, "none", calls=12, given=("--set", "SOBOR_CLUSTER_BCAST=fixed"))
+    even["fixed"] = fixed["cluster"]
+    for own, other in ("cp-chain", "p-bt"), ("cluster", "fixed"):
+        more = even[own][1] - even[other][1]
+        yield f"together: {own} {more:.1f} us more than {other}", more <= LATENCY_US
+
+
+def check_scatters():
+    """What leaders that come first save in a scatter, once waits were seen; elsewhere nothing."""
+    for what in ("scatter", "scatterv"):
+        found = {}
+        for by in ("fixed", "auto"):
+            words = ("--set", f"SOBOR_CLUSTER_SCATTER={by}")
+            # Between the agreements after 4 and 16 calls.
+            found[by] = times("cluster", 64, UNEVEN, calls=9, warmup=6, what=what, given=words)
+        ratio = found["auto"]["cluster"][0] / found["fixed"]["cluster"][0]
+        yield f"{what}: {ratio:.3f} of fixed leaders", ratio <= 0.9
+    for what in ("gather", "reduce"):
+        found = times("cluster,first-ideal", 64, UNEVEN, calls=4, what=what)
+        ratio = found["first-ideal"][0] / found["cluster"][0]
+        yield f"{what}: {ratio:.3f} of fixed leaders, at best", ratio >= 1
 
 
 def check_long(sizes):
@@ -68,14 +86,16 @@ def check_published(forms):
     """The order of the published curves; what competition saves grows with the ranks of a node."""
     for form in forms:
         size, nodes = PUBLISHED[form]
-        saved = []
+        saved, shares = [], []
         for each in (4, 8):
             names = f"host-binomial,p-{form},cp-{form}"
             host, fixed, first = times(names, size, UNEVEN, nodes, each, calls=32).values()
             saved.append(fixed[0] - first[0])
+            shares.append(first[0] / fixed[0])
             text = f"{form} {each}: {host[1]:.0f} > {fixed[1]:.0f} > {first[1]:.0f} us"
             yield text, host[1] > fixed[1] > first[1]
-        yield f"{form}: saves {saved[0]:.1f}, {saved[1]:.1f} us", saved[1] > saved[0] > 0
+        text = f"{form}: saves {saved[0]:.1f}, {saved[1]:.1f} us; {shares[0]:.3f}, {shares[1]:.3f}"
+        yield text, saved[1] > saved[0] > 0 and shares[1] < shares[0]
 
 
 def main() -> int:
@@ -83,7 +103,7 @@ def main() -> int:
     wrong = 0
     sizes = (1 << 20, 4 << 20) if is_long else (1 << 20,)
     forms = PUBLISHED if is_long else ("bt",)
-    for checks in check_own(), check_long(sizes), check_published(forms):
+    for checks in check_own(), check_long(sizes), check_published(forms), check_scatters():
         for text, right in checks:
             print(text if right else f"{text}  not as it should be")
             wrong += not right

@@ -60,6 +60,7 @@ static void run_rank(void *argument, uint32_t rank)
         strcpy(settings.algorithm[SB_ALLGATHER], "bagds"),
             strcpy(settings.algorithm[SB_ALLGATHERV], "bagds");
     settings.bcast_form = (uint32_t)(trial->plan.seed / 6 % SB_FORMS);
+    settings.scatter_by = trial->plan.seed % 4 < 2 ? SB_SCATTER_FIRST : SB_SCATTER_AUTO;
     front.settings = &settings;
     sb_status_t status = sb_cluster_create(&cluster, &front, &net, UINT64_C(7777) * (node + 1));
     if (status != SB_OK)

@@ -477,10 +477,129 @@ static void all_go_by_what_messages_took(void **state)
     }
 }
 
+/* Short broadcasts in a row, whose leaders come late to the first ones, or none does. */
+#define ROW 20
+#define LATE_CALLS 4
+#define LATE_PS UINT64_C(300000000)
+
+typedef struct row {
+    const ground_t *ground;
+    bool late;
+    uint64_t messages[ROW]; /* of each */
+} row_t;
+
+static void broadcast_in_a_row(void *argument, uint32_t rank)
+{
+    row_t *row = argument;
+    uint32_t node = row->ground->node[rank];
+    sb_settings_t settings;
+    sb_front_t front = {.allgather = allgather, .settings = &settings};
+    sb_net_t net = sb_sim_net();
+    sb_sim_memory_t memory = sb_sim_buffer(64);
+    sb_stream_t stream = {.base = memory.address, .bytes = 64};
+    sb_cluster_t *cluster;
+
+    sb_settings_self(&settings);
+    assert_int_equal(settings.bcast_form, SB_FORM_AUTO);
+    assert_int_equal(sb_cluster_create(&cluster, &front, &net, node), SB_OK);
+    bool leads = node > 0 && cluster->local == 0;
+    for (unsigned call = 0; call < ROW; call++) {
+        sb_sim_messages_t before, after;
+        sb_sim_meet(SB_SIM_ALL);
+        sb_sim_messages(&before);
+        sb_sim_meet(SB_SIM_ALL);
+        if (row->late && call < LATE_CALLS && leads)
+            sb_sim_compute(LATE_PS);
+        assert_int_equal(sb_cluster_bcast(cluster, 0, &stream), SB_OK);
+        sb_sim_meet(SB_SIM_ALL);
+        sb_sim_messages(&after);
+        row->messages[call] = after.count - before.count;
+    }
+    sb_sim_meet(SB_SIM_ALL);
+    sb_cluster_destroy(cluster);
+    sb_sim_meet(SB_SIM_ALL);
+    assert_int_equal(sb_team_deferred(), 0);
+    sb_sim_buffer_free(memory.block);
+}
+
+/* All agree after calls 4 and 16 on whether they wait too long for fixed leaders. */
+static void leaders_are_asked_for_while_ranks_suffer(void **state)
+{
+    ground_t ground = lay(4, false, false);
+
+    (void)state;
+    for (unsigned late = 0; late < 2; late++) {
+        row_t row = {.ground = &ground, .late = late};
+        simulate(&ground, broadcast_in_a_row, &row);
+        for (unsigned call = 0; call < ROW; call++)
+            print_message("%lu ", (unsigned long)row.messages[call]);
+        print_message("messages\n");
+        assert_int_equal(row.messages[LATE_CALLS - 1], 3);
+        if (late)
+            assert_true(row.messages[LATE_CALLS + 1] >= 3 + 2 * 3);
+        else
+            assert_int_equal(row.messages[LATE_CALLS + 1], 3);
+        assert_int_equal(row.messages[ROW - 1], 3);
+    }
+}
+
+/* One long broadcast to nodes that come one by one. */
+#define APART_PS UINT64_C(5000000000)
+
+typedef struct late_nodes {
+    const ground_t *ground;
+    uint64_t sent[NODES_MOST];
+} late_nodes_t;
+
+static void broadcast_to_late_nodes(void *argument, uint32_t rank)
+{
+    late_nodes_t *late = argument;
+    uint32_t node = late->ground->node[rank];
+    sb_settings_t settings;
+    sb_front_t front = {.allgather = allgather, .settings = &settings};
+    sb_net_t net = sb_sim_net();
+    sb_sim_memory_t memory = sb_sim_buffer(MIB / 4);
+    sb_stream_t stream = {.base = memory.address, .bytes = MIB / 4};
+    sb_sim_messages_t before, after;
+    sb_cluster_t *cluster;
+
+    sb_settings_self(&settings);
+    settings.bcast_form = SB_FORM_cp_chain;
+    assert_int_equal(sb_cluster_create(&cluster, &front, &net, node), SB_OK);
+    sb_sim_meet(SB_SIM_ALL);
+    sb_sim_sent(node, &before);
+    sb_sim_meet(SB_SIM_ALL);
+    sb_sim_compute(node * APART_PS);
+    assert_int_equal(sb_cluster_bcast(cluster, 0, &stream), SB_OK);
+    sb_sim_meet(SB_SIM_ALL);
+    sb_sim_sent(node, &after);
+    late->sent[node] = after.bytes - before.bytes;
+    sb_sim_meet(SB_SIM_ALL);
+    sb_cluster_destroy(cluster);
+    sb_sim_meet(SB_SIM_ALL);
+    assert_int_equal(sb_team_deferred(), 0);
+    sb_sim_buffer_free(memory.block);
+}
+
+static void each_node_sends_a_long_message_once(void **state)
+{
+    ground_t ground = lay(4, false, false);
+    late_nodes_t late = {.ground = &ground};
+
+    (void)state;
+    simulate(&ground, broadcast_to_late_nodes, &late);
+    for (uint32_t node = 0; node < ground.nodes; node++) {
+        print_message("node %u sends %lu bytes\n", node, (unsigned long)late.sent[node]);
+        assert_in_range(late.sent[node], 0, MIB / 4 + 1024);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_go_by_what_messages_took),
+        cmocka_unit_test(leaders_are_asked_for_while_ranks_suffer),
+        cmocka_unit_test(each_node_sends_a_long_message_once),
         cmocka_unit_test(nodes_save_time),
         cmocka_unit_test(nothing_goes_over_the_network_twice),
         cmocka_unit_test(the_busiest_node_sends_no_more_than_it_must),

@@ -93,6 +93,15 @@ def test_parts(tester, long_run, key, nodes, cases):
     assert served_calls(result) >= moving, result.tail()
 
 
+@pytest.mark.parametrize(("key", "nodes"), [("o41", FOUR), ("m40", "0,0,1,1")])
+def test_first_heads(tester, long_run, key, nodes):
+    """Random parts, of which a scatter's go to whoever of a node comes first."""
+    drawn = ["--seed", SEED, "--cases", 400 if long_run else 40, "--max-bytes", 60000]
+    result = run_on(tester, key, nodes, ["parts", *drawn], {"SOBOR_CLUSTER_SCATTER": "first"})
+    tester.expect_pass(result, served=True)
+    assert served_calls(result) >= {"scatter", "scatterv"}, result.tail()
+
+
 def test_exchanges(tester, long_run):
     """Random parts where leaders exchange all that the other lacks, of five nodes."""
     calls = ("Allgather", "Allgatherv")

@@ -45,6 +45,7 @@ typedef struct sb_guest {
     uint32_t told;   /* how many it serves */
     bool open;       /* it may be told of more */
     bool settles;    /* it has still to say that it is done with what it was told */
+    bool idle_here;  /* it has said so, and stays all the same */
     double first;    /* the first segment is there, */
     double whole;    /* and all */
     double idle;     /* its link has nothing more to send */
@@ -56,7 +57,7 @@ typedef struct sb_waits {
     uint64_t came;     /* to the present call */
     int64_t lost;      /* by this rank, since all agreed last, in ns */
     uint64_t counted;  /* calls since then */
-    double mean;       /* a rank and call, as all agreed */
+    bool suffers;      /* as all agreed: to wait for fixed leaders costs more than to ask */
     bool watched;      /* the node has a hall */
 } sb_waits_t;
 
@@ -104,6 +105,32 @@ bool sb_hall_time(const sb_cluster_t *cluster, uint32_t local, uint64_t call, ui
  */
 sb_status_t sb_waits_begin(sb_cluster_t *cluster, uint32_t root);
 sb_status_t sb_waits_end(sb_cluster_t *cluster, uint32_t root);
+
+/*
+ * The heads of a scatter's nodes, by SOBOR_CLUSTER_SCATTER. The first gets the teams what moving
+ * parts needs, begins to count waits, where they decide, and says whether heads are those that come
+ * first. SB_ERR_UNSUPPORTED: nothing was begun. The second ends the call. Return the cluster's
+ * failure.
+ */
+sb_status_t sb_heads_begin(sb_cluster_t *cluster, uint32_t root, bool *first);
+sb_status_t sb_heads_end(sb_cluster_t *cluster, uint32_t root);
+/* The election of the present call's head of this node: the first to come, or the root. */
+sb_status_t sb_heads_elect(sb_cluster_t *cluster, uint32_t root, uint32_t *leader);
+
+/*
+ * What a directed broadcast takes longer if all come together: a message to the root and one back,
+ * and two of each other node that the root handles.
+ */
+double sb_order_extra(const sb_cluster_t *cluster);
+
+/* Whether ranks that lose `mean` a call by waiting suffer, as they did or did not before. */
+bool sb_waits_suffer(bool suffered, double mean, double extra);
+
+/*
+ * Whether the order of arrival is taken because ranks suffer. Where ranks share processors their
+ * waits are the scheduler's, and each word costs a turn of it.
+ */
+bool sb_waits_speak(const sb_cluster_t *cluster);
 
 /* What every form begins with: the call, and who leads: elected, or as ever. */
 sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,

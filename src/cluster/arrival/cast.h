@@ -24,6 +24,7 @@ typedef struct sb_cast {
     uint32_t root;
     sb_net_request_t *hearing;
     uint32_t missing;   /* at the root: nodes that have not asked */
+    uint32_t leaving;   /* and nodes before which all were told to leave, once all have asked */
     uint32_t unsettled; /* and guests that settle */
     bool open;          /* elsewhere: there may be more to serve */
     bool over;          /* there is not */

@@ -121,25 +121,15 @@ static sb_form_t published(const sb_cluster_t *cluster, size_t bytes, bool compe
     return competitive ? SB_FORM_cp_ringaas : SB_FORM_p_ringaas;
 }
 
-/*
- * What a directed broadcast takes longer if all come together: a message to the root and one back,
- * and two of each other node that the root handles.
- */
-static double directed_extra(const sb_cluster_t *cluster)
-{
-    const sb_net_prices_t *prices = &cluster->seen;
-
-    return 2 * prices->latency + (2.0 * cluster->map.nodes + 2) * prices->overhead;
-}
-
 /* Where it is a small part of the whole it is paid in advance, elsewhere when waits are longer. */
 #define SMALL_PART 0.05
 
 static sb_form_t suited(const sb_cluster_t *cluster, size_t bytes)
 {
-    double extra = directed_extra(cluster);
+    double extra = sb_order_extra(cluster);
     sb_schedule_t fixed = sb_schedule_of_bcast(cluster->map.nodes, &cluster->seen, bytes);
-    bool pays = cluster->doorway->waits.mean > extra || extra < SMALL_PART * fixed.cost;
+    bool small = !cluster->crowded && extra < SMALL_PART * fixed.cost;
+    bool pays = small || sb_waits_speak(cluster);
 
     return pays ? SB_FORM_cp_chain : SB_FORM_FIXED;
 }
