@@ -19,6 +19,7 @@ struct sb_net_request {
     int peer;
     int tag;
     bool receives;
+    bool looked_for;        /* from anybody, and nothing has come: the host has no request of it */
     sb_net_request_t *next; /* unused ones */
 };
 
@@ -96,6 +97,8 @@ static sb_status_t begin(sb_wire_t *wire, const sb_net_request_t *wanted,
     if (*request == NULL)
         return SB_ERR_MEMORY;
     **request = *wanted;
+    if (wanted->looked_for)
+        return SB_OK;
     sb_status_t status = status_of(begin_piece(wire, *request));
     if (status != SB_OK) {
         give(wire, *request);
@@ -127,8 +130,28 @@ static sb_status_t receive(void *context, uint32_t from, uint32_t tag, void *dat
                      .peer = from == SB_NET_ANY ? MPI_ANY_SOURCE : (int)from,
                      .tag = (int)tag,
                      .receives = true,
+                     .looked_for = from == SB_NET_ANY,
                  },
                  request);
+}
+
+/*
+ * A message from anybody is looked for, and received once it is known from whom it comes. Receives
+ * from MPI_ANY_SOURCE are what hosts have trouble with that have one network inside a node and
+ * another one outside: in MPICH 5.0 such a request was seen never to complete, although the bytes
+ * are there. No other receive on this communicator can take the message.
+ */
+static sb_status_t look_for(const sb_wire_t *wire, sb_net_request_t *request)
+{
+    MPI_Status status;
+    int found = 0;
+    int error = sb_host.Iprobe(MPI_ANY_SOURCE, request->tag, wire->comm, &found, &status);
+
+    if (error != MPI_SUCCESS || !found)
+        return status_of(error);
+    request->looked_for = false;
+    request->peer = status.MPI_SOURCE;
+    return status_of(begin_piece(wire, request));
 }
 
 /* A piece is done: notes it, and begins the next one, if there is one. */
@@ -156,7 +179,11 @@ static sb_status_t test(void *context, sb_net_request_t **request, bool *done, s
     int complete = 0;
 
     *done = false;
-    sb_status_t outcome = status_of(sb_host.Test(&tested->request, &complete, &status));
+    sb_status_t outcome = tested->looked_for ? look_for(wire, tested) : SB_OK;
+    if (outcome == SB_OK && tested->looked_for)
+        return SB_OK;
+    if (outcome == SB_OK)
+        outcome = status_of(sb_host.Test(&tested->request, &complete, &status));
     if (outcome == SB_OK && complete)
         outcome = advance(wire, tested, &status, done);
     if (outcome == SB_OK && !*done)
