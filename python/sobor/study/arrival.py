@@ -188,12 +188,13 @@ def _simulated(value: str, name: str) -> str:
 
 
 def _settings(nodes: int, each: int, messages: str, width: Setting) -> tuple[Setting, ...]:
+    calls = "24" if messages == _SHORT else "4"  # long messages take long to simulate
     return (
         Setting("machine", MACHINE, "a machine of sobor simulate --list, or a file", _simulated),
         Setting("seed", "1", "of the simulator", number(0)),
         Setting("nodes", str(nodes), "nodes", number()),
         Setting("n", str(each), "processes of a node", number()),
-        Setting("calls", "24", "calls that are timed", number()),
+        Setting("calls", calls, "calls that are timed", number()),
         Setting("bytes", messages, "m: messages", sizes),
         width,
     )
