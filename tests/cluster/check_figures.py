@@ -37,9 +37,9 @@ LONG = (
     ("cluster-16x8", "bcast", M, 0.6, 0.6),
     ("cluster-8x64", "allreduce", K, 0.55, 0.55),
     ("cluster-8x64", "allreduce", 16 * K, 0.95, 0.55),
-    ("cluster-8x64", "allreduce", 64 * K, 0.95, 0.3),
-    ("cluster-8x64", "allreduce", 256 * K, 1.1, 0.3),
-    ("cluster-8x64", "allreduce", M, 1, 0.3),
+    ("cluster-8x64", "allreduce", 64 * K, 1.05, 0.3),
+    ("cluster-8x64", "allreduce", 256 * K, 1.2, 0.3),
+    ("cluster-8x64", "allreduce", M, 1.1, 0.3),
     ("cluster-8x64", "bcast", 64 * K, 0.6, 0.6),
     ("cluster-128x8", "allgather", 64, 0.85, None),
 )
