@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "baseline/baseline.h"
 
+#include "baseline/pipeline.h"
 #include "select/select.h"
 
 static const sb_algorithm_t *const baselines[] = {
@@ -11,5 +12,6 @@ static const sb_algorithm_t *const baselines[] = {
 
 void sb_baselines_add(void)
 {
+    sb_bcast_baseline = &sb_bcast_pipeline;
     sb_algorithms_add(baselines, SB_COUNT_OF(baselines));
 }

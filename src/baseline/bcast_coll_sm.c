@@ -13,10 +13,10 @@
  * What differs, and why it is the same algorithm: nothing is reset, see
  * coll/bcast/numa_pipelined.c.
  */
+#include "baseline/setring.h"
 #include "coll/bcast/message.h"
 #include "coll/coll.h"
 #include "coll/resources.h"
-#include "team/setring.h"
 #include "team/tree.h"
 
 #define FRAGMENT ((size_t)8 << 10)

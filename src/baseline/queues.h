@@ -2,9 +2,9 @@
 #ifndef SB_BASELINE_QUEUES_H
 #define SB_BASELINE_QUEUES_H
 
+#include "baseline/setring.h"
 #include "coll/coll.h"
 #include "coll/resources.h"
-#include "team/setring.h"
 
 /*
  * The memory of the published Scatterv, Gatherv and Allgatherv. Each rank owns one block, on its

@@ -9,7 +9,7 @@
  */
 typedef enum sb_resource_slot {
     SB_RESOURCE_RINGS,     /* coll/bcast/message.h */
-    SB_RESOURCE_PIPELINE,  /* coll/bcast/pipeline.h */
+    SB_RESOURCE_PIPELINE,  /* baseline/pipeline.h */
     SB_RESOURCE_MESH,      /* coll/vector/mesh.h */
     SB_RESOURCE_RELAYS,    /* coll/vector/relays.h */
     SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */

@@ -174,13 +174,21 @@ static char *tuning_text(void)
 /* A variable, or a rule, names an algorithm that only the back ends with the baselines have. */
 static bool wants_baselines(void)
 {
-    static const char *const variables[] = {
+    static const char *const variables[SB_COLLECTIVES] = {
 #define SB_VARIABLE_OF(enumerator, name, function) "SOBOR_" #enumerator "_ALGORITHM",
         SB_EACH_COLLECTIVE(SB_VARIABLE_OF)
 #undef SB_VARIABLE_OF
     };
-    static const char *const baselines[] = {
-#define SB_BASELINE(collective, name, text) "\"" text "\"",
+    enum {
+#define SB_PLACE_OF(enumerator, name, function) of_##name = SB_##enumerator,
+        SB_EACH_COLLECTIVE(SB_PLACE_OF)
+#undef SB_PLACE_OF
+    };
+    static const struct {
+        uint32_t collective;
+        const char *quoted;
+    } baselines[] = {
+#define SB_BASELINE(collective, name, text) {of_##collective, "\"" text "\""},
 #include "base/baselines.def"
 #undef SB_BASELINE
     };
@@ -188,14 +196,11 @@ static bool wants_baselines(void)
     bool wanted = false;
 
     for (size_t b = 0; b < SB_COUNT_OF(baselines) && !wanted; b++) {
-        const char *quoted = baselines[b];
+        const char *quoted = baselines[b].quoted;
+        const char *wish = getenv(variables[baselines[b].collective]);
         size_t length = strlen(quoted) - 2;
-        wanted = rules != NULL && strstr(rules, quoted) != NULL;
-        for (size_t v = 0; v < SB_COUNT_OF(variables) && !wanted; v++) {
-            const char *wish = getenv(variables[v]);
-            wanted =
-                wish != NULL && strlen(wish) == length && strncmp(wish, quoted + 1, length) == 0;
-        }
+        wanted = (rules != NULL && strstr(rules, quoted) != NULL) ||
+                 (wish != NULL && strlen(wish) == length && strncmp(wish, quoted + 1, length) == 0);
     }
     free(rules);
     return wanted;

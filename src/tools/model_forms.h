@@ -2,7 +2,7 @@
 #ifndef SB_TOOLS_MODEL_FORMS_H
 #define SB_TOOLS_MODEL_FORMS_H
 
-#include "coll/bcast/model.h"
+#include "baseline/model.h"
 
 /* What of the published model the broadcast itself does not need. */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/model_trees.h"
 
+#include "baseline/nomial.h"
 #include "team/tree.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef SB_TOOLS_MODEL_TREES_H
 #define SB_TOOLS_MODEL_TREES_H
 
-#include "coll/bcast/model.h"
+#include "baseline/model.h"
 
 #include <stdbool.h>
 

@@ -2,7 +2,7 @@
 #include "tools/query.h"
 
 #include "base/config.h"
-#include "coll/bcast/pipeline.h"
+#include "baseline/pipeline.h"
 #include "segment/huge.h"
 #include "tools/machines.h"
 

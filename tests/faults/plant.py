@@ -193,14 +193,14 @@ class Build:
 
     def program(self, target: str, library: str, wrong: list[Path]) -> Path:
         """A program of the tests over a library that is wrong."""
-        changed = [o for s, o in self.compile(library, wrong).items() if s in wrong]
+        libraries = (f"{library}_baselines", library)
+        objects = [pair for name in libraries for pair in self.compile(name, wrong).items()]
+        changed = [built for source, built in objects if source in wrong]
         if not changed:
             raise Unfit(f"{library} has nothing of {', '.join(map(str, wrong))}")
         own = [built for _, built, _ in self.of_target(target)]
         output = self.copy / target
-        archives = [
-            self.folder / "src" / f"lib{name}.a" for name in (f"{library}_baselines", library)
-        ]
+        archives = [self.folder / "src" / f"lib{name}.a" for name in libraries]
         self.link(output, [*own, *changed, *archives])
         return output
 

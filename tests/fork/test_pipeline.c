@@ -7,7 +7,8 @@
 
 #include "job.h"
 
-#include "coll/bcast/pipeline.h"
+#include "baseline/baseline.h"
+#include "baseline/pipeline.h"
 #include "coll/bcast/rings.h"
 #include "select/select.h"
 #include "select/tuning.h"
@@ -300,5 +301,6 @@ int main(void)
         cmocka_unit_test(rules_shape_messages_by_size),
     };
 
+    sb_baselines_add();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testing.h"
 
+#include "baseline/nomial.h"
 #include "coll/coll.h"
 #include "team/tree.h"
 

@@ -2,14 +2,19 @@
 #include "coll/bcast/message.h"
 
 #include "coll/bcast/bcast.h"
-#include "coll/bcast/pipeline.h"
 #include "coll/bcast/rings.h"
 
-/* What a root may need, by the number that it announces. */
-static const struct {
-    sb_status_t (*prepare)(sb_team_t *team);
-    sb_resource_slot_t slot;
-} needs[] = {{sb_rings_prepare, SB_RESOURCE_RINGS}, {sb_pipeline_prepare, SB_RESOURCE_PIPELINE}};
+static const sb_bcast_memory_t rings = {sb_rings_prepare, SB_RESOURCE_RINGS, sb_rings_receive};
+
+const sb_bcast_memory_t *sb_bcast_baseline;
+
+/* What a root may need, by the number that it announces; NULL: there is no such thing here. */
+static const sb_bcast_memory_t *memory_at(uint32_t number)
+{
+    const sb_bcast_memory_t *const known[] = {&rings, sb_bcast_baseline};
+
+    return number < SB_COUNT_OF(known) ? known[number] : NULL;
+}
 
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
 {
@@ -93,10 +98,12 @@ static sb_status_t wait_announced(sb_team_t *team, uint32_t root, uint32_t from,
 /* Takes part in making what the root needs. */
 static sb_status_t make_needed(sb_team_t *team, uint32_t number)
 {
-    if (number >= SB_COUNT_OF(needs))
+    const sb_bcast_memory_t *memory = memory_at(number);
+
+    if (memory == NULL)
         return sb_out_of_step(team);
     sb_slot_finish(team, 1);
-    return needs[number].prepare(team);
+    return memory->prepare(team);
 }
 
 sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tree,
@@ -118,8 +125,9 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
         return sb_shown_receive(team, &news);
     case SB_NOTE_RING:
         return sb_rings_receive(team, &news);
-    case SB_NOTE_PIPELINE:
-        return sb_pipeline_receive(team, &news);
+    case SB_NOTE_BASELINE:
+        return sb_bcast_baseline == NULL ? sb_out_of_step(team)
+                                         : sb_bcast_baseline->receive(team, &news);
     case SB_NOTE_NEED:
         status = make_needed(team, news.note & SB_NOTE_BYTES);
         return status == SB_OK ? sb_bcast_receive(team, root, tree, stream) : status;
@@ -131,8 +139,10 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
 /* Root: has all make what this rank's algorithm needs, and is not there. */
 static sb_status_t need(sb_team_t *team, const sb_algorithm_t *algorithm)
 {
-    for (uint32_t i = 0; i < SB_COUNT_OF(needs); i++) {
-        if (needs[i].prepare != algorithm->prepare || team->resource[needs[i].slot] != NULL)
+    const sb_bcast_memory_t *memory;
+
+    for (uint32_t i = 0; (memory = memory_at(i)) != NULL; i++) {
+        if (memory->prepare != algorithm->prepare || team->resource[memory->slot] != NULL)
             continue;
         sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
         if (status != SB_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/bcast/model.h"
+#include "baseline/model.h"
 
 double sb_model_sets(const sb_model_prices_t *prices, uint64_t bytes, double fragment, double ring,
                      uint64_t sets)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_BCAST_MODEL_H
-#define SB_COLL_BCAST_MODEL_H
+#ifndef SB_BASELINE_MODEL_H
+#define SB_BASELINE_MODEL_H
 
 #include "base/compiler.h"
 

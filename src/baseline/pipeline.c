@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "coll/bcast/pipeline.h"
+#include "baseline/pipeline.h"
 
 #include "base/config.h"
+#include "baseline/nomial.h"
 #include "team/tree.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_TEAM_SETRING_H
-#define SB_TEAM_SETRING_H
+#ifndef SB_BASELINE_SETRING_H
+#define SB_BASELINE_SETRING_H
 
 #include "team/team.h"
 

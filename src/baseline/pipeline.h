@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_BCAST_PIPELINE_H
-#define SB_COLL_BCAST_PIPELINE_H
+#ifndef SB_BASELINE_PIPELINE_H
+#define SB_BASELINE_PIPELINE_H
 
-#include "coll/bcast/model.h"
+#include "baseline/model.h"
+#include "baseline/setring.h"
+#include "coll/bcast/message.h"
 #include "coll/resources.h"
-#include "team/setring.h"
 
 /*
  * The memory of the NUMA-placed pipelined broadcast. Each rank owns one block, on its own NUMA
@@ -14,7 +15,7 @@
  *     controls[s]   news of each buffer for this rank, written by its parent in the tree
  *     buffers[s]    the ring, of f bytes each; a root's readers all read there
  *
- * Buffers are divided into q sets of s / q, see team/setring.h; the readers leave them. A message's
+ * Buffers are divided into q sets of s / q, see setring.h; the readers leave them. A message's
  * first set is not claimed by its flag, but by the message's announcement.
  */
 
@@ -44,6 +45,9 @@ static inline sb_pipeline_t *sb_pipeline(const sb_team_t *team)
  * SB_ERR_UNSUPPORTED, then and for good.
  */
 sb_status_t sb_pipeline_prepare(sb_team_t *team);
+
+/* For sb_bcast_baseline. */
+extern const sb_bcast_memory_t sb_bcast_pipeline;
 
 /* What f, s and q a team of these settings is to have: what is given, the rest by the model. */
 typedef struct sb_pipeline_form {

@@ -14,14 +14,15 @@
  *   - Control words are not reset but hold the number of the set's use, which only grows; the size
  *     stands beside it. A control word has one writer at a time, the parent in the tree of that
  *     use's root: the next writer has the next root's news, which that root gave after all readers
- *     had left the set, this one included. Sets: see team/setring.h.
+ *     had left the set, this one included. Sets: see setring.h.
  *   - A message's first set is opened in a slot of the root's lane, where all messages are
  *     announced: a rank that chose another way, because it expects another size, can be told.
  *   - The end of the message travels with the last size, so readers need not know the length.
  */
+#include "baseline/baseline.h"
+#include "baseline/pipeline.h"
 #include "coll/bcast/bcast.h"
 #include "coll/bcast/message.h"
-#include "coll/bcast/pipeline.h"
 
 /* Root: claims the next set; the first of a message by announcing it, with its bytes. */
 static sb_status_t claim_set(sb_team_t *team, bool first, uint64_t bytes)
@@ -35,7 +36,7 @@ static sb_status_t claim_set(sb_team_t *team, bool first, uint64_t bytes)
         status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
         return status;
-    sb_slot_show(team, SB_NOTE_PIPELINE, &bytes, sizeof bytes);
+    sb_slot_show(team, SB_NOTE_BASELINE, &bytes, sizeof bytes);
     return SB_OK;
 }
 
@@ -110,7 +111,7 @@ static sb_status_t receive_fragment(sb_team_t *team, const sb_news_t *news, uint
 }
 
 /* The message's first set is open; each of the others will be when its flag says so. */
-sb_status_t sb_pipeline_receive(sb_team_t *team, const sb_news_t *news)
+static sb_status_t receive(sb_team_t *team, const sb_news_t *news)
 {
     sb_pipeline_t *pipeline = sb_pipeline(team);
     progress_t progress = {0};
@@ -177,3 +178,5 @@ const sb_algorithm_t sb_bcast_numa_pipelined = {
     .cost = cost,
     .bcast = run,
 };
+
+const sb_bcast_memory_t sb_bcast_pipeline = {sb_pipeline_prepare, SB_RESOURCE_PIPELINE, receive};
