@@ -15,13 +15,13 @@
 #include <stdlib.h>
 
 /* What each rank says first. */
-typedef struct census {
+typedef struct hello {
     sb_greeting_t greeting;
     uint32_t objection; /* see sb_front_t */
     uint32_t unwilling; /* SOBOR_CLUSTER=off */
     uint32_t full;      /* SOBOR_CLUSTERS */
     uint32_t rules;     /* of its tuning file */
-} census_t;
+} hello_t;
 
 /* What rank 0 decides for all. */
 typedef struct decree {
@@ -33,8 +33,8 @@ typedef struct decree {
 typedef struct setup {
     sb_comm_t *comm;
     const sb_front_t *front;
-    census_t *census; /* of all ranks */
-    uint64_t *name;   /* of their nodes */
+    hello_t *hello; /* of all ranks */
+    uint64_t *name; /* of their nodes */
     decree_t *decree;
     sb_wire_t *wire;
 } setup_t;
@@ -46,19 +46,19 @@ static bool take_memory(setup_t *setup)
 {
     size_t ranks = (size_t)setup->comm->size;
 
-    setup->census = calloc(ranks, sizeof *setup->census);
+    setup->hello = calloc(ranks, sizeof *setup->hello);
     setup->name = calloc(ranks, sizeof *setup->name);
     setup->decree = calloc(1, sizeof *setup->decree);
     setup->wire = calloc(1, sizeof *setup->wire);
     if (setup->wire != NULL)
         setup->wire->comm = sb_host.comm_null;
-    return setup->census != NULL && setup->name != NULL && setup->decree != NULL &&
+    return setup->hello != NULL && setup->name != NULL && setup->decree != NULL &&
            setup->wire != NULL;
 }
 
 static void give_memory(setup_t *setup)
 {
-    free(setup->census);
+    free(setup->hello);
     free(setup->name);
     free(setup->decree);
     if (setup->wire != NULL)
@@ -71,13 +71,13 @@ static sb_status_t exchange(const setup_t *setup, const void *mine, void *all, s
     return setup->front->allgather(setup->front->context, mine, all, bytes);
 }
 
-static sb_status_t take_census(setup_t *setup)
+static sb_status_t say_hello(setup_t *setup)
 {
     const sb_rules_t *rules = setup->front->rules;
     sb_profile_t profile;
 
     sb_profile_self(&profile);
-    census_t mine = {
+    hello_t mine = {
         .greeting = profile.greeting,
         .objection = setup->front->objection,
         .unwilling = sb_config()->cluster.number == SB_CLUSTER_OFF,
@@ -89,21 +89,21 @@ static sb_status_t take_census(setup_t *setup)
     setup->decree->settings = profile.settings;
     if (rules != NULL)
         setup->decree->rules = *rules;
-    return exchange(setup, &mine, setup->census, sizeof mine);
+    return exchange(setup, &mine, setup->hello, sizeof mine);
 }
 
 /* What one rank has against all of it, and all learn. */
 static sb_why_host_t judge_rank(const setup_t *setup, int rank)
 {
-    const census_t *census = &setup->census[rank];
+    const hello_t *hello = &setup->hello[rank];
 
-    switch (sb_greetings_judge(&setup->census[0].greeting, &census->greeting)) {
+    switch (sb_greetings_judge(&setup->hello[0].greeting, &hello->greeting)) {
     case SB_REFUSAL_FOREIGN:
         return SB_WHY_FOREIGN_RANKS;
     case SB_REFUSAL_DISABLED:
         return SB_WHY_DISABLED;
     default:
-        return census->objection != 0 ? SB_WHY_DEVICE_MEMORY : SB_WHY_NONE;
+        return hello->objection != 0 ? SB_WHY_DEVICE_MEMORY : SB_WHY_NONE;
     }
 }
 
@@ -115,9 +115,9 @@ static sb_why_host_t judge_nodes(const setup_t *setup, bool *together)
     sb_map_t map;
 
     for (size_t rank = 0; rank < ranks; rank++) {
-        setup->name[rank] = setup->census[rank].greeting.node;
-        unwilling = unwilling || setup->census[rank].unwilling;
-        full = full || setup->census[rank].full;
+        setup->name[rank] = setup->hello[rank].greeting.node;
+        unwilling = unwilling || setup->hello[rank].unwilling;
+        full = full || setup->hello[rank].full;
     }
     if (sb_map_make(&map, setup->name, NULL, (uint32_t)ranks) != SB_OK)
         return SB_WHY_SETUP_FAILED;
@@ -144,7 +144,7 @@ static sb_why_host_t judge(const setup_t *setup, bool *together)
 /* Whether all ranks have a communicator of Sobor's own. */
 static bool open_wire(const setup_t *setup)
 {
-    bool *told = (bool *)setup->census, all = true;
+    bool *told = (bool *)setup->hello, all = true;
     bool mine = sb_wire_open(setup->wire, setup->comm->comm);
 
     if (exchange(setup, &mine, told, sizeof mine) != SB_OK)
@@ -207,10 +207,10 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
 
 static sb_why_host_t set_up(setup_t *setup, bool *together)
 {
-    if (take_census(setup) != SB_OK)
+    if (say_hello(setup) != SB_OK)
         return SB_WHY_SETUP_FAILED;
-    uint64_t node = setup->census[setup->comm->rank].greeting.node;
-    uint32_t rules = setup->census[0].rules;
+    uint64_t node = setup->hello[setup->comm->rank].greeting.node;
+    uint32_t rules = setup->hello[0].rules;
     sb_why_host_t why = judge(setup, together);
     if (why != SB_WHY_NONE || *together)
         return why;

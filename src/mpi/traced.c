@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/traced.h"
 
+#include "base/hash.h"
 #include "mpi/calls.h"
 #include "mpi/serve.h"
 #include "trace/clock.h"
@@ -12,7 +13,7 @@
 /* Of all ranks of a group in MPI_COMM_WORLD, by one step for each. */
 static uint64_t hash_members(MPI_Group group)
 {
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = SB_HASH_START;
     MPI_Group world;
     int size = 0, there = 0;
 
@@ -20,7 +21,7 @@ static uint64_t hash_members(MPI_Group group)
     sb_host.Comm_group(sb_host.comm_world, &world);
     for (int rank = 0; rank < size; rank++) {
         sb_host.Group_translate_ranks(group, 1, &rank, world, &there);
-        hash = (hash ^ (uint32_t)there) * 0x100000001b3u;
+        hash = sb_hash_bytes(hash, &there, sizeof there);
     }
     sb_host.Group_free(&world);
     return hash;

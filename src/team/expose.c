@@ -37,21 +37,6 @@ static bool loads(const card_t *card)
     return here != NULL && memcmp(here, &card->number, sizeof card->number) == 0;
 }
 
-/* Whether every member reads all: then all know it. */
-static sb_status_t prove(bool *proven, sb_team_t *team, bool all)
-{
-    uint32_t word = all, theirs = 0;
-    sb_status_t status = SB_OK;
-
-    sb_team_tell(team, &word, sizeof word);
-    *proven = true;
-    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
-        status = sb_team_hear(team, i, &theirs, sizeof theirs);
-        *proven = *proven && status == SB_OK && theirs != 0;
-    }
-    return status;
-}
-
 sb_status_t sb_expose_loads(sb_team_t *team, uint64_t *process, bool *all)
 {
     const uint64_t *number = sb_shared_number();
@@ -68,7 +53,7 @@ sb_status_t sb_expose_loads(sb_team_t *team, uint64_t *process, bool *all)
         process[i] = card.process;
         mine = mine && (i == team->rank ? number != NULL : loads(&card));
     }
-    return prove(all, team, mine);
+    return sb_team_agree(team, mine, all);
 }
 
 sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
@@ -90,7 +75,7 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_s
         of[i] = (sb_exposer_t){card.process, card.block, segment->bases[i], false, false};
         all = all && (i == team->rank || reads(&card));
     }
-    return kernel ? prove(&expose->kernel, team, all) : status;
+    return kernel ? sb_team_agree(team, all, &expose->kernel) : status;
 }
 
 static bool is_within(uint64_t block, size_t room, uint64_t address, size_t bytes)

@@ -75,20 +75,6 @@ static bool attach_blocks(sb_team_t *team, sb_lazy_segment_t *segment)
     return true;
 }
 
-static sb_status_t agree(sb_team_t *team, bool mine, bool *everybody)
-{
-    uint32_t word = mine, theirs = 0;
-    sb_status_t status = SB_OK;
-
-    sb_team_tell(team, &word, sizeof word);
-    *everybody = true;
-    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
-        status = sb_team_hear(team, i, &theirs, sizeof theirs);
-        *everybody = *everybody && theirs != 0;
-    }
-    return status;
-}
-
 void sb_lazy_segment_leave(sb_lazy_segment_t *segment, uint32_t size)
 {
     for (uint32_t i = 0; segment->attachments != NULL && i < size; i++) {
@@ -117,7 +103,7 @@ static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
     sb_status_t status = hear_offers(team, &segment->bytes);
     *outcome = segment->bytes > 0 ? NOT_FOUND : EXHAUSTED;
     if (*outcome == NOT_FOUND)
-        status = agree(team, attach_blocks(team, segment), &everybody);
+        status = sb_team_agree(team, attach_blocks(team, segment), &everybody);
     sb_arena_settle(&segment->block);
     if (status == SB_OK && everybody) {
         *outcome = MADE;

@@ -413,3 +413,17 @@ sb_status_t sb_team_hear(sb_team_t *team, uint32_t rank, void *theirs, size_t by
         sb_copy(theirs, box->payload, bytes);
     return status;
 }
+
+sb_status_t sb_team_agree(sb_team_t *team, bool mine, bool *all)
+{
+    uint32_t word = mine, theirs = 0;
+    sb_status_t status = SB_OK;
+
+    sb_team_tell(team, &word, sizeof word);
+    *all = true;
+    for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
+        status = sb_team_hear(team, i, &theirs, sizeof theirs);
+        *all = *all && status == SB_OK && theirs != 0;
+    }
+    return status;
+}

@@ -154,6 +154,9 @@ void sb_team_destroy(sb_team_t *team);
 void sb_team_tell(sb_team_t *team, const void *mine, size_t bytes);
 sb_status_t sb_team_hear(sb_team_t *team, uint32_t rank, void *theirs, size_t bytes);
 
+/* Such an exchange of a word each: whether it is true of all members. */
+sb_status_t sb_team_agree(sb_team_t *team, bool mine, bool *all);
+
 /*
  * Makes the team's resource of that kind at the first call. Collective; all get the same outcome:
  * SB_OK, or SB_ERR_UNSUPPORTED, then and for good; or what the team's wait returned.

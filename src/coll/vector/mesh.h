@@ -85,7 +85,7 @@ typedef struct sb_receiving {
     const sb_stream_t *stream;
     uint32_t peer;
     bool of_all;       /* on the peer's flow to all */
-    bool non_temporal; /* what comes through an area goes on past the caches; or its plan says so */
+    bool non_temporal; /* what comes through an area goes on non-temporal; or its plan says so */
     bool stepwise;     /* not beyond the limit, not even of what is exposed */
     bool announced;    /* its slot was seen to be filled */
     bool opened;       /* and read */
@@ -135,12 +135,12 @@ typedef struct sb_offer {
 /* Private to the rank. One allocation. */
 typedef struct sb_mesh {
     sb_resource_t resource;
-    uint32_t slots;      /* k, a power of two */
-    uint32_t told;       /* calls, a power of two, after which it says again that it is done */
-    size_t stride;       /* bytes of a flow's flags and slots */
-    size_t readers;      /* where the parts of a block are */
-    size_t area_all;     /*   */
-    size_t areas;        /*   */
+    uint32_t slots; /* k, a power of two */
+    uint32_t told;  /* calls, a power of two, after which it says again that it is done */
+    size_t stride;  /* bytes of a flow's flags and slots */
+    size_t readers; /* where the parts of a block are */
+    size_t area_all;
+    size_t areas;
     size_t bytes;        /* of an area to one rank */
     size_t bytes_all;    /* of the area to all */
     size_t step;         /* bytes by which those who send and receive take turns */
@@ -324,7 +324,7 @@ static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
  * At the beginning of a call in which every rank sends to every other: how this rank passes its
  * parts, of which this is one that may pass through so large an area. Where buffers are in caches,
  * reading them where they are is best; where they are not, pages and lines are waited for that way,
- * and parts that are staged and then written past the caches may take less time; where the kernel
+ * and parts that are staged and then written non-temporal may take less time; where the kernel
  * is slow, parts that are staged. Each sender decides for its own messages and says so in the plan.
  * sb_copy_end ends the call.
  */
