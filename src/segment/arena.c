@@ -105,8 +105,8 @@ static bool count_pages(const sb_region_t *region, int node, size_t *wrong, size
 {
     size_t nodes = sb_topology_numa_nodes(), elsewhere;
     size_t *counts = calloc(nodes, sizeof *counts);
-    bool known = counts != NULL && sb_topology_pages(region->base, region->ticket.bytes, counts,
-                                                     nodes, &elsewhere) == SB_OK;
+    bool known = counts != NULL && sb_topology_pages(region->base, region->key.bytes, counts, nodes,
+                                                     &elsewhere) == SB_OK;
 
     *wrong = *all = 0;
     for (size_t i = 0; known && i < nodes; i++) {
@@ -138,7 +138,7 @@ static void verify(const sb_region_t *region, int node)
 static void tell_huge(const sb_region_t *region)
 {
     sb_huge_mode_t mode;
-    size_t bytes = region->ticket.bytes;
+    size_t bytes = region->key.bytes;
 
     if (sb_config()->verbose.number < 2)
         return;
@@ -276,7 +276,7 @@ static void drop_region(owned_t *owned)
     while (arena.owned[i] != owned)
         i++;
     arena.owned[i] = arena.owned[--arena.owned_count];
-    arena.owned_bytes -= owned->region.ticket.bytes;
+    arena.owned_bytes -= owned->region.key.bytes;
     free(owned->free_space.list);
     sb_region_close(&owned->region);
     free(owned);
@@ -299,11 +299,11 @@ void sb_arena_give(sb_block_t *block)
 }
 
 /* Takes the attachment out of the list, or returns NULL. */
-static sb_attachment_t *pull(const sb_ticket_t *ticket)
+static sb_attachment_t *pull(const sb_remote_key_t *key)
 {
     for (sb_attachment_t **at = &arena.attachments; *at != NULL; at = &(*at)->next) {
         sb_attachment_t *found = *at;
-        if (memcmp(found->region.ticket.nonce, ticket->nonce, sizeof ticket->nonce) == 0) {
+        if (memcmp(found->region.key.nonce, key->nonce, sizeof key->nonce) == 0) {
             *at = found->next;
             return found;
         }
@@ -311,14 +311,14 @@ static sb_attachment_t *pull(const sb_ticket_t *ticket)
     return NULL;
 }
 
-static sb_status_t attach_new(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+static sb_status_t attach_new(sb_attachment_t **attachment, const sb_remote_key_t *key,
                               sb_reason_t *reason)
 {
     sb_attachment_t *made = calloc(1, sizeof *made);
 
     if (made == NULL)
         return SB_ERR_MEMORY;
-    sb_status_t status = sb_region_attach(&made->region, ticket, reason);
+    sb_status_t status = sb_region_attach(&made->region, key, reason);
     if (status != SB_OK) {
         free(made);
         return status;
@@ -328,15 +328,15 @@ static sb_status_t attach_new(sb_attachment_t **attachment, const sb_ticket_t *t
     return SB_OK;
 }
 
-sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_remote_key_t *key,
                             sb_reason_t *reason)
 {
     sb_status_t status = SB_OK;
 
     pthread_mutex_lock(&arena.lock);
-    *attachment = pull(ticket);
+    *attachment = pull(key);
     if (*attachment == NULL)
-        status = attach_new(attachment, ticket, reason);
+        status = attach_new(attachment, key, reason);
     if (status == SB_OK) {
         arena.idle -= (*attachment)->users == 0;
         (*attachment)->users++;
@@ -380,7 +380,7 @@ char *sb_attachment_base(const sb_attachment_t *attachment)
 
 bool sb_attachment_owner_lost(const sb_attachment_t *attachment)
 {
-    return !sb_owner_alive(&attachment->region.ticket) && !sb_region_departed(&attachment->region);
+    return !sb_owner_alive(&attachment->region.key) && !sb_region_departed(&attachment->region);
 }
 
 void sb_arena_depart(void)

@@ -47,7 +47,7 @@ void sb_arena_settle(sb_block_t *block);
 void sb_arena_give(sb_block_t *block);
 
 /* Attaches to a peer's region, or finds the attachment that exists; counted. */
-sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_remote_key_t *key,
                             sb_reason_t *reason);
 void sb_arena_detach(sb_attachment_t *attachment);
 

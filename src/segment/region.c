@@ -50,32 +50,32 @@ sb_status_t sb_region_fail(sb_reason_t *reason, sb_status_t status, const char *
 }
 
 /* The owner's pid and PID namespace let a later process tell a leftover from a region in set-up. */
-static name_t region_name(const sb_ticket_t *ticket)
+static name_t region_name(const sb_remote_key_t *key)
 {
     name_t name;
 
-    snprintf(name.text, sizeof name.text, NAME_PREFIX "%d.%" PRIu64 ".%016" PRIx64, ticket->pid,
-             ticket->pid_namespace, ticket->nonce[0]);
+    snprintf(name.text, sizeof name.text, NAME_PREFIX "%d.%" PRIu64 ".%016" PRIx64, key->pid,
+             key->pid_namespace, key->nonce[0]);
     return name;
 }
 
-static sb_status_t draw_ticket(sb_ticket_t *ticket, sb_region_kind_t kind, size_t bytes,
-                               sb_reason_t *reason)
+static sb_status_t draw_key(sb_remote_key_t *key, sb_region_kind_t kind, size_t bytes,
+                            sb_reason_t *reason)
 {
-    *ticket = (sb_ticket_t){.bytes = bytes, .kind = kind, .fd = -1};
-    ticket->pid = getpid();
-    ticket->pid_namespace = sb_process_namespace();
-    ticket->start_time = sb_process_start_time(getpid());
-    if (getrandom(ticket->nonce, sizeof ticket->nonce, 0) != (ssize_t)sizeof ticket->nonce)
+    *key = (sb_remote_key_t){.bytes = bytes, .kind = kind, .fd = -1};
+    key->pid = getpid();
+    key->pid_namespace = sb_process_namespace();
+    key->start_time = sb_process_start_time(getpid());
+    if (getrandom(key->nonce, sizeof key->nonce, 0) != (ssize_t)sizeof key->nonce)
         return sb_region_fail(reason, SB_ERR_SYSTEM, "getrandom: %s", strerror(errno));
     return SB_OK;
 }
 
 static int open_new(sb_region_t *region)
 {
-    if (region->ticket.kind == SB_REGION_MEMFD)
+    if (region->key.kind == SB_REGION_MEMFD)
         return memfd_create("sobor", MFD_CLOEXEC);
-    name_t name = region_name(&region->ticket);
+    name_t name = region_name(&region->key);
     int fd = shm_open(name.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     region->linked = fd >= 0;
     return fd;
@@ -128,8 +128,8 @@ static void touch_pages(char *base, size_t bytes)
  */
 static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason)
 {
-    size_t bytes = region->ticket.bytes;
-    const char *kind = kind_name(region->ticket.kind);
+    size_t bytes = region->key.bytes;
+    const char *kind = kind_name(region->key.kind);
 
     if (fchmod(region->fd, 0600) != 0 || !sb_region_resize(region->fd, bytes))
         return sb_region_fail(reason, SB_ERR_MEMORY, "%s of %zu KiB: %s", kind, bytes >> 10,
@@ -141,7 +141,7 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
     sb_topology_prefer(region->base, bytes, numa_node);
     madvise(region->base, bytes, MADV_RANDOM);
     /* Memory by name goes by how its file system was mounted. */
-    if (region->ticket.kind == SB_REGION_MEMFD)
+    if (region->key.kind == SB_REGION_MEMFD)
         sb_huge_populate(region->base, bytes, sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO);
     int error = posix_fallocate(region->fd, 0, (off_t)bytes);
     if (error != 0)
@@ -156,22 +156,22 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
                              int numa_node, sb_reason_t *reason)
 {
     *region = (sb_region_t){.fd = -1};
-    sb_status_t status = draw_ticket(&region->ticket, kind, bytes, reason);
+    sb_status_t status = draw_key(&region->key, kind, bytes, reason);
     if (status != SB_OK)
         return status;
     region->fd = open_new(region);
     if (region->fd < 0)
         return sb_region_fail(reason, SB_ERR_SYSTEM, "making a %s region: %s", kind_name(kind),
                               strerror(errno));
-    region->ticket.fd = region->fd;
+    region->key.fd = region->fd;
     status = place(region, numa_node, reason);
     if (status != SB_OK) {
         sb_region_close(region);
         return status;
     }
     header_t *header = (header_t *)(void *)region->base;
-    header->nonce[0] = region->ticket.nonce[0];
-    header->nonce[1] = region->ticket.nonce[1];
+    header->nonce[0] = region->key.nonce[0];
+    header->nonce[1] = region->key.nonce[1];
     header->magic = MAGIC;
     return SB_OK;
 }
@@ -181,20 +181,20 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
  * another PID namespace the number is another process, whose files are none of our business. Should
  * it be no region after all: it neither becomes our terminal nor makes us wait.
  */
-static int open_peer(const sb_ticket_t *ticket)
+static int open_peer(const sb_remote_key_t *key)
 {
-    if (ticket->kind == SB_REGION_NAMED) {
-        name_t name = region_name(ticket);
+    if (key->kind == SB_REGION_NAMED) {
+        name_t name = region_name(key);
         int fd = shm_open(name.text, O_RDWR | O_CLOEXEC, 0);
         if (fd >= 0)
             return fd;
     }
-    if (!sb_process_reachable(ticket->pid_namespace)) {
+    if (!sb_process_reachable(key->pid_namespace)) {
         errno = EXDEV;
         return -1;
     }
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/fd/%d", ticket->pid, ticket->fd);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", key->pid, key->fd);
     return open(path, O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
@@ -203,37 +203,37 @@ static bool is_promised(const sb_region_t *region)
 {
     const header_t *header = (const header_t *)(const void *)region->base;
 
-    return header->magic == MAGIC && header->nonce[0] == region->ticket.nonce[0] &&
-           header->nonce[1] == region->ticket.nonce[1];
+    return header->magic == MAGIC && header->nonce[0] == region->key.nonce[0] &&
+           header->nonce[1] == region->key.nonce[1];
 }
 
-sb_status_t sb_region_attach(sb_region_t *region, const sb_ticket_t *ticket, sb_reason_t *reason)
+sb_status_t sb_region_attach(sb_region_t *region, const sb_remote_key_t *key, sb_reason_t *reason)
 {
     struct stat file;
 
-    *region = (sb_region_t){.ticket = *ticket, .fd = -1};
-    int fd = open_peer(ticket);
+    *region = (sb_region_t){.key = *key, .fd = -1};
+    int fd = open_peer(key);
     if (fd < 0)
         return sb_region_fail(reason, SB_ERR_SYSTEM, "opening the region of process %d: %s",
-                              ticket->pid,
+                              key->pid,
                               errno == EXDEV ? "it is in another PID namespace" : strerror(errno));
-    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size >= ticket->bytes)
-        region->base = sb_region_map(fd, ticket->bytes);
+    if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && (uint64_t)file.st_size >= key->bytes)
+        region->base = sb_region_map(fd, key->bytes);
     close(fd);
     if (region->base == NULL)
         return sb_region_fail(reason, SB_ERR_SYSTEM, "mapping the region of process %d failed",
-                              ticket->pid);
+                              key->pid);
     if (is_promised(region))
         return SB_OK;
     sb_region_close(region);
     return sb_region_fail(reason, SB_ERR_SYSTEM, "process %d does not share the expected region",
-                          ticket->pid);
+                          key->pid);
 }
 
 void sb_region_unlink(sb_region_t *region)
 {
     if (region->linked)
-        shm_unlink(region_name(&region->ticket).text);
+        shm_unlink(region_name(&region->key).text);
     region->linked = false;
 }
 
@@ -241,17 +241,16 @@ void sb_region_close(sb_region_t *region)
 {
     sb_region_unlink(region);
     if (region->base != NULL)
-        munmap(region->base, region->ticket.bytes);
+        munmap(region->base, region->key.bytes);
     if (region->fd >= 0)
         close(region->fd);
     region->base = NULL;
     region->fd = -1;
 }
 
-bool sb_owner_alive(const sb_ticket_t *ticket)
+bool sb_owner_alive(const sb_remote_key_t *key)
 {
-    return !sb_process_reachable(ticket->pid_namespace) ||
-           sb_process_alive(ticket->pid, ticket->start_time);
+    return !sb_process_reachable(key->pid_namespace) || sb_process_alive(key->pid, key->start_time);
 }
 
 void sb_region_depart(sb_region_t *region)

@@ -14,7 +14,7 @@
 typedef enum sb_region_kind { SB_REGION_MEMFD = 1, SB_REGION_NAMED = 2 } sb_region_kind_t;
 
 /* What a peer needs to attach to a region, and to prove that it got the right one. Plain data. */
-typedef struct sb_ticket {
+typedef struct sb_remote_key {
     uint64_t nonce[2];
     uint64_t bytes;
     uint64_t pid_namespace; /* inode number of the owner's PID namespace; 0: unknown */
@@ -23,10 +23,10 @@ typedef struct sb_ticket {
     int32_t fd;
     uint32_t kind;
     uint32_t reserved;
-} sb_ticket_t;
+} sb_remote_key_t;
 
 typedef struct sb_region {
-    sb_ticket_t ticket;
+    sb_remote_key_t key;
     char *base;
     int fd;      /* open while this process owns the region; -1 in a peer */
     bool linked; /* a name in /dev/shm still exists */
@@ -53,7 +53,7 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
                              int numa_node, sb_reason_t *reason);
 
 /* Attaches to a peer's region and checks the nonce. */
-sb_status_t sb_region_attach(sb_region_t *region, const sb_ticket_t *ticket, sb_reason_t *reason);
+sb_status_t sb_region_attach(sb_region_t *region, const sb_remote_key_t *key, sb_reason_t *reason);
 
 /* Removes the region's name, if it still has one. To be called once every peer has attached. */
 void sb_region_unlink(sb_region_t *region);
@@ -65,7 +65,7 @@ void sb_region_close(sb_region_t *region);
  * Whether the owner of a region lives: false only if that is certain. Owners in another PID
  * namespace cannot be seen and count as living.
  */
-bool sb_owner_alive(const sb_ticket_t *ticket);
+bool sb_owner_alive(const sb_remote_key_t *key);
 
 /* Says to peers that the owner leaves in good order: its end is then no failure. */
 void sb_region_depart(sb_region_t *region);

@@ -37,7 +37,7 @@ sb_refusal_t sb_greetings_judge(const sb_greeting_t *first, const sb_greeting_t 
 
 /* Then, each time shared memory is tried. */
 typedef struct sb_hello {
-    sb_ticket_t ticket; /* of the region that the control block is in, */
+    sb_remote_key_t key; /* of the region that the control block is in, */
     uint64_t offset;    /* and where in it */
     uint32_t objection; /* see sb_front_t */
     uint16_t ready;     /* this rank has its control block, */

@@ -7,7 +7,7 @@
 
 /* What one rank has got. */
 typedef struct offer {
-    sb_ticket_t ticket;
+    sb_remote_key_t key;
     uint64_t offset;
     uint64_t bytes; /* 0: nothing */
 } offer_t;
@@ -39,7 +39,7 @@ static void take_block(const sb_team_t *team, sb_lazy_segment_t *segment, sb_are
             return;
         bytes = sb_max(bytes / 2 & ~(size_t)(SB_PAGE - 1), wish->least);
     }
-    *offer = (offer_t){segment->block.region->ticket, segment->block.offset, bytes};
+    *offer = (offer_t){segment->block.region->key, segment->block.offset, bytes};
 }
 
 /* The least of what the ranks offer. */
@@ -68,7 +68,7 @@ static bool attach_blocks(sb_team_t *team, sb_lazy_segment_t *segment)
             continue;
         }
         if (sb_team_hear(team, i, &offer, sizeof offer) != SB_OK ||
-            sb_arena_attach(&segment->attachments[i], &offer.ticket, &reason) != SB_OK)
+            sb_arena_attach(&segment->attachments[i], &offer.key, &reason) != SB_OK)
             return false;
         segment->bases[i] = sb_attachment_base(segment->attachments[i]) + offer.offset;
     }

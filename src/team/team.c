@@ -149,7 +149,7 @@ static void say_hello(setup_t *setup, sb_arena_source_t source, sb_hello_t *mine
     if (!mine->ready)
         return;
     setup->reason.text[0] = '\0';
-    mine->ticket = team->block.region->ticket;
+    mine->key = team->block.region->key;
     mine->offset = team->block.offset;
 }
 
@@ -178,7 +178,7 @@ static bool attach_lanes(setup_t *setup)
         if (i == team->rank)
             continue;
         team->lanes[i] = NULL;
-        if (sb_arena_attach(&team->attachments[i], &hello->ticket, &setup->reason) == SB_OK)
+        if (sb_arena_attach(&team->attachments[i], &hello->key, &setup->reason) == SB_OK)
             team->lanes[i] =
                 (sb_lane_t *)(void *)(sb_attachment_base(team->attachments[i]) + hello->offset);
         all = all && team->lanes[i] != NULL;

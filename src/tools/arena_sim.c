@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The arena (segment/arena.h) on the simulated machine: each block is a region of its own, named by
- * its number in the ticket. A block that is given back is dead: who uses it after that is told.
+ * its number in the key. A block that is given back is dead: who uses it after that is told.
  */
 #include "segment/arena.h"
 
@@ -62,7 +62,7 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     sb_place_self(&here);
     int node = sb_config()->placement.number != 0 ? here.numa_node : 0;
     sb_sim_memory_t memory = sb_sim_take(bytes, node);
-    region->ticket = (sb_ticket_t){.nonce = {memory.block, 0}, .bytes = bytes};
+    region->key = (sb_remote_key_t){.nonce = {memory.block, 0}, .bytes = bytes};
     region->base = memory.address;
     *block = (sb_block_t){region, 0, bytes, memory.address, true};
     usage()->taken += bytes;
@@ -74,7 +74,7 @@ void sb_arena_give(sb_block_t *block)
 {
     if (block->region == NULL)
         return;
-    sb_sim_give((uint32_t)block->region->ticket.nonce[0]);
+    sb_sim_give((uint32_t)block->region->key.nonce[0]);
     usage()->taken -= block->bytes;
     usage()->blocks--;
     free(block->region);
@@ -86,14 +86,14 @@ void sb_arena_settle(sb_block_t *block)
     block->settling = false;
 }
 
-sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_ticket_t *ticket,
+sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_remote_key_t *key,
                             sb_reason_t *reason)
 {
     (void)reason;
     *attachment = malloc(sizeof **attachment);
     if (*attachment == NULL)
         return SB_ERR_MEMORY;
-    (*attachment)->base = sb_sim_address((uint32_t)ticket->nonce[0]);
+    (*attachment)->base = sb_sim_address((uint32_t)key->nonce[0]);
     usage()->attachments++;
     return SB_OK;
 }

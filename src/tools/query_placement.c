@@ -62,13 +62,13 @@ static sb_status_t count_pages(finding_t *finding, size_t nodes)
 
     for (size_t i = 0; (region = sb_arena_region(i)) != NULL; i++) {
         sb_status_t status =
-            sb_topology_pages(region->base, region->ticket.bytes, here, nodes, &others);
+            sb_topology_pages(region->base, region->key.bytes, here, nodes, &others);
         if (status != SB_OK)
             return status;
         for (size_t node = 0; node < nodes; node++)
             finding->counts[node] += here[node];
         finding->elsewhere += others;
-        finding->huge += sb_huge_mapped(region->base, region->ticket.bytes);
+        finding->huge += sb_huge_mapped(region->base, region->key.bytes);
     }
     return SB_OK;
 }

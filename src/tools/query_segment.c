@@ -45,15 +45,15 @@ static void run_peer(trial_t *trial, peer_t *peer, const void *subject)
 
 static void attach_region(trial_t *trial, const void *subject)
 {
-    const sb_ticket_t *ticket = subject;
+    const sb_remote_key_t *key = subject;
     sb_region_t region;
 
-    if (sb_region_attach(&region, ticket, &trial->detail) != SB_OK)
+    if (sb_region_attach(&region, key, &trial->detail) != SB_OK)
         return;
     trial->ok = strcmp(region.base + SB_REGION_HEADER, MARK) == 0;
     snprintf(trial->detail.text, sizeof trial->detail.text,
              trial->ok ? "%llu KiB reserved and shared with a peer" : "the peer saw other memory",
-             (unsigned long long)ticket->bytes >> 10);
+             (unsigned long long)key->bytes >> 10);
     sb_region_close(&region);
 }
 
@@ -82,7 +82,7 @@ static void try_region(trial_t *trial, sb_region_kind_t kind, size_t bound)
         sb_region_create(&region, kind, bytes, -1, &trial->detail) != SB_OK)
         return;
     strcpy(region.base + SB_REGION_HEADER, MARK);
-    run_peer(trial, attach_region, &region.ticket);
+    run_peer(trial, attach_region, &region.key);
     sb_region_close(&region);
 }
 

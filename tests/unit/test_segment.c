@@ -93,14 +93,14 @@ static void extents_survive_random_use(void **state)
 }
 
 /* Runs `attach` in a child and returns whether it attached and saw the byte. */
-static bool child_sees(const sb_ticket_t *ticket, char byte)
+static bool child_sees(const sb_remote_key_t *key, char byte)
 {
     pid_t child = fork();
 
     if (child == 0) {
         sb_region_t region;
         sb_reason_t reason;
-        bool seen = sb_region_attach(&region, ticket, &reason) == SB_OK &&
+        bool seen = sb_region_attach(&region, key, &reason) == SB_OK &&
                     region.base[SB_REGION_HEADER] == byte;
         if (seen)
             region.base[SB_REGION_HEADER] = (char)(byte + 1);
@@ -118,12 +118,12 @@ static void share_region(sb_region_kind_t kind)
 
     assert_int_equal(sb_region_create(&region, kind, 65536, -1, &reason), SB_OK);
     region.base[SB_REGION_HEADER] = 'a';
-    assert_true(child_sees(&region.ticket, 'a'));
+    assert_true(child_sees(&region.key, 'a'));
     assert_int_equal(region.base[SB_REGION_HEADER], 'b');
-    sb_ticket_t wrong = region.ticket;
+    sb_remote_key_t wrong = region.key;
     wrong.nonce[1] ^= 1;
     assert_false(child_sees(&wrong, 'b'));
-    wrong = region.ticket;
+    wrong = region.key;
     wrong.bytes *= 2;
     assert_false(child_sees(&wrong, 'b'));
     sb_region_unlink(&region);
@@ -382,15 +382,15 @@ static void where_memfd_is_forbidden_names_serve(void **state)
 /* Attaches to what process `pid` has behind descriptor `fd`. */
 static bool attaches_to(pid_t pid, int fd, uint64_t pid_namespace)
 {
-    const sb_ticket_t ticket = {.bytes = 4096,
-                                .pid_namespace = pid_namespace,
-                                .pid = pid,
-                                .fd = fd,
-                                .kind = SB_REGION_MEMFD};
+    const sb_remote_key_t key = {.bytes = 4096,
+                                 .pid_namespace = pid_namespace,
+                                 .pid = pid,
+                                 .fd = fd,
+                                 .kind = SB_REGION_MEMFD};
     sb_region_t region;
     sb_reason_t reason;
 
-    return sb_region_attach(&region, &ticket, &reason) == SB_OK;
+    return sb_region_attach(&region, &key, &reason) == SB_OK;
 }
 
 /* A pid that was used again, by a process with a terminal behind that number. */
@@ -415,10 +415,10 @@ static void what_is_no_region_is_left_alone(void **state)
     expect_in_child(a_terminal_stays_another_s);
     assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 65536, -1, &reason), SB_OK);
     region.base[SB_REGION_HEADER] = 'a';
-    sb_ticket_t elsewhere = region.ticket;
+    sb_remote_key_t elsewhere = region.key;
     elsewhere.pid_namespace ^= 1;
     assert_false(child_sees(&elsewhere, 'a'));
-    assert_true(child_sees(&region.ticket, 'a'));
+    assert_true(child_sees(&region.key, 'a'));
     sb_region_close(&region);
 }
 
@@ -489,12 +489,12 @@ static void all_see_the_same_start_time(void **state)
     expect_in_child(child_sees_when_its_parent_started);
 }
 
-/* In a root without /proc, where the processes of a made up ticket have all ended. */
+/* In a root without /proc, where the processes of a made up key have all ended. */
 static bool the_unseen_count_as_living(void)
 {
-    const sb_ticket_t ticket = {.pid = 4194303};
+    const sb_remote_key_t key = {.pid = 4194303};
 
-    return chroot("/dev") == 0 && sb_process_namespace() == 0 && sb_owner_alive(&ticket) &&
+    return chroot("/dev") == 0 && sb_process_namespace() == 0 && sb_owner_alive(&key) &&
            !sb_process_alive(4194303, 0);
 }
 
