@@ -12,7 +12,7 @@
 
 static sb_status_t run(sb_team_t *team)
 {
-    sb_meeting_t *centre = &team->lanes[0]->meeting;
+    sb_meeting_t *centre = &team->controls[0]->meeting;
 
     return sb_barrier_meet_at_counter(team, &centre->counter, &centre->flag);
 }

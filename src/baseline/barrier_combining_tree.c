@@ -5,9 +5,10 @@
  * the node's number. Whoever comes last at the top goes back down and releases the nodes it came
  * through; each rank released does so with its own. Cost: ceil(log_k p) additions up and as many
  * writes down; the path is that of the last to arrive. Memory: one line a rank. A node is a record
- * of counter and number; it lies in the lane of the first rank below its second child, which no
- * other node does, near those that use it. Source: Yew, Tzeng, Lawrie, 1987, in the form of
- * algorithm 8 of Mellor-Crummey and Scott, 1991, with monotone numbers in place of sense reversal.
+ * of counter and number; it lies in the control block of the first rank below its second child,
+ * which no other node does, near those that use it. Source: Yew, Tzeng, Lawrie, 1987, in the form
+ * of algorithm 8 of Mellor-Crummey and Scott, 1991, with monotone numbers in place of sense
+ * reversal.
  */
 #include "coll/barrier/barrier.h"
 
@@ -16,7 +17,7 @@
 
 /* A node whose children cover `span` ranks each, from rank `first` on. */
 typedef struct node {
-    uint32_t host; /* in whose lane it is */
+    uint32_t host; /* in whose control block it is */
     uint32_t children;
 } node_t;
 
@@ -52,7 +53,7 @@ static uint32_t climb(sb_team_t *team, uint32_t arity, uint32_t *path, sb_meetin
         node_t node = node_above(team->rank, span, arity, team->size);
         if (node.children < 2) /* nobody to meet: the node is left out */
             continue;
-        sb_meeting_t *meeting = &team->lanes[node.host]->meeting;
+        sb_meeting_t *meeting = &team->controls[node.host]->meeting;
         if (!comes_last(meeting, &node)) {
             *blocked = meeting;
             break;
@@ -76,7 +77,7 @@ static sb_status_t run(sb_team_t *team)
     }
     /* A node's number has another writer in each barrier: the node's counter orders them. */
     while (passed > 0)
-        sb_flag_publish(&team->lanes[path[--passed]]->meeting.flag, number);
+        sb_flag_publish(&team->controls[path[--passed]]->meeting.flag, number);
     sb_team_all_arrived(team);
     return SB_OK;
 }

@@ -15,7 +15,7 @@ static sb_status_t run(sb_team_t *team)
 
     for (uint32_t distance = 1; distance < team->size; distance *= 2, round++) {
         uint32_t to = (team->rank + distance) % team->size;
-        sb_flag_publish(&team->lanes[to]->signal[round].flag, number);
+        sb_flag_publish(&team->controls[to]->signal[round].flag, number);
         sb_status_t status = sb_flag_wait(&team->self->signal[round].flag, number, &team->waiter);
         if (status != SB_OK)
             return status;

@@ -16,7 +16,7 @@ static sb_status_t run(sb_team_t *team)
     if (status == SB_OK)
         status = sb_barrier_be_woken(team, number);
     for (uint32_t rank = 1; team->rank == 0 && rank < team->size && status == SB_OK; rank++)
-        sb_flag_publish(&team->lanes[rank]->woken.flag, number);
+        sb_flag_publish(&team->controls[rank]->woken.flag, number);
     return status;
 }
 

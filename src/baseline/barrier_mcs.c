@@ -28,7 +28,7 @@ static sb_status_t report(sb_team_t *team, uint64_t number)
     uint32_t parent = (team->rank - 1) / SB_CHILDREN;
     uint32_t i = (team->rank - 1) % SB_CHILDREN;
 
-    sb_flag_publish(&team->lanes[parent]->children.flag[i], number);
+    sb_flag_publish(&team->controls[parent]->children.flag[i], number);
     return sb_flag_wait(&team->self->woken.flag, number, &team->waiter);
 }
 
@@ -37,7 +37,7 @@ static void wake(sb_team_t *team, uint64_t number)
     for (uint64_t child = 2 * (uint64_t)team->rank + 1; child <= 2 * (uint64_t)team->rank + 2;
          child++) {
         if (child < team->size)
-            sb_flag_publish(&team->lanes[child]->woken.flag, number);
+            sb_flag_publish(&team->controls[child]->woken.flag, number);
     }
 }
 

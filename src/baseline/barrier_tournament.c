@@ -48,7 +48,7 @@ static sb_status_t run_tree(sb_team_t *team)
         status = sb_barrier_be_woken(team, number);
     for (uint64_t step = end / 2; step > 0 && status == SB_OK; step /= 2) {
         if (team->rank + step < team->size)
-            sb_flag_publish(&team->lanes[team->rank + step]->woken.flag, number);
+            sb_flag_publish(&team->controls[team->rank + step]->woken.flag, number);
     }
     return status;
 }

@@ -31,7 +31,7 @@ static sb_status_t run(sb_team_t *team)
         return status;
     if (team->rank != 0) {
         sb_flag_publish(&team->self->arrived.flag, number);
-        status = sb_flag_wait(&team->lanes[tree.parent]->released.flag, number, &team->waiter);
+        status = sb_flag_wait(&team->controls[tree.parent]->released.flag, number, &team->waiter);
         if (status != SB_OK)
             return status;
     }

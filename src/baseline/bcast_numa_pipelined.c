@@ -15,7 +15,7 @@
  *     stands beside it. A control word has one writer at a time, the parent in the tree of that
  *     use's root: the next writer has the next root's news, which that root gave after all readers
  *     had left the set, this one included. Sets: see setring.h.
- *   - A message's first set is opened in a slot of the root's lane, where all messages are
+ *   - A message's first set is opened in a slot of the root's control block, where all messages are
  *     announced: a rank that chose another way, because it expects another size, can be told.
  *   - The end of the message travels with the last size, so readers need not know the length.
  */

@@ -163,7 +163,8 @@ typedef struct sb_algorithm {
     bool on_request;    /* never chosen but by name */
     bool over_nodes;    /* the name also says what the leaders of nodes do */
     bool unlisted;      /* a variant that the documentation of another stands for */
-    /* Collective: gets the team what the algorithm needs beside its lanes; NULL: nothing. */
+    /* Collective: gets the team what the algorithm needs beside its control blocks; NULL: nothing.
+     */
     sb_status_t (*prepare)(sb_team_t *team);
     size_t prepare_above; /* messages of more bytes need that; 0: all */
     /* Expected time in nanoseconds: from the shape and the bytes alone, so that all choose alike.

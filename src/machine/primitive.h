@@ -16,7 +16,7 @@
  *   sb_copy_streaming                 the same, past the writer's caches where the processor can:
  *                                     lines are not read from memory first, nor near afterwards
  *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches
- *   sb_own_ahead                      begin to take so many bytes' lines from other cores, for
+ *   sb_fetch_to_write                 begin to take so many bytes' lines from other cores, for
  *                                     this one to write them later
  *   sb_pull, sb_push                  bytes from, to another process's private memory, by the
  *                                     kernel; false: it would not

@@ -229,9 +229,9 @@ void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
     if (team->rules != NULL)
         append(&text, ", %u rules of its tuning file", team->rules->count);
     append(&text, ", prices %s", sb_prices_origin());
-    sb_log("team of %u ranks: %s, barrier %s, %s, lanes of %zu bytes", team->size,
+    sb_log("team of %u ranks: %s, barrier %s, %s, control blocks of %zu bytes", team->size,
            team->oversubscribed ? "ranks share processors" : "a processor for each rank",
-           barrier == NULL ? "host" : barrier->name, text.bytes, sb_lane_bytes(team->size));
+           barrier == NULL ? "host" : barrier->name, text.bytes, sb_control_bytes(team->size));
 }
 
 void sb_report_cluster(const sb_cluster_t *cluster)

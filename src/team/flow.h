@@ -2,7 +2,7 @@
 #ifndef SB_TEAM_FLOW_H
 #define SB_TEAM_FLOW_H
 
-#include "team/lane.h"
+#include "team/control.h"
 
 /*
  * A flow is what one rank writes and one or more others read, through a ring of memory that they

@@ -38,16 +38,16 @@ sb_refusal_t sb_greetings_judge(const sb_greeting_t *first, const sb_greeting_t 
 /* Then, each time shared memory is tried. */
 typedef struct sb_hello {
     sb_remote_key_t key; /* of the region that the control block is in, */
-    uint64_t offset;    /* and where in it */
-    uint32_t objection; /* see sb_front_t */
-    uint16_t ready;     /* this rank has its control block, */
-    uint16_t exhausted; /* or has not, because memory is used up and not because of its kind */
+    uint64_t offset;     /* and where in it */
+    uint32_t objection;  /* see sb_front_t */
+    uint16_t ready;      /* this rank has its control block, */
+    uint16_t exhausted;  /* or has not, because memory is used up and not because of its kind */
 } sb_hello_t;
 
 /* Last, through the control blocks: whether this rank has those of all others. */
 typedef struct sb_verdict {
     uint32_t attached;
-    uint32_t homes; /* number that tells the homes of the ranks apart, as this rank found them */
+    uint32_t locality; /* number that tells locality maps apart, as this rank found them */
 } sb_verdict_t;
 
 #endif

@@ -100,7 +100,7 @@ sb_status_t sb_team_groups(sb_groups_t *groups, sb_team_t *team, unsigned kinds,
     const char *refusal;
 
     sb_levels_read(&levels, sb_team_topology(team), kinds);
-    sb_status_t status = sb_groups_of_homes(groups, &levels, &team->homes, most);
+    sb_status_t status = sb_groups_of_locality(groups, &levels, &team->locality, most);
     if (status == SB_ERR_UNSUPPORTED && most > 0) {
         refusal = groups->refusal;
         status = sb_groups_of_ranks(groups, team->size, most);
@@ -138,7 +138,7 @@ const sb_hierarchy_t *sb_team_hierarchy(sb_team_t *team, unsigned levels, uint32
 
 void sb_team_hierarchies_refuse(sb_team_t *team, const char *reason)
 {
-    team->homes.refusal = reason;
+    team->locality.refusal = reason;
     for (sb_hierarchy_t *at = team->hierarchies; at != NULL; at = at->next)
         make_flat(at, team->rank, team->size, reason);
 }

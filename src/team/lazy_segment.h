@@ -5,9 +5,9 @@
 #include "segment/arena.h"
 
 /*
- * Memory that each member of a team shows to the others, beyond its lane: one block each, of the
- * same size, in the owner's region and so on the owner's NUMA node. Made by agreement when it is
- * first needed.
+ * Memory that each member of a team shows to the others, beyond its control block: one block each,
+ * of the same size, in the owner's region and so on the owner's NUMA node. Made by agreement when
+ * it is first needed.
  */
 
 /* All zero: not made. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The end of a team, which is not synchronising. A member that leaves counts itself off in every
- * lane. Its own blocks are freed later, when all have: until then some may still read them.
+ * control block. Its own blocks are freed later, when all have: until then some may still read
+ * them.
  */
 #include "team/leave.h"
 
@@ -10,7 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* The blocks of a team that this process has left: first its lane. */
+/* The blocks of a team that this process has left: first its control block. */
 typedef struct deferred {
     struct deferred *next;
     uint32_t members;
@@ -27,9 +28,9 @@ SB_PROCESS_STATE(deferred_list_t, deferred_list, {.lock = PTHREAD_MUTEX_INITIALI
 
 static bool all_have_left(const deferred_t *deferred)
 {
-    const sb_lane_t *lane = (const sb_lane_t *)(const void *)deferred->block[0].address;
+    const sb_control_t *control = (const sb_control_t *)(const void *)deferred->block[0].address;
 
-    return sb_counter_read(&lane->closed.counter) >= deferred->members;
+    return sb_counter_read(&control->closed.counter) >= deferred->members;
 }
 
 static void free_deferred(deferred_t *deferred)
@@ -95,10 +96,10 @@ void sb_team_free(sb_team_t *team)
 {
     if (team == NULL)
         return;
-    free(team->lanes);
+    free(team->controls);
     free(team->attachments);
     sb_team_hierarchies_free(team);
-    sb_homes_free(&team->homes);
+    sb_locality_free(&team->locality);
     free(team->rules);
     free(team);
 }
@@ -118,7 +119,7 @@ void sb_team_destroy(sb_team_t *team)
     deferred_t *deferred = malloc(sizeof *deferred);
 
     for (uint32_t i = 0; i < team->size; i++)
-        sb_counter_add(&team->lanes[i]->closed.counter, 1);
+        sb_counter_add(&team->controls[i]->closed.counter, 1);
     sb_team_detach(team);
     if (deferred != NULL)
         *deferred = (deferred_t){.members = team->size, .count = 1, .block = {team->block}};

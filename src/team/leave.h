@@ -9,7 +9,7 @@
 /* Frees the blocks of teams that all their members have left. */
 void sb_team_sweep(void);
 
-/* Ends the use of the others' lanes. */
+/* Ends the use of the others' control blocks. */
 void sb_team_detach(sb_team_t *team);
 
 /* Frees the private memory of a team that is no more, or was never complete; NULL: nothing. */

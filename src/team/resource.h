@@ -5,10 +5,10 @@
 #include "team/lazy_segment.h"
 
 /*
- * What a family of algorithms keeps for a team beside the lanes: memory that every member shows to
- * the others, and private memory that says where things are in it. The team keeps resources without
- * knowing what they are. Each is made by agreement when a call first needs it, and ends with the
- * team: the shared block when all members have left.
+ * What a family of algorithms keeps for a team beside the control blocks: memory that every member
+ * shows to the others, and private memory that says where things are in it. The team keeps
+ * resources without knowing what they are. Each is made by agreement when a call first needs it,
+ * and ends with the team: the shared block when all members have left.
  *
  * A kind belongs to the algorithms that use it. It has a slot of its own (coll/resources.h), a
  * struct that begins with sb_resource_t, and a function that makes it by sb_resource_make.

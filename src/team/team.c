@@ -44,9 +44,9 @@ static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size
     team->rank = rank;
     team->size = size;
     team->front = *front;
-    team->lanes = calloc(size, sizeof *team->lanes);
+    team->controls = calloc(size, sizeof *team->controls);
     team->attachments = calloc(size, sizeof *team->attachments);
-    if (team->lanes == NULL || team->attachments == NULL) {
+    if (team->controls == NULL || team->attachments == NULL) {
         sb_team_free(team);
         return NULL;
     }
@@ -142,7 +142,7 @@ static void say_hello(setup_t *setup, sb_arena_source_t source, sb_hello_t *mine
     snprintf(setup->reason.text, sizeof setup->reason.text, "private memory is exhausted");
     if (team == NULL || mine->objection != 0)
         return;
-    sb_status_t status = sb_arena_take(&team->block, sb_lane_bytes(setup->size), source,
+    sb_status_t status = sb_arena_take(&team->block, sb_control_bytes(setup->size), source,
                                        setup->size, &setup->reason);
     mine->ready = status == SB_OK;
     mine->exhausted = status == SB_ERR_MEMORY;
@@ -167,23 +167,23 @@ static sb_refusal_t judge_hellos(const setup_t *setup)
 }
 
 /* Attaches to as many as it can: those learn of it, and this rank learns of their verdicts. */
-static bool attach_lanes(setup_t *setup)
+static bool attach_controls(setup_t *setup)
 {
     sb_team_t *team = setup->team;
     bool all = true;
 
     for (uint32_t i = 0; i < team->size; i++) {
         const sb_hello_t *hello = &setup->hellos[i];
-        team->lanes[i] = (sb_lane_t *)(void *)team->block.address;
+        team->controls[i] = (sb_control_t *)(void *)team->block.address;
         if (i == team->rank)
             continue;
-        team->lanes[i] = NULL;
+        team->controls[i] = NULL;
         if (sb_arena_attach(&team->attachments[i], &hello->key, &setup->reason) == SB_OK)
-            team->lanes[i] =
-                (sb_lane_t *)(void *)(sb_attachment_base(team->attachments[i]) + hello->offset);
-        all = all && team->lanes[i] != NULL;
+            team->controls[i] =
+                (sb_control_t *)(void *)(sb_attachment_base(team->attachments[i]) + hello->offset);
+        all = all && team->controls[i] != NULL;
     }
-    team->self = team->lanes[team->rank];
+    team->self = team->controls[team->rank];
     return all;
 }
 
@@ -199,7 +199,7 @@ static bool learn(setup_t *setup)
         return false;
     if (team->rules != NULL)
         team->rules->count = (uint32_t)sb_min(first->rules, SB_RULES_MOST);
-    return sb_homes_make(&team->homes, sb_team_topology(team), setup->places, team->size) ==
+    return sb_locality_make(&team->locality, sb_team_topology(team), setup->places, team->size) ==
                SB_OK &&
            sb_team_hierarchy(team, team->settings.levels, 0) != NULL && sb_team_parts(team) != NULL;
 }
@@ -207,13 +207,13 @@ static bool learn(setup_t *setup)
 /* Everything that this rank has to have of its own before it can say that it is ready. */
 static void get_ready(setup_t *setup, sb_verdict_t *verdict)
 {
-    if (!attach_lanes(setup))
+    if (!attach_controls(setup))
         return;
     if (!learn(setup)) {
         snprintf(setup->reason.text, sizeof setup->reason.text, "private memory is exhausted");
         return;
     }
-    verdict->homes = sb_homes_hash(&setup->team->homes);
+    verdict->locality = sb_locality_hash(&setup->team->locality);
     verdict->attached = true;
 }
 
@@ -234,12 +234,12 @@ static sb_status_t agree(sb_team_t *team, const sb_verdict_t *mine, bool *everyb
     *everybody = mine->attached;
     for (uint32_t i = 0; i < team->size && status == SB_OK; i++) {
         sb_verdict_t verdict = {0};
-        if (team->lanes[i] != NULL) {
-            status = sb_flag_wait(&team->lanes[i]->box[1].flag, 1, &team->waiter);
-            sb_copy(&verdict, team->lanes[i]->box[1].payload, sizeof verdict);
+        if (team->controls[i] != NULL) {
+            status = sb_flag_wait(&team->controls[i]->box[1].flag, 1, &team->waiter);
+            sb_copy(&verdict, team->controls[i]->box[1].payload, sizeof verdict);
         }
         *everybody = *everybody && verdict.attached;
-        same = same && verdict.homes == mine->homes;
+        same = same && verdict.locality == mine->locality;
     }
     if (*everybody && !same)
         sb_team_hierarchies_refuse(team, "the ranks see different machines");
@@ -274,7 +274,7 @@ static void forget_try(sb_team_t *team)
 {
     sb_team_detach(team);
     sb_team_hierarchies_free(team);
-    sb_homes_free(&team->homes);
+    sb_locality_free(&team->locality);
     free(team->rules);
     team->rules = NULL;
     sb_arena_give(&team->block);
@@ -406,7 +406,7 @@ void sb_team_tell(sb_team_t *team, const void *mine, size_t bytes)
 
 sb_status_t sb_team_hear(sb_team_t *team, uint32_t rank, void *theirs, size_t bytes)
 {
-    sb_box_t *box = &team->lanes[rank]->box[team->exchanges & 1];
+    sb_box_t *box = &team->controls[rank]->box[team->exchanges & 1];
     sb_status_t status = sb_flag_wait(&box->flag, team->exchanges, &team->waiter);
 
     if (status == SB_OK)

@@ -4,7 +4,7 @@
 
 #include "base/collectives.h"
 #include "segment/arena.h"
-#include "team/lane.h"
+#include "team/control.h"
 #include "team/prices.h"
 #include "team/resource.h"
 #include "team/rules.h"
@@ -95,8 +95,8 @@ typedef struct sb_team {
     /* What every call looks at comes first, on few lines. */
     uint32_t rank;
     uint32_t size;
-    sb_lane_t *self;     /* lanes[rank] */
-    sb_lane_t **lanes;   /* of all ranks, where they are mapped here */
+    sb_control_t *self;      /* controls[rank] */
+    sb_control_t **controls; /* of all ranks, where they are mapped here */
     sb_status_t failure; /* not SB_OK: a member died, or ranks are out of step; nothing follows */
     bool oversubscribed;
 
@@ -117,12 +117,12 @@ typedef struct sb_team {
     sb_settings_t settings;
     sb_rules_t *rules;                /* of rank 0's tuning file; NULL: it has none */
     uint32_t processors;              /* that the members may use together */
-    sb_homes_t homes;                 /* of all ranks */
+    sb_locality_t locality;           /* of all ranks */
     struct sb_hierarchy *hierarchies; /* that were asked for; first the one of the settings */
 
     sb_front_t front;
     sb_block_t block;
-    sb_attachment_t **attachments; /* of lanes; NULL at this rank's own place */
+    sb_attachment_t **attachments; /* of control blocks; NULL at this rank's own place */
 } sb_team_t;
 
 /* This process's settings, from its environment. */

@@ -55,12 +55,12 @@ char *sb_cpus_format(const uint64_t *cpus, char *text, size_t size)
 sb_status_t sb_groups_build(sb_groups_t *groups, const sb_topology_t *topology,
                             const sb_levels_t *levels, const sb_place_t *places, size_t ranks)
 {
-    sb_homes_t homes;
+    sb_locality_t locality;
 
     *groups = (sb_groups_t){0};
-    if (sb_homes_make(&homes, topology, places, ranks) != SB_OK)
+    if (sb_locality_make(&locality, topology, places, ranks) != SB_OK)
         return SB_ERR_MEMORY;
-    sb_status_t status = sb_groups_of_homes(groups, levels, &homes, 0);
-    sb_homes_free(&homes);
+    sb_status_t status = sb_groups_of_locality(groups, levels, &locality, 0);
+    sb_locality_free(&locality);
     return status;
 }

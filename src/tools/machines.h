@@ -20,7 +20,7 @@ char *sb_cpus_format(const uint64_t *cpus, char *text, size_t size);
 
 /*
  * The hierarchy of `ranks` ranks at `places` over the levels of the machine that count, as
- * sb_groups_of_homes makes it.
+ * sb_groups_of_locality makes it.
  */
 sb_status_t sb_groups_build(sb_groups_t *groups, const sb_topology_t *topology,
                             const sb_levels_t *levels, const sb_place_t *places, size_t ranks);

@@ -44,14 +44,14 @@ static bool bind_to(const uint64_t *cpus)
     return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/* What a rank of a team takes in the end: its lane, its ring, its controls and buffers. */
+/* What a rank of a team takes in the end: its control block, its ring, its controls and buffers. */
 static size_t bytes_of_rank(void)
 {
     sb_settings_t settings;
 
     sb_settings_self(&settings);
     sb_pipeline_form_t form = sb_pipeline_form(&settings);
-    return sizeof(sb_lane_t) + (size_t)settings.ring_bytes + sb_pipeline_bytes(&form);
+    return sizeof(sb_control_t) + (size_t)settings.ring_bytes + sb_pipeline_bytes(&form);
 }
 
 /* Adds up where the pages of this rank's regions are, and what of them are huge pages. */

@@ -22,7 +22,7 @@
 
 /* Where a rank's memory is, for reports. */
 typedef struct memory {
-    const char *lane;
+    const char *control;
     const char *ring;
 } memory_t;
 
@@ -81,7 +81,7 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
         team->waiter.paused_spins = team->waiter_near.paused_spins = 0;
         team->waiter.sleep_after_ns = team->waiter_near.sleep_after_ns = 0;
     }
-    trial->memory[rank].lane = (const char *)team->self;
+    trial->memory[rank].control = (const char *)team->self;
     return team;
 }
 
@@ -89,18 +89,18 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
  */
 static void set_flags(sb_team_t *team, uint64_t start)
 {
-    sb_lane_t *lane = team->self;
-    sb_flag_t *const flags[] = {&lane->arrived.flag, &lane->released.flag, &lane->woken.flag,
-                                &lane->done.flag, &lane->meeting.flag};
+    sb_control_t *control = team->self;
+    sb_flag_t *const flags[] = {&control->arrived.flag, &control->released.flag,
+                                &control->woken.flag, &control->done.flag, &control->meeting.flag};
 
     for (size_t i = 0; i < SB_COUNT_OF(flags); i++)
         sb_flag_publish(flags[i], start);
     for (uint32_t i = 0; i < SB_CHILDREN; i++)
-        sb_flag_publish(&lane->children.flag[i], start);
+        sb_flag_publish(&control->children.flag[i], start);
     for (uint32_t round = 0; round < sb_rounds(team->size); round++)
-        sb_flag_publish(&lane->signal[round].flag, start);
+        sb_flag_publish(&control->signal[round].flag, start);
     for (uint64_t use = start - SB_SLOTS; use < start; use++)
-        sb_flag_publish(&lane->slot[use % SB_SLOTS].flag, use + 1);
+        sb_flag_publish(&control->slot[use % SB_SLOTS].flag, use + 1);
     if (sb_rings(team) == NULL)
         return;
     sb_ring_head_t *head = sb_ring_head(sb_rings(team), team->rank);
@@ -430,7 +430,7 @@ static void run_rank(void *argument, uint32_t rank)
         sb_sim_stop("rank %" PRIu32 " keeps memory of a team that all have left", rank);
 }
 
-/* A part of a lane; `each`: bytes of an element, if it is an array. */
+/* A part of a control block; `each`: bytes of an element, if it is an array. */
 typedef struct field {
     const char *name;
     size_t offset;
@@ -440,7 +440,7 @@ typedef struct field {
 
 #define FIELD(name, each)                                                                          \
     {                                                                                              \
-#name, offsetof(sb_lane_t, name), sizeof(((sb_lane_t *)0)->name), each                     \
+#name, offsetof(sb_control_t, name), sizeof(((sb_control_t *)0)->name), each               \
     }
 
 static const field_t fields[] = {
@@ -454,7 +454,7 @@ static const field_t fields[] = {
     FIELD(slot, sizeof(sb_slot_t)),
 };
 
-static void describe_lane(uint32_t rank, size_t offset, char *text, size_t size)
+static void describe_control(uint32_t rank, size_t offset, char *text, size_t size)
 {
     for (size_t i = 0; i < SB_COUNT_OF(fields); i++) {
         const field_t *field = &fields[i];
@@ -492,8 +492,8 @@ static void describe(void *context, uint32_t block, uint64_t place, char *text, 
 
     for (uint32_t rank = 0; rank < trial->wish->ranks; rank++) {
         const memory_t *memory = &trial->memory[rank];
-        if (address == memory->lane)
-            describe_lane(rank, (size_t)place, text, size);
+        if (address == memory->control)
+            describe_control(rank, (size_t)place, text, size);
         else if (address == memory->ring)
             describe_ring(rank, (size_t)place, text, size);
     }

@@ -72,13 +72,13 @@ static bool make_climbers(climbers_t *climbers, size_t ranks, size_t units)
 }
 
 /* Finds everyone's unit and counts who shares it; `level` NULL: all share one. */
-static void locate(climbers_t *climbers, const sb_level_t *level, const sb_homes_t *homes)
+static void locate(climbers_t *climbers, const sb_level_t *level, const sb_locality_t *locality)
 {
     size_t units = level == NULL ? 1 : level->count;
 
     memset(climbers->sharers, 0, units * sizeof climbers->sharers[0]);
     for (size_t i = 0; i < climbers->count; i++) {
-        int unit = level == NULL ? 0 : homes->unit[climbers->rank[i]][level->kind];
+        int unit = level == NULL ? 0 : locality->unit[climbers->rank[i]][level->kind];
         climbers->unit[i] = unit;
         if (unit >= 0)
             climbers->sharers[unit]++;
@@ -191,23 +191,23 @@ static sb_status_t add_stage(sb_groups_t *groups, climbers_t *climbers, sb_level
 
 /* Makes the stages of one level, of the parts first; `level` NULL: all ranks share one unit. */
 static sb_status_t climb(sb_groups_t *groups, climbers_t *climbers, const sb_level_t *level,
-                         const sb_homes_t *homes, size_t most)
+                         const sb_locality_t *locality, size_t most)
 {
     sb_level_kind_t kind = level == NULL ? SB_LEVEL_TOP : level->kind;
     sb_status_t status = SB_OK;
 
-    locate(climbers, level, homes);
+    locate(climbers, level, locality);
     while (status == SB_OK && most > 1 && most_sharers(climbers, level) > most &&
            groups->count < SB_STAGES_MOST - SB_LEVELS_MOST - 1) {
         status = divide(climbers, most);
         if (status == SB_OK)
             status = add_stage(groups, climbers, kind);
-        locate(climbers, level, homes);
+        locate(climbers, level, locality);
     }
     return status == SB_OK ? add_stage(groups, climbers, kind) : status;
 }
 
-static bool has_home(const sb_levels_t *levels, const int16_t *unit)
+static bool has_unit(const sb_levels_t *levels, const int16_t *unit)
 {
     for (size_t i = 0; i < levels->count; i++) {
         if (unit[levels->level[i].kind] != SB_NO_UNIT)
@@ -217,20 +217,20 @@ static bool has_home(const sb_levels_t *levels, const int16_t *unit)
 }
 
 /* Why a flat algorithm serves these ranks better, or NULL. */
-static const char *find_refusal(const sb_levels_t *levels, const sb_homes_t *homes)
+static const char *find_refusal(const sb_levels_t *levels, const sb_locality_t *locality)
 {
     size_t placed = 0;
 
-    if (homes->refusal != NULL)
-        return homes->refusal;
-    if (homes->ranks < 2)
+    if (locality->refusal != NULL)
+        return locality->refusal;
+    if (locality->ranks < 2)
         return "there are fewer than two ranks";
     if (levels->count == 0)
         return "no level of this machine is shared by two or more cores";
-    if (homes->bound == 0)
+    if (locality->bound == 0)
         return "the ranks are not bound to processors";
-    for (size_t i = 0; i < homes->ranks; i++)
-        placed += has_home(levels, homes->unit[i]);
+    for (size_t i = 0; i < locality->ranks; i++)
+        placed += has_unit(levels, locality->unit[i]);
     return placed == 0 ? "every rank is bound to more than one unit of each level" : NULL;
 }
 
@@ -244,7 +244,7 @@ static size_t most_units(const sb_levels_t *levels)
 }
 
 static sb_status_t climb_all(sb_groups_t *groups, const sb_levels_t *levels,
-                             const sb_homes_t *homes, size_t ranks, size_t most)
+                             const sb_locality_t *locality, size_t ranks, size_t most)
 {
     climbers_t climbers;
     sb_status_t status = SB_ERR_MEMORY;
@@ -252,20 +252,20 @@ static sb_status_t climb_all(sb_groups_t *groups, const sb_levels_t *levels,
     if (make_climbers(&climbers, ranks, most_units(levels)))
         status = SB_OK;
     for (size_t i = 0; status == SB_OK && i < levels->count; i++)
-        status = climb(groups, &climbers, &levels->level[i], homes, most);
+        status = climb(groups, &climbers, &levels->level[i], locality, most);
     if (status == SB_OK)
-        status = climb(groups, &climbers, NULL, homes, most);
+        status = climb(groups, &climbers, NULL, locality, most);
     free_climbers(&climbers);
     return status;
 }
 
-sb_status_t sb_groups_of_homes(sb_groups_t *groups, const sb_levels_t *levels,
-                               const sb_homes_t *homes, size_t most)
+sb_status_t sb_groups_of_locality(sb_groups_t *groups, const sb_levels_t *levels,
+                                  const sb_locality_t *locality, size_t most)
 {
-    *groups = (sb_groups_t){.refusal = find_refusal(levels, homes)};
+    *groups = (sb_groups_t){.refusal = find_refusal(levels, locality)};
     if (groups->refusal != NULL)
         return SB_ERR_UNSUPPORTED;
-    return climb_all(groups, levels, homes, homes->ranks, most);
+    return climb_all(groups, levels, locality, locality->ranks, most);
 }
 
 sb_status_t sb_groups_of_ranks(sb_groups_t *groups, size_t ranks, size_t most)
@@ -276,53 +276,54 @@ sb_status_t sb_groups_of_ranks(sb_groups_t *groups, size_t ranks, size_t most)
     return climb_all(groups, &none, NULL, ranks, most);
 }
 
-/* Homes in no unit; those of the levels that count are filled in after. */
-static sb_status_t open_homes(sb_homes_t *homes, size_t ranks)
+/* Ranks in no unit; those of the levels that count are filled in after. */
+static sb_status_t open_locality(sb_locality_t *locality, size_t ranks)
 {
-    *homes = (sb_homes_t){.ranks = ranks, .unit = malloc(ranks * sizeof homes->unit[0])};
-    if (homes->unit == NULL && ranks > 0)
+    *locality = (sb_locality_t){.ranks = ranks, .unit = malloc(ranks * sizeof locality->unit[0])};
+    if (locality->unit == NULL && ranks > 0)
         return SB_ERR_MEMORY;
     for (size_t i = 0; i < ranks; i++) {
         for (size_t kind = 0; kind < SB_LEVELS_MOST; kind++)
-            homes->unit[i][kind] = SB_NO_UNIT;
+            locality->unit[i][kind] = SB_NO_UNIT;
     }
     return SB_OK;
 }
 
-static void count_bound(sb_homes_t *homes, const uint64_t *machine, const sb_place_t *places)
+static void count_bound(sb_locality_t *locality, const uint64_t *machine, const sb_place_t *places)
 {
-    homes->bound = 0;
-    for (size_t i = 0; i < homes->ranks; i++)
-        homes->bound += !sb_cpus_empty(places[i].cpus) && !sb_cpus_inside(machine, places[i].cpus);
+    locality->bound = 0;
+    for (size_t i = 0; i < locality->ranks; i++)
+        locality->bound +=
+            !sb_cpus_empty(places[i].cpus) && !sb_cpus_inside(machine, places[i].cpus);
 }
 
 /* Each kind by itself: whether it counts beside the others depends on the set that is used. */
-sb_status_t sb_homes_make(sb_homes_t *homes, const sb_topology_t *topology,
-                          const sb_place_t *places, size_t ranks)
+sb_status_t sb_locality_make(sb_locality_t *locality, const sb_topology_t *topology,
+                             const sb_place_t *places, size_t ranks)
 {
-    if (open_homes(homes, ranks) != SB_OK)
+    if (open_locality(locality, ranks) != SB_OK)
         return SB_ERR_MEMORY;
     for (unsigned kind = 0; topology != NULL && kind < SB_LEVELS_MOST; kind++) {
         const sb_level_t *level = &topology->level[kind];
         for (size_t rank = 0; level->cores_per_unit >= 2 && rank < ranks; rank++)
-            homes->unit[rank][kind] = (int16_t)sb_level_unit_of(level, places[rank].cpus);
+            locality->unit[rank][kind] = (int16_t)sb_level_unit_of(level, places[rank].cpus);
     }
     if (topology != NULL)
-        count_bound(homes, topology->cpus, places);
+        count_bound(locality, topology->cpus, places);
     return SB_OK;
 }
 
-void sb_homes_free(sb_homes_t *homes)
+void sb_locality_free(sb_locality_t *locality)
 {
-    free(homes->unit);
-    homes->unit = NULL;
-    homes->ranks = 0;
+    free(locality->unit);
+    locality->unit = NULL;
+    locality->ranks = 0;
 }
 
-uint32_t sb_homes_hash(const sb_homes_t *homes)
+uint32_t sb_locality_hash(const sb_locality_t *locality)
 {
-    return (uint32_t)sb_hash_bytes(SB_HASH_START ^ homes->bound, homes->unit,
-                                   homes->ranks * sizeof homes->unit[0]);
+    return (uint32_t)sb_hash_bytes(SB_HASH_START ^ locality->bound, locality->unit,
+                                   locality->ranks * sizeof locality->unit[0]);
 }
 
 void sb_groups_free(sb_groups_t *groups)

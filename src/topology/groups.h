@@ -33,32 +33,32 @@ typedef struct sb_groups {
 #define SB_NO_UNIT (-1)
 
 /* In which unit of each kind of level each rank of a team runs: places in few bytes. */
-typedef struct sb_homes {
+typedef struct sb_locality {
     size_t ranks;
     size_t bound;                    /* ranks that may not run on every processor of the machine */
     const char *refusal;             /* why nothing should be made of them, or NULL */
     int16_t (*unit)[SB_LEVELS_MOST]; /* of each rank: the index in the level's units */
-} sb_homes_t;
+} sb_locality_t;
 
 /*
- * Finds the homes of `ranks` ranks at `places`, at all levels of the machine. Returns
+ * Finds the locality map of `ranks` ranks at `places`, at all levels of the machine. Returns
  * SB_ERR_MEMORY, or SB_OK. To be freed if it is SB_OK.
  */
-sb_status_t sb_homes_make(sb_homes_t *homes, const sb_topology_t *topology,
-                          const sb_place_t *places, size_t ranks);
-void sb_homes_free(sb_homes_t *homes);
+sb_status_t sb_locality_make(sb_locality_t *locality, const sb_topology_t *topology,
+                             const sb_place_t *places, size_t ranks);
+void sb_locality_free(sb_locality_t *locality);
 
-/* Tells homes apart: two that differ hardly ever have the same number. */
-uint32_t sb_homes_hash(const sb_homes_t *homes);
+/* Tells maps apart: two that differ hardly ever have the same number. */
+uint32_t sb_locality_hash(const sb_locality_t *locality);
 
 /*
- * Builds the hierarchy of ranks whose homes are known. It follows from its arguments alone. Groups
- * of more than `most` ranks are divided into parts, even in size, whose leaders form a group again;
- * 0: no group is. Returns SB_ERR_UNSUPPORTED and sets `refusal` if a flat algorithm should be used
- * instead, SB_ERR_MEMORY, or SB_OK. To be freed in any case.
+ * Builds the hierarchy of ranks whose locality map is known. It follows from its arguments alone.
+ * Groups of more than `most` ranks are divided into parts, even in size, whose leaders form a group
+ * again; 0: no group is. Returns SB_ERR_UNSUPPORTED and sets `refusal` if a flat algorithm should
+ * be used instead, SB_ERR_MEMORY, or SB_OK. To be freed in any case.
  */
-sb_status_t sb_groups_of_homes(sb_groups_t *groups, const sb_levels_t *levels,
-                               const sb_homes_t *homes, size_t most);
+sb_status_t sb_groups_of_locality(sb_groups_t *groups, const sb_levels_t *levels,
+                                  const sb_locality_t *locality, size_t most);
 
 /* The same without levels: ranks side by side form the parts. */
 sb_status_t sb_groups_of_ranks(sb_groups_t *groups, size_t ranks, size_t most);

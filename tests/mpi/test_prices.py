@@ -17,7 +17,7 @@ from conftest import usable_mpi
 
 #: No built-in prices, and the line that says where rank 0 has them from.
 AUTO = {"SOBOR_PRICES": "auto", "SOBOR_VERBOSE": "2"}
-ORIGIN = re.compile(r"team of \d+ ranks: .*, prices (.*), lanes of")
+ORIGIN = re.compile(r"team of \d+ ranks: .*, prices (.*), control blocks of")
 #: Another job may take the processors while a job measures; it then does without.
 ATTEMPTS = 20
 SIZES = ["8", "1000", "5000", "65536", "300000"]

@@ -464,7 +464,7 @@ static void own_and_store(void *argument, uint32_t rank)
     scene->began[rank] = sb_sim_clock();
     if (rank == 0) {
         if (scene->rounds > 0)
-            sb_own_ahead(scene->flag[0], sizeof *scene->flag[0]);
+            sb_fetch_to_write(scene->flag[0], sizeof *scene->flag[0]);
         scene->seen[0] = sb_sim_clock() - scene->began[0];
         sb_sim_compute(1000 * NS);
         sb_flag_publish(scene->flag[0], 1);

@@ -333,12 +333,12 @@ static void ranks_alone_in_their_units_meet_at_the_top(void **state)
 /* Groups of at most `most` ranks. */
 static const char *show_parts(size_t ranks, size_t most)
 {
-    sb_homes_t homes;
+    sb_locality_t locality;
 
-    assert_int_equal(sb_homes_make(&homes, scene.topology, scene.places, ranks), SB_OK);
+    assert_int_equal(sb_locality_make(&locality, scene.topology, scene.places, ranks), SB_OK);
     sb_groups_free(&scene.groups);
-    assert_int_equal(sb_groups_of_homes(&scene.groups, &scene.levels, &homes, most), SB_OK);
-    sb_homes_free(&homes);
+    assert_int_equal(sb_groups_of_locality(&scene.groups, &scene.levels, &locality, most), SB_OK);
+    sb_locality_free(&locality);
     return show_stages();
 }
 
@@ -391,24 +391,24 @@ static void ranks_side_by_side_form_parts(void **state)
 }
 
 /* Homes are the units of every kind of level, whatever the set of levels that is used later. */
-static void homes_tell_ranks_apart(void **state)
+static void locality_tells_ranks_apart(void **state)
 {
-    sb_homes_t homes, others;
+    sb_locality_t locality, others;
 
     (void)state;
     open_machine("pack:2 numa:2 l3:2 core:4 pu:2", SB_LEVELS_ALL);
     show_mapped(32, SB_MAP_SOCKET);
-    assert_int_equal(sb_homes_make(&homes, scene.topology, scene.places, 32), SB_OK);
-    assert_int_equal(homes.bound, 32);
-    assert_int_equal(homes.unit[1][SB_LEVEL_PACKAGE], 1);
-    assert_int_equal(homes.unit[1][SB_LEVEL_NUMA], 2);
-    assert_int_equal(homes.unit[1][SB_LEVEL_L3], 4);
-    assert_int_equal(homes.unit[1][SB_LEVEL_L2], SB_NO_UNIT);
+    assert_int_equal(sb_locality_make(&locality, scene.topology, scene.places, 32), SB_OK);
+    assert_int_equal(locality.bound, 32);
+    assert_int_equal(locality.unit[1][SB_LEVEL_PACKAGE], 1);
+    assert_int_equal(locality.unit[1][SB_LEVEL_NUMA], 2);
+    assert_int_equal(locality.unit[1][SB_LEVEL_L3], 4);
+    assert_int_equal(locality.unit[1][SB_LEVEL_L2], SB_NO_UNIT);
     bind_rank(31, 0, 0);
-    assert_int_equal(sb_homes_make(&others, scene.topology, scene.places, 32), SB_OK);
-    assert_int_not_equal(sb_homes_hash(&homes), sb_homes_hash(&others));
-    sb_homes_free(&homes);
-    sb_homes_free(&others);
+    assert_int_equal(sb_locality_make(&others, scene.topology, scene.places, 32), SB_OK);
+    assert_int_not_equal(sb_locality_hash(&locality), sb_locality_hash(&others));
+    sb_locality_free(&locality);
+    sb_locality_free(&others);
 }
 
 static void unbound_ranks_are_dealt_to_all_cores(void **state)
@@ -1170,7 +1170,7 @@ int main(void)
         SCENE(ranks_alone_in_their_units_meet_at_the_top),
         SCENE(large_groups_are_divided),
         SCENE(ranks_side_by_side_form_parts),
-        SCENE(homes_tell_ranks_apart),
+        SCENE(locality_tells_ranks_apart),
         SCENE(unbound_ranks_are_dealt_to_all_cores),
         SCENE(examples_of_the_specification),
         SCENE(hierarchy_is_refused_with_a_reason),

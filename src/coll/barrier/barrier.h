@@ -13,7 +13,7 @@
 /* Waits until the rank has said that all it speaks for have arrived. */
 static inline sb_status_t sb_barrier_await(const sb_team_t *team, uint32_t rank, uint64_t number)
 {
-    return sb_flag_wait(&team->lanes[rank]->arrived.flag, number, &team->waiter);
+    return sb_flag_wait(&team->controls[rank]->arrived.flag, number, &team->waiter);
 }
 
 /* The leader of a group waits for its other members. */
@@ -46,7 +46,7 @@ static inline sb_status_t sb_barrier_meet_at_root(sb_team_t *team, uint64_t numb
         sb_flag_publish(&team->self->released.flag, number);
     } else {
         sb_flag_publish(&team->self->arrived.flag, number);
-        status = sb_flag_wait(&team->lanes[0]->released.flag, number, &team->waiter);
+        status = sb_flag_wait(&team->controls[0]->released.flag, number, &team->waiter);
     }
     if (status == SB_OK)
         sb_team_all_arrived(team);

@@ -26,7 +26,7 @@ sb_status_t sb_barrier_meet_at_counter(sb_team_t *team, sb_counter_t *counter, s
 
 static sb_status_t run(sb_team_t *team)
 {
-    sb_lane_t *centre = team->lanes[0];
+    sb_control_t *centre = team->controls[0];
 
     return sb_barrier_meet_at_counter(team, &centre->entered.counter, &centre->released.flag);
 }

@@ -34,7 +34,7 @@ static sb_status_t report(sb_team_t *team, const sb_hierarchy_t *hierarchy, uint
 {
     const sb_group_t *group = &hierarchy->group[hierarchy->count - 1];
     sb_flag_t *release = hierarchy->led > 0 ? &team->self->woken.flag
-                                            : &team->lanes[group->members[0]]->released.flag;
+                                            : &team->controls[group->members[0]]->released.flag;
 
     sb_flag_publish(&team->self->arrived.flag, number);
     return sb_flag_wait(release, number, &team->waiter);
@@ -46,7 +46,7 @@ static void release(sb_team_t *team, const sb_hierarchy_t *hierarchy, uint32_t l
     for (uint32_t i = led; i-- > 0;) {
         const sb_group_t *group = &hierarchy->group[i];
         for (uint32_t k = 0; k < group->leaders; k++)
-            sb_flag_publish(&team->lanes[group->leader[k]]->woken.flag, number);
+            sb_flag_publish(&team->controls[group->leader[k]]->woken.flag, number);
     }
     if (led > 0)
         sb_flag_publish(&team->self->released.flag, number);

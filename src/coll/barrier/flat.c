@@ -14,7 +14,7 @@ static uint32_t count_missing(const sb_team_t *team, uint64_t number)
     uint32_t missing = 0;
 
     for (uint32_t rank = 0; rank < team->size; rank++)
-        missing += sb_flag_read(&team->lanes[rank]->arrived.flag) < number;
+        missing += sb_flag_read(&team->controls[rank]->arrived.flag) < number;
     return missing;
 }
 
@@ -29,7 +29,7 @@ static sb_status_t run(sb_team_t *team)
     for (uint32_t step = 1; step < team->size; step++) {
         uint32_t rank =
             team->rank + step < team->size ? team->rank + step : team->rank + step - team->size;
-        sb_status_t status = sb_flag_wait(&team->lanes[rank]->arrived.flag, number, waiter);
+        sb_status_t status = sb_flag_wait(&team->controls[rank]->arrived.flag, number, waiter);
         if (status != SB_OK)
             return status;
     }

@@ -20,7 +20,7 @@ sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
 {
     if (SB_LIKELY(use < team->slots_free_below + SB_SLOTS))
         return SB_OK;
-    const sb_peers_t others = {(void *const *)(void *)team->lanes, offsetof(sb_lane_t, done),
+    const sb_peers_t others = {(void *const *)(void *)team->controls, offsetof(sb_control_t, done),
                                team->size, team->rank};
     return sb_peers_wait(&others, use - SB_SLOTS + 1, &team->waiter, &team->slots_free_below);
 }

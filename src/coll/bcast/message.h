@@ -11,9 +11,9 @@
  * What the broadcasts have in common: how a message is announced, and how it is received.
  *
  * Slots. The team counts slot uses; use u of any root is in slot u mod SB_SLOTS of that root's
- * lane. A rank publishes in `done`, now and then, how many uses it is done with. A root may fill
- * the slot of use u once every rank is done with use u - SB_SLOTS. Since every rank counts every
- * use, one number a rank is enough for all roots.
+ * control block. A rank publishes in `done`, now and then, how many uses it is done with. A root
+ * may fill the slot of use u once every rank is done with use u - SB_SLOTS. Since every rank counts
+ * every use, one number a rank is enough for all roots.
  *
  * Announcements. Whatever the root does begins in its slot, with a note that says what follows.
  * Receivers do what it says, and not what their own number of bytes would have them do: so a rank
@@ -32,7 +32,7 @@
 
 static inline sb_slot_t *sb_slot(const sb_team_t *team, uint32_t rank, uint64_t use)
 {
-    return &team->lanes[rank]->slot[use % SB_SLOTS];
+    return &team->controls[rank]->slot[use % SB_SLOTS];
 }
 
 /* Root: waits until the slot of `use` may be filled. */

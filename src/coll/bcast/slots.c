@@ -3,9 +3,9 @@
  * Broadcast through slots: the message travels beside the root's flag, in pieces of at most one
  * slot, and every rank reads the root's slots. Up to SB_SLOT_IN_LINE bytes are in the flag's own
  * line, so that one line transfer is the whole message. Cost: one line transfer, more by a few for
- * a longer piece; p - 1 readers queue up for a line. Memory: none beyond the lanes. Preconditions:
- * none. Source: the immediate data of XHC (Katevenis, Ploumidis, Marazakis, 2022), with several
- * slots and credits in place of acknowledgement of each message.
+ * a longer piece; p - 1 readers queue up for a line. Memory: none beyond the control blocks.
+ * Preconditions: none. Source: the immediate data of XHC (Katevenis, Ploumidis, Marazakis, 2022),
+ * with several slots and credits in place of acknowledgement of each message.
  */
 #include "coll/bcast/bcast.h"
 #include "coll/bcast/message.h"

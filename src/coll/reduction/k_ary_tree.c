@@ -8,10 +8,10 @@
  * below a leader goes down again, and who wants nothing of a piece goes on once its contribution is
  * published. A message of more than one slot goes in pieces of 2 KiB, some of them at once. Cost:
  * for each of about log8 p stages a line transfer up, one down, and the lines of a block looked at;
- * at most eight sources combined at a time. Memory: none beyond the lanes for what fits a slot,
- * else 16 pieces in the workspace. Preconditions: none; fastest where ranks side by side are near
- * each other. The order is that of ranks, with brackets around blocks; blocks follow from p alone.
- * Source: ours; the way of arrivals is that of the exchange barrier.
+ * at most eight sources combined at a time. Memory: none beyond the control blocks for what fits a
+ * slot, else 16 pieces in the workspace. Preconditions: none; fastest where ranks side by side are
+ * near each other. The order is that of ranks, with brackets around blocks; blocks follow from p
+ * alone. Source: ours; the way of arrivals is that of the exchange barrier.
  */
 #include "coll/reduction/k_ary_tree.h"
 

@@ -58,7 +58,7 @@ static inline char *sb_blocks_data(const sb_team_t *team, const sb_reduction_t *
 {
     return sb_blocks_large(team, reduction->bytes)
                ? sb_workspace_piece(team, rank, use)
-               : (char *)team->lanes[rank]->slot[use % SB_SLOTS].payload;
+               : (char *)team->controls[rank]->slot[use % SB_SLOTS].payload;
 }
 
 static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t *reduction)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Reductions through slots: every rank publishes its contribution beside a flag in its own lane, in
- * pieces of at most one slot, and each combines what it wants of it, from left to right in rank
- * order: of an allreduce everything, of a reduce the root alone, of a reduce_scatter its part, of a
- * scan what the ranks up to itself or before itself have given. Who wants nothing goes on, and none
- * waits for a rank that it wants nothing of but for a free slot. Cost: one line transfer after the
- * last arrival, more by a few for a longer piece; up to p lines read and p sources combined by each
- * rank, so it does not scale to many cores. A rank that shares its processor has to run once.
- * Memory: none beyond the lanes. Preconditions: none. Source: all flags, see the flat barrier, with
- * the immediate data of XHC (Katevenis, Ploumidis, Marazakis, 2022).
+ * Reductions through slots: every rank publishes its contribution beside a flag in its own control
+ * block, in pieces of at most one slot, and each combines what it wants of it, from left to right
+ * in rank order: of an allreduce everything, of a reduce the root alone, of a reduce_scatter its
+ * part, of a scan what the ranks up to itself or before itself have given. Who wants nothing goes
+ * on, and none waits for a rank that it wants nothing of but for a free slot. Cost: one line
+ * transfer after the last arrival, more by a few for a longer piece; up to p lines read and p
+ * sources combined by each rank, so it does not scale to many cores. A rank that shares its
+ * processor has to run once. Memory: none beyond the control blocks. Preconditions: none. Source:
+ * all flags, see the flat barrier, with the immediate data of XHC (Katevenis, Ploumidis, Marazakis,
+ * 2022).
  */
 #include "coll/bcast/message.h"
 #include "coll/reduction/reduction.h"
@@ -41,8 +42,8 @@ static sb_status_t publish(sb_team_t *team, uint64_t use, const void *from, size
 
 static sb_status_t wait_for(const sb_team_t *team, uint64_t use, uint32_t sources)
 {
-    const sb_peers_t flags = {(void *const *)(void *)team->lanes,
-                              offsetof(sb_lane_t, slot) + use % SB_SLOTS * sizeof(sb_slot_t) +
+    const sb_peers_t flags = {(void *const *)(void *)team->controls,
+                              offsetof(sb_control_t, slot) + use % SB_SLOTS * sizeof(sb_slot_t) +
                                   offsetof(sb_slot_t, flag),
                               sources, team->rank};
 

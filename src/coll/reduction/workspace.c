@@ -45,14 +45,14 @@ double sb_workspace_steps_cost(const sb_shape_t *shape, double steps)
  * are; 0 if some rank has none, or is alone, or not beside the others of its unit, or if there are
  * too many.
  */
-static uint32_t find_groups(const sb_homes_t *homes, sb_level_kind_t level, uint32_t size,
+static uint32_t find_groups(const sb_locality_t *locality, sb_level_kind_t level, uint32_t size,
                             uint32_t *first)
 {
     uint32_t groups = 0;
     int16_t last = -1;
 
     for (uint32_t rank = 0; rank < size; rank++) {
-        int16_t unit = homes->unit[rank][level];
+        int16_t unit = locality->unit[rank][level];
         if (unit >= 0 && unit == last)
             continue;
         bool alone = groups > 0 && rank - first[groups - 1] < 2;
@@ -68,10 +68,11 @@ static uint32_t find_groups(const sb_homes_t *homes, sb_level_kind_t level, uint
 /* Fills in what follows from the places of the ranks. */
 static void group_ranks(const sb_team_t *team, sb_workspace_t *space)
 {
-    if (team->homes.refusal == NULL && team->homes.unit != NULL) {
-        space->groups = find_groups(&team->homes, SB_LEVEL_NUMA, team->size, space->first);
+    if (team->locality.refusal == NULL && team->locality.unit != NULL) {
+        space->groups = find_groups(&team->locality, SB_LEVEL_NUMA, team->size, space->first);
         if (space->groups == 0)
-            space->groups = find_groups(&team->homes, SB_LEVEL_PACKAGE, team->size, space->first);
+            space->groups =
+                find_groups(&team->locality, SB_LEVEL_PACKAGE, team->size, space->first);
     }
     if (space->groups == 0) {
         space->groups = 1;

@@ -20,7 +20,7 @@ static size_t own_slot(const sb_mesh_t *mesh, uint32_t peer, size_t bytes, size_
     sb_slot_t *slot = &mesh->peer[peer].out.slot[(mesh->calls + 1) & (mesh->slots - 1)];
 
     bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
-    sb_own_ahead(slot->payload + SB_SLOT_IN_LINE, bytes);
+    sb_fetch_to_write(slot->payload + SB_SLOT_IN_LINE, bytes);
     return bytes;
 }
 
@@ -34,7 +34,7 @@ static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most
         return 0;
     size_t bytes =
         sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, sending->stream->bytes)), most);
-    sb_own_ahead(out->area + sb_cursor_place(&next), bytes);
+    sb_fetch_to_write(out->area + sb_cursor_place(&next), bytes);
     return bytes;
 }
 

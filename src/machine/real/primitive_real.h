@@ -58,7 +58,7 @@ static inline void sb_fetch_ahead(const void *from, size_t bytes)
 }
 
 /* Processors without this instruction pass over it. */
-static inline void sb_own_ahead(void *to, size_t bytes)
+static inline void sb_fetch_to_write(void *to, size_t bytes)
 {
     for (size_t at = 0; at < bytes; at += SB_LINE) {
 #if defined(__x86_64__)

@@ -300,7 +300,7 @@ void sb_sim_fetch_ahead(const void *from, size_t bytes)
 }
 
 /* The core goes on as soon as the last of the lines is asked for. */
-void sb_sim_own_ahead(const void *to, size_t bytes)
+void sb_sim_fetch_to_write(const void *to, size_t bytes)
 {
     at_each_line(to, bytes, sb_lines_own);
 }

@@ -39,7 +39,7 @@ uint32_t sb_sim_add32(sb_word32_t *word, uint32_t amount, sb_order_t order);
 uint32_t sb_sim_note_read(const uint32_t *note);
 void sb_sim_note_write(uint32_t *note, uint32_t value);
 void sb_sim_fetch_ahead(const void *from, size_t bytes);
-void sb_sim_own_ahead(const void *to, size_t bytes);
+void sb_sim_fetch_to_write(const void *to, size_t bytes);
 void sb_sim_copy(void *to, const void *from, size_t bytes);
 void sb_sim_copy_streaming(void *to, const void *from, size_t bytes);
 uint64_t sb_sim_process_self(void);
@@ -68,7 +68,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_note_read(note) SB_SITED(sb_sim_note_read(note))
 #define sb_note_write(note, value) SB_SITED_VOID(sb_sim_note_write(note, value))
 #define sb_fetch_ahead(from, bytes) sb_sim_fetch_ahead(from, bytes)
-#define sb_own_ahead(to, bytes) sb_sim_own_ahead(to, bytes)
+#define sb_fetch_to_write(to, bytes) sb_sim_fetch_to_write(to, bytes)
 #define sb_copy(to, from, bytes) SB_SITED_VOID(sb_sim_copy(to, from, bytes))
 #define sb_copy_words(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_shared(to, from, bytes) sb_copy(to, from, bytes)

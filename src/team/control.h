@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_TEAM_LANE_H
-#define SB_TEAM_LANE_H
+#ifndef SB_TEAM_CONTROL_H
+#define SB_TEAM_CONTROL_H
 
 #include "machine/machine.h"
 
 #include <stddef.h>
 
 /*
- * A lane is what one rank of a team shows to the others: its flags, each on lines of its own, and
- * its slots for small messages. Only its owner writes to it, but for the fields that say
+ * A control block is what one rank of a team shows to the others: its flags, each on lines of its
+ * own, and its slots for small messages. Only its owner writes to it, but for the fields that say
  * otherwise. Every number in it only grows, for as long as the team exists.
  */
 
@@ -55,7 +55,7 @@ typedef struct sb_box {
 /* Rounds of a dissemination over the most ranks one node may have (2^16). */
 #define SB_ROUNDS 16
 
-typedef struct sb_lane {
+typedef struct sb_control {
     sb_wide_flag_t arrived;    /* barriers this rank has entered */
     sb_wide_flag_t released;   /* barriers this rank knows to be complete */
     sb_wide_flag_t woken;      /* the same, written by whoever releases this rank, which does
@@ -68,17 +68,17 @@ typedef struct sb_lane {
     sb_box_t box[2];           /* exchanges of odd and even number */
     sb_slot_t slot[SB_SLOTS];
     sb_wide_flag_t signal[SB_ROUNDS]; /* dissemination: round r is written by the rank 2^r before */
-} sb_lane_t;
+} sb_control_t;
 
 /* Rounds of a dissemination over `ranks`: those signals exist. */
-static inline uint32_t sb_lane_rounds(uint32_t ranks)
+static inline uint32_t sb_control_rounds(uint32_t ranks)
 {
     return ranks < 2 ? 0 : 32 - (uint32_t)__builtin_clz(ranks - 1);
 }
 
-static inline size_t sb_lane_bytes(uint32_t ranks)
+static inline size_t sb_control_bytes(uint32_t ranks)
 {
-    return offsetof(sb_lane_t, signal) + sb_lane_rounds(ranks) * sizeof(sb_wide_flag_t);
+    return offsetof(sb_control_t, signal) + sb_control_rounds(ranks) * sizeof(sb_wide_flag_t);
 }
 
 #endif
