@@ -8,12 +8,15 @@
  * one line. Memory: one line. Source: the sense-reversing centralized barrier, algorithm 7 of
  * Mellor-Crummey and Scott, 1991, with monotone numbers in place of sense reversal.
  */
-#include "coll/barrier/barrier.h"
+#include "baseline/barriers.h"
 
 static sb_status_t run(sb_team_t *team)
 {
-    sb_meeting_t *centre = &team->controls[0]->meeting;
+    sb_status_t status = sb_barrier_blocks_prepare(team);
 
+    if (status != SB_OK)
+        return status;
+    sb_meeting_t *centre = &sb_barrier_block(team, 0)->meeting;
     return sb_barrier_meet_at_counter(team, &centre->counter, &centre->flag);
 }
 
@@ -32,6 +35,7 @@ const sb_algorithm_t sb_barrier_central = {
     .doc = "One atomic counter and the number all spin on, on one line; for comparison.",
     .source = "Mellor-Crummey, Scott 1991, algorithm 7, sense-reversing centralized barrier",
     .on_request = true,
+    .prepare = sb_barrier_blocks_prepare,
     .cost = cost,
     .barrier = run,
 };

@@ -5,19 +5,19 @@
  * the node's number. Whoever comes last at the top goes back down and releases the nodes it came
  * through; each rank released does so with its own. Cost: ceil(log_k p) additions up and as many
  * writes down; the path is that of the last to arrive. Memory: one line a rank. A node is a record
- * of counter and number; it lies in the control block of the first rank below its second child,
+ * of counter and number; it lies in the block of the first rank below its second child,
  * which no other node does, near those that use it. Source: Yew, Tzeng, Lawrie, 1987, in the form
  * of algorithm 8 of Mellor-Crummey and Scott, 1991, with monotone numbers in place of sense
  * reversal.
  */
-#include "coll/barrier/barrier.h"
+#include "baseline/barriers.h"
 
 /* Two children a node, as published. */
 #define ARITY 2
 
 /* A node whose children cover `span` ranks each, from rank `first` on. */
 typedef struct node {
-    uint32_t host; /* in whose control block it is */
+    uint32_t host; /* in whose block it is */
     uint32_t children;
 } node_t;
 
@@ -53,7 +53,7 @@ static uint32_t climb(sb_team_t *team, uint32_t arity, uint32_t *path, sb_meetin
         node_t node = node_above(team->rank, span, arity, team->size);
         if (node.children < 2) /* nobody to meet: the node is left out */
             continue;
-        sb_meeting_t *meeting = &team->controls[node.host]->meeting;
+        sb_meeting_t *meeting = &sb_barrier_block(team, node.host)->meeting;
         if (!comes_last(meeting, &node)) {
             *blocked = meeting;
             break;
@@ -65,19 +65,22 @@ static uint32_t climb(sb_team_t *team, uint32_t arity, uint32_t *path, sb_meetin
 
 static sb_status_t run(sb_team_t *team)
 {
-    uint64_t number = ++team->barriers;
+    sb_status_t status = sb_barrier_blocks_prepare(team);
     uint32_t path[32]; /* a tree of 2^32 ranks and two children a node is no deeper */
     sb_meeting_t *blocked;
-    uint32_t passed = climb(team, arity_of(team->settings.barrier_arity), path, &blocked);
 
+    if (status != SB_OK)
+        return status;
+    uint64_t number = ++team->barriers;
+    uint32_t passed = climb(team, arity_of(team->settings.barrier_arity), path, &blocked);
     if (blocked != NULL) {
-        sb_status_t status = sb_flag_wait(&blocked->flag, number, &team->waiter);
+        status = sb_flag_wait(&blocked->flag, number, &team->waiter);
         if (status != SB_OK)
             return status;
     }
     /* A node's number has another writer in each barrier: the node's counter orders them. */
     while (passed > 0)
-        sb_flag_publish(&team->controls[path[--passed]]->meeting.flag, number);
+        sb_flag_publish(&sb_barrier_block(team, path[--passed])->meeting.flag, number);
     sb_team_all_arrived(team);
     return SB_OK;
 }
@@ -103,6 +106,7 @@ const sb_algorithm_t sb_barrier_combining_tree = {
            "SOBOR_BARRIER_ARITY, 2 if not set.",
     .source = "Yew, Tzeng, Lawrie 1987",
     .on_request = true,
+    .prepare = sb_barrier_blocks_prepare,
     .cost = cost,
     .barrier = run,
 };

@@ -6,17 +6,21 @@
  * rank; a line has one writer, the rank 2^r before its owner. Source: Hensgen, Finkel, Manber, "Two
  * algorithms for barrier synchronization", 1988.
  */
-#include "coll/barrier/barrier.h"
+#include "baseline/barriers.h"
 
 static sb_status_t run(sb_team_t *team)
 {
-    uint64_t number = ++team->barriers;
+    sb_status_t status = sb_barrier_blocks_prepare(team);
     uint32_t round = 0;
 
+    if (status != SB_OK)
+        return status;
+    uint64_t number = ++team->barriers;
     for (uint32_t distance = 1; distance < team->size; distance *= 2, round++) {
         uint32_t to = (team->rank + distance) % team->size;
-        sb_flag_publish(&team->controls[to]->signal[round].flag, number);
-        sb_status_t status = sb_flag_wait(&team->self->signal[round].flag, number, &team->waiter);
+        sb_flag_publish(&sb_barrier_block(team, to)->signal[round].flag, number);
+        sb_flag_t *own = &sb_barrier_block(team, team->rank)->signal[round].flag;
+        status = sb_flag_wait(own, number, &team->waiter);
         if (status != SB_OK)
             return status;
     }
@@ -38,6 +42,7 @@ const sb_algorithm_t sb_barrier_dissemination = {
     .collective = SB_BARRIER,
     .doc = "Signals over doubling distances, ceil(log2 p) rounds.",
     .source = "Hensgen, Finkel, Manber 1988",
+    .prepare = sb_barrier_blocks_prepare,
     .cost = cost,
     .barrier = run,
 };

@@ -8,14 +8,15 @@
  * "Algorithms for scalable synchronization on shared-memory multiprocessors", 1991, algorithm 11,
  * with monotone numbers in place of sense reversal.
  */
-#include "coll/barrier/barrier.h"
+#include "baseline/barriers.h"
 
 static sb_status_t gather(sb_team_t *team, uint64_t number)
 {
+    sb_barrier_block_t *own = sb_barrier_block(team, team->rank);
     uint64_t first = (uint64_t)team->rank * SB_CHILDREN + 1;
 
     for (uint32_t i = 0; i < SB_CHILDREN && first + i < team->size; i++) {
-        sb_status_t status = sb_flag_wait(&team->self->children.flag[i], number, &team->waiter);
+        sb_status_t status = sb_flag_wait(&own->children.flag[i], number, &team->waiter);
         if (status != SB_OK)
             return status;
     }
@@ -28,7 +29,7 @@ static sb_status_t report(sb_team_t *team, uint64_t number)
     uint32_t parent = (team->rank - 1) / SB_CHILDREN;
     uint32_t i = (team->rank - 1) % SB_CHILDREN;
 
-    sb_flag_publish(&team->controls[parent]->children.flag[i], number);
+    sb_flag_publish(&sb_barrier_block(team, parent)->children.flag[i], number);
     return sb_flag_wait(&team->self->woken.flag, number, &team->waiter);
 }
 
@@ -43,9 +44,12 @@ static void wake(sb_team_t *team, uint64_t number)
 
 static sb_status_t run(sb_team_t *team)
 {
-    uint64_t number = ++team->barriers;
-    sb_status_t status = gather(team, number);
+    sb_status_t status = sb_barrier_blocks_prepare(team);
 
+    if (status != SB_OK)
+        return status;
+    uint64_t number = ++team->barriers;
+    status = gather(team, number);
     if (status == SB_OK && team->rank != 0)
         status = report(team, number);
     if (status != SB_OK)
@@ -72,6 +76,7 @@ const sb_algorithm_t sb_barrier_mcs = {
     .doc = "Arrivals up a tree of four children that share a line, release down a binary tree.",
     .source = "Mellor-Crummey, Scott 1991, algorithm 11",
     .on_request = true,
+    .prepare = sb_barrier_blocks_prepare,
     .cost = cost,
     .barrier = run,
 };

@@ -15,6 +15,7 @@ typedef enum sb_resource_slot {
     SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */
     SB_RESOURCE_QUEUES,    /* baseline/queues.h */
     SB_RESOURCE_PAIRS,     /* baseline/pairs.h */
+    SB_RESOURCE_BARRIERS,  /* baseline/barriers.h */
     SB_RESOURCE_BAGDS,     /* baseline/allgather_bagds.c */
     SB_RESOURCE_COLL_SM,   /* baseline/bcast_coll_sm.c */
     SB_RESOURCE_MVAPICH,   /* baseline/bcast_mvapich.c */

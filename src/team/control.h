@@ -4,8 +4,6 @@
 
 #include "machine/machine.h"
 
-#include <stddef.h>
-
 /*
  * A control block is what one rank of a team shows to the others: its flags, each on lines of its
  * own, and its slots for small messages. Only its owner writes to it, but for the fields that say
@@ -19,19 +17,6 @@ typedef struct sb_wide_flag {
 typedef struct sb_wide_counter {
     _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
 } sb_wide_counter_t;
-
-/* A counter and the number that who comes last writes: one record, on one line. */
-typedef struct sb_meeting {
-    _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
-    sb_flag_t flag;
-} sb_meeting_t;
-
-/* Flags of several writers that one rank looks at together: on one line. */
-#define SB_CHILDREN 4
-
-typedef struct sb_children {
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag[SB_CHILDREN];
-} sb_children_t;
 
 /* A small message beside its flag: up to 48 bytes travel in the flag's own line. */
 #define SB_SLOT_BYTES 256
@@ -52,9 +37,6 @@ typedef struct sb_box {
     unsigned char payload[SB_EXCHANGE_BYTES];
 } sb_box_t;
 
-/* Rounds of a dissemination over the most ranks one node may have (2^16). */
-#define SB_ROUNDS 16
-
 typedef struct sb_control {
     sb_wide_flag_t arrived;    /* barriers this rank has entered */
     sb_wide_flag_t released;   /* barriers this rank knows to be complete */
@@ -63,22 +45,8 @@ typedef struct sb_control {
     sb_wide_flag_t done;       /* slot uses of the team this rank is done with */
     sb_wide_counter_t entered; /* any rank: arrivals at the central counter */
     sb_wide_counter_t closed;  /* any rank: members that have left the team */
-    sb_meeting_t meeting;      /* any rank: the central barrier's, or a combining tree's node */
-    sb_children_t children;    /* MCS tree: flag i is written by child i */
     sb_box_t box[2];           /* exchanges of odd and even number */
     sb_slot_t slot[SB_SLOTS];
-    sb_wide_flag_t signal[SB_ROUNDS]; /* dissemination: round r is written by the rank 2^r before */
 } sb_control_t;
-
-/* Rounds of a dissemination over `ranks`: those signals exist. */
-static inline uint32_t sb_control_rounds(uint32_t ranks)
-{
-    return ranks < 2 ? 0 : 32 - (uint32_t)__builtin_clz(ranks - 1);
-}
-
-static inline size_t sb_control_bytes(uint32_t ranks)
-{
-    return offsetof(sb_control_t, signal) + sb_control_rounds(ranks) * sizeof(sb_wide_flag_t);
-}
 
 #endif

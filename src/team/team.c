@@ -142,8 +142,8 @@ static void say_hello(setup_t *setup, sb_arena_source_t source, sb_hello_t *mine
     snprintf(setup->reason.text, sizeof setup->reason.text, "private memory is exhausted");
     if (team == NULL || mine->objection != 0)
         return;
-    sb_status_t status = sb_arena_take(&team->block, sb_control_bytes(setup->size), source,
-                                       setup->size, &setup->reason);
+    sb_status_t status =
+        sb_arena_take(&team->block, sizeof(sb_control_t), source, setup->size, &setup->reason);
     mine->ready = status == SB_OK;
     mine->exhausted = status == SB_ERR_MEMORY;
     if (!mine->ready)

@@ -2,6 +2,7 @@
 #include "tools/simulate_explore.h"
 
 #include "base/config.h"
+#include "baseline/barriers.h"
 #include "coll/bcast/rings.h"
 #include "coll/resources.h"
 #include "machine/sim/engine.h"
@@ -85,22 +86,29 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
     return team;
 }
 
+static void set_barrier_block(sb_barrier_block_t *block, uint64_t start)
+{
+    sb_flag_publish(&block->meeting.flag, start);
+    for (uint32_t i = 0; i < SB_CHILDREN; i++)
+        sb_flag_publish(&block->children.flag[i], start);
+    for (uint32_t round = 0; round < SB_ROUNDS; round++)
+        sb_flag_publish(&block->signal[round].flag, start);
+}
+
 /* Flags keep up with the numbers: one that lagged behind by 2^32 would show sleepers the same half.
  */
 static void set_flags(sb_team_t *team, uint64_t start)
 {
     sb_control_t *control = team->self;
     sb_flag_t *const flags[] = {&control->arrived.flag, &control->released.flag,
-                                &control->woken.flag, &control->done.flag, &control->meeting.flag};
+                                &control->woken.flag, &control->done.flag};
 
     for (size_t i = 0; i < SB_COUNT_OF(flags); i++)
         sb_flag_publish(flags[i], start);
-    for (uint32_t i = 0; i < SB_CHILDREN; i++)
-        sb_flag_publish(&control->children.flag[i], start);
-    for (uint32_t round = 0; round < sb_rounds(team->size); round++)
-        sb_flag_publish(&control->signal[round].flag, start);
     for (uint64_t use = start - SB_SLOTS; use < start; use++)
         sb_flag_publish(&control->slot[use % SB_SLOTS].flag, use + 1);
+    if (team->resource[SB_RESOURCE_BARRIERS] != NULL)
+        set_barrier_block(sb_barrier_block(team, team->rank), start);
     if (sb_rings(team) == NULL)
         return;
     sb_ring_head_t *head = sb_ring_head(sb_rings(team), team->rank);
@@ -450,7 +458,6 @@ static const field_t fields[] = {
     FIELD(entered, 0),
     FIELD(closed, 0),
     FIELD(box, sizeof(sb_box_t)),
-    FIELD(signal, sizeof(sb_wide_flag_t)),
     FIELD(slot, sizeof(sb_slot_t)),
 };
 

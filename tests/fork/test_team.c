@@ -84,7 +84,7 @@ static int keep_many(rank_context_t *context, void *argument)
     for (int i = 0; i < TEAMS; i++)
         failures += barrier(teams[i]) != SB_OK;
     sb_arena_usage(&usage);
-    failures += usage.taken != TEAMS * sb_round_up(sb_control_bytes(2), SB_ARENA_GRAIN);
+    failures += usage.taken != TEAMS * sb_round_up(sizeof(sb_control_t), SB_ARENA_GRAIN);
     for (int i = TEAMS - 1; i >= 0; i--)
         sb_team_destroy(teams[i]);
     return failures;
