@@ -203,12 +203,12 @@ static void append_stages(text_t *text, const sb_groups_t *groups, uint32_t rank
 /* The groups that the team's barriers go by, or those that they could, or why there are none. */
 static void append_groups(text_t *text, sb_team_t *team, const sb_algorithm_t *barrier)
 {
-    bool parts = barrier == &sb_barrier_exchange;
+    bool subgroups = barrier == &sb_barrier_exchange;
     unsigned own =
         barrier != NULL && barrier->levels != 0 ? barrier->levels : team->settings.levels;
     sb_groups_t groups = {0};
-    sb_status_t status = sb_team_groups(&groups, team, parts ? SB_PARTS_LEVELS : own,
-                                        parts ? sb_team_parts_most(team) : 0);
+    sb_status_t status = sb_team_groups(&groups, team, subgroups ? SB_SUBGROUP_LEVELS : own,
+                                        subgroups ? sb_team_subgroup_most(team) : 0);
 
     if (groups.refusal != NULL)
         append(text, "no groups by levels (%s)", groups.refusal);

@@ -47,20 +47,20 @@ typedef struct sb_hierarchy {
 const sb_hierarchy_t *sb_team_hierarchy(sb_team_t *team, unsigned levels, uint32_t most);
 
 /* The levels within which many ranks meet, and the most that should meet in one group. */
-#define SB_PARTS_LEVELS (SB_LEVEL_BIT(SB_LEVEL_L3) | SB_LEVEL_BIT(SB_LEVEL_NUMA))
-#define SB_PARTS_MOST 10
+#define SB_SUBGROUP_LEVELS (SB_LEVEL_BIT(SB_LEVEL_L3) | SB_LEVEL_BIT(SB_LEVEL_NUMA))
+#define SB_SUBGROUP_MOST 10
 
-static inline uint32_t sb_team_parts_most(const sb_team_t *team)
+static inline uint32_t sb_team_subgroup_most(const sb_team_t *team)
 {
     uint32_t most = team->settings.barrier_arity;
 
-    return most < 2 ? SB_PARTS_MOST : most;
+    return most < 2 ? SB_SUBGROUP_MOST : most;
 }
 
 /* The hierarchy of small groups: by these levels, of at most so many or SOBOR_BARRIER_ARITY. */
-static inline const sb_hierarchy_t *sb_team_parts(sb_team_t *team)
+static inline const sb_hierarchy_t *sb_team_subgroups(sb_team_t *team)
 {
-    return sb_team_hierarchy(team, SB_PARTS_LEVELS, sb_team_parts_most(team));
+    return sb_team_hierarchy(team, SB_SUBGROUP_LEVELS, sb_team_subgroup_most(team));
 }
 
 /*

@@ -201,7 +201,8 @@ static bool learn(setup_t *setup)
         team->rules->count = (uint32_t)sb_min(first->rules, SB_RULES_MOST);
     return sb_locality_make(&team->locality, sb_team_topology(team), setup->places, team->size) ==
                SB_OK &&
-           sb_team_hierarchy(team, team->settings.levels, 0) != NULL && sb_team_parts(team) != NULL;
+           sb_team_hierarchy(team, team->settings.levels, 0) != NULL &&
+           sb_team_subgroups(team) != NULL;
 }
 
 /* Everything that this rank has to have of its own before it can say that it is ready. */

@@ -54,7 +54,7 @@ static void release(sb_team_t *team, const sb_hierarchy_t *hierarchy, uint32_t l
 
 static sb_status_t run(sb_team_t *team)
 {
-    const sb_hierarchy_t *hierarchy = sb_team_parts(team);
+    const sb_hierarchy_t *hierarchy = sb_team_subgroups(team);
     uint64_t number = ++team->barriers;
 
     if (hierarchy == NULL)
@@ -98,7 +98,7 @@ static uint32_t last_group(const sb_shape_t *shape, uint32_t most, uint32_t *bel
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    uint32_t most = shape->barrier_arity < 2 ? SB_PARTS_MOST : shape->barrier_arity;
+    uint32_t most = shape->barrier_arity < 2 ? SB_SUBGROUP_MOST : shape->barrier_arity;
     uint32_t last = shape->ranks, stages = 0;
     double time = 2 * price->line;
 

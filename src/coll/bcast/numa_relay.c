@@ -38,7 +38,7 @@ static size_t fragment_of(size_t bytes)
 /* None where the root is of this rank's group: all of it read the root's ring. */
 void sb_find_sharers(sb_team_t *team, sb_arriving_t *arriving)
 {
-    const sb_hierarchy_t *hierarchy = sb_team_parts(team);
+    const sb_hierarchy_t *hierarchy = sb_team_subgroups(team);
 
     if (hierarchy == NULL || hierarchy->count == 0 || hierarchy->lowest > 0)
         return;
@@ -131,7 +131,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
                        ? price->relay_first * (double)sb_min(bytes, FIRST_COPIED) / FIRST_COPIED
                        : 0;
     /* Of one rank's lines: the leaders read the root's, a group its leader's. */
-    uint32_t readers = grouped ? largest_group(shape) : sb_min(shape->ranks, SB_PARTS_MOST);
+    uint32_t readers = grouped ? largest_group(shape) : sb_min(shape->ranks, SB_SUBGROUP_MOST);
 
     return sb_cost_ring(shape) + sb_cost_news(shape) + price->relay + first +
            (shape->apart ? 0 : price->crowd * readers) + 2 * price->byte * (double)bytes -

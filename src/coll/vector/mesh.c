@@ -91,7 +91,7 @@ static bool is_near(const sb_hierarchy_t *hierarchy, uint32_t rank)
 /* The others, from the next one on: those that share no cache or NUMA node with this rank first. */
 static void put_in_order(sb_team_t *team)
 {
-    const sb_hierarchy_t *hierarchy = sb_team_parts(team);
+    const sb_hierarchy_t *hierarchy = sb_team_subgroups(team);
     bool grouped = hierarchy != NULL && hierarchy->count > 0 && hierarchy->lowest == 0;
     uint32_t *place = sb_mesh(team)->far_first;
 

@@ -97,7 +97,7 @@ static sb_status_t make(sb_team_t *team)
 {
     sb_groups_t groups = {0};
     sb_status_t grouped =
-        sb_team_groups(&groups, team, SB_PARTS_LEVELS, team->settings.barrier_arity);
+        sb_team_groups(&groups, team, SB_SUBGROUP_LEVELS, team->settings.barrier_arity);
     sb_status_t status = make_for(team, &groups, grouped != SB_ERR_MEMORY);
 
     sb_groups_free(&groups);
