@@ -56,7 +56,7 @@ void sb_prices_measure(void)
     sb_measured_price(&measured, "line", found.line);
     sb_measured_price(&measured, "next_line", found.next_line);
     sb_measured_price(&measured, "byte", found.byte);
-    sb_settings_price(&measured.prices, measured.from);
+    sb_settings_price(&measured.prices);
     /* Whichever rank that is: the others know nothing of it. */
     if (first && measured.from == SB_PRICES_MEASURED &&
         !sb_measured_keep(&measured, "start", error, sizeof error) && is_told(error))

@@ -115,6 +115,6 @@ bool sb_measured_keep_rules(const sb_measured_t *measured, const sb_rules_t *rul
 
 void sb_measured_adopt(const sb_measured_t *measured)
 {
-    sb_settings_price(&measured->prices, measured->from);
+    sb_settings_price(&measured->prices);
     sb_tuning_add(&measured->rules);
 }

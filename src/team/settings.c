@@ -71,12 +71,10 @@ static uint32_t wished_levels(const char *algorithm)
 
 /* NULL: those that are built in. Set before there is a team, or a second thread. */
 static const sb_prices_t *own_prices;
-static sb_prices_from_t own_prices_from;
 
-void sb_settings_price(const sb_prices_t *prices, sb_prices_from_t from)
+void sb_settings_price(const sb_prices_t *prices)
 {
     own_prices = prices;
-    own_prices_from = from;
 }
 
 void sb_settings_self(sb_settings_t *settings)
@@ -109,7 +107,6 @@ void sb_settings_self(sb_settings_t *settings)
         .pings = (uint32_t)config->network_pings.number,
         .bcast_short = config->cluster_bcast_short.number,
         .bcast_long = config->cluster_bcast_long.number,
-        .prices_from = own_prices_from,
         .prices = own_prices == NULL ? sb_prices_standard : *own_prices,
     };
     name_algorithms(settings, config);

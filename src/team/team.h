@@ -64,7 +64,6 @@ typedef struct sb_settings {
     uint32_t trial_rest;   /* calls between two trials; 0: as is usual */
     uint32_t reproducible; /* SB_REPRODUCIBLE_* */
     uint32_t loads;        /* shortest block of users' memory that may be shared, bytes; 0: none */
-    uint32_t prices_from;  /* SB_PRICES_* */
     uint32_t bcast_form;   /* over nodes: sb_form_t */
     uint32_t bcast_rdaas;  /* SB_RDAAS_* */
     uint32_t scatter_by;   /* over nodes: SB_SCATTER_* */
@@ -130,7 +129,7 @@ void sb_settings_self(sb_settings_t *settings);
 
 /* The prices of all that sb_settings_self gives from now on, to be left where they are; until this
  * is said those that are built in. */
-void sb_settings_price(const sb_prices_t *prices, sb_prices_from_t from);
+void sb_settings_price(const sb_prices_t *prices);
 
 /*
  * Makes the team of the ranks that share `front`. Collective over them; all get the same outcome:

@@ -143,7 +143,7 @@ static void adopt_measured(const sb_query_t *query)
     static sb_measured_t measured;
 
     sb_measured_find(&measured, query->ranks, "");
-    sb_settings_price(&measured.prices, measured.from);
+    sb_settings_price(&measured.prices);
 }
 
 /* What was measured under one MPI or another, where no rule of the user's says something else. */

@@ -364,7 +364,7 @@ static int measure_apart(rank_context_t *context, void *argument)
     (void)argument;
     prices = sb_prices_standard;
     prices.line = 100.0 + context->rank;
-    sb_settings_price(&prices, SB_PRICES_MEASURED);
+    sb_settings_price(&prices);
     sb_team_t *team = job_team(context);
     if (team == NULL)
         return 1;
