@@ -153,13 +153,27 @@ static sb_status_t need(sb_team_t *team, const sb_algorithm_t *algorithm)
     return SB_OK;
 }
 
+/* Whether all ranks run it and none follows an announcement: then each knows what is needed. */
+static bool is_apart(const sb_algorithm_t *algorithm)
+{
+    const sb_bcast_memory_t *memory;
+
+    for (uint32_t i = 0; (memory = memory_at(i)) != NULL; i++) {
+        if (memory->prepare == algorithm->prepare)
+            return false;
+    }
+    return algorithm->prepare != NULL;
+}
+
 sb_status_t sb_bcast(const sb_algorithm_t *algorithm, sb_team_t *team, uint32_t root,
                      const sb_stream_t *stream)
 {
     sb_status_t status = SB_OK;
 
-    if (team->rank == root && algorithm->prepare != NULL &&
-        stream->bytes > algorithm->prepare_above)
+    if (is_apart(algorithm))
+        status = algorithm->prepare(team);
+    else if (team->rank == root && algorithm->prepare != NULL &&
+             stream->bytes > algorithm->prepare_above)
         status = need(team, algorithm);
     return status == SB_OK ? algorithm->bcast(team, root, stream) : status;
 }
