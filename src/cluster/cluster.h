@@ -158,6 +158,10 @@ sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_strea
 /* `to`: the leader's room for the combination; elsewhere it is not looked at. */
 sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
                            const char *send, char *to, size_t bytes);
+/* The same, of calls in a row whose leaders change. */
+sb_status_t sb_node_reduce_in_turn(sb_cluster_t *cluster, uint32_t leader,
+                                   const sb_operator_t *operation, const char *send, char *to,
+                                   size_t bytes);
 /* A Scan, or an Exscan; `to`: NULL at the first rank of the communicator, of an Exscan. */
 sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
                          const sb_operator_t *operation, const char *send, char *to, size_t bytes);

@@ -56,6 +56,18 @@ sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_strea
                                            leader == cluster->rank ? &turning : stream));
 }
 
+static sb_status_t reduce(sb_cluster_t *cluster, const sb_algorithm_t *algorithm, uint32_t leader,
+                          const sb_operator_t *operation, const char *send, char *to, size_t bytes)
+{
+    sb_reduction_t reduction = {.root = cluster->map.local_of[leader],
+                                .operation = operation,
+                                .bytes = bytes,
+                                .send = send,
+                                .receive = cluster->rank == leader ? to : NULL};
+
+    return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}
+
 sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_operator_t *operation,
                            const char *send, char *to, size_t bytes)
 {
@@ -64,14 +76,33 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
             sb_copy(to, send, bytes);
         return cluster->failure;
     }
-    sb_reduction_t reduction = {.root = cluster->map.local_of[leader],
-                                .operation = operation,
-                                .bytes = bytes,
-                                .send = send,
-                                .receive = cluster->rank == leader ? to : NULL};
-    const sb_algorithm_t *algorithm =
-        algorithm_for(cluster, SB_REDUCE, bytes, !operation->commutative);
-    return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+    return reduce(cluster, algorithm_for(cluster, SB_REDUCE, bytes, !operation->commutative),
+                  leader, operation, send, to, bytes);
+}
+
+/* What leaders that change suits: in slots and rings a rank that has gone ahead waits until the
+ * leader before has taken what it sent, while its own messages wait. */
+static const sb_algorithm_t *reducer_in_turn(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                             size_t bytes)
+{
+    const sb_algorithm_t *usual = algorithm_for(cluster, SB_REDUCE, bytes, !operation->commutative);
+    const sb_algorithm_t *sliced = sb_algorithm_find(SB_REDUCE, "reduce-scatter-allgather");
+    bool asked = strcmp(cluster->team->settings.algorithm[SB_REDUCE], "auto") != 0;
+
+    if (asked || !operation->commutative || bytes <= SB_SLOT_PAYLOAD ||
+        sb_algorithm_prepare(sliced, cluster->team, bytes) != SB_OK)
+        return usual;
+    return sliced;
+}
+
+sb_status_t sb_node_reduce_in_turn(sb_cluster_t *cluster, uint32_t leader,
+                                   const sb_operator_t *operation, const char *send, char *to,
+                                   size_t bytes)
+{
+    if (cluster->team == NULL)
+        return sb_node_reduce(cluster, leader, operation, send, to, bytes);
+    return reduce(cluster, reducer_in_turn(cluster, operation, bytes), leader, operation, send, to,
+                  bytes);
 }
 
 sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,

@@ -74,8 +74,9 @@ static sb_status_t begin(const scattered_t *scattered, const sb_piece_t *piece)
     sb_status_t status = leads ? sb_program_wait(cluster, piece->number) : SB_OK;
 
     if (status == SB_OK)
-        status = sb_node_reduce(cluster, leader, reduction->operation,
-                                reduction->send + piece->from, leads ? place : NULL, piece->bytes);
+        status = sb_node_reduce_in_turn(cluster, leader, reduction->operation,
+                                        reduction->send + piece->from, leads ? place : NULL,
+                                        piece->bytes);
     if (status != SB_OK || !leads)
         return status;
     sb_program_t *program = sb_program_of(cluster, piece->number, piece->rank);
