@@ -87,7 +87,7 @@ def ruled(text: str) -> str:
 
 def dear(text: str) -> str:
     """The file, with slots that cost broadcasts much more, and rings that cost reductions more."""
-    more = "price slots_piece 960000\nprice slots_beyond 1280000\nprice waiting 400000\n"
+    more = "price slots_piece 960000\nprice slots_beyond 1180000\nprice waiting 400000\n"
     more += "price ring_shared 400\nprice ring_apart 800\nprice ring_calm 1800\nend"
     return text.replace("end", more)
 
