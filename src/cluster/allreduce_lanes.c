@@ -44,7 +44,8 @@ static size_t part_begins(const lanes_t *lanes, size_t segment, uint32_t local)
     size_t element = lanes->reduction->operation->element, bytes = bytes_of(lanes, segment);
     bool lined = SB_LINE % element == 0 && bytes >= LINES_FOR_EACH * SB_LINE * lanes->way.lanes;
     size_t grain = lined ? SB_LINE : element;
-    size_t grains = bytes / grain * sb_min(local, lanes->way.lanes) / lanes->way.lanes;
+    /* Rounded up: the last part has the rest besides, and is to fit too. */
+    size_t grains = (bytes / grain * local + lanes->way.lanes - 1) / lanes->way.lanes;
 
     return local < lanes->way.lanes ? grains * grain : bytes;
 }
@@ -134,10 +135,12 @@ sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *redu
                      .reduction = reduction,
                      .way = way,
                      .non_temporal = sb_node_past_caches(cluster, reduction->bytes)};
-    size_t unit = reduction->operation->element * way.parts;
+    size_t element = reduction->operation->element, unit = element * way.parts;
+    /* Each lane's part has room. */
+    size_t most = SB_SEGMENT_BYTES / element * element * way.lanes;
     sb_status_t status = SB_OK;
 
-    lanes.segment = way.segment / unit * unit;
+    lanes.segment = sb_min(way.segment, most) / unit * unit;
     lanes.segments = (reduction->bytes + lanes.segment - 1) / lanes.segment;
     for (size_t turn = 0; turn < lanes.segments + SB_BEHIND && status == SB_OK; turn++) {
         if (turn < lanes.segments)

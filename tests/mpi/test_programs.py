@@ -363,7 +363,7 @@ def test_settings(tester, long_run, key, setting):
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_wrong_setting(tester, key, name, value):
     """A wrong name or value is told once, with what was expected, and the program goes on."""
-    sobor = {"SOBOR_BARRIER_ALGORITHM": "tree", name: value}
+    sobor = {"SOBOR_BARRIER_ALGORITHM": "counter", name: value}
     result = tester.run(usable_mpi(key), 2, ["basics", "1000"], sobor=sobor)
     tester.expect_pass(result, served=True)
     lines = [x for x in result.stderr.splitlines() if name in x]
