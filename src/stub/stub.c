@@ -171,6 +171,45 @@ static char *tuning_text(void)
     return text;
 }
 
+/* The brace that encloses this place, by steps of so much; or the text's end on that side. */
+static const char *enclosing(const char *begin, const char *at, int step, char outer, char inner)
+{
+    size_t depth = 0;
+
+    for (at += step; at > begin && *at != '\0'; at += step) {
+        if (*at == outer && depth == 0)
+            return at;
+        depth += *at == inner ? 1 : *at == outer ? (size_t)-1 : 0;
+    }
+    return at;
+}
+
+/* Whether a word in quotes is what a rule of this collective has under "algorithm": other
+ * collectives have algorithms of the same name, and rules have other words. */
+static bool is_rule(const char *rules, const char *word, const char *collective)
+{
+    static const char key[] = "\"algorithm\"";
+    const char *open = enclosing(rules, word, -1, '{', '}');
+    const char *close = enclosing(rules, word, 1, '}', '{');
+    const char *name = strstr(open, collective);
+    const char *before = word;
+
+    while (before > rules && strchr(" \t\r\n:", before[-1]) != NULL)
+        before--;
+    size_t length = sizeof key - 1;
+    return name != NULL && name < close && (size_t)(before - rules) >= length &&
+           strncmp(before - length, key, length) == 0;
+}
+
+static bool has_rule(const char *rules, const char *collective, const char *quoted)
+{
+    for (const char *at = rules; at != NULL && (at = strstr(at, quoted)) != NULL; at++) {
+        if (is_rule(rules, at, collective))
+            return true;
+    }
+    return false;
+}
+
 /* A variable, or a rule, names an algorithm that only the back ends with the baselines have. */
 static bool wants_baselines(void)
 {
@@ -186,9 +225,10 @@ static bool wants_baselines(void)
     };
     static const struct {
         uint32_t collective;
-        const char *quoted;
+        const char *of, *quoted;
     } baselines[] = {
-#define SB_BASELINE(collective, name, text) {of_##collective, "\"" text "\""},
+#define SB_BASELINE(collective, name, text)                                                        \
+    {of_##collective, "\"" #collective "\"", "\"" text "\""},
 #include "base/baselines.def"
 #undef SB_BASELINE
     };
@@ -199,7 +239,7 @@ static bool wants_baselines(void)
         const char *quoted = baselines[b].quoted;
         const char *wish = getenv(variables[baselines[b].collective]);
         size_t length = strlen(quoted) - 2;
-        wanted = (rules != NULL && strstr(rules, quoted) != NULL) ||
+        wanted = has_rule(rules, baselines[b].of, quoted) ||
                  (wish != NULL && strlen(wish) == length && strncmp(wish, quoted + 1, length) == 0);
     }
     free(rules);

@@ -114,4 +114,6 @@ def test_study(tester):
     parts = {row["series"]: row["ours"] for row in found["asp"]}
     assert list(parts) == ["computing", "broadcast", "other collectives"]
     assert all(seconds > 0 for seconds in parts.values()) and sum(parts.values()) < 30
-    assert [row["x"] for row in found["asp-arrival"]] == [0, 1]
+    *ranks, width = found["asp-arrival"]
+    assert [row["x"] for row in ranks] == [0, 1]
+    assert width["x"] == "host" and width["ours"] > 0

@@ -202,7 +202,9 @@ def expected_stages(nodes: list[int], levels: list[str]) -> list[tuple[str, list
 
 def described_team(result, barrier: str) -> str:
     """What was said of the groups of the team that uses this barrier."""
-    line = rf"^sobor: team of {CORES} ranks: .*, barrier {barrier}, (.*), control blocks of \d+ bytes$"
+    line = (
+        rf"^sobor: team of {CORES} ranks: .*, barrier {barrier}, (.*), control blocks of \d+ bytes$"
+    )
     found = re.findall(line, result.stderr, re.MULTILINE)
     assert len(found) == 1, result.tail()
     return found[0]
