@@ -93,6 +93,9 @@ static size_t largest_power(size_t most)
     return power;
 }
 
+/* The least part of a ring where messages go round: it holds several windows of any element. */
+#define SPAN_LEAST ((size_t)4 << 10)
+
 /* A ring is so many times the part of it where most messages go round. */
 static size_t spans_of(const sb_team_t *team)
 {
@@ -107,7 +110,8 @@ static void lay_out(const sb_team_t *team, sb_workspace_t *space, size_t bytes, 
     space->buffer = sb_min((bytes - head) / buffers & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
     space->ring_at = head + (buffers - 1) * space->buffer;
     space->cursor = sb_cursor(largest_power(sb_min(bytes - space->ring_at, ring)), 0);
-    space->span = space->cursor.ring / spans_of(team);
+    space->span =
+        sb_max(space->cursor.ring / spans_of(team), sb_min(SPAN_LEAST, space->cursor.ring));
     space->out.room = space->cursor.ring;
 }
 
