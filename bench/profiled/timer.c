@@ -2,8 +2,9 @@
 /*
  * A profiler of its own, to hold sobor profile against: it stands in for MPI's functions as the
  * standard foresees it (PMPI), times each call from outside, and writes the sums of each rank into
- * timer-RANK.txt below the folder that TIMER_FOLDER names: operation, calls, nanoseconds. Its own two readings of the clock are in no sum
- * but its own: `empty` has as many pairs of readings with nothing between them.
+ * timer-RANK.txt below the folder that TIMER_FOLDER names: operation, calls, nanoseconds. Its own
+ * two readings of the clock are in no sum but its own: `empty` has as many pairs of readings with
+ * nothing between them.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -71,10 +72,10 @@ TIMED(Reduce_scatter,
       (in, out, counts, type, op, comm))
 
 static sum_t *const sums[] = {
-    &sum_Barrier,   &sum_Bcast,      &sum_Gather,         &sum_Gatherv,
-    &sum_Scatter,   &sum_Scatterv,   &sum_Allgather,      &sum_Allgatherv,
-    &sum_Alltoall,  &sum_Alltoallv,  &sum_Reduce,         &sum_Allreduce,
-    &sum_Scan,      &sum_Exscan,     &sum_Reduce_scatter, &sum_Reduce_scatter_block,
+    &sum_Barrier,  &sum_Bcast,     &sum_Gather,         &sum_Gatherv,
+    &sum_Scatter,  &sum_Scatterv,  &sum_Allgather,      &sum_Allgatherv,
+    &sum_Alltoall, &sum_Alltoallv, &sum_Reduce,         &sum_Allreduce,
+    &sum_Scan,     &sum_Exscan,    &sum_Reduce_scatter, &sum_Reduce_scatter_block,
 };
 
 /* As many intervals with nothing in them as make a mean: what the readings themselves take. */
