@@ -80,6 +80,12 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
                   leader, operation, send, to, bytes);
 }
 
+/* Whether somebody named an algorithm of the node's part. */
+static bool is_named(const sb_cluster_t *cluster, sb_collective_t collective)
+{
+    return strcmp(cluster->team->settings.algorithm[collective], "auto") != 0;
+}
+
 /* What leaders that change suits: in slots and rings a rank that has gone ahead waits until the
  * leader before has taken what it sent, while its own messages wait. */
 static const sb_algorithm_t *reducer_in_turn(sb_cluster_t *cluster, const sb_operator_t *operation,
@@ -87,9 +93,8 @@ static const sb_algorithm_t *reducer_in_turn(sb_cluster_t *cluster, const sb_ope
 {
     const sb_algorithm_t *usual = algorithm_for(cluster, SB_REDUCE, bytes, !operation->commutative);
     const sb_algorithm_t *sliced = sb_algorithm_find(SB_REDUCE, "reduce-scatter-allgather");
-    bool asked = strcmp(cluster->team->settings.algorithm[SB_REDUCE], "auto") != 0;
 
-    if (asked || !operation->commutative || bytes <= SB_SLOT_PAYLOAD ||
+    if (is_named(cluster, SB_REDUCE) || !operation->commutative || bytes <= SB_SLOT_PAYLOAD ||
         sb_algorithm_prepare(sliced, cluster->team, bytes) != SB_OK)
         return usual;
     return sliced;
@@ -131,10 +136,9 @@ static const sb_algorithm_t *scatterer_for(sb_cluster_t *cluster, const sb_opera
     const sb_algorithm_t *algorithm =
         algorithm_for(cluster, SB_REDUCE_SCATTER, bytes, !operation->commutative);
     const sb_algorithm_t *dealt = sb_algorithm_find(SB_REDUCE_SCATTER, "dealt");
-    const sb_settings_t *settings = &cluster->team->settings;
-    bool asked = strcmp(settings->algorithm[SB_REDUCE_SCATTER], "auto") != 0;
 
-    if (!asked && !settings->loads && bytes >= DEALT_LEAST * cluster->team->size &&
+    if (!is_named(cluster, SB_REDUCE_SCATTER) && !cluster->team->settings.loads &&
+        bytes >= DEALT_LEAST * cluster->team->size &&
         sb_algorithm_prepare(dealt, cluster->team, bytes) == SB_OK)
         return dealt;
     return strcmp(algorithm->name, "rings") == 0

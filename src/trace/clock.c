@@ -40,7 +40,7 @@ static sight_t look(void)
 
     for (int i = 0; i < LOOKS; i++) {
         uint64_t before = sb_trace_left();
-        uint64_t ns = sb_trace_monotonic();
+        uint64_t ns = sb_now_ns();
         uint64_t after = sb_trace_left();
         if (after - before < shortest) {
             shortest = after - before;

@@ -3,10 +3,10 @@
 #define SB_TRACE_CLOCK_H
 
 #include "base/compiler.h"
+#include "machine/machine.h"
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <time.h>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -20,14 +20,6 @@
  */
 extern bool sb_trace_counts_ticks;
 
-static inline uint64_t sb_trace_monotonic(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
 /* At the beginning of a call: what was before it may still be under way. */
 static inline uint64_t sb_trace_entered(void)
 {
@@ -35,7 +27,7 @@ static inline uint64_t sb_trace_entered(void)
     if (SB_LIKELY(sb_trace_counts_ticks))
         return __rdtsc();
 #endif
-    return sb_trace_monotonic();
+    return sb_now_ns();
 }
 
 /* At its end: all its loads are over. */
@@ -47,7 +39,7 @@ static inline uint64_t sb_trace_left(void)
         return __rdtsc();
     }
 #endif
-    return sb_trace_monotonic();
+    return sb_now_ns();
 }
 
 /* Chooses the clock, and looks at both for the first time. */

@@ -148,7 +148,7 @@ bool sb_trace_write(uint32_t end)
         return true;
     trace->header.end = end;
     if (trace->header.closed == 0)
-        trace->header.closed = sb_trace_monotonic();
+        trace->header.closed = sb_now_ns();
     int file = make(trace->partial);
     if (file < 0)
         return false;

@@ -16,14 +16,14 @@ static reading_t readings[READINGS];
  */
 static void read_all(void)
 {
-    uint64_t began = sb_trace_monotonic();
+    uint64_t began = sb_now_ns();
 
     for (int i = 0; i < READINGS; i++) {
-        while (sb_trace_monotonic() - began < (uint64_t)i * (SPAN_NS / READINGS))
+        while (sb_now_ns() - began < (uint64_t)i * (SPAN_NS / READINGS))
             ;
-        readings[i].before = sb_trace_monotonic();
+        readings[i].before = sb_now_ns();
         readings[i].ticks = i % 2 == 0 ? sb_trace_entered() : sb_trace_left();
-        readings[i].after = sb_trace_monotonic();
+        readings[i].after = sb_now_ns();
     }
 }
 
