@@ -170,7 +170,8 @@ sb_status_t sb_bcast(const sb_algorithm_t *algorithm, sb_team_t *team, uint32_t 
 {
     sb_status_t status = SB_OK;
 
-    if (is_apart(algorithm))
+    /* Of the baselines alone some are. */
+    if (SB_UNLIKELY(sb_bcast_baseline != NULL) && is_apart(algorithm))
         status = algorithm->prepare(team);
     else if (team->rank == root && algorithm->prepare != NULL &&
              stream->bytes > algorithm->prepare_above)
