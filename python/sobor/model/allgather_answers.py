@@ -21,7 +21,6 @@ LATENCIES = (0.1, 0.2, 0.5, 1, 2, 5, 10)
 RANKS = (4, 8, 16, 32, 64, 128)
 #: Published, of two points on Fast Ethernet; Gigabit: 12 us less, ten times the bandwidth.
 LATENCY, ELEMENT_TIME = "65.8us", "0.437us"
-_PUBLISHED = Link(65.8, 0.437)
 _READINGS = (
     "star: the publication reads about a thousand elements from its picture, and about a hundred "
     "in its text."
@@ -76,9 +75,13 @@ def network(wanted: Wanted) -> tuple[Link, str]:
         # Measured for elements of 4 bytes.
         each = f"{measured['tw_us']['value'] * wanted.element / 4}us"
         switch = {"star": "star", "crossbar": "crossbar"}.get(measured["switch"]["value"], switch)
-    latency = parse_time(wanted.latency or latency, "--latency", or_zero=True)
-    return Link(latency / 1e3, parse_time(wanted.element_time or each, "--element-time") / 1e3), (
-        switch
+    return _link(wanted.latency or latency, wanted.element_time or each), switch
+
+
+def _link(latency: str, element_time: str) -> Link:
+    return Link(
+        parse_time(latency, "--latency", or_zero=True) / 1e3,
+        parse_time(element_time, "--element-time") / 1e3,
     )
 
 
@@ -127,7 +130,7 @@ def study(link: Link, ranks: list[int]) -> list[dict[str, Any]]:
 def advice(link: Link, ranks: int, switch: str) -> list[str]:
     """What to do on such a network, in words."""
     lines = [_of_star(link, ranks) if switch == "star" else _of_crossbar(link, ranks)]
-    if switch == "star" and link == _PUBLISHED:
+    if switch == "star" and link == _link(LATENCY, ELEMENT_TIME):
         lines.append(_READINGS)
     short, long = (fastest(link, ranks, elements, switch) for elements in (1, 1e6))
     lines.append(
