@@ -9,71 +9,59 @@
 #define SECONDS_MOST 3600
 #define SECONDS_USUAL 20
 
-typedef struct options {
+typedef struct asked {
     const char *output;
     const char *name;
     double seconds;
-} options_t;
+} asked_t;
+
+static void parse_seconds(const sb_option_t *option, void *field, const char *value)
+{
+    char *end;
+    double seconds = strtod(value, &end);
+
+    if (*value == '\0' || *end != '\0' || !(seconds >= SECONDS_LEAST && seconds <= SECONDS_MOST))
+        sb_tool_fail("--%s: expected a number from %g to %d, found \"%s\"", option->name,
+                     SECONDS_LEAST, SECONDS_MOST, value);
+    *(double *)field = seconds;
+}
+
+static const sb_option_t known[] = {
+    {"output", "FILE", sb_option_text, .doc = "the file", offsetof(asked_t, output)},
+    {"name", "NAME", sb_option_text, .doc = "the machine's name in it", offsetof(asked_t, name)},
+    {"seconds", "S", parse_seconds, .doc = "about how long it may take; 20 if not given",
+     offsetof(asked_t, seconds)},
+};
+
+static const sb_options_t options = {"sobor-calibrate", known, SB_COUNT_OF(known)};
 
 static void print_help(void)
 {
     printf("Usage: sobor-calibrate --output FILE --name NAME [--seconds S]\n"
-           "Measures this machine and writes a machine file for sobor simulate.\n"
-           "  --output FILE  the file\n"
-           "  --name NAME    the machine's name in it\n"
-           "  --seconds S    about how long it may take; %d if not given\n",
-           SECONDS_USUAL);
-}
-
-static double parse_seconds(const char *text)
-{
-    char *end;
-    double seconds = strtod(text, &end);
-
-    if (*text == '\0' || *end != '\0' || !(seconds >= SECONDS_LEAST && seconds <= SECONDS_MOST))
-        sb_calibration_fail("--seconds: expected a number from %g to %d, found \"%s\"",
-                            SECONDS_LEAST, SECONDS_MOST, text);
-    return seconds;
-}
-
-static options_t parse_options(char **words)
-{
-    options_t options = {.seconds = SECONDS_USUAL};
-
-    for (; *words != NULL; words += 2) {
-        if (strcmp(words[0], "--help") == 0 || strcmp(words[0], "-h") == 0) {
-            print_help();
-            exit(0);
-        }
-        if (words[1] == NULL)
-            sb_calibration_fail("%s: expected a value after it, found nothing", words[0]);
-        if (strcmp(words[0], "--output") == 0)
-            options.output = words[1];
-        else if (strcmp(words[0], "--name") == 0)
-            options.name = words[1];
-        else if (strcmp(words[0], "--seconds") == 0)
-            options.seconds = parse_seconds(words[1]);
-        else
-            sb_calibration_fail("sobor-calibrate: \"%s\" is no option here; see --help", words[0]);
-    }
-    if (options.output == NULL || options.name == NULL)
-        sb_calibration_fail("sobor-calibrate needs --output and --name");
-    return options;
+           "Measures this machine and writes a machine file for sobor simulate.\n");
+    sb_options_print(&options);
 }
 
 int main(int argc, char **argv)
 {
     static sb_calibration_t calibration;
-    options_t options = parse_options(argv + (argc > 0));
+    asked_t asked = {.seconds = SECONDS_USUAL};
 
+    if (sb_tool_help(argc, argv)) {
+        print_help();
+        return 0;
+    }
+    sb_options_read(&options, UINT32_MAX, &asked, argc, argv);
+    if (asked.output == NULL || asked.name == NULL)
+        sb_tool_fail("sobor-calibrate needs --output and --name");
     sb_calibration_read_machine(&calibration);
-    calibration.seconds = options.seconds;
+    calibration.seconds = asked.seconds;
     sb_calibrate_system(&calibration);
     sb_calibrate_scheduler(&calibration);
     sb_calibrate_lines(&calibration);
     sb_calibrate_memory(&calibration);
     sb_calibration_complete(&calibration);
-    sb_calibration_write(&calibration, options.output, options.name);
+    sb_calibration_write(&calibration, asked.output, asked.name);
     free(calibration.cores);
     free(calibration.hops);
     return 0;

@@ -4,6 +4,7 @@
 
 #include "machine/machine.h"
 #include "tools/cores.h"
+#include "tools/tool.h"
 
 /*
  * sobor-calibrate measures this machine and writes it as a machine file for the simulator. What
@@ -58,9 +59,6 @@ void sb_calibration_complete(sb_calibration_t *calibration);
 
 /* Writes the machine file, or ends the program. */
 void sb_calibration_write(const sb_calibration_t *calibration, const char *path, const char *name);
-
-/* Ends the program with a message and exit status 2. */
-_Noreturn void sb_calibration_fail(const char *format, ...) SB_PRINTF(1, 2);
 
 /* --- What the measurements share: calibrate_tools.c. --- */
 

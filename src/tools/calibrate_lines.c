@@ -172,7 +172,7 @@ static void measure_pair(board_t *board, sb_partner_t *partner, double seconds, 
     uint64_t until = sb_until(seconds);
 
     if (samples == NULL)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
     sample_pair(board, partner, samples); /* warms up */
     for (unsigned what = 0; what < WHATS; what++)
         samples[what].count = 0;
@@ -328,7 +328,7 @@ void sb_calibrate_lines(sb_calibration_t *calibration)
     summary_t *summary = calloc(1, sizeof *summary);
 
     if (summary == NULL)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
     measure_hit(calibration);
     if (calibration->count > 1)
         measure_pairs(calibration, summary);

@@ -255,7 +255,7 @@ static double stream_together(sb_calibration_t *calibration, int node)
     double sum = 0;
 
     if (streams == NULL || partners == NULL)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
     for (size_t i = 0; i < count; i++) {
         if (node_of(calibration, i) != node_of(calibration, 0))
             continue;

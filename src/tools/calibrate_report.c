@@ -216,7 +216,7 @@ static void set_topology(json_t *file, const char *path, const char *name)
     int folder = slash == NULL ? 0 : (int)(slash + 1 - path);
     snprintf(text, sizeof text, "%.*s%s.xml", folder, path, name);
     if (sb_topology_save(NULL, text) != SB_OK)
-        sb_calibration_fail("%s: the topology could not be written", text);
+        sb_tool_fail("%s: the topology could not be written", text);
     json_object_set_new(file, "xml", json_string(text + folder));
 }
 
@@ -237,6 +237,6 @@ void sb_calibration_write(const sb_calibration_t *calibration, const char *path,
     json_object_set_new(file, "parameters", list_numbers(calibration));
     json_object_set_new(file, "hops", list_hops(calibration));
     if (json_dump_file(file, path, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0)
-        sb_calibration_fail("%s: the file could not be written", path);
+        sb_tool_fail("%s: the file could not be written", path);
     json_decref(file);
 }

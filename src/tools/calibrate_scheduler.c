@@ -40,7 +40,7 @@ static pid_t start_process(void)
     pid_t child = fork();
 
     if (child < 0)
-        sb_calibration_fail("no process could be started");
+        sb_tool_fail("no process could be started");
     return child;
 }
 

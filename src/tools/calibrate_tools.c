@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/calibrate.h"
 
-#include "base/log.h"
-
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -17,18 +15,6 @@
 /* A prime, by which samples that are too many are dealt over those kept. */
 #define SPREAD 7919
 
-void sb_calibration_fail(const char *format, ...)
-{
-    char message[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    sb_log("%s", message);
-    exit(2);
-}
-
 /* The cores of this machine that this process may use. */
 void sb_calibration_read_machine(sb_calibration_t *calibration)
 {
@@ -37,9 +23,9 @@ void sb_calibration_read_machine(sb_calibration_t *calibration)
 
     calibration->topology = sb_topology_self();
     if (calibration->topology == NULL)
-        sb_calibration_fail("the machine's topology could not be read");
+        sb_tool_fail("the machine's topology could not be read");
     if (sb_cores_read(calibration->topology, &calibration->cores, &calibration->count) != SB_OK)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
     sb_place_self(&place);
     for (size_t i = 0; i < calibration->count; i++) {
         if (sb_cpus_empty(place.cpus) || sb_cpus_has(place.cpus, calibration->cores[i].cpu))
@@ -47,10 +33,10 @@ void sb_calibration_read_machine(sb_calibration_t *calibration)
     }
     calibration->count = kept;
     if (kept == 0)
-        sb_calibration_fail("this process may use no core");
+        sb_tool_fail("this process may use no core");
     calibration->hops = calloc(kept * kept, sizeof calibration->hops[0]);
     if (calibration->hops == NULL)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
 }
 
 void sb_pin(unsigned cpu)
@@ -59,11 +45,11 @@ void sb_pin(unsigned cpu)
     size_t bytes = CPU_ALLOC_SIZE(cpu + 1);
 
     if (set == NULL)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
     CPU_ZERO_S(bytes, set);
     CPU_SET_S(cpu, bytes, set);
     if (sched_setaffinity(0, bytes, set) != 0)
-        sb_calibration_fail("processor %u cannot be used: %s", cpu, strerror(errno));
+        sb_tool_fail("processor %u cannot be used: %s", cpu, strerror(errno));
     CPU_FREE(set);
 }
 
@@ -72,7 +58,7 @@ static void *map(size_t bytes, int kind, int numa_node)
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
 
     if (memory == MAP_FAILED)
-        sb_calibration_fail("no memory for %zu bytes: %s", bytes, strerror(errno));
+        sb_tool_fail("no memory for %zu bytes: %s", bytes, strerror(errno));
     /* Where huge pages are to be had, the time of finding pages is not measured along. */
     madvise(memory, bytes, MADV_HUGEPAGE);
     sb_topology_prefer(memory, bytes, numa_node);
@@ -160,11 +146,11 @@ sb_partner_t *sb_partner_start(void)
     sb_partner_t *partner = aligned_alloc(_Alignof(sb_partner_t), sizeof *partner);
 
     if (partner == NULL)
-        sb_calibration_fail("out of memory");
+        sb_tool_fail("out of memory");
     memset(partner, 0, sizeof *partner);
     int error = pthread_create(&partner->thread, NULL, serve, partner);
     if (error != 0)
-        sb_calibration_fail("no thread could be started: %s", strerror(error));
+        sb_tool_fail("no thread could be started: %s", strerror(error));
     return partner;
 }
 

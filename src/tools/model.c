@@ -2,13 +2,11 @@
 #include "tools/model.h"
 
 #include "base/config.h"
-#include "base/log.h"
 #include "segment/arena.h"
 #include "topology/topology.h"
 
 #include <ctype.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,155 +25,112 @@
 
 #define CURVE_POINTS 400
 
-void sb_model_fail(const char *format, ...)
-{
-    char message[1024];
-    va_list arguments;
-
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    sb_log("%s", message);
-    exit(2);
-}
-
-typedef enum kind { SIZE, NUMBER, TIME, WAY, TREE, SWITCH } kind_t;
-
-typedef struct option {
-    const char *name;
-    kind_t kind;
-    size_t place; /* in the question */
-    const char *doc;
-} option_t;
+#define DIGITS 15 /* of numbers in the answer */
 
 #define PLACE(field) offsetof(sb_model_question_t, field)
 
-static const option_t options[] = {
-    {"--bytes", SIZE, PLACE(bytes), "the message, m"},
-    {"--ring", SIZE, PLACE(ring), "the buffers of one rank, b; SOBOR_MEMORY if not given"},
-    {"--fragment", SIZE, PLACE(fragment), "one buffer, f; the best if not given"},
-    {"--slots", NUMBER, PLACE(slots), "buffers of one rank, s"},
-    {"--sets", NUMBER, PLACE(sets), "sets of buffers, q; 1 if not given"},
-    {"--ranks", NUMBER, PLACE(ranks), "ranks, p; one for each core if not given"},
-    {"--page", SIZE, PLACE(page), "a page, w; this machine's if not given"},
-    {"--t", TIME, PLACE(prices.byte), "reading or writing one byte"},
-    {"--tw", TIME, PLACE(prices.notify), "waiting for a notification"},
-    {"--two", TIME, PLACE(prices.open), "waiting for a set to be opened"},
-    {"--ta", TIME, PLACE(prices.release), "one atomic subtraction"},
-    {"--tree", TREE, 0,
-     "of notifications: flat, chain, binary, 4-ary, binomial, 4-nomial; t_W and t_WO, given for "
-     "two "
-     "processes, or measured, become those of it and of p"},
-    {"--choose", WAY, 0, "choose f and s by: budget, message, fragment, slots"},
-    {"--table", SWITCH, PLACE(table), "the table of ring sizes"},
-    {"--curves", SWITCH, PLACE(curves), "points of T(f) and T(s)"},
-    {"--measure", SWITCH, PLACE(measure), "measure the prices on this machine"},
-};
-
-static void parse_size(const option_t *option, const char *text, uint64_t *size)
+static void parse_size(const sb_option_t *option, void *field, const char *value)
 {
-    if (!sb_parse_bytes(text, size) || *size < 1 || *size > BYTES_MOST)
-        sb_model_fail("%s: expected a size such as 4096 or 4KiB, at least 1 byte, found \"%s\"",
-                      option->name, text);
-}
+    uint64_t *size = field;
 
-static void parse_number(const option_t *option, const char *text, uint64_t *number)
-{
-    char *end;
-
-    *number = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end != '\0' || *number < 1 || *number > NUMBER_MOST)
-        sb_model_fail("%s: expected a number from 1 to %llu, found \"%s\"", option->name,
-                      (unsigned long long)NUMBER_MOST, text);
+    if (!sb_parse_bytes(value, size) || *size < 1 || *size > BYTES_MOST)
+        sb_tool_fail("--%s: expected a size such as 4096 or 4KiB, at least 1 byte, found \"%s\"",
+                     option->name, value);
 }
 
 /* "50ns", "0.1us", "50": nanoseconds. */
-static void parse_time(const option_t *option, const char *text, double *time)
+static void parse_time(const sb_option_t *option, void *field, const char *value)
 {
     static const struct {
         const char *unit;
         double nanoseconds;
     } units[] = {{"", 1}, {"ps", 1e-3}, {"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+    double *time = field;
     char *end;
-    double number = strtod(text, &end);
-    bool plain = isdigit((unsigned char)text[0]) || text[0] == '.';
-    bool least = option->place == PLACE(prices.byte) ? number > 0 : number >= 0;
+    double number = strtod(value, &end);
+    bool plain = isdigit((unsigned char)value[0]) || value[0] == '.';
+    bool least = option->least > 0 ? number > 0 : number >= 0;
 
     for (size_t i = 0; plain && least && i < SB_COUNT_OF(units); i++) {
         *time = number * units[i].nanoseconds;
         if (strcmp(end, units[i].unit) == 0 && *time <= NANOSECONDS_MOST)
             return;
     }
-    sb_model_fail("%s: expected a time such as 50ns, %s, found \"%s\"", option->name,
-                  option->place == PLACE(prices.byte) ? "more than 0" : "0 or more", text);
+    sb_tool_fail("--%s: expected a time such as 50ns, %s, found \"%s\"", option->name,
+                 option->least > 0 ? "more than 0" : "0 or more", value);
 }
 
-static void parse_way(sb_model_question_t *question, const char *text)
+static void parse_way(const sb_option_t *option, void *asked, const char *value)
 {
     static const char *const names[] = {"budget", "message", "fragment", "slots"};
+    sb_model_question_t *question = asked;
 
     for (unsigned i = 0; i < SB_COUNT_OF(names); i++) {
-        if (strcmp(text, names[i]) == 0) {
+        if (strcmp(value, names[i]) == 0) {
             question->way = (sb_model_way_t)i;
             question->choose = true;
             return;
         }
     }
-    sb_model_fail("--choose: expected budget, message, fragment or slots, found \"%s\"", text);
+    sb_tool_fail("--%s: expected budget, message, fragment or slots, found \"%s\"", option->name,
+                 value);
 }
 
-static void parse_option(sb_model_question_t *question, const option_t *option, const char *text)
+static void parse_tree(const sb_option_t *option, void *field, const char *value)
 {
-    void *place = (char *)question + option->place;
+    const sb_model_tree_t *tree = sb_model_tree_find(value);
 
-    switch (option->kind) {
-    case SIZE:
-        parse_size(option, text, place);
-        break;
-    case NUMBER:
-        parse_number(option, text, place);
-        break;
-    case TIME:
-        parse_time(option, text, place);
-        break;
-    case WAY:
-        parse_way(question, text);
-        break;
-    case TREE:
-        question->tree = sb_model_tree_find(text);
-        if (question->tree == NULL)
-            sb_model_fail("--tree: expected flat, chain, binary, 4-ary, binomial or 4-nomial, "
-                          "found \"%s\"",
-                          text);
-        break;
-    case SWITCH:
-        *(bool *)place = true;
-        break;
-    }
+    if (tree == NULL)
+        sb_tool_fail("--%s: expected flat, chain, binary, 4-ary, binomial or 4-nomial, found "
+                     "\"%s\"",
+                     option->name, value);
+    *(const sb_model_tree_t **)field = tree;
 }
 
-static const option_t *find_option(const char *word)
+static const sb_option_t known[] = {
+    {"bytes", "M", parse_size, .doc = "the message, m", PLACE(bytes)},
+    {"ring", "B", parse_size, .doc = "the buffers of one rank, b; SOBOR_MEMORY if not given",
+     PLACE(ring)},
+    {"fragment", "F", parse_size, .doc = "one buffer, f; the best if not given", PLACE(fragment)},
+    {"slots", "S", sb_option_long, .doc = "buffers of one rank, s", PLACE(slots), 1, NUMBER_MOST},
+    {"sets", "Q", sb_option_long, .doc = "sets of buffers, q; 1 if not given", PLACE(sets), 1,
+     NUMBER_MOST},
+    {"ranks", "P", sb_option_long, .doc = "ranks, p; one for each core if not given", PLACE(ranks),
+     1, NUMBER_MOST},
+    {"page", "W", parse_size, .doc = "a page, w; this machine's if not given", PLACE(page)},
+    {"t", "TIME", parse_time, .doc = "reading or writing one byte", PLACE(prices.byte), .least = 1},
+    {"tw", "TIME", parse_time, .doc = "waiting for a notification", PLACE(prices.notify)},
+    {"two", "TIME", parse_time, .doc = "waiting for a set to be opened", PLACE(prices.open)},
+    {"ta", "TIME", parse_time, .doc = "one atomic subtraction", PLACE(prices.release)},
+    {"tree", "TREE", parse_tree,
+     .doc = "of notifications: flat, chain, binary, 4-ary, binomial, 4-nomial; t_W and t_WO, given "
+            "for "
+            "two processes, or measured, become those of it and of p",
+     PLACE(tree)},
+    {"choose", "HOW", parse_way, .doc = "choose f and s by: budget, message, fragment, slots"},
+    {"table", NULL, sb_option_flag, .doc = "the table of ring sizes", PLACE(table)},
+    {"curves", NULL, sb_option_flag, .doc = "points of T(f) and T(s)", PLACE(curves)},
+    {"measure", NULL, sb_option_flag, .doc = "measure the prices on this machine", PLACE(measure)},
+};
+
+static const sb_options_t options = {"sobor-model", known, SB_COUNT_OF(known)};
+
+/* Bits of the options whose fields begin at that place. */
+static uint32_t options_at(size_t place)
 {
-    for (size_t i = 0; i < SB_COUNT_OF(options); i++) {
-        if (strcmp(options[i].name, word) == 0)
-            return &options[i];
-    }
-    sb_model_fail("sobor-model: \"%s\" is no option; see sobor-model --help", word);
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < SB_COUNT_OF(known); i++)
+        bits |= known[i].place == place ? UINT32_C(1) << i : 0;
+    return bits;
 }
 
-static void parse_options(sb_model_question_t *question, char **words)
+static void read_options(sb_model_question_t *question, int count, char **words)
 {
-    bool byte = false, notify = false;
+    uint32_t given = sb_options_read(&options, UINT32_MAX, question, count, words);
 
-    for (; *words != NULL; words++) {
-        const option_t *option = find_option(*words);
-        if (option->kind != SWITCH && words[1] == NULL)
-            sb_model_fail("%s: expected a value after it, found nothing", option->name);
-        parse_option(question, option, option->kind == SWITCH ? "" : *++words);
-        byte = byte || option->place == PLACE(prices.byte);
-        notify = notify || option->place == PLACE(prices.notify);
-    }
-    question->priced = byte && notify;
+    question->priced =
+        (given & options_at(PLACE(prices.byte))) && (given & options_at(PLACE(prices.notify)));
 }
 
 static uint64_t default_budget(void)
@@ -197,7 +152,7 @@ static uint64_t default_ranks(void)
 static void need(uint64_t value, const char *option, const char *why)
 {
     if (value == 0)
-        sb_model_fail("%s: expected a value, found nothing: %s", option, why);
+        sb_tool_fail("%s: expected a value, found nothing: %s", option, why);
 }
 
 /* What contradicts itself is refused; what is not given gets its standard. */
@@ -211,20 +166,19 @@ static void complete(sb_model_question_t *question)
         question->sets = 1;
     if (question->fragment != 0 && question->slots != 0 && question->ring != 0 &&
         question->fragment * question->slots != question->ring)
-        sb_model_fail("--ring: expected --fragment times --slots, %llu, found %llu",
-                      (unsigned long long)(question->fragment * question->slots),
-                      (unsigned long long)question->ring);
+        sb_tool_fail("--ring: expected --fragment times --slots, %llu, found %llu",
+                     (unsigned long long)(question->fragment * question->slots),
+                     (unsigned long long)question->ring);
     if (question->ring == 0 && (question->fragment == 0 || question->slots == 0))
         question->ring = question->fragment != 0 && question->slots == 0
                              ? sb_max(default_budget(), question->fragment)
                              : default_budget();
     if (question->ring != 0 && question->fragment > question->ring)
-        sb_model_fail("--fragment: expected at most the ring, %llu bytes, found %llu",
-                      (unsigned long long)question->ring, (unsigned long long)question->fragment);
+        sb_tool_fail("--fragment: expected at most the ring, %llu bytes, found %llu",
+                     (unsigned long long)question->ring, (unsigned long long)question->fragment);
     if (question->ring != 0 && question->slots > question->ring)
-        sb_model_fail(
-            "--slots: expected at most one for each of %llu bytes of the ring, found %llu",
-            (unsigned long long)question->ring, (unsigned long long)question->slots);
+        sb_tool_fail("--slots: expected at most one for each of %llu bytes of the ring, found %llu",
+                     (unsigned long long)question->ring, (unsigned long long)question->slots);
 }
 
 /* The ring in use: an optimum is not rounded. */
@@ -370,11 +324,11 @@ static json_t *list_curves(const sb_model_question_t *question, const form_t *fo
 static uint32_t steps_of(const sb_model_tree_t *tree, uint64_t ranks)
 {
     if (ranks < 2 || ranks > SB_MODEL_TREE_RANKS_MOST)
-        sb_model_fail("--ranks: expected 2 to %d with --tree, found %llu", SB_MODEL_TREE_RANKS_MOST,
-                      (unsigned long long)ranks);
+        sb_tool_fail("--ranks: expected 2 to %d with --tree, found %llu", SB_MODEL_TREE_RANKS_MOST,
+                     (unsigned long long)ranks);
     uint32_t steps = sb_model_tree_steps(tree, (uint32_t)ranks);
     if (steps == 0)
-        sb_model_fail("sobor-model: out of memory");
+        sb_tool_fail("sobor-model: out of memory");
     return steps;
 }
 
@@ -435,8 +389,8 @@ static json_t *answer(sb_model_question_t *question)
         form = find_form(question);
     }
     if ((double)question->sets > fmax(1, round(form.slots)))
-        sb_model_fail("--sets: expected at most as many as slots, %.0f, found %llu",
-                      round(form.slots), (unsigned long long)question->sets);
+        sb_tool_fail("--sets: expected at most as many as slots, %.0f, found %llu",
+                     round(form.slots), (unsigned long long)question->sets);
     json_object_update_new(parts, describe(question, &form));
     if (question->curves)
         json_object_set_new(parts, "curves", list_curves(question, &form));
@@ -448,28 +402,21 @@ static void print_help(void)
     printf(
         "Usage: sobor-model bcast [OPTION VALUE]...\n"
         "Answers in JSON on standard output. Wrong use: a line on standard error, status 2.\n\n");
-    for (size_t i = 0; i < SB_COUNT_OF(options); i++)
-        printf("  %-11s %s\n", options[i].name, options[i].doc);
+    sb_options_print(&options);
 }
 
 int main(int argc, char **argv)
 {
     sb_model_question_t question = {.prices = SB_MODEL_PRICES};
 
-    if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+    if (sb_tool_help(argc, argv)) {
         print_help();
         return 0;
     }
     if (argc < 2 || strcmp(argv[1], "bcast") != 0)
-        sb_model_fail("sobor-model: expected a collective that has a model: bcast, found \"%s\"",
-                      argc < 2 ? "" : argv[1]);
-    parse_options(&question, argv + 2);
-    json_t *parts = answer(&question);
-    if (parts == NULL)
-        sb_model_fail("sobor-model: out of memory");
-    if (json_dumpf(parts, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(15)) != 0 ||
-        puts("") == EOF || fflush(stdout) != 0)
-        sb_model_fail("sobor-model: the answer could not be written");
-    json_decref(parts);
+        sb_tool_fail("sobor-model: expected a collective that has a model: bcast, found \"%s\"",
+                     argc < 2 ? "" : argv[1]);
+    read_options(&question, argc - 1, argv + 1);
+    sb_tool_answer(answer(&question), DIGITS);
     return 0;
 }

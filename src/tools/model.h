@@ -4,6 +4,7 @@
 
 #include "tools/model_forms.h"
 #include "tools/model_trees.h"
+#include "tools/tool.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -39,8 +40,5 @@ typedef struct sb_model_measured {
 
 /* Measures. Ends the tool with a message if processes cannot be started. */
 sb_model_measured_t sb_model_measure(uint32_t ranks);
-
-/* Ends the tool with a message on standard error and exit status 2. */
-_Noreturn void sb_model_fail(const char *format, ...) SB_PRINTF(1, 2);
 
 #endif

@@ -320,7 +320,7 @@ static bool run_workers(board_t *board, seat_t *seats, const sb_place_t *places,
             _exit(0);
         }
         if (child < 0)
-            sb_model_fail("sobor-model: starting a measuring process: %s", strerror(errno));
+            sb_tool_fail("sobor-model: starting a measuring process: %s", strerror(errno));
     }
     for (uint32_t rank = 0; rank < ranks; rank++)
         good = wait(&status) > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0 && good;
@@ -334,12 +334,12 @@ sb_model_measured_t sb_model_measure(uint32_t ranks)
     board_t *board = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     sb_place_t *places = calloc(ranks, sizeof *places);
     if (board == MAP_FAILED || places == NULL)
-        sb_model_fail("sobor-model: out of memory");
+        sb_tool_fail("sobor-model: out of memory");
     if (sb_places_map(places, ranks, sb_topology_self(), SB_MAP_CORE) != SB_OK)
-        sb_model_fail("sobor-model: the machine shows no core for a rank");
+        sb_tool_fail("sobor-model: the machine shows no core for a rank");
     bool shared = sb_places_oversubscribed(places, ranks);
     if (!run_workers(board, (seat_t *)(void *)(board + 1), places, ranks, shared))
-        sb_model_fail("sobor-model: a measuring process failed");
+        sb_tool_fail("sobor-model: a measuring process failed");
     sb_model_measured_t measured = {.prices = conclude(board), .ranks = ranks, .shared = shared};
     conclude_trees(board, &measured);
     munmap(board, bytes);

@@ -4,6 +4,7 @@
 
 #include "select/select.h"
 #include "tools/mapping.h"
+#include "tools/tool.h"
 #include "topology/levels.h"
 
 #include <jansson.h>
@@ -72,8 +73,5 @@ json_t *sb_query_measured_rules(const sb_query_t *query, const bool *oversubscri
 
 /* Bytes of the ring that a team of this process would ask for. */
 size_t sb_query_ring(void);
-
-/* Ends the tool with a message on standard error and exit status 2. */
-_Noreturn void sb_query_fail(const char *format, ...) SB_PRINTF(1, 2);
 
 #endif

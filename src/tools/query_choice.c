@@ -17,7 +17,7 @@ static sb_place_t *place_ranks(const sb_query_t *query, const sb_topology_t *top
         return sb_query_places(query, topology);
     sb_place_t *places = calloc(query->ranks, sizeof *places);
     if (places == NULL)
-        sb_query_fail("sobor-query: out of memory");
+        sb_tool_fail("sobor-query: out of memory");
     sb_place_self(&places[0]);
     places[0].local_ranks = query->ranks;
     for (uint32_t i = 1; i < query->ranks; i++)
@@ -107,7 +107,7 @@ static sb_shape_t find_shape(const sb_query_t *query, const sb_settings_t *setti
     sb_shape_t shape;
 
     if (sb_asked_shape(&shape, settings, machine.topology, places, query->ranks) != SB_OK)
-        sb_query_fail("sobor-query: out of memory");
+        sb_tool_fail("sobor-query: out of memory");
     shape.prices = find_prices(query, settings);
     shape.processors = (uint32_t)sb_max(1, shape.processors);
     if (query->oversubscribed >= 0)

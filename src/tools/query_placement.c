@@ -116,7 +116,7 @@ static void run_ranks(finding_t *findings, const sb_place_t *places, uint32_t ra
     while (wait(NULL) > 0 || errno == EINTR)
         continue;
     if (started < ranks)
-        sb_query_fail("sobor-query placement: starting rank %u: %s", started, strerror(error));
+        sb_tool_fail("sobor-query placement: starting rank %u: %s", started, strerror(error));
 }
 
 static json_t *describe_rank(const finding_t *finding, uint32_t rank, const sb_place_t *place,
@@ -167,8 +167,8 @@ static uint32_t count_ranks(const sb_query_t *query)
     sb_topology_counts_t counts;
 
     if (query->ranks > RANKS_MOST)
-        sb_query_fail("--ranks: expected at most %d for placement, found %u", RANKS_MOST,
-                      query->ranks);
+        sb_tool_fail("--ranks: expected at most %d for placement, found %u", RANKS_MOST,
+                     query->ranks);
     sb_topology_count(sb_topology_self(), &counts);
     return query->ranks > 0
                ? query->ranks
@@ -188,7 +188,7 @@ json_t *sb_query_placement(const sb_query_t *query)
     if (findings == MAP_FAILED || places == NULL)
         return NULL;
     if (sb_places_map(places, ranks, sb_topology_self(), query->mapping) != SB_OK)
-        sb_query_fail("sobor-query placement: the machine shows no core for a rank");
+        sb_tool_fail("sobor-query placement: the machine shows no core for a rank");
     run_ranks(findings, places, ranks, nodes);
     json_t *list = json_array();
     for (uint32_t rank = 0; rank < ranks; rank++)

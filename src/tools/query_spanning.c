@@ -27,7 +27,7 @@ static void find_network(network_t *network, const sb_query_t *query)
         sb_network_read(network->file, &network->prices, network->error, sizeof network->error))
         return;
     if (query->network != NULL)
-        sb_query_fail("--network: %s", network->error);
+        sb_tool_fail("--network: %s", network->error);
 }
 
 static json_t *describe_network(const network_t *network)
@@ -90,8 +90,8 @@ json_t *sb_query_spanning(const sb_query_t *query)
     network_t network;
 
     if (query->nodes > query->ranks)
-        sb_query_fail("--nodes: expected at most as many as --ranks %u, found %u", query->ranks,
-                      query->nodes);
+        sb_tool_fail("--nodes: expected at most as many as --ranks %u, found %u", query->ranks,
+                     query->nodes);
     find_network(&network, query);
     sb_settings_self(&settings);
     sb_settings_check(&settings);

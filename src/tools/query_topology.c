@@ -17,7 +17,7 @@ sb_query_machine_t sb_query_open_machine(const sb_query_t *query)
     if (query->machine != NULL) {
         machine.opened = sb_topology_open(query->machine, error, sizeof error);
         if (machine.opened == NULL)
-            sb_query_fail("--machine: %s", error);
+            sb_tool_fail("--machine: %s", error);
     }
     machine.topology = machine.opened != NULL ? machine.opened : sb_topology_self();
     sb_levels_read(&machine.levels, machine.topology, query->levels);
@@ -130,9 +130,9 @@ sb_place_t *sb_query_places(const sb_query_t *query, const sb_topology_t *topolo
     sb_place_t *places = calloc(query->ranks, sizeof *places);
 
     if (places == NULL)
-        sb_query_fail("sobor-query: out of memory");
+        sb_tool_fail("sobor-query: out of memory");
     if (sb_places_map(places, query->ranks, topology, query->mapping) != SB_OK)
-        sb_query_fail("sobor-query groups: the machine shows no core for a rank");
+        sb_tool_fail("sobor-query groups: the machine shows no core for a rank");
     return places;
 }
 
@@ -144,7 +144,7 @@ json_t *sb_query_groups(const sb_query_t *query)
 
     if (sb_groups_build(&groups, machine.topology, &machine.levels, places, query->ranks) ==
         SB_ERR_MEMORY)
-        sb_query_fail("sobor-query: out of memory");
+        sb_tool_fail("sobor-query: out of memory");
     json_t *answer =
         json_pack("{s:o, s:s, s:b, s:o, s:s?, s:o}", "machine", machine_name(query, &machine),
                   "map", query->map_name, "oversubscribed",

@@ -7,9 +7,7 @@
 #include "tools/asked.h"
 #include "tools/self_sim.h"
 
-#include <ctype.h>
 #include <malloc.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,135 +23,26 @@
 #define CALLS_OF_MANY 3
 #define WARMUP_OF_MANY 1
 #define NOT_SAID UINT32_MAX
+#define DIGITS 12 /* of numbers in the answer */
 
-typedef void parse_t(sb_simulate_t *options, const char *name, const char *value);
+#define PLACE(field) offsetof(sb_simulate_t, field)
 
-static parse_t parse_machine, parse_nodes, parse_ranks, parse_map, parse_algorithm, parse_bytes,
-    parse_counts, parse_root, parse_calls, parse_warmup, parse_seed, parse_arrival, parse_noise,
-    parse_cold, parse_sync, parse_placement, parse_segment, parse_set, parse_lines, parse_timeline,
-    parse_check, parse_mode, parse_schedules, parse_relaxed, parse_replay;
-
-typedef struct option {
-    const char *name;
-    const char *value; /* what stands for the value in the help */
-    parse_t *parse;
-    const char *doc;
-} option_t;
-
-static const option_t options_known[] = {
-    {"--machine", "FILE", parse_machine, "the machine's file (needed)"},
-    {"--nodes", "N", parse_nodes, "number of nodes that the ranks are on; 1 if not given"},
-    {"--ranks", "N", parse_ranks,
-     "number of ranks, on all nodes together; as many as those have cores if not given"},
-    {"--map", "HOW", parse_map,
-     "how ranks are dealt: core (consecutive), node (round the nodes), or numa or socket (round "
-     "those of each node); core if not given"},
-    {"--algorithm", "A,A", parse_algorithm,
-     "algorithms by name; all, or auto; all if not given. Over several nodes cluster is Sobor, and "
-     "host-NAME are flat ones"},
-    {"--bytes", "B,B", parse_bytes, "sizes of messages, such as 4096 or 4K; 8 if not given"},
-    {"--counts", "HOW", parse_counts,
-     "sizes of the parts where they may differ, of which --bytes is the mean: equal, linear, "
-     "heavy, "
-     "random or half; equal if not given"},
-    {"--root", "R", parse_root, "the root of all calls, or rotate; 0 if not given"},
-    {"--calls", "N", parse_calls,
-     "calls that are measured; 100 if not given, 3 where schedules are checked or from 256 ranks "
-     "on"},
-    {"--warmup", "N", parse_warmup, "calls before; 5 if not given, 1 from 256 ranks on"},
-    {"--seed", "N", parse_seed, "seed of noise, arrival and equal times; 1 if not given"},
-    {"--arrival", "HOW", parse_arrival,
-     "how late ranks come: none, uniform:TIME, normal:TIME, exponential:TIME, straggler:TIME or "
-     "trace:FILE; none if not given"},
-    {"--noise", "on|off", parse_noise, "stalls by the operating system; off if not given"},
-    {"--cold", "on|off", parse_cold, "users' buffers are in no cache; off if not given"},
-    {"--sync", "none|barrier|chain", parse_sync,
-     "before each call all are there at once (none), or come out of a barrier and read the clock, "
-     "as under bench; chain: calls follow one another, and a call lasts from the end of the one "
-     "before to its own"},
-    {"--placement", "on|off", parse_placement,
-     "shared memory lies on its owner's NUMA node; off: all of it on node 0; on if not given"},
-    {"--segment", "each|one|one-read-ahead", parse_segment,
-     "shared memory is a region of each rank, or one segment with the parts of all, in which who "
-     "touches a page first places it, and with it those read ahead; each if not given"},
-    {"--set", "NAME=VALUE", parse_set, "a SOBOR_* variable; may be given several times"},
-    {"--lines", "on|off", parse_lines, "count lines moved, by distance; off if not given"},
-    {"--check", "on|off", parse_check,
-     "look for races, deadlocks, lost wake-ups and wrong data, in many schedules; off if not "
-     "given"},
-    {"--mode", "HOW", parse_mode,
-     "what schedules are checked: random, pct (priorities) or exhaustive; timed: the one by the "
-     "clock; random if not given"},
-    {"--schedules", "N", parse_schedules, "how many at most; 1000 if not given"},
-    {"--relaxed", "on|off", parse_relaxed,
-     "let loads see old values, as far as C11 allows; off if not given"},
-    {"--replay", "TEXT", parse_replay, "run the schedule again that a report names"},
-    {"--timeline", "FILE", parse_timeline, "write what each rank did; one algorithm and size"},
-};
-
-_Noreturn void sb_simulate_fail(const char *format, ...)
+static void parse_map(const sb_option_t *option, void *asked, const char *value)
 {
-    char message[20000];
-    va_list arguments;
+    sb_simulate_t *options = asked;
 
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-    fprintf(stderr, "sobor: %s\n", message);
-    exit(2);
-}
-
-static uint64_t parse_number(const char *name, const char *value, uint64_t least, uint64_t most)
-{
-    char *end;
-    unsigned long long number = strtoull(value, &end, 10);
-
-    if (!isdigit((unsigned char)value[0]) || *end != '\0' || number < least || number > most)
-        sb_simulate_fail("%s: expected a number from %llu to %llu, found \"%s\"", name,
-                         (unsigned long long)least, (unsigned long long)most, value);
-    return number;
-}
-
-static bool parse_switch(const char *name, const char *value)
-{
-    if (strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
-        sb_simulate_fail("%s: expected on or off, found \"%s\"", name, value);
-    return value[1] == 'n';
-}
-
-static void parse_machine(sb_simulate_t *options, const char *name, const char *value)
-{
-    (void)name;
-    options->machine = value;
-}
-
-static void parse_nodes(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->nodes = (uint32_t)parse_number(name, value, 1, RANKS_MOST);
-}
-
-static void parse_ranks(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->ranks = (uint32_t)parse_number(name, value, 1, RANKS_MOST);
-}
-
-static void parse_map(sb_simulate_t *options, const char *name, const char *value)
-{
     options->dealt = strcmp(value, "node") == 0;
     options->mapping = SB_MAP_CORE;
     if (!options->dealt && !sb_mapping_parse(value, &options->mapping))
-        sb_simulate_fail("%s: expected core, node, numa or socket, found \"%s\"", name, value);
+        sb_tool_fail("--%s: expected core, node, numa or socket, found \"%s\"", option->name,
+                     value);
     options->map_name = value;
 }
 
-static void parse_algorithm(sb_simulate_t *options, const char *name, const char *value)
+static void parse_bytes(const sb_option_t *option, void *asked, const char *value)
 {
-    (void)name;
-    options->algorithms = value;
-}
+    sb_simulate_t *options = asked;
 
-static void parse_bytes(sb_simulate_t *options, const char *name, const char *value)
-{
     options->size_count = 0;
     for (const char *at = value; *at != '\0';) {
         size_t length = strcspn(at, ",");
@@ -161,94 +50,70 @@ static void parse_bytes(sb_simulate_t *options, const char *name, const char *va
         uint64_t bytes;
         snprintf(word, sizeof word, "%.*s", (int)length, at);
         if (!sb_parse_bytes(word, &bytes) || bytes > BYTES_MOST)
-            sb_simulate_fail("%s: expected sizes such as 4096 or 4K, up to 4G, found \"%s\"", name,
-                             value);
+            sb_tool_fail("--%s: expected sizes such as 4096 or 4K, up to 4G, found \"%s\"",
+                         option->name, value);
         if (options->size_count == SB_SIZES_MOST)
-            sb_simulate_fail("%s: expected at most %d sizes", name, SB_SIZES_MOST);
+            sb_tool_fail("--%s: expected at most %d sizes", option->name, SB_SIZES_MOST);
         options->sizes[options->size_count++] = (size_t)bytes;
         at += length + (at[length] == ',');
     }
 }
 
-static void parse_counts(sb_simulate_t *options, const char *name, const char *value)
+static void parse_counts(const sb_option_t *option, void *field, const char *value)
 {
-    if (!sb_counts_parse(value, &options->counts))
-        sb_simulate_fail("%s: expected equal, linear, heavy, random or half, found \"%s\"", name,
-                         value);
+    if (!sb_counts_parse(value, field))
+        sb_tool_fail("--%s: expected equal, linear, heavy, random or half, found \"%s\"",
+                     option->name, value);
 }
 
-static void parse_root(sb_simulate_t *options, const char *name, const char *value)
+static void parse_root(const sb_option_t *option, void *asked, const char *value)
 {
+    sb_simulate_t *options = asked;
+
     options->rotate = strcmp(value, "rotate") == 0;
-    options->root = options->rotate ? 0 : (uint32_t)parse_number(name, value, 0, RANKS_MOST - 1);
+    options->root = 0;
+    if (!options->rotate)
+        sb_option_number(option, &options->root, value);
 }
 
-static void parse_calls(sb_simulate_t *options, const char *name, const char *value)
+static void parse_arrival(const sb_option_t *option, void *field, const char *value)
 {
-    options->calls = (uint32_t)parse_number(name, value, 1, CALLS_MOST);
+    (void)option;
+    sb_arrival_read(field, value);
 }
 
-static void parse_warmup(sb_simulate_t *options, const char *name, const char *value)
+static void parse_sync(const sb_option_t *option, void *asked, const char *value)
 {
-    options->warmup = (uint32_t)parse_number(name, value, 0, CALLS_MOST);
-}
+    sb_simulate_t *options = asked;
 
-static void parse_seed(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->seed = parse_number(name, value, 0, INT64_MAX);
-}
-
-static void parse_arrival(sb_simulate_t *options, const char *name, const char *value)
-{
-    (void)name;
-    sb_arrival_read(&options->arrival, value);
-}
-
-static void parse_noise(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->noise = parse_switch(name, value);
-}
-
-static void parse_sync(sb_simulate_t *options, const char *name, const char *value)
-{
     options->barriers = strcmp(value, "barrier") == 0;
     options->chained = strcmp(value, "chain") == 0;
     if (!options->barriers && !options->chained && strcmp(value, "none") != 0)
-        sb_simulate_fail("%s: expected none, barrier or chain, found \"%s\"", name, value);
+        sb_tool_fail("--%s: expected none, barrier or chain, found \"%s\"", option->name, value);
 }
 
-static void parse_cold(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->cold = parse_switch(name, value);
-}
-
-static void parse_placement(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->placement = parse_switch(name, value);
-}
-
-static void parse_segment(sb_simulate_t *options, const char *name, const char *value)
+static void parse_segment(const sb_option_t *option, void *field, const char *value)
 {
     static const char *const words[] = {"each", "one", "one-read-ahead"};
 
     for (uint32_t i = 0; i < SB_COUNT_OF(words); i++) {
         if (strcmp(value, words[i]) == 0) {
-            options->segment = (sb_sim_segment_t)i;
+            *(sb_sim_segment_t *)field = (sb_sim_segment_t)i;
             return;
         }
     }
-    sb_simulate_fail("%s: expected each, one or one-read-ahead, found \"%s\"", name, value);
+    sb_tool_fail("--%s: expected each, one or one-read-ahead, found \"%s\"", option->name, value);
 }
 
 /* Before the variables are read: nothing of this process's own environment counts. */
-static void parse_set(sb_simulate_t *options, const char *name, const char *value)
+static void parse_set(const sb_option_t *option, void *asked, const char *value)
 {
     const char *equals = strchr(value, '=');
     char variable[64];
 
-    (void)options;
+    (void)asked;
     if (equals == NULL || strncmp(value, "SOBOR_", 6) != 0)
-        sb_simulate_fail("%s: expected SOBOR_NAME=VALUE, found \"%s\"", name, value);
+        sb_tool_fail("--%s: expected SOBOR_NAME=VALUE, found \"%s\"", option->name, value);
     snprintf(variable, sizeof variable, "%.*s", (int)(equals - value), value);
     for (size_t i = 0; i < sb_variable_count(); i++) {
         sb_value_t parsed;
@@ -257,30 +122,14 @@ static void parse_set(sb_simulate_t *options, const char *name, const char *valu
             continue;
         const char *expected = sb_variable_parse(known, equals + 1, &parsed);
         if (expected != NULL)
-            sb_simulate_fail("%s: expected %s, found \"%s\"", variable, expected, equals + 1);
+            sb_tool_fail("%s: expected %s, found \"%s\"", variable, expected, equals + 1);
         setenv(variable, equals + 1, 1);
         return;
     }
-    sb_simulate_fail("%s: %s is no variable of Sobor", name, variable);
+    sb_tool_fail("--%s: %s is no variable of Sobor", option->name, variable);
 }
 
-static void parse_lines(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->lines = parse_switch(name, value);
-}
-
-static void parse_timeline(sb_simulate_t *options, const char *name, const char *value)
-{
-    (void)name;
-    options->timeline = value;
-}
-
-static void parse_check(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->check = parse_switch(name, value);
-}
-
-static void parse_mode(sb_simulate_t *options, const char *name, const char *value)
+static void parse_mode(const sb_option_t *option, void *asked, const char *value)
 {
     static const struct {
         const char *name;
@@ -288,6 +137,7 @@ static void parse_mode(sb_simulate_t *options, const char *name, const char *val
     } modes[] = {{"random", SB_EXPLORE_RANDOM},
                  {"pct", SB_EXPLORE_PCT},
                  {"exhaustive", SB_EXPLORE_EXHAUSTIVE}};
+    sb_simulate_t *options = asked;
 
     options->timed = strcmp(value, "timed") == 0;
     for (size_t i = 0; i < SB_COUNT_OF(modes); i++) {
@@ -297,25 +147,90 @@ static void parse_mode(sb_simulate_t *options, const char *name, const char *val
         return;
     }
     if (!options->timed)
-        sb_simulate_fail("%s: expected random, pct, exhaustive or timed, found \"%s\"", name,
-                         value);
+        sb_tool_fail("--%s: expected random, pct, exhaustive or timed, found \"%s\"", option->name,
+                     value);
 }
 
-static void parse_schedules(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->explore.schedules = parse_number(name, value, 1, INT64_MAX);
-}
+static const sb_option_t known[] = {
+    {"machine", "FILE", sb_option_text, .doc = "the machine's file (needed)", PLACE(machine)},
+    {"nodes", "N", sb_option_number, .doc = "number of nodes that the ranks are on; 1 if not given",
+     PLACE(nodes), 1, RANKS_MOST},
+    {"ranks", "N", sb_option_number,
+     .doc = "number of ranks, on all nodes together; as many as those have cores if not given",
+     PLACE(ranks), 1, RANKS_MOST},
+    {"map", "HOW", parse_map,
+     .doc = "how ranks are dealt: core (consecutive), node (round the nodes), or numa or socket "
+            "(round "
+            "those of each node); core if not given"},
+    {"algorithm", "A,A", sb_option_text,
+     .doc = "algorithms by name; all, or auto; all if not given. Over several nodes cluster is "
+            "Sobor, and "
+            "host-NAME are flat ones",
+     PLACE(algorithms)},
+    {"bytes", "B,B", parse_bytes, .doc = "sizes of messages, such as 4096 or 4K; 8 if not given"},
+    {"counts", "HOW", parse_counts,
+     .doc =
+         "sizes of the parts where they may differ, of which --bytes is the mean: equal, linear, "
+         "heavy, random or half; equal if not given",
+     PLACE(counts)},
+    {"root", "R", parse_root, .doc = "the root of all calls, or rotate; 0 if not given",
+     .most = RANKS_MOST - 1},
+    {"calls", "N", sb_option_number,
+     .doc = "calls that are measured; 100 if not given, 3 where schedules are checked or from 256 "
+            "ranks "
+            "on",
+     PLACE(calls), 1, CALLS_MOST},
+    {"warmup", "N", sb_option_number, .doc = "calls before; 5 if not given, 1 from 256 ranks on",
+     PLACE(warmup), 0, CALLS_MOST},
+    {"seed", "N", sb_option_long, .doc = "seed of noise, arrival and equal times; 1 if not given",
+     PLACE(seed), 0, INT64_MAX},
+    {"arrival", "HOW", parse_arrival,
+     .doc = "how late ranks come: none, uniform:TIME, normal:TIME, exponential:TIME, "
+            "straggler:TIME or "
+            "trace:FILE; none if not given",
+     PLACE(arrival)},
+    {"noise", "on|off", sb_option_switch, .doc = "stalls by the operating system; off if not given",
+     PLACE(noise)},
+    {"cold", "on|off", sb_option_switch, .doc = "users' buffers are in no cache; off if not given",
+     PLACE(cold)},
+    {"sync", "none|barrier|chain", parse_sync,
+     .doc = "before each call all are there at once (none), or come out of a barrier and read the "
+            "clock, "
+            "as under bench; chain: calls follow one another, and a call lasts from the end of the "
+            "one "
+            "before to its own"},
+    {"placement", "on|off", sb_option_switch,
+     .doc =
+         "shared memory lies on its owner's NUMA node; off: all of it on node 0; on if not given",
+     PLACE(placement)},
+    {"segment", "each|one|one-read-ahead", parse_segment,
+     .doc = "shared memory is a region of each rank, or one segment with the parts of all, in "
+            "which who "
+            "touches a page first places it, and with it those read ahead; each if not given",
+     PLACE(segment)},
+    {"set", "NAME=VALUE", parse_set, .doc = "a SOBOR_* variable; may be given several times"},
+    {"lines", "on|off", sb_option_switch, .doc = "count lines moved, by distance; off if not given",
+     PLACE(lines)},
+    {"check", "on|off", sb_option_switch,
+     .doc = "look for races, deadlocks, lost wake-ups and wrong data, in many schedules; off if "
+            "not given",
+     PLACE(check)},
+    {"mode", "HOW", parse_mode,
+     .doc = "what schedules are checked: random, pct (priorities) or exhaustive; timed: the one by "
+            "the "
+            "clock; random if not given"},
+    {"schedules", "N", sb_option_long, .doc = "how many at most; 1000 if not given",
+     PLACE(explore.schedules), 1, INT64_MAX},
+    {"relaxed", "on|off", sb_option_switch,
+     .doc = "let loads see old values, as far as C11 allows; off if not given",
+     PLACE(explore.relaxed)},
+    {"replay", "TEXT", sb_option_text, .doc = "run the schedule again that a report names",
+     PLACE(explore.replay)},
+    {"timeline", "FILE", sb_option_text, .doc = "write what each rank did; one algorithm and size",
+     PLACE(timeline)},
+};
 
-static void parse_relaxed(sb_simulate_t *options, const char *name, const char *value)
-{
-    options->explore.relaxed = parse_switch(name, value);
-}
-
-static void parse_replay(sb_simulate_t *options, const char *name, const char *value)
-{
-    (void)name;
-    options->explore.replay = value;
-}
+static const sb_options_t options_known = {"sobor-simulate", known, SB_COUNT_OF(known)};
 
 static void print_help(void)
 {
@@ -323,51 +238,7 @@ static void print_help(void)
            "Runs a collective operation on a simulated machine; answers in JSON on standard "
            "output.\nWrong use, or a wrong result: a line on standard error, status 2. A check "
            "that finds something: status 1.\n\n");
-    for (size_t i = 0; i < SB_COUNT_OF(options_known); i++)
-        printf("  %s %s: %s\n", options_known[i].name, options_known[i].value,
-               options_known[i].doc);
-}
-
-static void parse_collective(sb_simulate_t *options, const char *value)
-{
-    char known[256] = "";
-
-    for (unsigned i = 0; i < SB_COLLECTIVES; i++) {
-        const char *name = sb_collective_name((sb_collective_t)i);
-        size_t length = strlen(known);
-        if (strcmp(value, name) == 0) {
-            options->collective = (sb_collective_t)i;
-            return;
-        }
-        snprintf(known + length, sizeof known - length, "%s%s", length > 0 ? ", " : "", name);
-    }
-    sb_simulate_fail("expected a collective operation, one of %s, found \"%s\"", known, value);
-}
-
-static const option_t *find_option(const char *word)
-{
-    size_t length = strcspn(word, "=");
-
-    for (size_t i = 0; i < SB_COUNT_OF(options_known); i++) {
-        if (strlen(options_known[i].name) == length &&
-            strncmp(options_known[i].name, word, length) == 0)
-            return &options_known[i];
-    }
-    sb_simulate_fail("\"%s\" is no option; see sobor-simulate --help", word);
-}
-
-static void parse_options(sb_simulate_t *options, char **words)
-{
-    for (; *words != NULL; words++) {
-        const option_t *option = find_option(*words);
-        const char *equals = strchr(*words, '=');
-        const char *value = equals != NULL ? equals + 1 : *++words;
-        if (value == NULL)
-            sb_simulate_fail("%s: expected a value after it, found nothing", option->name);
-        option->parse(options, option->name, value);
-    }
-    if (options->machine == NULL)
-        sb_simulate_fail("expected --machine FILE");
+    sb_options_print(&options_known);
 }
 
 static void check_nodes(sb_simulate_t *options, const sb_simulated_t *machine)
@@ -375,19 +246,19 @@ static void check_nodes(sb_simulate_t *options, const sb_simulated_t *machine)
     const sb_sim_machine_t *model = &machine->model;
 
     if (options->nodes > model->nodes)
-        sb_simulate_fail("--nodes: expected at most %u, those of %s, found %u", model->nodes,
-                         machine->name, options->nodes);
+        sb_tool_fail("--nodes: expected at most %u, those of %s, found %u", model->nodes,
+                     machine->name, options->nodes);
     if (options->ranks == 0)
         options->ranks = options->nodes * model->cores;
     if (options->ranks < options->nodes)
-        sb_simulate_fail("--ranks: expected at least %u, one on each of --nodes, found %u",
-                         options->nodes, options->ranks);
+        sb_tool_fail("--ranks: expected at least %u, one on each of --nodes, found %u",
+                     options->nodes, options->ranks);
     if (model->nodes > 1 && options->nodes == 1 && options->ranks > model->cores)
-        sb_simulate_fail("--ranks: expected at most %u, the cores of one node of %s, found %u: "
-                         "--nodes says on how many nodes they are",
-                         model->cores, machine->name, options->ranks);
+        sb_tool_fail("--ranks: expected at most %u, the cores of one node of %s, found %u: "
+                     "--nodes says on how many nodes they are",
+                     model->cores, machine->name, options->ranks);
     if (options->nodes > 1 && options->check && !options->timed)
-        sb_simulate_fail("--check: over several nodes expected --mode timed");
+        sb_tool_fail("--check: over several nodes expected --mode timed");
 }
 
 /* How often is called, where that was not said. */
@@ -407,8 +278,7 @@ static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
 {
     check_nodes(options, machine);
     if (!options->rotate && options->root >= options->ranks)
-        sb_simulate_fail("--root: expected a rank below %u, found %u", options->ranks,
-                         options->root);
+        sb_tool_fail("--root: expected a rank below %u, found %u", options->ranks, options->root);
     if (options->collective == SB_BARRIER) {
         options->sizes[0] = 0;
         options->size_count = 1;
@@ -420,8 +290,8 @@ static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
     }
     count_calls(options);
     if (options->arrival.kind == SB_ARRIVE_TRACE && options->arrival.columns != options->ranks)
-        sb_simulate_fail("--arrival %s: expected %u times in a line, one for each rank, found %zu",
-                         options->arrival.text, options->ranks, options->arrival.columns);
+        sb_tool_fail("--arrival %s: expected %u times in a line, one for each rank, found %zu",
+                     options->arrival.text, options->ranks, options->arrival.columns);
 }
 
 static void check_tuning(void)
@@ -431,7 +301,7 @@ static void check_tuning(void)
     sb_rules_t rules;
 
     if (*path != '\0' && !sb_tuning_read(path, &rules, error, sizeof error))
-        sb_simulate_fail("SOBOR_TUNING: %s", error);
+        sb_tool_fail("SOBOR_TUNING: %s", error);
 }
 
 /* The shape that a team of these ranks will have, for the choice of an algorithm. */
@@ -444,12 +314,12 @@ static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simul
 
     if (places == NULL ||
         sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     sb_topology_simulate(machine->topology, places);
     sb_settings_self(&settings);
     sb_shape_t shape;
     if (sb_asked_shape(&shape, &settings, machine->topology, places, options->ranks) != SB_OK)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     free(places);
     sb_asked_rules(&settings, &shape, &rules);
     return sb_choose(options->collective, &shape, &settings, bytes, false).algorithm;
@@ -500,13 +370,13 @@ static void run_size(const sb_simulate_t *options, const sb_simulated_t *machine
                                               ? choose(options, machine, bytes)
                                               : sb_algorithm_find(options->collective, name);
         if (algorithm == NULL && strcmp(name, "auto") == 0)
-            sb_simulate_fail("--algorithm: auto leaves a %s of %zu bytes to the host MPI, which is "
-                             "not simulated; name an algorithm",
-                             sb_collective_name(options->collective), bytes);
+            sb_tool_fail("--algorithm: auto leaves a %s of %zu bytes to the host MPI, which is "
+                         "not simulated; name an algorithm",
+                         sb_collective_name(options->collective), bytes);
         if (algorithm == NULL)
-            sb_simulate_fail("--algorithm: expected all, auto or names of %s algorithms, found "
-                             "\"%s\"",
-                             sb_collective_name(options->collective), name);
+            sb_tool_fail("--algorithm: expected all, auto or names of %s algorithms, found "
+                         "\"%s\"",
+                         sb_collective_name(options->collective), name);
         json_array_append_new(results, run_one(options, machine, algorithm, bytes));
         at += length + (at[length] == ',');
     }
@@ -535,27 +405,26 @@ int main(int argc, char **argv)
 
     sb_baselines_add();
     if (argc < 2)
-        sb_simulate_fail("expected a collective operation; see sobor-simulate --help");
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        sb_tool_fail("expected a collective operation; see sobor-simulate --help");
+    if (sb_tool_help(argc, argv)) {
         print_help();
         return 0;
     }
     clear_environment();
     /* What ranks free after set-up goes back to the system before their buffers are taken. */
     mallopt(M_MMAP_THRESHOLD, 64 << 10);
-    parse_collective(&options, argv[1]);
-    parse_options(&options, argv + 2);
+    options.collective = sb_tool_collective("sobor-simulate", argv[1]);
+    sb_options_read(&options_known, UINT32_MAX, &options, argc - 1, argv + 1);
+    if (options.machine == NULL)
+        sb_tool_fail("expected --machine FILE");
     sb_simulated_read(&machine, options.machine);
     check_options(&options, &machine);
     check_tuning();
     json_t *results = json_array();
     for (size_t i = 0; i < options.size_count; i++)
         run_size(&options, &machine, options.sizes[i], results);
-    if (json_dumpf(results, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(12)) != 0 ||
-        puts("") == EOF || fflush(stdout) != 0)
-        sb_simulate_fail("the answer could not be written");
     bool found = found_any(results);
-    json_decref(results);
+    sb_tool_answer(results, DIGITS);
     free(options.arrival.trace);
     sb_simulated_free(&machine);
     return found ? 1 : 0;

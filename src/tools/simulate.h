@@ -8,6 +8,7 @@
 #include "select/select.h"
 #include "tools/mapping.h"
 #include "tools/simulate_parts.h"
+#include "tools/tool.h"
 
 #include <jansson.h>
 
@@ -107,8 +108,5 @@ json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t 
 /* The same as sb_simulate_run for many schedules; the object says how many, and the violations. */
 json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *machine,
                             const sb_algorithm_t *algorithm, size_t bytes);
-
-/* Ends the tool with a message on standard error and exit status 2. */
-_Noreturn void sb_simulate_fail(const char *format, ...) SB_PRINTF(1, 2);
 
 #endif

@@ -51,17 +51,16 @@ static void add_row(sb_arrival_t *arrival, const char *path, char *line, size_t 
         uint64_t *trace = realloc(arrival->trace,
                                   (arrival->rows * arrival->columns + columns + 1) * sizeof *trace);
         if (trace == NULL)
-            sb_simulate_fail("out of memory");
+            sb_tool_fail("out of memory");
         arrival->trace = trace;
         if (!read_time(word, &trace[arrival->rows * arrival->columns + columns]))
-            sb_simulate_fail("%s:%zu: expected times such as 12.5us, found \"%s\"", path, number,
-                             word);
+            sb_tool_fail("%s:%zu: expected times such as 12.5us, found \"%s\"", path, number, word);
     }
     if (columns == 0)
         return;
     if (arrival->rows > 0 && columns != arrival->columns)
-        sb_simulate_fail("%s:%zu: expected %zu times, as in the lines before, found %zu", path,
-                         number, arrival->columns, columns);
+        sb_tool_fail("%s:%zu: expected %zu times, as in the lines before, found %zu", path, number,
+                     arrival->columns, columns);
     arrival->columns = columns;
     arrival->rows++;
 }
@@ -74,7 +73,7 @@ static void read_trace(sb_arrival_t *arrival, const char *path)
     size_t room = 0, number = 0;
 
     if (file == NULL)
-        sb_simulate_fail("--arrival trace:%s: %s", path, strerror(errno));
+        sb_tool_fail("--arrival trace:%s: %s", path, strerror(errno));
     while (getline(&line, &room, file) >= 0) {
         number++;
         if (line[0] != '#')
@@ -83,7 +82,7 @@ static void read_trace(sb_arrival_t *arrival, const char *path)
     free(line);
     fclose(file);
     if (arrival->rows == 0)
-        sb_simulate_fail("%s: expected one line of times for each call, found none", path);
+        sb_tool_fail("%s: expected one line of times for each call, found none", path);
 }
 
 void sb_arrival_read(sb_arrival_t *arrival, const char *text)
@@ -109,7 +108,7 @@ void sb_arrival_read(sb_arrival_t *arrival, const char *text)
             break;
         return;
     }
-    sb_simulate_fail("--arrival: expected %s, found \"%s\"", expected, text);
+    sb_tool_fail("--arrival: expected %s, found \"%s\"", expected, text);
 }
 
 /*

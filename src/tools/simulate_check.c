@@ -31,7 +31,7 @@ static json_t *violations_of(const sb_finding_t *finding)
     size_t size = strlen(finding->violation) + strlen(finding->replay) + 32;
     text = malloc(size);
     if (text == NULL)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     snprintf(text, size, "%s  replay: --replay %s", finding->violation, finding->replay);
     json_t *list = violation_list(text, finding->replay);
     free(text);
@@ -45,8 +45,8 @@ static json_t *explore(const sb_simulate_t *options, const sb_exploration_t *exp
     sb_finding_t finding;
 
     if (!sb_exploration_run(exploration, &finding, &problem))
-        sb_simulate_fail(
-            "%s: %s", options->explore.mode == SB_EXPLORE_REPLAY ? "--replay" : "--mode", problem);
+        sb_tool_fail("%s: %s", options->explore.mode == SB_EXPLORE_REPLAY ? "--replay" : "--mode",
+                     problem);
     json_object_set_new(result, "schedules", json_integer((json_int_t)finding.schedules));
     json_object_set_new(result, "steps", json_integer((json_int_t)finding.steps));
     json_object_set_new(result, "complete", json_boolean(finding.complete));
@@ -63,7 +63,7 @@ json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *
     uint32_t *cores = calloc(options->ranks, sizeof *cores);
 
     if (places == NULL || nodes == NULL || cores == NULL)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     sb_simulate_place(options, machine, places, nodes, cores);
     sb_exploration_ground_t ground = {&machine->model, cores, places, machine->topology, NULL};
     sb_exploration_t exploration = {
@@ -93,7 +93,7 @@ sb_join_t *sb_simulate_watch(uint32_t ranks)
     sb_join_t *join = sb_join_new(ranks, NULL, &problem);
 
     if (join == NULL)
-        sb_simulate_fail("%s", problem);
+        sb_tool_fail("%s", problem);
     sb_join_begin(join);
     return join;
 }

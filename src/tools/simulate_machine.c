@@ -122,14 +122,14 @@ static void read_parameter(sb_sim_machine_t *model, const parameter_t *parameter
     double number = entry == NULL ? parameter->standard : json_number_value(value);
 
     if (entry == NULL && isnan(parameter->standard))
-        sb_simulate_fail("%s: parameters: expected \"%s\", found nothing", path, parameter->name);
+        sb_tool_fail("%s: parameters: expected \"%s\", found nothing", path, parameter->name);
     if (entry == NULL && parameter->standard < 0 && parameter->unit == NANOSECONDS)
         number = (double)model->line_service[SB_NEAR_CORE] / 1000;
     else if (entry == NULL && parameter->standard < 0)
         number = 1000.0 * 1024 / (double)model->copy_kib[SB_NEAR_CORE];
     if (entry != NULL && (!json_is_number(value) || number < 0 || number > LARGEST))
-        sb_simulate_fail("%s: parameters: %s: value: expected a number from 0 to %g", path,
-                         parameter->name, LARGEST);
+        sb_tool_fail("%s: parameters: %s: value: expected a number from 0 to %g", path,
+                     parameter->name, LARGEST);
     set_parameter(model, parameter, number);
 }
 
@@ -140,8 +140,7 @@ static void read_switch(sb_sim_machine_t *model, const json_t *given, const char
     const char *text = entry == NULL ? "crossbar" : json_string_value(value);
 
     if (text == NULL || (strcmp(text, "star") != 0 && strcmp(text, "crossbar") != 0))
-        sb_simulate_fail("%s: parameters: net_switch: value: expected \"star\" or \"crossbar\"",
-                         path);
+        sb_tool_fail("%s: parameters: net_switch: value: expected \"star\" or \"crossbar\"", path);
     model->network.star = strcmp(text, "star") == 0;
 }
 
@@ -151,18 +150,18 @@ static void check_model(const sb_sim_machine_t *model, const char *path)
     uint64_t page = model->page_bytes;
 
     if (page < 4096 || (page & (page - 1)) != 0)
-        sb_simulate_fail("%s: parameters: page_bytes: expected a power of two from 4096 up, "
-                         "found %llu",
-                         path, (unsigned long long)page);
+        sb_tool_fail("%s: parameters: page_bytes: expected a power of two from 4096 up, "
+                     "found %llu",
+                     path, (unsigned long long)page);
     if (model->read_overlap < 1 || model->read_overlap > 16)
-        sb_simulate_fail("%s: parameters: read_overlap: expected 1 to 16, found %u", path,
-                         model->read_overlap);
+        sb_tool_fail("%s: parameters: read_overlap: expected 1 to 16, found %u", path,
+                     model->read_overlap);
     if (model->write_overlap < 1 || model->write_overlap > 16)
-        sb_simulate_fail("%s: parameters: write_overlap: expected 1 to 16, found %u", path,
-                         model->write_overlap);
+        sb_tool_fail("%s: parameters: write_overlap: expected 1 to 16, found %u", path,
+                     model->write_overlap);
     if (model->numa_nodes > 255)
-        sb_simulate_fail("%s: topology: expected at most 255 NUMA nodes, found %u", path,
-                         model->numa_nodes);
+        sb_tool_fail("%s: topology: expected at most 255 NUMA nodes, found %u", path,
+                     model->numa_nodes);
 }
 
 static void read_parameters(sb_sim_machine_t *model, const json_t *file, const char *path)
@@ -170,7 +169,7 @@ static void read_parameters(sb_sim_machine_t *model, const json_t *file, const c
     const json_t *given = json_object_get(file, "parameters");
 
     if (!json_is_object(given))
-        sb_simulate_fail("%s: expected an object \"parameters\"", path);
+        sb_tool_fail("%s: expected an object \"parameters\"", path);
     for (size_t i = 0; i < SB_COUNT_OF(parameters); i++)
         read_parameter(model, &parameters[i], given, path);
     read_switch(model, given, path);
@@ -185,9 +184,9 @@ static sb_topology_t *open_topology(const json_t *file, const char *path)
     char text[4096], error[512];
 
     if (synthetic == NULL && xml == NULL)
-        sb_simulate_fail("%s: expected \"topology\", an hwloc synthetic description, or \"xml\", "
-                         "a file",
-                         path);
+        sb_tool_fail("%s: expected \"topology\", an hwloc synthetic description, or \"xml\", "
+                     "a file",
+                     path);
     if (synthetic != NULL)
         snprintf(text, sizeof text, "%s", synthetic);
     else if (xml[0] == '/')
@@ -197,7 +196,7 @@ static sb_topology_t *open_topology(const json_t *file, const char *path)
                  slash == NULL ? "." : path, xml);
     sb_topology_t *topology = sb_topology_open(text, error, sizeof error);
     if (topology == NULL)
-        sb_simulate_fail("%s: topology: %s", path, error);
+        sb_tool_fail("%s: topology: %s", path, error);
     return topology;
 }
 
@@ -227,9 +226,9 @@ static void read_cores(sb_simulated_t *machine, const char *path)
     machine->cores = calloc(counts.cores, sizeof *machine->cores);
     machine->core_places = calloc(counts.cores, sizeof *machine->core_places);
     if (machine->cores == NULL || machine->core_places == NULL)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     if (sb_places_map(machine->core_places, counts.cores, machine->topology, SB_MAP_CORE) != SB_OK)
-        sb_simulate_fail("%s: topology: expected cores, found none that can be used", path);
+        sb_tool_fail("%s: topology: expected cores, found none that can be used", path);
     model->threads = (uint32_t)sb_max(1, sb_cpus_count(machine->core_places[0].cpus));
     read_units(machine, SB_NEAR_L2, SB_LEVEL_L2);
     read_units(machine, SB_NEAR_L3, SB_LEVEL_L3);
@@ -254,16 +253,16 @@ void sb_simulated_read(sb_simulated_t *machine, const char *path)
 
     *machine = (sb_simulated_t){0};
     if (file == NULL && error.line < 0)
-        sb_simulate_fail("%s", error.text);
+        sb_tool_fail("%s", error.text);
     if (file == NULL)
-        sb_simulate_fail("%s:%d: %s", path, error.line, error.text);
+        sb_tool_fail("%s:%d: %s", path, error.line, error.text);
     const char *name = json_string_value(json_object_get(file, "name"));
     const json_t *nodes = json_object_get(file, "nodes");
     machine->name = strdup(name == NULL ? path : name);
     machine->topology = open_topology(file, path);
     machine->model.nodes = nodes == NULL ? 1 : (uint32_t)json_integer_value(nodes);
     if (machine->model.nodes < 1 || machine->model.nodes > 65536)
-        sb_simulate_fail("%s: nodes: expected a number from 1 to 65536", path);
+        sb_tool_fail("%s: nodes: expected a number from 1 to 65536", path);
     read_cores(machine, path);
     read_parameters(&machine->model, file, path);
     check_model(&machine->model, path);

@@ -450,7 +450,7 @@ static void add_times(json_t *result, const run_t *run)
     uint64_t sum = 0;
 
     if (times == NULL)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     for (uint32_t i = 0; i < count; i++) {
         times[i] = time_of(run, &run->calls[run->options->warmup + i]);
         sum += times[i];
@@ -561,7 +561,7 @@ static void write_timeline(const sb_simulate_t *options, const json_t *result)
     json_object_set(file, "run", (json_t *)(uintptr_t)result);
     json_object_set_new(file, "records", list);
     if (json_dump_file(file, options->timeline, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0)
-        sb_simulate_fail("--timeline %s: %s", options->timeline, strerror(errno));
+        sb_tool_fail("--timeline %s: %s", options->timeline, strerror(errno));
     json_decref(file);
 }
 
@@ -596,7 +596,7 @@ void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machi
             count += nodes[rank] == node;
         if (here == NULL ||
             (count > 0 && sb_places_map(here, count, machine->topology, options->mapping) != SB_OK))
-            sb_simulate_fail("--ranks %u: the ranks could not be placed", options->ranks);
+            sb_tool_fail("--ranks %u: the ranks could not be placed", options->ranks);
         for (uint32_t rank = 0; rank < options->ranks; rank++) {
             if (nodes[rank] != node)
                 continue;
@@ -634,10 +634,10 @@ static json_t *simulate(run_t *run, const sb_simulated_t *machine, const uint32_
     sb_sim_t *sim = sb_sim_new(&engine);
 
     if (sim == NULL)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     bool complete = sb_sim_run(sim, body, run) == SB_SIM_COMPLETE;
     if (!complete && join == NULL)
-        sb_simulate_fail("%s", sb_sim_problem(sim));
+        sb_tool_fail("%s", sb_sim_problem(sim));
     json_t *result = complete ? answer(run, machine)
                               : sb_simulate_describe(options, machine, run->algorithm, run->bytes);
     if (join != NULL)
@@ -670,7 +670,7 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     run.pattern = malloc(bytes + PATTERNS);
     if (nodes == NULL || places == NULL || cores == NULL || run.entered == NULL ||
         run.spent == NULL || run.calls == NULL || run.pattern == NULL)
-        sb_simulate_fail("out of memory");
+        sb_tool_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
     sb_ideal_tell(head_of, &run);
     sb_simulate_place(options, machine, places, nodes, cores);

@@ -82,9 +82,8 @@ _Noreturn static void refuse(const sb_simulate_t *options, const char *name)
     }
     for (size_t i = 1; (host = flat(collective, i)) != NULL; i++)
         add_name(known, sizeof known, host->name);
-    sb_simulate_fail("--algorithm: over several nodes expected all%s%s for a %s, found \"%s\"",
-                     own == NULL ? "" : ", auto, cluster", known, sb_collective_name(collective),
-                     name);
+    sb_tool_fail("--algorithm: over several nodes expected all%s%s for a %s, found \"%s\"",
+                 own == NULL ? "" : ", auto, cluster", known, sb_collective_name(collective), name);
 }
 
 static void run_one(const sb_simulate_t *options, const sb_simulated_t *machine,

@@ -15,6 +15,7 @@
 
 #define SECONDS_LEAST 0.1
 #define SECONDS_MOST 3600
+#define DIGITS 17 /* of numbers: all that they have */
 
 /* Mean time of a hop between any two of the first cores, ns. */
 static double mean_hop(const sb_calibration_t *calibration, size_t ranks)
@@ -105,8 +106,8 @@ static double parse_seconds(int argc, char **argv)
     double seconds = argc == 3 && strcmp(argv[1], "--seconds") == 0 ? strtod(argv[2], &end) : 0;
 
     if (end == NULL || *end != '\0' || !(seconds >= SECONDS_LEAST && seconds <= SECONDS_MOST))
-        sb_calibration_fail("sobor-tune: expected --seconds and a number from %g to %d",
-                            SECONDS_LEAST, SECONDS_MOST);
+        sb_tool_fail("sobor-tune: expected --seconds and a number from %g to %d", SECONDS_LEAST,
+                     SECONDS_MOST);
     return seconds;
 }
 
@@ -117,7 +118,7 @@ static json_t *measure(int argc, char **argv)
     calibration.seconds = parse_seconds(argc, argv);
     sb_calibration_read_machine(&calibration);
     if (calibration.count < 2)
-        sb_calibration_fail("this process may use one core alone: no line passes between cores");
+        sb_tool_fail("this process may use one core alone: no line passes between cores");
     sb_pin(calibration.cores[0].cpu);
     sb_calibrate_switch(&calibration);
     sb_calibrate_lines(&calibration);
@@ -135,8 +136,7 @@ static void read_rules(int argc, char **argv, sb_cache_entry_t *entry)
 
     for (int i = 4; i < argc; i++) {
         if (!sb_cache_rule(entry, argv[i], error, sizeof error))
-            sb_calibration_fail("sobor-tune: rule %d: expected %s, found \"%s\"", i - 3, error,
-                                argv[i]);
+            sb_tool_fail("sobor-tune: rule %d: expected %s, found \"%s\"", i - 3, error, argv[i]);
     }
 }
 
@@ -149,7 +149,7 @@ static json_t *keep_rules(int argc, char **argv)
 
     if (argc < 4 || !sb_parse_count(argv[3], &ranks) || ranks == 0 || ranks > UINT32_MAX ||
         *argv[2] == '\0' || strlen(argv[2]) >= SB_CACHE_MPI)
-        sb_calibration_fail("sobor-tune: --rules: expected an MPI, a number of ranks and rules");
+        sb_tool_fail("sobor-tune: --rules: expected an MPI, a number of ranks and rules");
     read_rules(argc, argv, &entry);
     sb_measured_find(&measured, (uint32_t)ranks, argv[2]);
     bool kept = sb_measured_keep_rules(&measured, &entry.rules, "tune", error, sizeof error);
@@ -165,9 +165,6 @@ int main(int argc, char **argv)
     json_t *entries = rules ? keep_rules(argc, argv) : measure(argc, argv);
 
     sb_cache_path(SB_CACHE_USER, path, sizeof path);
-    json_t *answer = json_pack("{s:s, s:o}", "file", path, "entries", entries);
-    int failed = answer == NULL || json_dumpf(answer, stdout, JSON_INDENT(2)) != 0 ||
-                 puts("") == EOF || fflush(stdout) != 0;
-    json_decref(answer);
-    return failed ? 2 : 0;
+    sb_tool_answer(json_pack("{s:s, s:o}", "file", path, "entries", entries), DIGITS);
+    return 0;
 }
