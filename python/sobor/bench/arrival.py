@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.text import Text
 
 from sobor import console, outputs
@@ -26,6 +25,7 @@ from sobor.bench.request import SIZELESS, Request, parse_collectives
 from sobor.errors import SoborError
 from sobor.machines import find_machine
 from sobor.native import Native
+from sobor.progress import bar
 from sobor.simulate.engine import check_engine, run_engine
 from sobor.sizes import parse_sizes, short_size
 from sobor.system.cpus import read_cpus
@@ -166,8 +166,7 @@ def _both(row: dict[str, Any], name: str, width: float, with_host: bool) -> Iter
 
 def _measure(widths: list[float], place: Place) -> list[Point]:
     points: list[Point] = []
-    stream = console.err()
-    with Progress(console=stream, transient=True, disable=not stream.is_terminal) as progress:
+    with bar() as progress:
         for width in progress.track(widths, description="Uneven arrival"):
             points += place.points(width)
     return points

@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import Progress
 
 from sobor import console, outputs
 from sobor.bench import limits, skew, table, tuning
@@ -17,6 +17,7 @@ from sobor.bench.schedule import Measured, jobs, merge
 from sobor.bench.target import Target, make_target
 from sobor.errors import SoborError
 from sobor.native import Native
+from sobor.progress import counter
 from sobor.sizes import short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
@@ -129,7 +130,7 @@ class _Run:
         plan = list(jobs(self.request, self.targets))
         total = sum(self.request.points(job.collectives) for _, job in plan)
         status = 0
-        with _progress() as progress:
+        with counter(44) as progress:
             task = progress.add_task("starting", total=total)
             try:
                 for number, job in plan:
@@ -162,19 +163,6 @@ class _Run:
         if problem:
             console.print_error(SoborError(f"{job.title}: {problem}"))
         return not problem
-
-
-def _progress() -> Progress:
-    stream = console.err()
-    return Progress(
-        TextColumn("{task.description:<44}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=stream,
-        transient=True,
-        disable=not stream.is_terminal,
-    )
 
 
 def _write(rows: list[Row], cores: int, explain: bool) -> None:

@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.text import Text
 
 from sobor import console, outputs
@@ -20,6 +19,7 @@ from sobor.bench.request import parse_counts_pattern
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
+from sobor.progress import bar
 from sobor.simulate.engine import check_engine
 from sobor.sizes import parse_sizes, short_size
 from sobor.study.place import Bench, Case, Times, simulate
@@ -178,8 +178,7 @@ def _here(wanted: Wanted, sizes: list[int], native: Native) -> Place:
 def _measure(study: Study, configurations: list[Configuration], place: Place) -> list[Point]:
     points: list[Point] = []
     by_size = all(each.x is None for each in configurations)
-    stream = console.err()
-    with Progress(console=stream, transient=True, disable=not stream.is_terminal) as progress:
+    with bar() as progress:
         task = progress.add_task(study.title, total=len(configurations))
         for configuration in configurations:
             progress.update(task, description=configuration.label)

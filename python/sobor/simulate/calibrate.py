@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-from sobor import console
 from sobor.errors import SoborError
 from sobor.machines import SUFFIX, read_machine
 from sobor.native import Native, build_remedy
 from sobor.outputs import check_writable
+from sobor.progress import bar
 
 
 def calibrate(native: Native, file: str, seconds: float) -> int:
@@ -41,16 +41,8 @@ def calibrate(native: Native, file: str, seconds: float) -> int:
 def _measure(native: Native, path: Path, name: str, seconds: float) -> None:
     command = [str(native.calibrator), "--output", str(path), "--name", name]
     command += ["--seconds", str(seconds)]
-    stream = console.err()
-    progress = Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        TimeElapsedColumn(),
-        console=stream,
-        transient=True,
-        disable=not stream.is_terminal,
-    )
-    with progress:
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with bar(*columns) as progress:
         progress.add_task("measuring; other work on this machine disturbs it")
         try:
             answer = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)

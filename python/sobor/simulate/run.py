@@ -5,11 +5,10 @@ import tempfile
 from functools import partial
 from pathlib import Path
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
 from sobor import console, outputs
 from sobor.errors import SoborError
 from sobor.native import Native
+from sobor.progress import counter
 from sobor.simulate import table, timeline
 from sobor.simulate.engine import Row, check_engine, run_engine
 from sobor.simulate.request import Job, Options, Request, make_request
@@ -29,7 +28,7 @@ def simulate(options: Options, native: Native) -> int:
 
 def _run_all(request: Request, native: Native) -> list[Row]:
     rows: list[Row] = []
-    with _progress() as progress:
+    with counter(36) as progress:
         task = progress.add_task("starting", total=len(request.jobs))
         for job in request.jobs:
             progress.update(task, description=f"{request.collective}: {job.title}")
@@ -72,19 +71,6 @@ def _nodes(job: Job, request: Request, native: Native) -> list[int]:
     )  # fmt: skip
     nodes = [rank["node"] for rank in groups.get("ranks", [])]
     return nodes if len(nodes) == job.ranks and min(nodes) >= 0 else []
-
-
-def _progress() -> Progress:
-    stream = console.err()
-    return Progress(
-        TextColumn("{task.description:<36}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        console=stream,
-        transient=True,
-        disable=not stream.is_terminal,
-    )
 
 
 def _write(rows: list[Row], request: Request) -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 from rich.text import Text
 
 from sobor import console, outputs
 from sobor.bench.place import make_folder
 from sobor.errors import SoborError
 from sobor.native import Native
+from sobor.progress import bar
 from sobor.study.figure import HERE, Figure, Run
 from sobor.study.papers import PAPERS
 from sobor.study.published import Row, Value, beside, read, summary
@@ -42,8 +42,7 @@ def study(wanted: Wanted, native: Native) -> int:
     figure = find(wanted.paper, wanted.figure)
     values = settings(figure, wanted.changes, wanted.short)
     folder = make_folder(wanted)
-    stream = console.err()
-    with Progress(console=stream, transient=True, disable=not stream.is_terminal) as progress:
+    with bar() as progress:
         task = progress.add_task(figure.title, total=None)
         run = Run(native, values, lambda what: progress.update(task, description=what))
         rows = beside(wanted.paper, figure, figure.run(run))
