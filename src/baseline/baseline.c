@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "baseline/baseline.h"
 
-#include "baseline/pipeline.h"
+#include "baseline/announced.h"
 #include "select/select.h"
 
 static const sb_algorithm_t *const baselines[] = {
@@ -10,8 +10,15 @@ static const sb_algorithm_t *const baselines[] = {
 #undef SB_BASELINE
 };
 
+static const sb_bcast_memory_t *const announced[] = {
+    [SB_ANNOUNCED_NUMA_PIPELINED] = &sb_announced_numa_pipelined,
+    [SB_ANNOUNCED_COLL_SM] = &sb_announced_coll_sm,
+    [SB_ANNOUNCED_MVAPICH] = &sb_announced_mvapich,
+    [SB_ANNOUNCED] = NULL,
+};
+
 void sb_baselines_add(void)
 {
-    sb_bcast_baseline = &sb_bcast_pipeline;
+    sb_bcast_baselines = announced;
     sb_algorithms_add(baselines, SB_COUNT_OF(baselines));
 }

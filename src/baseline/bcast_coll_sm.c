@@ -10,11 +10,10 @@
  * set p - 1 atomic additions. Memory: 66 KiB and 768 bytes a rank. Preconditions: that memory.
  * Source: Open MPI, coll/sm (Graham, Shipman, 2008), with its standard parameters.
  *
- * What differs, and why it is the same algorithm: nothing is reset, see
- * coll/bcast/numa_pipelined.c.
+ * What differs, and why it is the same algorithm: nothing is reset, and a message's first set is
+ * opened by its announcement, see baseline/bcast_numa_pipelined.c.
  */
-#include "baseline/setring.h"
-#include "coll/bcast/message.h"
+#include "baseline/announced.h"
 #include "coll/coll.h"
 #include "coll/resources.h"
 #include "team/tree.h"
@@ -85,14 +84,16 @@ static void notify(sb_team_t *team, const sb_tree_t *tree, uint32_t index, uint3
     }
 }
 
-static sb_status_t send(sb_team_t *team, const sb_tree_t *tree, const sb_stream_t *stream)
+static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
+    sb_tree_t tree = sb_tree(team->rank, team->rank, team->size, CHILDREN);
     sb_setring_t *ring = &shared_of(team)->ring;
     sb_status_t data = SB_OK;
     bool last = false;
 
     for (size_t offset = 0; !last;) {
-        sb_status_t status = sb_setring_claim(team, ring);
+        sb_status_t status =
+            sb_announce_set(team, ring, offset == 0, SB_ANNOUNCED_COLL_SM, stream->bytes);
         if (status != SB_OK)
             return status;
         for (uint32_t i = 0; i < ring->per_set && !last; i++) {
@@ -102,10 +103,11 @@ static sb_status_t send(sb_team_t *team, const sb_tree_t *tree, const sb_stream_
                                                  of_rank(team, team->rank)->segment[index], bytes));
             offset += bytes;
             last = offset == stream->bytes;
-            notify(team, tree, index, (uint32_t)bytes | (last ? LAST : 0));
+            notify(team, &tree, index, (uint32_t)bytes | (last ? LAST : 0));
         }
         ring->uses++;
     }
+    sb_slot_finish(team, 1);
     return data;
 }
 
@@ -139,28 +141,32 @@ static sb_status_t take(sb_team_t *team, const sb_tree_t *tree, uint32_t index,
     return SB_OK;
 }
 
-static sb_status_t receive(sb_team_t *team, const sb_tree_t *tree, const sb_stream_t *stream)
+/* The message's first set is open. */
+static sb_status_t receive(sb_team_t *team, const sb_news_t *news)
 {
+    sb_tree_t tree = sb_tree(team->rank, news->root, team->size, CHILDREN);
     sb_setring_t *ring = &shared_of(team)->ring;
     progress_t progress = {0};
+    sb_status_t status = SB_OK;
 
-    while (!progress.last) {
-        sb_status_t status = sb_setring_enter(team, ring);
+    for (bool first = true; !progress.last; first = false) {
+        if (!first)
+            status = sb_setring_enter(team, ring);
         for (uint32_t i = 0; status == SB_OK && i < ring->per_set && !progress.last; i++)
-            status = take(team, tree, sb_setring_buffer(ring, i), stream, &progress);
+            status = take(team, &tree, sb_setring_buffer(ring, i), news->stream, &progress);
         if (status != SB_OK)
             return status;
         sb_setring_leave(ring);
     }
-    return sb_received_all(progress.data, progress.offset, stream);
+    sb_slot_finish(team, 1);
+    return sb_received_all(progress.data, progress.offset, news->stream);
 }
 
 static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
 {
     if (team->size == 1) /* nobody would ever empty a set */
         return SB_OK;
-    sb_tree_t tree = sb_tree(team->rank, root, team->size, CHILDREN);
-    return team->rank == root ? send(team, &tree, stream) : receive(team, &tree, stream);
+    return team->rank == root ? send(team, stream) : sb_bcast_receive(team, root, NULL, stream);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -185,3 +191,5 @@ const sb_algorithm_t sb_bcast_coll_sm = {
     .cost = cost,
     .bcast = run,
 };
+
+const sb_bcast_memory_t sb_announced_coll_sm = {prepare, SB_RESOURCE_COLL_SM, receive};

@@ -10,10 +10,10 @@
  *
  * What differs, and why it is the same algorithm: numbers only grow and are not compared for being
  * equal. A slot has one writer, its owner, and is written again only after the barrier in which all
- * have read it.
+ * have read it. The first fragment of a message is known from the message's announcement.
  */
+#include "baseline/announced.h"
 #include "coll/barrier/barrier.h"
-#include "coll/bcast/message.h"
 #include "coll/resources.h"
 
 #define FRAGMENT ((size_t)8 << 10)
@@ -74,6 +74,16 @@ static sb_status_t next(sb_team_t *team)
     return status == SB_OK ? sb_barrier_meet_at_root(team, number) : status;
 }
 
+/* Root: the slot is written. All wait for the announcement, then for the slots' numbers. */
+static sb_status_t show(sb_team_t *team, slot_t *slot, bool first, uint32_t note)
+{
+    if (first)
+        return sb_announce(team, SB_ANNOUNCED_MVAPICH, &note, sizeof note);
+    sb_flag_set_note(&slot->written.flag, note);
+    sb_flag_publish(&slot->written.flag, window_of(team)->writes + 1);
+    return SB_OK;
+}
+
 static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
     sb_status_t data = SB_OK, status = SB_OK;
@@ -82,32 +92,49 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
     for (size_t offset = 0; !last && status == SB_OK; status = next(team)) {
         slot_t *slot = slot_of(team, team->rank);
         size_t bytes = sb_min(FRAGMENT, stream->bytes - offset);
+        bool first = offset == 0;
         data = sb_first(data, sb_stream_read(stream, offset, slot->bytes, bytes));
         offset += bytes;
         last = offset == stream->bytes;
-        sb_flag_set_note(&slot->written.flag, (uint32_t)bytes | (last ? LAST : 0));
-        sb_flag_publish(&slot->written.flag, window_of(team)->writes + 1);
+        status = show(team, slot, first, (uint32_t)bytes | (last ? LAST : 0));
+        if (status != SB_OK)
+            return status;
     }
+    sb_slot_finish(team, 1);
     return sb_first(status, data);
 }
 
-static sb_status_t receive(sb_team_t *team, uint32_t root, const sb_stream_t *stream)
+/* Receiver: waits for a slot that is not a message's first. */
+static sb_status_t wait_written(const sb_team_t *team, slot_t *slot, uint32_t *note)
 {
+    sb_flag_t *written = &slot->written.flag;
+    sb_status_t status = sb_flag_wait(written, window_of(team)->writes + 1, &team->waiter);
+
+    if (status == SB_OK)
+        *note = sb_flag_note(written);
+    return status;
+}
+
+static sb_status_t receive(sb_team_t *team, const sb_news_t *news)
+{
+    const sb_stream_t *stream = news->stream;
     sb_status_t data = SB_OK, status = SB_OK;
     size_t offset = 0;
-    bool last = false;
+    uint32_t note;
 
-    for (; !last && status == SB_OK; status = next(team)) {
-        slot_t *slot = slot_of(team, root);
-        status = sb_flag_wait(&slot->written.flag, window_of(team)->writes + 1, &team->waiter);
+    sb_copy(&note, news->payload, sizeof note);
+    for (bool last = false; !last && status == SB_OK; status = next(team)) {
+        slot_t *slot = slot_of(team, news->root);
+        if (offset > 0)
+            status = wait_written(team, slot, &note);
         if (status != SB_OK)
             return status;
-        uint32_t note = sb_flag_note(&slot->written.flag);
         size_t bytes = sb_min(note & BYTES, FRAGMENT); /* a peer's word goes no farther */
         data = sb_first(data, sb_take(stream, offset, slot->bytes, bytes));
         offset += bytes;
         last = (note & LAST) != 0;
     }
+    sb_slot_finish(team, 1);
     return sb_first(status, sb_received_all(data, offset, stream));
 }
 
@@ -115,7 +142,7 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 {
     if (team->size == 1)
         return SB_OK;
-    return team->rank == root ? send(team, stream) : receive(team, root, stream);
+    return team->rank == root ? send(team, stream) : sb_bcast_receive(team, root, NULL, stream);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -138,3 +165,5 @@ const sb_algorithm_t sb_bcast_mvapich = {
     .cost = cost,
     .bcast = run,
 };
+
+const sb_bcast_memory_t sb_announced_mvapich = {prepare, SB_RESOURCE_MVAPICH, receive};

@@ -19,26 +19,10 @@
  *     announced: a rank that chose another way, because it expects another size, can be told.
  *   - The end of the message travels with the last size, so readers need not know the length.
  */
+#include "baseline/announced.h"
 #include "baseline/baseline.h"
 #include "baseline/pipeline.h"
 #include "coll/bcast/bcast.h"
-#include "coll/bcast/message.h"
-
-/* Root: claims the next set; the first of a message by announcing it, with its bytes. */
-static sb_status_t claim_set(sb_team_t *team, bool first, uint64_t bytes)
-{
-    const sb_setring_t *ring = &sb_pipeline(team)->ring;
-
-    if (!first)
-        return sb_setring_claim(team, ring);
-    sb_status_t status = sb_setring_wait_empty(team, ring);
-    if (status == SB_OK)
-        status = sb_slot_wait_free(team, team->slot_uses);
-    if (status != SB_OK)
-        return status;
-    sb_slot_show(team, SB_NOTE_BASELINE, &bytes, sizeof bytes);
-    return SB_OK;
-}
 
 /* Writes the news of a buffer into the children's control words. */
 static void notify(sb_team_t *team, uint32_t children, uint32_t index, uint32_t note)
@@ -61,7 +45,8 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
     bool last = false;
 
     for (size_t offset = 0; !last; pipeline->ring.uses++) {
-        sb_status_t status = claim_set(team, offset == 0, stream->bytes);
+        sb_status_t status = sb_announce_set(team, &pipeline->ring, offset == 0,
+                                             SB_ANNOUNCED_NUMA_PIPELINED, stream->bytes);
         if (status != SB_OK)
             return status;
         for (uint32_t i = 0; i < pipeline->ring.per_set && !last; i++) {
@@ -118,8 +103,6 @@ static sb_status_t receive(sb_team_t *team, const sb_news_t *news)
     sb_status_t status = SB_OK;
     uint64_t sent;
 
-    if (pipeline == NULL)
-        return sb_out_of_step(team);
     sb_copy(&sent, news->payload, sizeof sent);
     sb_pipeline_place_t place = sb_pipeline_place(team, news->root, sent);
     for (bool first = true; !progress.last; first = false) {
@@ -179,4 +162,5 @@ const sb_algorithm_t sb_bcast_numa_pipelined = {
     .bcast = run,
 };
 
-const sb_bcast_memory_t sb_bcast_pipeline = {sb_pipeline_prepare, SB_RESOURCE_PIPELINE, receive};
+const sb_bcast_memory_t sb_announced_numa_pipelined = {sb_pipeline_prepare, SB_RESOURCE_PIPELINE,
+                                                       receive};

@@ -46,9 +46,6 @@ static inline sb_pipeline_t *sb_pipeline(const sb_team_t *team)
  */
 sb_status_t sb_pipeline_prepare(sb_team_t *team);
 
-/* For sb_bcast_baseline. */
-extern const sb_bcast_memory_t sb_bcast_pipeline;
-
 /* What f, s and q a team of these settings is to have: what is given, the rest by the model. */
 typedef struct sb_pipeline_form {
     uint32_t fragment;

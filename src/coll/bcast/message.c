@@ -6,14 +6,23 @@
 
 static const sb_bcast_memory_t rings = {sb_rings_prepare, SB_RESOURCE_RINGS, sb_rings_receive};
 
-const sb_bcast_memory_t *sb_bcast_baseline;
+static const sb_bcast_memory_t *const none = NULL;
+const sb_bcast_memory_t *const *sb_bcast_baselines = &none;
+
+/* The baseline of that number; NULL: there is none here. */
+static const sb_bcast_memory_t *baseline_at(uint32_t number)
+{
+    for (uint32_t i = 0; i < number; i++) {
+        if (sb_bcast_baselines[i] == NULL)
+            return NULL;
+    }
+    return sb_bcast_baselines[number];
+}
 
 /* What a root may need, by the number that it announces; NULL: there is no such thing here. */
 static const sb_bcast_memory_t *memory_at(uint32_t number)
 {
-    const sb_bcast_memory_t *const known[] = {&rings, sb_bcast_baseline};
-
-    return number < SB_COUNT_OF(known) ? known[number] : NULL;
+    return number == 0 ? &rings : baseline_at(number - 1);
 }
 
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
@@ -95,6 +104,16 @@ static sb_status_t wait_announced(sb_team_t *team, uint32_t root, uint32_t from,
     return SB_OK;
 }
 
+/* Receives what a baseline has announced, for which there is memory. */
+static sb_status_t receive_baseline(sb_team_t *team, const sb_news_t *news)
+{
+    const sb_bcast_memory_t *baseline = baseline_at(news->note & SB_NOTE_BYTES);
+
+    if (baseline == NULL || team->resource[baseline->slot] == NULL)
+        return sb_out_of_step(team);
+    return baseline->receive(team, news);
+}
+
 /* Takes part in making what the root needs. */
 static sb_status_t make_needed(sb_team_t *team, uint32_t number)
 {
@@ -126,8 +145,7 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
     case SB_NOTE_RING:
         return sb_rings_receive(team, &news);
     case SB_NOTE_BASELINE:
-        return sb_bcast_baseline == NULL ? sb_out_of_step(team)
-                                         : sb_bcast_baseline->receive(team, &news);
+        return receive_baseline(team, &news);
     case SB_NOTE_NEED:
         status = make_needed(team, news.note & SB_NOTE_BYTES);
         return status == SB_OK ? sb_bcast_receive(team, root, tree, stream) : status;
@@ -153,28 +171,13 @@ static sb_status_t need(sb_team_t *team, const sb_algorithm_t *algorithm)
     return SB_OK;
 }
 
-/* Whether all ranks run it and none follows an announcement: then each knows what is needed. */
-static bool is_apart(const sb_algorithm_t *algorithm)
-{
-    const sb_bcast_memory_t *memory;
-
-    for (uint32_t i = 0; (memory = memory_at(i)) != NULL; i++) {
-        if (memory->prepare == algorithm->prepare)
-            return false;
-    }
-    return algorithm->prepare != NULL;
-}
-
 sb_status_t sb_bcast(const sb_algorithm_t *algorithm, sb_team_t *team, uint32_t root,
                      const sb_stream_t *stream)
 {
     sb_status_t status = SB_OK;
 
-    /* Of the baselines alone some are. */
-    if (SB_UNLIKELY(sb_bcast_baseline != NULL) && is_apart(algorithm))
-        status = algorithm->prepare(team);
-    else if (team->rank == root && algorithm->prepare != NULL &&
-             stream->bytes > algorithm->prepare_above)
+    if (team->rank == root && algorithm->prepare != NULL &&
+        stream->bytes > algorithm->prepare_above)
         status = need(team, algorithm);
     return status == SB_OK ? algorithm->bcast(team, root, stream) : status;
 }

@@ -26,7 +26,7 @@
 #define SB_NOTE_SLOTS 0x00000000u    /* the message, in this slot and those behind */
 #define SB_NOTE_SHOWN 0x20000000u    /* the message: each rank shows it to those below it */
 #define SB_NOTE_RING 0x40000000u     /* a plan, see rings.h */
-#define SB_NOTE_BASELINE 0x60000000u /* what sb_bcast_baseline receives */
+#define SB_NOTE_BASELINE 0x60000000u /* what a baseline receives: its number */
 #define SB_NOTE_NEED 0x80000000u     /* memory is to be made: the number of what the root needs */
 #define SB_NOTE_BYTES 0x1fffffffu    /* so many or more */
 
@@ -100,8 +100,8 @@ typedef struct sb_bcast_memory {
     sb_status_t (*receive)(sb_team_t *team, const sb_news_t *news);
 } sb_bcast_memory_t;
 
-/* The one that is a baseline; NULL: this program has none. Set before there are teams. */
-extern const sb_bcast_memory_t *sb_bcast_baseline;
+/* Those that are baselines, and NULL behind them. Set before there are teams. */
+extern const sb_bcast_memory_t *const *sb_bcast_baselines;
 
 /*
  * How long, in nanoseconds, a rank waits for another that is to pass something on before it takes
