@@ -67,27 +67,28 @@ static sb_status_t exchange(const setup_t *setup, const void *mine, void *all, s
 /* Room that is there when no other is to be had, for one set-up at a time. */
 typedef struct reserve {
     _Alignas(64) char bytes[64 << 10];
-    sb_counter_t users;
 } reserve_t;
 
-SB_PROCESS_STATE(reserve_t, reserve, {.users = {0}})
+SB_PROCESS_STATE(reserve_t, reserve, {.bytes = {0}})
+SB_PROCESS_STATE(sb_counter_t, reserve_users, {0})
 
 static char *take_scratch(size_t bytes)
 {
     char *scratch = malloc(bytes);
 
-    if (scratch != NULL || bytes > sizeof reserve()->bytes)
+    if (scratch != NULL || bytes > sizeof(reserve_t))
         return scratch;
-    if (sb_counter_add(&reserve()->users, 1) == 0)
+    if (sb_counter_add(reserve_users(), 1) == 0)
         return reserve()->bytes;
-    sb_counter_add(&reserve()->users, UINT64_MAX);
+    sb_counter_add(reserve_users(), UINT64_MAX);
     return NULL;
 }
 
+/* Who has the reserve is counted, so where nobody is, it is not looked at. */
 static void give_scratch(char *scratch)
 {
-    if (scratch == reserve()->bytes)
-        sb_counter_add(&reserve()->users, UINT64_MAX);
+    if (sb_counter_read(reserve_users()) > 0 && scratch == reserve()->bytes)
+        sb_counter_add(reserve_users(), UINT64_MAX);
     else
         free(scratch);
 }

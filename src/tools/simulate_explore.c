@@ -559,7 +559,6 @@ typedef struct ground {
     uint32_t *core;
     uint32_t *node;
     sb_place_t *places;
-    sb_topology_t *topology;
 } ground_t;
 
 /* The thread that forks runs as one rank more, on a node of its own: the ranks' set-up is theirs.
@@ -613,11 +612,25 @@ static void describe_machine(ground_t *ground, uint32_t cores)
     set_prices(&ground->machine);
 }
 
+#define EACH_MOST (64 * SB_CPU_WORDS / NODES)
+
+/* Kept to the end of the process: hwloc takes longer to describe it than many explorations. */
+static sb_topology_t *describe_to_hwloc(uint32_t each)
+{
+    static sb_topology_t *described[EACH_MOST + 1];
+    char text[64], error[256];
+
+    snprintf(text, sizeof text, "package:%d numa:%d core:%" PRIu32 " pu:1", PACKAGES,
+             NODES / PACKAGES, each);
+    if (described[each] == NULL)
+        described[each] = sb_topology_open(text, error, sizeof error);
+    return described[each];
+}
+
 static bool make_ground(ground_t *ground, const sb_exploration_t *wish, const char **problem)
 {
     uint32_t shared = wish->cores == 0 ? wish->ranks : wish->cores;
     uint32_t each = (shared + NODES - 1) / NODES;
-    char text[64], error[256];
 
     *problem = "private memory is exhausted";
     ground->cores = calloc((size_t)each * NODES, sizeof *ground->cores);
@@ -629,18 +642,15 @@ static bool make_ground(ground_t *ground, const sb_exploration_t *wish, const ch
         return false;
     ground->node[wish->ranks] = 1;
     *problem = "an exploration takes at most 1024 cores";
-    if ((uint64_t)each * NODES > 64 * SB_CPU_WORDS)
+    if (each > EACH_MOST)
         return false;
     describe_machine(ground, each * NODES);
     for (uint32_t rank = 0; rank < wish->ranks; rank++)
         place_rank(ground, rank, shared, wish->ranks);
     *problem = "the cores could not be described to hwloc";
-    snprintf(text, sizeof text, "package:%d numa:%d core:%" PRIu32 " pu:1", PACKAGES,
-             NODES / PACKAGES, each);
-    ground->topology = sb_topology_open(text, error, sizeof error);
     ground->given = (sb_exploration_ground_t){&ground->machine, ground->core, ground->places,
-                                              ground->topology, ground->node};
-    return ground->topology != NULL;
+                                              describe_to_hwloc(each), ground->node};
+    return ground->given.topology != NULL;
 }
 
 static bool open_ground(ground_t *ground, const sb_exploration_t *wish, const char **problem)
@@ -655,8 +665,6 @@ static bool open_ground(ground_t *ground, const sb_exploration_t *wish, const ch
 
 static void close_ground(ground_t *ground)
 {
-    if (ground->topology != NULL)
-        sb_topology_close(ground->topology);
     free(ground->cores);
     free(ground->core);
     free(ground->node);

@@ -250,10 +250,9 @@ static void read_rest(sb_topology_t *topology, hwloc_topology_t hwloc)
 sb_topology_t *sb_topology_read(const char *machine)
 {
     sb_topology_t *topology = calloc(1, sizeof *topology);
+    bool file = machine != NULL && sb_topology_is_file(machine);
     hwloc_topology_t hwloc =
-        topology == NULL
-            ? NULL
-            : load(machine, machine == NULL ? init_without_plugins : hwloc_topology_init);
+        topology == NULL ? NULL : load(machine, file ? hwloc_topology_init : init_without_plugins);
 
     if (hwloc == NULL) {
         free(topology);

@@ -24,10 +24,12 @@ static size_t online_processors(void)
 
 void sb_topology_count(const sb_topology_t *topology, sb_topology_counts_t *counts)
 {
+    if (topology != NULL) {
+        *counts = topology->counts;
+        return;
+    }
     size_t online = online_processors();
-
-    *counts =
-        topology != NULL ? topology->counts : (sb_topology_counts_t){1, 1, online, online, online};
+    *counts = (sb_topology_counts_t){1, 1, online, online, online};
 }
 
 int sb_topology_node_of(const sb_topology_t *topology, const uint64_t *cpus)

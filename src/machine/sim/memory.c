@@ -14,7 +14,7 @@
 #define RANGE_BYTES SB_SIM_VIEW
 #define GROW_BYTES ((size_t)64 << 20)
 #define BLOCKS_MOST (1u << 22)
-#define CLEAR_BY_HAND ((size_t)4 << 20)
+#define CLEAR_BY_HAND ((size_t)64 << 10)
 
 /* The range outlives a simulation: there is one at a time. */
 static struct {
@@ -64,16 +64,28 @@ static void free_block(sb_memory_block_t *block)
     block->numa = NULL;
 }
 
+static bool is_large(const sb_memory_block_t *block)
+{
+    return block->bytes > CLEAR_BY_HAND;
+}
+
+/* What was large and is dead was cleared then. */
+static void clear_block(const sb_memory_block_t *block)
+{
+    if (!is_large(block))
+        memset(block->base, 0, block->bytes);
+    else if (!block->dead)
+        madvise(block->base, block->bytes, MADV_DONTNEED);
+}
+
 void sb_sim_memory_begin(sb_sim_t *sim)
 {
-    for (uint32_t i = 0; i < sim->blocks; i++)
+    for (uint32_t i = 0; i < sim->blocks; i++) {
+        clear_block(&sim->block[i]);
         free_block(&sim->block[i]);
+    }
     sim->blocks = 0;
     sim->segment_pages = sim->ahead = 0;
-    if (range.used > CLEAR_BY_HAND)
-        madvise(range.base, range.used, MADV_DONTNEED);
-    else if (range.used > 0)
-        memset(range.base, 0, range.used);
     range.used = 0;
     for (uint32_t i = 0; i < sim->ranks; i++) {
         for (sb_own_state_t *own = sim->rank[i].own; own != NULL;) {
@@ -183,7 +195,7 @@ sb_sim_memory_t sb_sim_take(uint64_t bytes, int numa_node)
 static void drop(sb_memory_block_t *block)
 {
     block->dead = true;
-    if (block->bytes > CLEAR_BY_HAND / 64)
+    if (is_large(block))
         madvise(block->base, block->bytes, MADV_DONTNEED);
     free_block(block);
 }

@@ -54,19 +54,40 @@ static void pay_load(sb_rank_t *self, const word_t *word)
         self->clock = sb_lines_read(self, &place, self->clock);
 }
 
+/* What a word of 4 or 8 bytes holds. */
+static uint64_t get_word(const void *address, size_t bytes)
+{
+    uint64_t wide;
+    uint32_t narrow;
+
+    if (bytes == sizeof narrow) {
+        memcpy(&narrow, address, sizeof narrow);
+        return narrow;
+    }
+    memcpy(&wide, address, sizeof wide);
+    return wide;
+}
+
+static void set_word(void *address, size_t bytes, uint64_t value)
+{
+    uint32_t narrow = (uint32_t)value;
+
+    if (bytes == sizeof narrow)
+        memcpy(address, &narrow, sizeof narrow);
+    else
+        memcpy(address, &value, sizeof value);
+}
+
 static uint64_t load(const void *address, size_t bytes, sb_order_t order)
 {
     const sb_sim_watch_t *watch = sb_sim->options.watch;
     sb_rank_t *self = sb_sim->running;
     word_t word = find_word(address);
-    uint64_t value = 0;
 
-    if (word.memory == NULL) {
-        memcpy(&value, address, bytes);
-        return value;
-    }
+    if (word.memory == NULL)
+        return get_word(address, bytes);
     sb_sim_step(SB_SIM_READS, word.block, word.offset);
-    memcpy(&value, address, bytes);
+    uint64_t value = get_word(address, bytes);
     if (watch != NULL) {
         value = watch->load(watch->context, self->number, word.block, word.offset, value,
                             (memory_order)order, self->site);
@@ -103,21 +124,19 @@ static void store(void *address, size_t bytes, uint64_t value, sb_order_t order)
     const sb_sim_watch_t *watch = sb_sim->options.watch;
     sb_rank_t *self = sb_sim->running;
     word_t word = find_word(address);
-    uint64_t now = 0;
 
     if (word.memory == NULL) {
-        memcpy(address, &value, bytes);
+        set_word(address, bytes, value);
         return;
     }
     sb_sim_step(SB_SIM_WRITES, word.block, word.offset);
-    memcpy(&now, address, bytes);
     if (watch != NULL) {
-        watch->store(watch->context, self->number, word.block, word.offset, now, value,
-                     (memory_order)order, self->site);
+        watch->store(watch->context, self->number, word.block, word.offset,
+                     get_word(address, bytes), value, (memory_order)order, self->site);
         sb_sim_check_failed();
     }
     uint64_t begin = self->clock;
-    memcpy(address, &value, bytes);
+    set_word(address, bytes, value);
     pay_store(self, &word, order);
     changed(self);
     sb_sim_note(SB_SIM_NOTIFIES, begin, self->clock);
@@ -164,18 +183,16 @@ static uint64_t add(void *address, size_t bytes, uint64_t amount, sb_order_t ord
     const sb_sim_watch_t *watch = sb_sim->options.watch;
     sb_rank_t *self = sb_sim->running;
     word_t word = find_word(address);
-    uint64_t before = 0;
 
     if (word.memory != NULL)
         sb_sim_step(SB_SIM_WRITES, word.block, word.offset);
-    memcpy(&before, address, bytes);
-    uint64_t after = before + amount;
+    uint64_t before = get_word(address, bytes);
     if (word.memory != NULL && watch != NULL) {
         watch->add(watch->context, self->number, word.block, word.offset, before, amount,
                    (memory_order)order, self->site);
         sb_sim_check_failed();
     }
-    memcpy(address, &after, bytes);
+    set_word(address, bytes, before + amount);
     if (word.memory != NULL)
         pay_add(self, &word);
     return before;

@@ -22,60 +22,90 @@
 
 /* --- the heap ------------------------------------------------------------------------------ */
 
-static bool before(const sb_sim_t *sim, uint32_t a, uint32_t b)
+static bool before(const sb_turn_t *a, const sb_turn_t *b)
 {
-    if (sim->heap_time[a] != sim->heap_time[b])
-        return sim->heap_time[a] < sim->heap_time[b];
-    return sim->tie[a] < sim->tie[b];
+    return a->time < b->time || (a->time == b->time && a->tie < b->tie);
 }
 
-static void heap_set(sb_sim_t *sim, uint32_t at, uint32_t rank)
+static void heap_set(sb_sim_t *sim, uint32_t at, const sb_turn_t *turn)
 {
-    sim->heap[at] = rank;
-    sim->heap_at[rank] = at;
+    sim->heap[at] = *turn;
+    sim->heap_at[turn->rank] = at;
 }
 
-static void sift_up(sb_sim_t *sim, uint32_t at, uint32_t rank)
+static void sift_up(sb_sim_t *sim, uint32_t at, const sb_turn_t *turn)
 {
-    while (at > 0 && before(sim, rank, sim->heap[(at - 1) / 2])) {
-        heap_set(sim, at, sim->heap[(at - 1) / 2]);
+    while (at > 0 && before(turn, &sim->heap[(at - 1) / 2])) {
+        heap_set(sim, at, &sim->heap[(at - 1) / 2]);
         at = (at - 1) / 2;
     }
-    heap_set(sim, at, rank);
+    heap_set(sim, at, turn);
 }
 
-static void sift_down(sb_sim_t *sim, uint32_t at, uint32_t rank)
+static void sift_down(sb_sim_t *sim, uint32_t at, const sb_turn_t *turn)
 {
     for (;;) {
         uint32_t child = 2 * at + 1;
-        if (child + 1 < sim->heap_count && before(sim, sim->heap[child + 1], sim->heap[child]))
+        if (child + 1 < sim->heap_count && before(&sim->heap[child + 1], &sim->heap[child]))
             child++;
-        if (child >= sim->heap_count || before(sim, rank, sim->heap[child]))
+        if (child >= sim->heap_count || before(turn, &sim->heap[child]))
             break;
-        heap_set(sim, at, sim->heap[child]);
+        heap_set(sim, at, &sim->heap[child]);
         at = child;
     }
-    heap_set(sim, at, rank);
+    heap_set(sim, at, turn);
+}
+
+static sb_turn_t turn_of(const sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
+{
+    return (sb_turn_t){time, sim->tie[rank->number], rank->number};
 }
 
 static void heap_put(sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
 {
-    sim->heap_time[rank->number] = time;
-    sift_up(sim, sim->heap_count++, rank->number);
+    sb_turn_t turn = turn_of(sim, rank, time);
+
+    sift_up(sim, sim->heap_count++, &turn);
 }
 
 static void heap_remove(sb_sim_t *sim, uint32_t rank)
 {
     uint32_t at = sim->heap_at[rank];
-    uint32_t moved = sim->heap[--sim->heap_count];
+    sb_turn_t moved = sim->heap[--sim->heap_count];
 
     sim->heap_at[rank] = NOBODY;
-    if (moved == rank)
+    if (moved.rank == rank)
         return;
-    if (at > 0 && before(sim, moved, sim->heap[(at - 1) / 2]))
-        sift_up(sim, at, moved);
+    if (at > 0 && before(&moved, &sim->heap[(at - 1) / 2]))
+        sift_up(sim, at, &moved);
     else
-        sift_down(sim, at, moved);
+        sift_down(sim, at, &moved);
+}
+
+static sb_turn_t heap_take(sb_sim_t *sim)
+{
+    sb_turn_t first = sim->heap[0];
+
+    heap_remove(sim, first.rank);
+    return first;
+}
+
+/* Takes the first turn and puts in one that comes later. */
+static sb_turn_t heap_exchange(sb_sim_t *sim, const sb_turn_t *later)
+{
+    sb_turn_t first = sim->heap[0];
+
+    sim->heap_at[first.rank] = NOBODY;
+    sift_down(sim, 0, later);
+    return first;
+}
+
+/* NULL: none. */
+static const sb_turn_t *heap_find(const sb_sim_t *sim, const sb_rank_t *rank)
+{
+    uint32_t at = sim->heap_at[rank->number];
+
+    return at == NOBODY ? NULL : &sim->heap[at];
 }
 
 /* --- the end of a run ---------------------------------------------------------------------- */
@@ -259,11 +289,11 @@ static void cut_wait(sb_sim_t *sim, const sb_processor_t *processor, const sb_ra
 {
     uint64_t end = processor->slice_end > time ? processor->slice_end : time;
     bool waits = rank->state == SB_RANK_SPINS || rank->state == SB_RANK_RECEIVES;
-    bool known = sim->heap_at[rank->number] != NOBODY;
+    const sb_turn_t *known = heap_find(sim, rank);
 
-    if (!waits || (known && sim->heap_time[rank->number] <= end))
+    if (!waits || (known != NULL && known->time <= end))
         return;
-    if (known)
+    if (known != NULL)
         heap_remove(sim, rank->number);
     heap_put(sim, rank, end);
 }
@@ -378,32 +408,37 @@ static bool waits(const sb_rank_t *rank)
            rank->awaited.block != NOBODY;
 }
 
-/* Hands the processor of this process to the rank whose step is next; returns when it is ours. */
+/* Hands the processor of this process to the rank, and returns when it is ours again; false: the
+ * rank has only given up waiting. */
+static bool take_turn(sb_sim_t *sim, sb_turn_t turn)
+{
+    sb_rank_t *rank = &sim->rank[turn.rank];
+
+    if (turn.time > sim->progress + sim->options.limit_ns * 1000 && waits(rank))
+        stuck(sim, "deadlock: ranks wait, and nothing has changed for long");
+    if (rank->state == SB_RANK_SPINS) {
+        end_spin(sim, rank, turn.time);
+        return false;
+    }
+    if (rank->state == SB_RANK_SLEEPS) {
+        remove_sleeper(sim, rank);
+        rank->expired = true;
+        make_ready(sim, rank, turn.time, true);
+        return false;
+    }
+    if (rank->clock < turn.time)
+        rank->clock = rank->serial = turn.time;
+    go_on_with(sim, rank);
+    return true;
+}
+
+/* The rank whose step is next. */
 static void run_earliest(sb_sim_t *sim)
 {
-    uint64_t limit = sim->options.limit_ns * 1000;
-
-    for (;;) {
+    do {
         if (sim->heap_count == 0)
             stuck(sim, "deadlock: no rank can go on");
-        sb_rank_t *rank = &sim->rank[sim->heap[0]];
-        uint64_t time = sim->heap_time[rank->number];
-        if (time > sim->progress + limit && waits(rank))
-            stuck(sim, "deadlock: ranks wait, and nothing has changed for long");
-        heap_remove(sim, rank->number);
-        if (rank->state == SB_RANK_SPINS) {
-            end_spin(sim, rank, time);
-        } else if (rank->state == SB_RANK_SLEEPS) {
-            remove_sleeper(sim, rank);
-            rank->expired = true;
-            make_ready(sim, rank, time, true);
-        } else {
-            if (rank->clock < time)
-                rank->clock = rank->serial = time;
-            go_on_with(sim, rank);
-            return;
-        }
-    }
+    } while (!take_turn(sim, heap_take(sim)));
 }
 
 void sb_sim_reach(void)
@@ -422,11 +457,11 @@ void sb_sim_reach(void)
     }
     if (sim->heap_count == 0)
         return;
-    sim->heap_time[self->number] = self->clock;
-    if (before(sim, self->number, sim->heap[0]))
+    sb_turn_t own = turn_of(sim, self, self->clock);
+    if (before(&own, &sim->heap[0]))
         return;
-    heap_put(sim, self, self->clock);
-    run_earliest(sim);
+    if (!take_turn(sim, heap_exchange(sim, &own)))
+        run_earliest(sim);
 }
 
 void sb_sim_spin_on(sb_line_t *line, uint64_t deadline)
@@ -498,7 +533,7 @@ uint32_t sb_sim_wake_sleepers(uint32_t block, uint64_t offset, uint64_t time)
         woken++;
         if (sim->guided) {
             rank->state = SB_RANK_RUNS;
-            rank->pending.enabled = true;
+            sim->pending[rank->number].enabled = true;
             continue;
         }
         heap_remove(sim, rank->number);
@@ -529,7 +564,8 @@ void sb_sim_await_mail(uint64_t arrival)
     self->state = SB_RANK_RECEIVES;
     self->interrupted = true;
     if (sim->guided) {
-        self->pending = (sb_sim_pending_t){SB_SIM_STARTS, arrival != UINT64_MAX, NOBODY, 0};
+        sim->pending[self->number] =
+            (sb_sim_pending_t){SB_SIM_STARTS, arrival != UINT64_MAX, NOBODY, 0};
         run_chosen(sim);
     } else {
         if (arrival != UINT64_MAX)
@@ -550,36 +586,41 @@ void sb_sim_mail_comes(sb_rank_t *rank, uint64_t arrival)
     if (sim->guided && rank->state == SB_RANK_SLEEPS && rank->requests != NULL) {
         remove_sleeper(sim, rank);
         rank->state = SB_RANK_RUNS;
-        rank->pending.enabled = true;
+        sim->pending[rank->number].enabled = true;
     }
     if (rank->state != SB_RANK_RECEIVES)
         return;
-    rank->pending.enabled = true;
+    sim->pending[rank->number].enabled = true;
     if (sim->guided)
         return;
-    bool known = sim->heap_at[rank->number] != NOBODY;
-    if (known && sim->heap_time[rank->number] <= arrival)
+    const sb_turn_t *known = heap_find(sim, rank);
+    if (known != NULL && known->time <= arrival)
         return;
-    if (known)
+    if (known != NULL)
         heap_remove(sim, rank->number);
     heap_put(sim, rank, arrival > rank->clock ? arrival : rank->clock);
 }
 
 /* --- guided runs --------------------------------------------------------------------------- */
 
-static bool collect_pending(sb_sim_t *sim)
+static bool spin_ends(const sb_sim_t *sim, const sb_rank_t *rank)
+{
+    const sb_sim_pending_t *pending = &sim->pending[rank->number];
+
+    return word_now(sim, &(sb_awaited_t){pending->block, pending->offset, 0}) >=
+               rank->pending_wanted ||
+           sb_sim_has_news(rank);
+}
+
+static bool any_enabled(const sb_sim_t *sim)
 {
     bool any = false;
 
     for (uint32_t i = 0; i < sim->ranks; i++) {
-        sb_rank_t *rank = &sim->rank[i];
+        const sb_rank_t *rank = &sim->rank[i];
         if (rank->pending_spin)
-            rank->pending.enabled =
-                word_now(sim, &(sb_awaited_t){rank->pending.block, rank->pending.offset, 0}) >=
-                    rank->pending_wanted ||
-                sb_sim_has_news(rank);
-        sim->pending[i] = rank->pending;
-        any = any || rank->pending.enabled;
+            sim->pending[i].enabled = spin_ends(sim, rank);
+        any = any || sim->pending[i].enabled;
     }
     return any;
 }
@@ -588,7 +629,7 @@ static void run_chosen(sb_sim_t *sim)
 {
     const sb_sim_guide_t *guide = sim->options.guide;
 
-    if (!collect_pending(sim))
+    if (!any_enabled(sim))
         stuck(sim, "deadlock: no rank can go on");
     uint32_t next = guide->next(guide->context, sim->pending, sim->ranks);
     if (next == SB_SIM_NOBODY)
@@ -606,7 +647,7 @@ void sb_sim_step(sb_sim_step_t step, uint32_t block, uint64_t offset)
         return;
     }
     self->clock += 1000;
-    self->pending = (sb_sim_pending_t){step, true, block, offset};
+    sim->pending[self->number] = (sb_sim_pending_t){step, true, block, offset};
     run_chosen(sim);
 }
 
@@ -615,7 +656,7 @@ void sb_sim_guided_wait(uint32_t block, uint64_t offset, uint64_t wanted)
     sb_sim_t *sim = sb_sim;
     sb_rank_t *self = sim->running;
 
-    self->pending = (sb_sim_pending_t){SB_SIM_READS, false, block, offset};
+    sim->pending[self->number] = (sb_sim_pending_t){SB_SIM_READS, false, block, offset};
     self->pending_spin = true;
     self->pending_wanted = wanted;
     self->state = SB_RANK_SPINS;
@@ -631,7 +672,7 @@ void sb_sim_guided_sleep(uint32_t block, uint64_t offset)
 
     if (sb_sim_has_news(self))
         return;
-    self->pending = (sb_sim_pending_t){SB_SIM_WRITES, false, block, offset};
+    sim->pending[self->number] = (sb_sim_pending_t){SB_SIM_WRITES, false, block, offset};
     self->futex_block = block;
     self->futex_offset = offset;
     self->state = SB_RANK_SLEEPS;
@@ -661,7 +702,7 @@ static void resume(sb_sim_t *sim, sb_rank_t *rank, uint64_t time)
 {
     if (sim->guided) {
         rank->state = SB_RANK_RUNS;
-        rank->pending = (sb_sim_pending_t){SB_SIM_STARTS, true, NOBODY, 0};
+        sim->pending[rank->number] = (sb_sim_pending_t){SB_SIM_STARTS, true, NOBODY, 0};
         return;
     }
     make_ready(sim, rank, time, false);
@@ -726,7 +767,7 @@ static void meet(uint32_t node, int turn)
     if (meeting->here++ == 0 || meeting->latest < self->clock)
         meeting->latest = self->clock;
     self->state = SB_RANK_MEETS;
-    self->pending = (sb_sim_pending_t){SB_SIM_STARTS, false, NOBODY, 0};
+    sim->pending[self->number] = (sb_sim_pending_t){SB_SIM_STARTS, false, NOBODY, 0};
     leave_processor(sim, self);
     if (meeting->here == meeting->members) {
         if (turn != 0)
@@ -794,7 +835,7 @@ static void rank_main(void *argument)
     sim->body(sim->argument, self->number);
     sb_sim_net_settled();
     self->state = SB_RANK_ENDED;
-    self->pending = (sb_sim_pending_t){SB_SIM_ENDED, false, NOBODY, 0};
+    sim->pending[self->number] = (sb_sim_pending_t){SB_SIM_ENDED, false, NOBODY, 0};
     leave_processor(sim, self);
     if (--sim->alive == 0) {
         sb_sim_net_end(sim);
@@ -840,7 +881,7 @@ static void begin_rank(sb_sim_t *sim, sb_rank_t *rank)
                         .processor = kept.processor,
                         .fibre = kept.fibre};
     rank->awaited.block = NOBODY;
-    rank->pending = (sb_sim_pending_t){SB_SIM_STARTS, true, NOBODY, 0};
+    sim->pending[rank->number] = (sb_sim_pending_t){SB_SIM_STARTS, true, NOBODY, 0};
     sb_fibre_prepare(&rank->fibre, rank_main, rank);
     make_ready(sim, rank, 0, false);
 }
@@ -873,8 +914,7 @@ sb_sim_end_t sb_sim_run(sb_sim_t *sim, sb_sim_body_t *body, void *argument)
     sb_sim_net_begin(sim);
     sb_sim_schedule_begin(sim);
     sim->record_count = 0;
-    sb_rank_t *first = &sim->rank[sim->heap[0]];
-    heap_remove(sim, first->number);
+    sb_rank_t *first = &sim->rank[heap_take(sim).rank];
     sim->running = first;
     sb_fibre_switch(&sim->outside, &first->fibre);
     return sim->end;
@@ -921,15 +961,13 @@ bool sb_sim_schedule_new(sb_sim_t *sim)
     sim->rank = calloc(ranks, sizeof *sim->rank);
     sim->heap = calloc(ranks + 1, sizeof *sim->heap);
     sim->heap_at = calloc(ranks, sizeof *sim->heap_at);
-    sim->heap_time = calloc(ranks, sizeof *sim->heap_time);
     sim->tie = calloc(ranks, sizeof *sim->tie);
     sim->pending = calloc(ranks, sizeof *sim->pending);
     sim->processors =
         calloc((size_t)sim->machine.nodes * sim->processors_per_node, sizeof *sim->processors);
     sim->meetings = calloc(sim->machine.nodes + 1, sizeof *sim->meetings);
-    if (sim->rank == NULL || sim->heap == NULL || sim->heap_at == NULL || sim->heap_time == NULL ||
-        sim->tie == NULL || sim->pending == NULL || sim->processors == NULL ||
-        sim->meetings == NULL)
+    if (sim->rank == NULL || sim->heap == NULL || sim->heap_at == NULL || sim->tie == NULL ||
+        sim->pending == NULL || sim->processors == NULL || sim->meetings == NULL)
         return false;
     memset(sim->heap_at, 0xff, ranks * sizeof *sim->heap_at);
     for (uint32_t i = 0; i < ranks; i++) {
@@ -949,7 +987,6 @@ void sb_sim_schedule_free(sb_sim_t *sim)
     free(sim->rank);
     free(sim->heap);
     free(sim->heap_at);
-    free(sim->heap_time);
     free(sim->tie);
     free(sim->pending);
     free(sim->processors);

@@ -129,7 +129,6 @@ typedef struct sb_rank {
     uint64_t wait_began;
     const sb_site_t *site;
     uint32_t depth;
-    sb_sim_pending_t pending;
     uint64_t pending_wanted; /* a guided spin: enabled when the word is as large */
     bool pending_spin;
     sb_own_state_t *own;
@@ -175,6 +174,13 @@ typedef struct sb_wire {
     sb_sim_messages_t sent;
 } sb_wire_t;
 
+/* When a rank goes on. */
+typedef struct sb_turn {
+    uint64_t time;
+    uint32_t tie;
+    uint32_t rank;
+} sb_turn_t;
+
 struct sb_sim {
     sb_sim_options_t options;
     sb_sim_machine_t machine;
@@ -189,10 +195,9 @@ struct sb_sim {
     char problem[16384];
 
     /* Ranks by clock. */
-    uint32_t *heap;
+    sb_turn_t *heap;
     uint32_t *heap_at; /* of each rank; NOBODY: not in it */
-    uint64_t *heap_time;
-    uint32_t *tie; /* who is first at one time */
+    uint32_t *tie;     /* of each rank: who is first at one time */
     uint32_t heap_count;
     uint64_t progress; /* the last time that something changed */
 
@@ -202,9 +207,9 @@ struct sb_sim {
     sb_meeting_t *meetings; /* of each node, and of all */
 
     bool guided;
-    uint64_t reached; /* copies by the kernel while it was guided */
-    sb_sim_pending_t *pending;
-    uint32_t wishes; /* ranks that have called sb_sim_guided */
+    uint64_t reached;          /* copies by the kernel while it was guided */
+    sb_sim_pending_t *pending; /* of each rank */
+    uint32_t wishes;           /* ranks that have called sb_sim_guided */
 
     /* Caches; all indexed by node * cores + core, but the masks by core. */
     uint32_t words;    /* of a set of cores */
