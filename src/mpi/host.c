@@ -4,6 +4,7 @@
 #include "base/log.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 sb_host_t sb_host;
@@ -103,17 +104,34 @@ int sb_host_reduction(sb_collective_t collective, const void *from, void *to,
 
 _Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];
 
-/* Plug-ins of Open MPI are mca_*.so; the other hosts have everything in their library. */
-static bool is_host_object(const char *path)
-{
-    Dl_info host;
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
+/* The object in which a place is. */
+typedef struct sought {
+    uintptr_t place;
+    bool is_host;
+} sought_t;
 
-    if (strncmp(name, "mca_", 4) == 0)
-        return true;
-    return dladdr((void *)(uintptr_t)sb_host.Initialized, &host) &&
-           strcmp(host.dli_fname, path) == 0;
+static bool has(const struct dl_phdr_info *object, uintptr_t place)
+{
+    for (int i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD && place - object->dlpi_addr - part->p_vaddr < part->p_memsz)
+            return true;
+    }
+    return false;
+}
+
+/* Plug-ins of Open MPI are mca_*.so; the other hosts have everything in their library. */
+static int is_in_host(struct dl_phdr_info *object, size_t bytes, void *place)
+{
+    sought_t *sought = place;
+    const char *slash = strrchr(object->dlpi_name, '/');
+    const char *name = slash == NULL ? object->dlpi_name : slash + 1;
+
+    (void)bytes;
+    if (!has(object, sought->place))
+        return 0;
+    sought->is_host = strncmp(name, "mca_", 4) == 0 || has(object, (uintptr_t)sb_host.Initialized);
+    return 1;
 }
 
 /* Some libraries hold their Fortran bindings as well: mpi_bcast_, mpi_bcast_f08ts_,
@@ -124,11 +142,15 @@ static bool is_binding(const char *symbol)
                               strstr(symbol, "_cdesc") != NULL);
 }
 
+/* dladdr searches all names of the object: it is asked where nothing else tells. */
 bool sb_host_judge(uint64_t site)
 {
+    sought_t sought = {.place = (uintptr_t)site};
     Dl_info caller;
-    bool host = dladdr((const void *)(uintptr_t)site, &caller) && caller.dli_fname != NULL &&
-                is_host_object(caller.dli_fname) && !is_binding(caller.dli_sname);
+
+    dl_iterate_phdr(is_in_host, &sought);
+    bool host = sought.is_host && dladdr((const void *)(uintptr_t)site, &caller) != 0 &&
+                !is_binding(caller.dli_sname);
 
     /* Relaxed: an entry is complete in itself. */
     atomic_store_explicit(SB_VERDICT_ON(site), site << 1 | host, memory_order_relaxed);

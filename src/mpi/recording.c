@@ -3,6 +3,7 @@
 
 #include "machine/machine.h"
 #include "mpi/clocks.h"
+#include "mpi/described.h"
 #include "mpi/host.h"
 
 #include <stdio.h>
@@ -35,6 +36,7 @@ void sb_recording_begin(void)
     if (!records)
         return;
     name_library();
+    sb_describe_world();
     sb_trace_watch_signals();
     sb_trace_self.header.opened = sb_now_ns();
 }

@@ -1,62 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/traced.h"
 
-#include "base/hash.h"
 #include "mpi/calls.h"
+#include "mpi/described.h"
 #include "mpi/serve.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
 
-#include <stdio.h>
 #include <string.h>
-
-/* Of all ranks of a group in MPI_COMM_WORLD, by one step for each. */
-static uint64_t hash_members(MPI_Group group)
-{
-    uint64_t hash = SB_HASH_START;
-    MPI_Group world;
-    int size = 0, there = 0;
-
-    sb_host.Group_size(group, &size);
-    sb_host.Comm_group(sb_host.comm_world, &world);
-    for (int rank = 0; rank < size; rank++) {
-        sb_host.Group_translate_ranks(group, 1, &rank, world, &there);
-        hash = sb_hash_bytes(hash, &there, sizeof there);
-    }
-    sb_host.Group_free(&world);
-    return hash;
-}
-
-/* Both groups of an intercommunicator see the same number. */
-static uint64_t hash_comm(MPI_Comm comm, bool between)
-{
-    MPI_Group group;
-
-    sb_host.Comm_group(comm, &group);
-    uint64_t hash = hash_members(group);
-    sb_host.Group_free(&group);
-    if (between) {
-        sb_host.Comm_remote_group(comm, &group);
-        hash += hash_members(group) + 1;
-        sb_host.Group_free(&group);
-    }
-    return hash;
-}
-
-static void describe(sb_comm_t *comm)
-{
-    char name[MPI_MAX_OBJECT_NAME + 1] = "";
-    int length;
-    bool between = comm->why == SB_WHY_INTERCOMMUNICATOR;
-    sb_trace_comm_t traced = {.members = hash_comm(comm->comm, between),
-                              .rank = comm->rank,
-                              .size = comm->size,
-                              .between = between};
-
-    if (sb_host.Comm_get_name(comm->comm, name, &length) == MPI_SUCCESS)
-        snprintf(traced.name, sizeof traced.name, "%.*s", (int)sizeof traced.name - 1, name);
-    comm->traced = sb_trace_add_comm(&traced);
-}
 
 /* The call's communicator, described. NULL: the handle is none. */
 static sb_comm_t *comm_of(MPI_Comm handle, int error)
@@ -66,7 +17,7 @@ static sb_comm_t *comm_of(MPI_Comm handle, int error)
     if (SB_UNLIKELY(comm == NULL && error == MPI_SUCCESS))
         comm = sb_comm_get(handle);
     if (SB_UNLIKELY(comm != NULL && comm->traced == NULL))
-        describe(comm);
+        sb_describe(comm);
     return comm;
 }
 
@@ -119,43 +70,52 @@ static uint64_t bytes_of(int64_t count, MPI_Datatype type)
 #define ROOT_VECTOR(sends, out_how, receives, in_how, rooted) ROOT_##rooted
 #define ROOT_REDUCTION(how, rooted) ROOT_##rooted
 
-static sb_trace_record_t *next_record(const sb_comm_t *comm, sb_collective_t collective,
-                                      sb_trace_record_t *unkept)
-{
-    /* Relaxed: of this call. */
-    const char *name = atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
-
-    return sb_trace_next(comm == NULL ? sb_trace_self.comms : comm->traced, (uint8_t)collective,
-                         name == sb_host_name ? NULL : name, unkept);
-}
-
 /* Whether the arguments tell how many bytes it was. */
 static bool is_clear(const sb_comm_t *comm, int error)
 {
     return comm != NULL && error == MPI_SUCCESS && comm->traced->between == 0;
 }
 
-/* A call that comes from the host itself is its own business. */
+/* Before a call: what its record will need is brought near meanwhile. */
+static void expect(MPI_Comm handle, sb_collective_t collective)
+{
+    const sb_comm_t *comm = sb_comm_seen(handle);
+
+    sb_trace_expect(comm == NULL ? NULL : comm->traced, (uint8_t)collective);
+}
+
+static int note(const sb_comm_t *comm, sb_collective_t collective, const sb_trace_record_t *call)
+{
+    /* Relaxed: of this call. */
+    const char *name = atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);
+
+    sb_trace_add(comm == NULL ? sb_trace_self.comms : comm->traced, (uint8_t)collective,
+                 name == sb_host_name ? NULL : name, call);
+    return call->error;
+}
+
+/*
+ * A call that comes from the host itself is its own business. The clock is read first of all, and
+ * again when the record is there: whoever times the call from outside has recording in it too, and
+ * where the program computed since the last call that is not little, as it comes from memory.
+ */
 #define RECORD(enumerator, host, served, is_root, bytes_on)                                        \
+    uint64_t entered = sb_trace_entered();                                                         \
     uint64_t site = (uint64_t)(uintptr_t)SB_CALLER();                                              \
     if (SB_UNLIKELY(sb_host_calls_from(site)))                                                     \
         return host;                                                                               \
-    uint64_t entered = sb_trace_entered();                                                         \
-    int error = served;                                                                            \
-    uint64_t left = sb_trace_left();                                                               \
     if (SB_UNLIKELY(sb_trace_self.records == NULL))                                                \
-        return error;                                                                              \
+        return served;                                                                             \
+    expect(handle, SB_##enumerator);                                                               \
+    int error = served;                                                                            \
     sb_comm_t *comm = comm_of(handle, error);                                                      \
-    sb_trace_record_t unkept, *record = next_record(comm, SB_##enumerator, &unkept);               \
-    record->entered = entered;                                                                     \
-    record->left = left;                                                                           \
-    record->bytes = is_clear(comm, error) ? bytes_on : 0;                                          \
-    record->site = site;                                                                           \
-    record->root = is_root;                                                                        \
-    record->error = error;                                                                         \
-    if (SB_UNLIKELY(sb_trace_self.is_profile))                                                     \
-        sb_trace_sum(record);                                                                      \
-    return error;
+    return note(comm, SB_##enumerator,                                                             \
+                &(sb_trace_record_t){.entered = entered,                                           \
+                                     .left = entered,                                              \
+                                     .bytes = is_clear(comm, error) ? bytes_on : 0,                \
+                                     .site = site,                                                 \
+                                     .root = is_root,                                              \
+                                     .error = error});
 
 static int traced_Barrier(MPI_Comm handle)
 {

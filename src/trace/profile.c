@@ -11,16 +11,14 @@
 #include "trace/trace.h"
 
 #include "base/log.h"
+#include "trace/clock.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
 
-enum { PLACES = 1 << 16, CELLS = PLACES / 2, ALL_KEPT_LOG2 = 9 };
+enum { PLACES = 1 << 16, CELLS = PLACES / 2, CELLS_TOUCHED = 1 << 9, ALL_KEPT_LOG2 = 9 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-
-/* The last of each operation: a program mostly repeats itself. */
-static sb_trace_cell_t *last[SB_COLLECTIVES];
 
 bool sb_trace_begin_sums(void)
 {
@@ -34,6 +32,8 @@ bool sb_trace_begin_sums(void)
     }
     sb_trace_self.cells = memory;
     sb_trace_self.cell_at = (uint16_t *)(void *)((char *)memory + cells);
+    sb_trace_touch(memory, CELLS_TOUCHED * sizeof(sb_trace_cell_t));
+    sb_trace_touch(sb_trace_self.cell_at, places);
     return true;
 }
 
@@ -97,21 +97,23 @@ static sb_trace_cell_t *find_or_share(const sb_trace_cell_t *like)
     return cell != NULL ? cell : find(&shared);
 }
 
-void sb_trace_sum(const sb_trace_record_t *record)
+uint64_t sb_trace_sum(const sb_trace_record_t *record)
 {
     bool is_shared = sb_trace_self.is_shared;
     sb_trace_cell_t like = cell_of(record);
 
     if (is_shared)
         pthread_mutex_lock(&lock);
-    sb_trace_cell_t *cell = last[like.collective];
+    sb_trace_cell_t *cell = sb_trace_last[like.collective].cell;
     if (SB_UNLIKELY(cell == NULL || !is_alike(cell, &like)))
-        cell = last[like.collective] = find_or_share(&like);
-    if (cell != NULL) {
-        cell->calls++;
-        cell->time += record->left - record->entered;
-        cell->bytes += record->bytes;
-    }
+        cell = sb_trace_last[like.collective].cell = find_or_share(&like);
+    /* What comes where there is no room at all is lost here. */
+    sb_trace_cell_t lost = {.calls = 0}, *to = cell != NULL ? cell : &lost;
+    to->calls++;
+    to->bytes += record->bytes;
+    uint64_t left = sb_trace_left();
+    to->time += left - record->entered;
     if (is_shared)
         pthread_mutex_unlock(&lock);
+    return left;
 }

@@ -16,12 +16,12 @@
 #include <unistd.h>
 
 sb_trace_t sb_trace_self;
+sb_trace_last_t sb_trace_last[SB_COLLECTIVES];
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* The names as they were given: to compare pointers is enough. Only grows, under the lock. */
 static const char *_Atomic given_names[SB_TRACE_ALGORITHMS];
-static _Atomic uint8_t last_algorithm[SB_COLLECTIVES]; /* a guess at the next one */
 
 bool sb_trace_is_wanted(void)
 {
@@ -34,6 +34,12 @@ static void *take_memory(size_t bytes)
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return memory == MAP_FAILED ? NULL : memory;
+}
+
+void sb_trace_touch(void *memory, size_t bytes)
+{
+    for (size_t at = 0; at < bytes; at += SB_PAGE)
+        *((volatile char *)memory + at) = 0;
 }
 
 static const char *variable(void)
@@ -67,6 +73,14 @@ static bool name_file(const char *folder)
     return length < (int)sizeof trace->partial;
 }
 
+static void touch_first(sb_trace_t *trace)
+{
+    enum { CALLS = 2048, COMMS = 64 };
+
+    sb_trace_touch(trace->records, sb_min(CALLS, trace->room) * sizeof *trace->records);
+    sb_trace_touch(trace->comms, COMMS * sizeof *trace->comms);
+}
+
 static bool has_room(void)
 {
     sb_trace_t *trace = &sb_trace_self;
@@ -81,6 +95,8 @@ static bool has_room(void)
     if (trace->records == NULL)
         sb_log("SOBOR_TRACE_BUFFER: no memory for %zu bytes; calls are not recorded",
                (size_t)(trace->room * sizeof *trace->records));
+    else
+        touch_first(trace);
     return trace->records != NULL;
 }
 
@@ -152,14 +168,15 @@ static uint8_t add_algorithm(const char *name)
 
 static uint8_t algorithm_number(uint8_t collective, const char *name)
 {
+    _Atomic uint8_t *last = &sb_trace_last[collective].algorithm;
     /* Relaxed: a guess, and names that never change once they are there. */
-    uint8_t number = atomic_load_explicit(&last_algorithm[collective], memory_order_relaxed);
+    uint8_t number = atomic_load_explicit(last, memory_order_relaxed);
 
     if (SB_LIKELY(number > 0 &&
                   atomic_load_explicit(&given_names[number - 1], memory_order_relaxed) == name))
         return number;
     number = add_algorithm(name);
-    atomic_store_explicit(&last_algorithm[collective], number, memory_order_relaxed);
+    atomic_store_explicit(last, number, memory_order_relaxed);
     return number;
 }
 
@@ -173,20 +190,25 @@ static uint64_t take_place(sb_trace_t *trace)
     return place;
 }
 
-sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm,
-                                 sb_trace_record_t *unkept)
+void sb_trace_add(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm,
+                  const sb_trace_record_t *call)
 {
     sb_trace_t *trace = &sb_trace_self;
     uint64_t number = ++comm->calls;
-    bool is_kept = !trace->is_profile || sb_trace_samples(number);
-    sb_trace_record_t *record =
-        is_kept ? &trace->records[take_place(trace) & (trace->room - 1)] : unkept;
+    sb_trace_record_t record = *call;
 
-    record->comm = (uint16_t)(comm - trace->comms);
-    record->number = (uint32_t)number;
-    record->collective = collective;
-    record->algorithm = algorithm == NULL ? 0 : algorithm_number(collective, algorithm);
-    return record;
+    record.comm = (uint16_t)(comm - trace->comms);
+    record.number = (uint32_t)number;
+    record.collective = collective;
+    record.algorithm = algorithm == NULL ? 0 : algorithm_number(collective, algorithm);
+    sb_trace_record_t *kept = NULL;
+    if (!trace->is_profile || sb_trace_samples(number)) {
+        kept = &trace->records[take_place(trace) & (trace->room - 1)];
+        *kept = record;
+    }
+    uint64_t left = trace->is_profile ? sb_trace_sum(&record) : sb_trace_left();
+    if (kept != NULL)
+        kept->left = left;
 }
 
 void sb_trace_finish(sb_trace_end_t end)

@@ -4,6 +4,7 @@
 
 #include "base/collectives.h"
 #include "base/compiler.h"
+#include "machine/machine.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -109,7 +110,7 @@ typedef struct sb_trace_header {
 /* The trace of this process; its parts are written by those who know. */
 typedef struct sb_trace {
     sb_trace_header_t header;
-    sb_trace_record_t *records; /* NULL: nothing is recorded */
+    _Alignas(SB_LINE) sb_trace_record_t *records; /* NULL: nothing is recorded */
     sb_trace_comm_t *comms;
     uint64_t room;  /* of records, a power of two */
     bool is_shared; /* several threads may record at the same time */
@@ -125,6 +126,9 @@ typedef struct sb_trace {
 
 extern sb_trace_t sb_trace_self;
 
+/* Touches the first pages of memory that calls write to: to do so in a call takes microseconds. */
+void sb_trace_touch(void *memory, size_t bytes);
+
 /* Whether SOBOR_TRACE or SOBOR_PROFILE names a folder. */
 bool sb_trace_is_wanted(void);
 
@@ -134,14 +138,34 @@ bool sb_trace_begin(int rank, int size);
 /* The communicator of these members; never NULL. */
 sb_trace_comm_t *sb_trace_add_comm(const sb_trace_comm_t *comm);
 
-/* The record of a call that was made, of this communicator and by the algorithm of this name (which
- * stays where it is; NULL: by the host): the caller fills in the rest. It is `unkept` where the
- * call goes into the sums of a profile alone. */
-sb_trace_record_t *sb_trace_next(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm,
-                                 sb_trace_record_t *unkept);
+/* Records a call that is about to return, of this communicator and by the algorithm of this name
+ * (which stays where it is; NULL: by the host); when it leaves is seen last of all. The rest is in
+ * `call`. */
+void sb_trace_add(sb_trace_comm_t *comm, uint8_t collective, const char *algorithm,
+                  const sb_trace_record_t *call);
 
-/* Adds the call to the sums, where this is a profile. */
-void sb_trace_sum(const sb_trace_record_t *record);
+/* What the last call of an operation had: the next one most likely has the same. */
+typedef struct sb_trace_last {
+    _Alignas(SB_LINE) sb_trace_cell_t *cell;
+    _Atomic uint8_t algorithm;
+} sb_trace_last_t;
+
+extern sb_trace_last_t sb_trace_last[SB_COLLECTIVES];
+
+/* Before such a call: brings near what its record will be written to. Where the program computed
+ * since the last one, none of it is in the cache. */
+static inline void sb_trace_expect(sb_trace_comm_t *comm, uint8_t collective)
+{
+    /* Relaxed: a guess. */
+    uint64_t place = atomic_load_explicit(&sb_trace_self.next, memory_order_relaxed);
+
+    __builtin_prefetch(&sb_trace_self.records[place & (sb_trace_self.room - 1)], 1);
+    __builtin_prefetch(sb_trace_last[collective].cell, 1);
+    __builtin_prefetch(comm, 1);
+}
+
+/* Adds the call to the sums of a profile, and returns when it left. */
+uint64_t sb_trace_sum(const sb_trace_record_t *record);
 
 /* Takes memory for the sums. False: there is none. */
 bool sb_trace_begin_sums(void);

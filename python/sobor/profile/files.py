@@ -32,6 +32,8 @@ _RECORD = struct.Struct("<4QIiiHBB")
 _CELL = struct.Struct("<3QHBBB3x")
 _COUNT = struct.Struct("<Q40s")
 CELL_BYTES, COUNT_BYTES = _CELL.size, _COUNT.size
+#: Communicators that every rank has, whether it calls on them or not.
+OF_ALL = ("MPI_COMM_WORLD", "MPI_COMM_SELF")
 #: As src/trace/profile.c keeps them: all of the first, of later ones ever fewer.
 _ALL_KEPT = 1 << 9
 
@@ -109,7 +111,7 @@ def _join(files: list[File]) -> dict[str, Any]:
     sums = Sums()
     for file, clock in zip(files, _clocks(files), strict=True):
         labels = [label(entry) for entry in file.comms]
-        for name in labels[1:]:
+        for name in (*OF_ALL, *labels[1:]):
             sums.member(name, file.header["rank"])
         for cell in file.cells:
             sums.add(*_cell_of(cell, labels), file.header["rank"], cell[0], cell[1])
