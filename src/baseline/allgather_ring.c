@@ -5,7 +5,7 @@
  * after the other; 2 (p - 1) copies of each byte. Memory: a ring of at most 32 KiB and 256 bytes
  * for each other rank. Preconditions: the pairs. Source: the ring allgather of MPI libraries.
  *
- * No deadlock: see sb_pair_exchange.
+ * No deadlock: see sb_pair_exchange_standard.
  */
 #include "baseline/pairs.h"
 #include "coll/vector/mesh.h"
@@ -22,7 +22,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     for (uint32_t round = 0; round + 1 < size && team->failure == SB_OK; round++) {
         const sb_stream_t *sent = &parts->receive[(rank + size - round) % size];
         const sb_stream_t *received = &parts->receive[(left + size - round) % size];
-        outcome = sb_first(outcome, sb_pair_exchange(team, right, sent, left, received));
+        outcome = sb_first(outcome, sb_pair_exchange_standard(team, right, sent, left, received));
     }
     return outcome;
 }

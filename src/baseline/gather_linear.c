@@ -17,7 +17,8 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t outcome = SB_OK;
 
     if (team->rank != parts->root)
-        return parts->send->bytes == 0 ? SB_OK : sb_pair_send(team, parts->root, parts->send);
+        return parts->send->bytes == 0 ? SB_OK
+                                       : sb_pair_send_standard(team, parts->root, parts->send);
     for (uint32_t i = 0; i < team->size && team->failure == SB_OK; i++) {
         if (i != team->rank && parts->receive[i].bytes > 0)
             outcome = sb_first(outcome, sb_pair_receive(team, i, &parts->receive[i]));

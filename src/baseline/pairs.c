@@ -4,6 +4,8 @@
 #define RING_MOST ((size_t)32 << 10)
 #define RING_LEAST ((size_t)1 << 10)
 #define FRAGMENTS_PER_RING 4
+/* The longest message that is sent at once, whether or not its receiver is there. */
+#define EAGER ((size_t)4 << 10)
 
 /* The line that a message begins with. */
 typedef struct header {
@@ -115,9 +117,18 @@ static sb_status_t start_out(sb_team_t *team, sb_pair_out_t *out)
     if (out->offset > 0)
         out->data = sb_stream_read(out->stream, 0, header->payload, out->offset);
     pair->position += SB_LINE;
-    sb_flag_publish(&ends_of(team, team->rank, out->peer)->published.flag, pair->position);
+    out->sent = pair->position;
+    sb_flag_publish(&ends_of(team, team->rank, out->peer)->published.flag, out->sent);
     out->started = true;
     return SB_OK;
+}
+
+/* Waits until the receiver has taken what has been sent to it so far. */
+static sb_status_t wait_taken(sb_team_t *team, const sb_pair_out_t *out)
+{
+    sb_flag_t *consumed = &ends_of(team, out->peer, team->rank)->consumed.flag;
+
+    return out->rendezvous ? sb_flag_wait(consumed, out->sent, &team->waiter) : SB_OK;
 }
 
 /* Sends up to `limit` bytes at least, in whole fragments. */
@@ -137,7 +148,8 @@ static sb_status_t step_out(sb_team_t *team, sb_pair_out_t *out, size_t limit)
                                        ring_at(team, team->rank, out->peer, pair->position), bytes);
         out->offset += bytes;
         pair->position += bytes;
-        sb_flag_publish(&ends_of(team, team->rank, out->peer)->published.flag, pair->position);
+        out->sent = pair->position;
+        sb_flag_publish(&ends_of(team, team->rank, out->peer)->published.flag, out->sent);
         if (out->offset == total)
             pair->position = next_line(pair->position);
     }
@@ -207,6 +219,20 @@ static sb_status_t receipt(const sb_pair_in_t *in)
     return in->data == SB_OK && in->bytes != in->stream->bytes ? SB_ERR_TRUNCATE : in->data;
 }
 
+sb_status_t sb_pair_send_standard(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
+{
+    sb_pair_out_t out = {.stream = stream, .peer = peer, .rendezvous = stream->bytes >= EAGER};
+    sb_status_t status = start_out(team, &out);
+
+    if (status == SB_OK)
+        status = wait_taken(team, &out);
+    if (status == SB_OK)
+        status = step_out(team, &out, SIZE_MAX);
+    if (status == SB_OK)
+        status = wait_taken(team, &out);
+    return status == SB_OK ? out.data : status;
+}
+
 sb_status_t sb_pair_send(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
 {
     sb_pair_out_t out = {.stream = stream, .peer = peer};
@@ -223,22 +249,53 @@ sb_status_t sb_pair_receive(sb_team_t *team, uint32_t peer, const sb_stream_t *s
     return status == SB_OK ? receipt(&in) : status;
 }
 
+/* Both ends in turns, until both are done. */
+static sb_status_t step_both(sb_team_t *team, sb_pair_out_t *out, sb_pair_in_t *in)
+{
+    sb_status_t status = SB_OK;
+
+    for (size_t limit = sb_pairs(team)->fragment; status == SB_OK;
+         limit += sb_pairs(team)->fragment) {
+        status = step_out(team, out, limit);
+        if (status == SB_OK)
+            status = step_in(team, in, limit);
+        if (out->offset == out->stream->bytes && in->started && in->offset == in->bytes)
+            break;
+    }
+    return status;
+}
+
+static sb_status_t exchange_receipt(sb_status_t status, const sb_pair_out_t *out,
+                                    const sb_pair_in_t *in)
+{
+    if (status != SB_OK)
+        return status;
+    return out->data == SB_OK ? receipt(in) : out->data;
+}
+
 sb_status_t sb_pair_exchange(sb_team_t *team, uint32_t to, const sb_stream_t *sent, uint32_t from,
                              const sb_stream_t *received)
 {
     sb_pair_out_t out = {.stream = sent, .peer = to};
     sb_pair_in_t in = {.stream = received, .peer = from};
-    sb_status_t status = SB_OK;
 
-    for (size_t limit = sb_pairs(team)->fragment; status == SB_OK;
-         limit += sb_pairs(team)->fragment) {
-        status = step_out(team, &out, limit);
-        if (status == SB_OK)
-            status = step_in(team, &in, limit);
-        if (out.offset == sent->bytes && in.started && in.offset == in.bytes)
-            break;
-    }
-    if (status != SB_OK)
-        return status;
-    return out.data == SB_OK ? receipt(&in) : out.data;
+    return exchange_receipt(step_both(team, &out, &in), &out, &in);
+}
+
+sb_status_t sb_pair_exchange_standard(sb_team_t *team, uint32_t to, const sb_stream_t *sent,
+                                      uint32_t from, const sb_stream_t *received)
+{
+    sb_pair_out_t out = {.stream = sent, .peer = to, .rendezvous = sent->bytes >= EAGER};
+    sb_pair_in_t in = {.stream = received, .peer = from};
+    sb_status_t status = out.rendezvous ? start_out(team, &out) : SB_OK;
+
+    if (status == SB_OK && out.rendezvous)
+        status = start_in(team, &in);
+    if (status == SB_OK)
+        status = wait_taken(team, &out);
+    if (status == SB_OK)
+        status = step_both(team, &out, &in);
+    if (status == SB_OK)
+        status = wait_taken(team, &out);
+    return exchange_receipt(status, &out, &in);
 }

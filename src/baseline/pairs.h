@@ -35,6 +35,8 @@ typedef struct sb_pair_out {
     const sb_stream_t *stream;
     uint32_t peer;
     bool started;
+    bool rendezvous; /* the receiver is waited for before there is data, and behind it */
+    uint64_t sent;   /* the position up to which there is data of it */
     size_t offset;
     sb_status_t data;
 } sb_pair_out_t;
@@ -70,5 +72,15 @@ sb_status_t sb_pair_receive(sb_team_t *team, uint32_t peer, const sb_stream_t *s
  */
 sb_status_t sb_pair_exchange(sb_team_t *team, uint32_t to, const sb_stream_t *sent, uint32_t from,
                              const sb_stream_t *received);
+
+/*
+ * The same as a standard send of Open MPI over shared memory: messages of less than 4 KiB go at
+ * once, longer ones by rendezvous. The sender says that there is a message, waits until the
+ * receiver has seen that, and returns when all of it has been taken. Ranks that exchange say so
+ * first and then look for the other's message, so nobody who waits keeps another waiting.
+ */
+sb_status_t sb_pair_send_standard(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
+sb_status_t sb_pair_exchange_standard(sb_team_t *team, uint32_t to, const sb_stream_t *sent,
+                                      uint32_t from, const sb_stream_t *received);
 
 #endif

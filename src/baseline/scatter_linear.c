@@ -20,7 +20,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
                                           : sb_pair_receive(team, parts->root, parts->receive);
     for (uint32_t i = 0; i < team->size && team->failure == SB_OK; i++) {
         if (i != team->rank && parts->send[i].bytes > 0)
-            outcome = sb_first(outcome, sb_pair_send(team, i, &parts->send[i]));
+            outcome = sb_first(outcome, sb_pair_send_standard(team, i, &parts->send[i]));
     }
     if (!parts->in_place)
         outcome = sb_first(outcome, sb_copy_own(&parts->send[team->rank], parts->receive));

@@ -14,6 +14,7 @@ from sobor.study.figure import Figure, Point
 from sobor.study.papers import PAPERS
 from sobor.study.place import trimmed
 from sobor.study.published import beside, key, rank_correlation, summary
+from sobor.study.vectors import tuned
 
 pytest.importorskip("matplotlib")
 
@@ -198,6 +199,29 @@ def test_times_of_the_impact_model(command, real_native, tmp_path):
     assert ours["P-BT, k = 500 µs"] == pytest.approx(264, abs=1)
     assert ours["CP-BT, k = 500 µs"] == pytest.approx(61, abs=1)
     assert ours["BT, k = 0 µs"] == pytest.approx(10 * (4 + 0.64))
+
+
+def test_the_base_of_vectors(command, real_native, tmp_path):
+    """Long messages wait for their receivers, so a queue is ahead of a root that sends in turn."""
+    if not real_native.simulator.is_file():
+        pytest.skip(f"no {real_native.simulator}")
+    words = ["--with", "bytes=2K,4K", "--with", "runs=1", "--out", str(tmp_path), "--json", "-"]
+    answer = command("study", "vectors", "2", *words).json
+    ours = {(point["series"], point["x"]): point["ours"] for point in answer}
+    assert ours["coll/tuned", 4096] > 3 * ours["coll/tuned", 2048]
+    assert ours["coll/tuned", 4096] > 1.5 * ours["queued", 4096]
+
+
+def test_what_coll_tuned_takes():
+    taken = {(p, m): tuned("allgatherv", p, m) for p in (4, 8, 16) for m in (64, 1024, 256 << 10)}
+    assert [taken[8, m] for m in (64, 1024, 256 << 10)] == [
+        "p2p-gather-bcast", "p2p-bruck", "p2p-bruck",
+    ]  # fmt: skip
+    assert [taken[16, m] for m in (64, 1024, 256 << 10)] == [
+        "p2p-gather-bcast", "p2p-bruck", "p2p-ring",
+    ]  # fmt: skip
+    assert {taken[4, m] for m in (64, 1024, 256 << 10)} == {"p2p-ring"}
+    assert {tuned(each, 16, 64) for each in ("scatterv", "gatherv")} == {"p2p-linear"}
 
 
 def test_placement_in_one_segment(command, real_native, tmp_path):
