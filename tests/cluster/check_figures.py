@@ -30,16 +30,18 @@ SHORT = (
     ("cluster-8x64", "barrier", 0, 0.65, 0.65),
     ("cluster-8x64", "allreduce", 8, 0.8, None),
     ("cluster-8x64", "allreduce", 4 * K, 0.55, None),
+    ("cluster-8x64", "allreduce", 256 * K, 0.75, None),
 )
 LONG = (
     ("cluster-16x8", "allreduce", 256 * K, 0.95, 0.3),
     ("cluster-16x8", "allreduce", M, 0.95, 0.3),
     ("cluster-16x8", "bcast", M, 0.6, 0.6),
     ("cluster-8x64", "allreduce", K, 0.55, 0.55),
-    ("cluster-8x64", "allreduce", 16 * K, 0.95, 0.55),
-    ("cluster-8x64", "allreduce", 64 * K, 1.05, 0.3),
-    ("cluster-8x64", "allreduce", 256 * K, 1.2, 0.3),
-    ("cluster-8x64", "allreduce", M, 1.1, 0.3),
+    ("cluster-8x64", "allreduce", 16 * K, 0.55, 0.55),
+    ("cluster-8x64", "allreduce", 32 * K, 0.8, None),
+    ("cluster-8x64", "allreduce", 64 * K, 0.75, 0.3),
+    ("cluster-8x64", "allreduce", 256 * K, 0.75, 0.3),
+    ("cluster-8x64", "allreduce", M, 0.7, 0.3),
     ("cluster-8x64", "bcast", 64 * K, 0.6, 0.6),
     ("cluster-128x8", "allgather", 64, 0.85, None),
 )

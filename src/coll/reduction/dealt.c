@@ -1,25 +1,32 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Reduce_scatter in which each part is combined by the rank that gets it: every rank copies into
- * its block what the others get of its contribution, part after part, each from a line on; after a
- * barrier each combines its part out of the blocks of all, from left to right in rank order. What
- * the room does not hold goes in windows that have a piece of every part, so that all ranks have as
- * much to do in each. Cost: a barrier for each window; each rank copies every byte in, and combines
- * as many. Memory: half of the workspace's buffers for a window, in turn: who writes one again has
- * gone through a barrier since it was last read. Preconditions: the workspace. Source: ours;
- * rings.c without a flag for each window and without waiting for room, for messages that come one
- * after the other.
+ * its block what the others combine of its contribution, part after part, each from a line on;
+ * after a barrier each combines its part out of the blocks of all, from left to right in rank
+ * order. By groups of ranks side by side, each group combines first: the ranks of a group share the
+ * parts out among them, each combines its share of the group's contributions in its own block, and
+ * after another barrier whoever gets a part combines what the groups have of it. What the room does
+ * not hold goes in windows that have a piece of every part, so that all ranks have as much to do in
+ * each. Cost: each rank copies every byte in, and combines as many, with a barrier; by groups of
+ * about the root of the number of ranks most of that passes between ranks side by side, of which
+ * caches are near, from fewer places, with two barriers. Memory: half of the workspace's buffers
+ * for a window, in turn: who writes one again has gone through a barrier since it was last read.
+ * Groups follow from the number of ranks alone, and so do the bits. Preconditions: the workspace.
+ * Source: ours; rings.c without a flag for each window and without waiting for room, for messages
+ * that come one after the other. Groups: the direct algorithm in two dimensions, as in Barnett et
+ * al., "Global combine on mesh architectures with wormhole routing", 1993.
  */
 #include "coll/reduction/workspace.h"
 
 typedef struct dealt {
     sb_team_t *team;
     const sb_reduction_t *reduction;
+    uint32_t group;  /* ranks of one; the last may have fewer */
     sb_range_t part; /* this rank's, of the message */
     size_t windows;
-    uint64_t turn; /* with which the present window begins */
-    bool in_place;
-    char *result; /* of this rank's part */
+    uint64_t turn;   /* with which the present window begins */
+    bool copies_own; /* the result comes where the contribution is read */
+    char *result;    /* of this rank's part */
     sb_status_t data;
 } dealt_t;
 
@@ -72,6 +79,37 @@ static size_t windows_for(const sb_team_t *team, const sb_reduction_t *reduction
     return sb_max(1, (reduction->bytes + room - lost - 1) / (room - lost));
 }
 
+/* --- groups: of ranks side by side ---------------------------------------------------------- */
+
+static bool is_grouped(const dealt_t *dealt)
+{
+    return dealt->group < dealt->team->size;
+}
+
+static uint32_t members(const dealt_t *dealt, uint32_t first)
+{
+    return sb_min(dealt->group, dealt->team->size - first);
+}
+
+/* Who combines a part within the group that begins with `first`. */
+static uint32_t combiner(const dealt_t *dealt, uint32_t first, uint32_t part)
+{
+    return first + part % dealt->group % members(dealt, first);
+}
+
+static uint32_t own_group(const dealt_t *dealt)
+{
+    return dealt->team->rank / dealt->group * dealt->group;
+}
+
+/* Whether this rank combines a part within its group. */
+static bool is_combined_here(const dealt_t *dealt, uint32_t part)
+{
+    return combiner(dealt, own_group(dealt), part) == dealt->team->rank;
+}
+
+/* --- what is done with a window ------------------------------------------------------------- */
+
 /* Bytes that are copied, or read and combined, between two looks at what else goes on. */
 #define GO_ON_BYTES ((size_t)32 << 10)
 
@@ -101,7 +139,7 @@ static void add_piece(const dealt_t *dealt, stretch_t *stretch, stretch_t piece)
     *stretch = piece;
 }
 
-/* What this rank alone gets stays where it is, unless the result comes there. */
+/* What this rank itself combines stays where it is, unless the result comes there. */
 static void copy_in(const dealt_t *dealt, size_t window)
 {
     const sb_team_t *team = dealt->team;
@@ -109,10 +147,10 @@ static void copy_in(const dealt_t *dealt, size_t window)
     char *to = room_of(dealt, team->rank);
     stretch_t stretch = {.to = to, .from = from};
 
-    for (uint32_t rank = 0; rank < team->size; rank++) {
-        size_t bytes = part_bytes(dealt, rank);
+    for (uint32_t part = 0; part < team->size; part++) {
+        size_t bytes = part_bytes(dealt, part);
         sb_range_t piece = piece_of(dealt, bytes, window);
-        if (rank != team->rank || dealt->in_place)
+        if (!is_combined_here(dealt, part) || dealt->copies_own)
             add_piece(dealt, &stretch, (stretch_t){to, from + piece.from, sb_range_bytes(piece)});
         to += sb_round_up(sb_range_bytes(piece), SB_LINE);
         from += bytes;
@@ -120,43 +158,79 @@ static void copy_in(const dealt_t *dealt, size_t window)
     add_piece(dealt, &stretch, (stretch_t){0});
 }
 
-/* Where this rank's piece of a window begins, in the blocks of all. */
-static size_t own_place(const dealt_t *dealt, size_t window)
-{
-    size_t place = 0;
+/* What is combined in one go: pieces of one part. */
+typedef struct sources {
+    uint32_t first, step, end; /* of these ranks, or of who combines the part in their groups; */
+    const char *own;           /* this rank's is there, if not NULL; */
+    size_t place;              /* else, as of the others, here in its block */
+} sources_t;
 
-    for (uint32_t rank = 0; rank < dealt->team->rank; rank++)
-        place +=
-            sb_round_up(sb_range_bytes(piece_of(dealt, part_bytes(dealt, rank), window)), SB_LINE);
-    return place;
+static const char *source_of(const dealt_t *dealt, const sources_t *of, uint32_t rank)
+{
+    if (of->step > 1)
+        rank = combiner(dealt, rank, dealt->team->rank);
+    return rank == dealt->team->rank && of->own != NULL ? of->own
+                                                        : room_of(dealt, rank) + of->place;
 }
 
-/* This rank's range of a piece that begins at `place` in the blocks of all. */
-static void combine_range(dealt_t *dealt, sb_range_t piece, size_t place, sb_range_t range)
+static void combine_range(dealt_t *dealt, const sources_t *of, char *to, sb_range_t range)
 {
-    const sb_team_t *team = dealt->team;
-    size_t from = piece.from + range.from;
     sb_fold_t fold;
 
-    sb_fold_begin(&fold, dealt->reduction->operation, dealt->result + from, sb_range_bytes(range));
-    for (uint32_t rank = 0; rank < team->size; rank++) {
-        bool own = rank == team->rank && !dealt->in_place;
-        sb_fold_add(&fold, own ? dealt->reduction->send + dealt->part.from + from
-                               : room_of(dealt, rank) + place + range.from);
-    }
+    sb_fold_begin(&fold, dealt->reduction->operation, to + range.from, sb_range_bytes(range));
+    for (uint32_t rank = of->first; rank < of->end; rank += of->step)
+        sb_fold_add(&fold, source_of(dealt, of, rank) + range.from);
     dealt->data = sb_first(dealt->data, sb_fold_end(&fold));
-    sb_team_go_on(team);
+    sb_team_go_on(dealt->team);
 }
 
-static void combine(dealt_t *dealt, size_t window)
+static void combine(dealt_t *dealt, const sources_t *of, char *to, size_t bytes)
 {
-    sb_range_t piece = piece_of(dealt, sb_range_bytes(dealt->part), window);
-    size_t place = own_place(dealt, window), bytes = sb_range_bytes(piece);
     size_t element = dealt->reduction->operation->element;
-    size_t most = sb_max(1, GO_ON_BYTES / dealt->team->size / element) * element;
+    uint32_t count = (of->end - of->first + of->step - 1) / of->step;
+    size_t most = sb_max(1, GO_ON_BYTES / count / element) * element;
 
     for (size_t at = 0; at < bytes; at += most)
-        combine_range(dealt, piece, place, (sb_range_t){at, sb_min(at + most, bytes)});
+        combine_range(dealt, of, to, (sb_range_t){at, sb_min(at + most, bytes)});
+}
+
+/* This rank's part: of all ranks' contributions, or of what their groups have combined. */
+static void combine_own(dealt_t *dealt, size_t place, sb_range_t piece)
+{
+    const char *own = dealt->reduction->send + dealt->part.from + piece.from;
+    sources_t of = {.step = is_grouped(dealt) ? dealt->group : 1,
+                    .end = dealt->team->size,
+                    .own = is_grouped(dealt) || dealt->copies_own ? NULL : own,
+                    .place = place};
+
+    combine(dealt, &of, dealt->result + piece.from, sb_range_bytes(piece));
+}
+
+/* Within the group: into this rank's block, where its own contribution would be. */
+static void combine_in_group(dealt_t *dealt, size_t place, const char *own, size_t bytes)
+{
+    uint32_t first = own_group(dealt);
+    sources_t of = {first, 1, first + members(dealt, first), own, place};
+
+    combine(dealt, &of, room_of(dealt, dealt->team->rank) + place, bytes);
+}
+
+/* `mine`: this rank's own part; else the parts that it combines within its group. */
+static void combine_window(dealt_t *dealt, size_t window, bool mine)
+{
+    const char *from = dealt->reduction->send;
+    size_t place = 0;
+
+    for (uint32_t part = 0; part < dealt->team->size; part++) {
+        size_t bytes = part_bytes(dealt, part);
+        sb_range_t piece = piece_of(dealt, bytes, window);
+        if (mine && part == dealt->team->rank)
+            combine_own(dealt, place, piece);
+        else if (!mine && is_combined_here(dealt, part))
+            combine_in_group(dealt, place, from + piece.from, sb_range_bytes(piece));
+        place += sb_round_up(sb_range_bytes(piece), SB_LINE);
+        from += bytes;
+    }
 }
 
 static sb_status_t go(dealt_t *dealt)
@@ -168,8 +242,12 @@ static sb_status_t go(dealt_t *dealt)
         dealt->turn = run_from(space, space->turns);
         copy_in(dealt, window);
         status = sb_workspace_meet(dealt->team);
+        if (status == SB_OK && is_grouped(dealt)) {
+            combine_window(dealt, window, false);
+            status = sb_workspace_meet(dealt->team);
+        }
         if (status == SB_OK)
-            combine(dealt, window);
+            combine_window(dealt, window, true);
         space->turns = dealt->turn + turns_of_window(space);
     }
     return status;
@@ -187,23 +265,45 @@ static void move_down(const dealt_t *dealt)
         sb_copy(to + at, from + at, sb_min(most, bytes - at));
 }
 
-static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction)
+static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction, uint32_t group)
 {
+    bool in_place = reduction->send == reduction->receive;
     dealt_t dealt = {.team = team,
                      .reduction = reduction,
+                     .group = group,
                      .part = sb_parts_of(team, reduction, team->rank, team->rank + 1),
                      .windows = windows_for(team, reduction),
-                     .in_place = reduction->send == reduction->receive,
+                     .copies_own = in_place && group >= team->size,
                      .result = reduction->receive};
 
     if (reduction->bytes == 0)
         return SB_OK;
-    if (dealt.in_place)
+    if (in_place)
         dealt.result = reduction->receive + dealt.part.from;
     sb_status_t status = go(&dealt);
-    if (status == SB_OK && dealt.in_place)
+    if (status == SB_OK && in_place)
         move_down(&dealt);
     return sb_first(status, dealt.data);
+}
+
+static sb_status_t run_dealt(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return run(team, reduction, team->size);
+}
+
+/* As many groups as ranks in each: nobody reads of more than twice the root of all. */
+static uint32_t group_of(uint32_t ranks)
+{
+    uint32_t group = 1;
+
+    while (group * group < ranks)
+        group++;
+    return group;
+}
+
+static sb_status_t run_grouped(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return run(team, reduction, group_of(team->size));
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -214,14 +314,35 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     return sb_workspace_steps_cost(shape, 1) + shape->ranks * price->next_line + copied;
 }
 
+static double grouped_cost(const sb_shape_t *shape, size_t bytes)
+{
+    const sb_prices_t *price = shape->prices;
+    double copied = 2 * price->byte * (double)bytes * sb_cost_crowd(shape);
+
+    return sb_workspace_steps_cost(shape, 2) + 2 * group_of(shape->ranks) * price->next_line +
+           copied;
+}
+
 #define DEALT(of)                                                                                  \
     {                                                                                              \
         .name = "dealt", .collective = of,                                                         \
         .doc = "Every rank copies in what the others get; after a barrier each combines its part " \
                "out of what all have copied, in rank order.",                                      \
         .source = "Sobor; what each rank of a node does before an Allreduce goes between nodes",   \
-        .on_request = true, .prepare = sb_workspace_prepare, .cost = cost, .reduction = run,       \
+        .on_request = true, .prepare = sb_workspace_prepare, .cost = cost, .reduction = run_dealt, \
+    }
+#define DEALT_BY_GROUPS(of)                                                                        \
+    {                                                                                              \
+        .name = "dealt-by-groups", .collective = of,                                               \
+        .doc = "As dealt, within groups of about the root of the number of ranks; after another "  \
+               "barrier each rank combines its part out of what the groups have.",                 \
+        .source = "Sobor; what each rank of a node does before an Allreduce goes between nodes",   \
+        .on_request = true, .prepare = sb_workspace_prepare, .cost = grouped_cost,                 \
+        .reduction = run_grouped, .brackets = true,                                                \
     }
 
 const sb_algorithm_t sb_reduce_scatter_dealt = DEALT(SB_REDUCE_SCATTER);
 const sb_algorithm_t sb_reduce_scatter_block_dealt = DEALT(SB_REDUCE_SCATTER_BLOCK);
+const sb_algorithm_t sb_reduce_scatter_dealt_by_groups = DEALT_BY_GROUPS(SB_REDUCE_SCATTER);
+const sb_algorithm_t sb_reduce_scatter_block_dealt_by_groups =
+    DEALT_BY_GROUPS(SB_REDUCE_SCATTER_BLOCK);
