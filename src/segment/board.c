@@ -181,6 +181,7 @@ static bool take_slot(void)
     if (set_once(&memory->founder, pid)) {
         atomic_store_explicit(&memory->founder_started, started, memory_order_relaxed);
         sb_process_sweep(is_left);
+        sb_region_sweep(); /* whose job needed names, while this one may never need any */
     }
     set_once(&memory->serve_after, sb_config()->serve_after.number);
     /* Relaxed: a number for those who ask whether all are here; the last one removes the name. */

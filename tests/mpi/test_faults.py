@@ -96,19 +96,29 @@ def test_all_killed(tester, long_run, key, kills, segment):
     tester.expect_pass(tester.run(mpi, 2, ["fault", "work"], sobor=sobor), served=True)
 
 
-def test_boards_that_are_left(tester):
-    """Of which nobody became the founder: the next job removes the old one, not the one of now."""
-    boards = [Path(f"/dev/shm/sobor.board.test-{os.getpid()}-{age}") for age in ("old", "new")]
+def test_names_that_are_left(tester):
+    """A rank that is killed while its name is there leaves it: the next job removes that.
+
+    Of boards of which nobody became the founder the old one, not the one of now; regions of who has
+    ended, not of who lives, though the job needs no names itself.
+    """
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    space = os.stat("/proc/self/ns/pid").st_ino
+    left = [f"board.test-{os.getpid()}-old", f"{ended.pid}.{space}.0123456789abcdef"]
+    kept = [f"board.test-{os.getpid()}-new", f"{os.getpid()}.{space}.0123456789abcdef"]
+    paths = {name: Path(f"/dev/shm/sobor.{name}") for name in left + kept}
     try:
-        for board in boards:
-            board.touch(mode=0o600)
-        os.utime(boards[0], (0, 0))
+        for path in paths.values():
+            path.touch(mode=0o600)
+        os.utime(paths[left[0]], (0, 0))
         if not tester.bare_only:
             tester.expect_pass(tester.run(usable_mpi("o41"), 2, ["fault", "work"], sobor={}))
-        assert [board.exists() for board in boards] == [tester.bare_only, True]
+        there = {name for name, path in paths.items() if path.exists()}
+        assert there == set(kept if not tester.bare_only else paths)
     finally:
-        for board in boards:
-            board.unlink(missing_ok=True)
+        for path in paths.values():
+            path.unlink(missing_ok=True)
 
 
 def stop_launcher(job: jobs.Job, program: Path) -> list[int]:
