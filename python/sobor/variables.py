@@ -10,8 +10,8 @@ from sobor.native import PREFIX_VARIABLE, Native
 
 SWITCH = "SOBOR"
 PREFIX = "SOBOR_"
-# Read by the command itself; the library does not know them.
-COMMAND_VARIABLES = frozenset({PREFIX_VARIABLE, "SOBOR_PYTHON"})
+# Read by the command itself, or set by environment modules; the library does not know them.
+COMMAND_VARIABLES = frozenset({PREFIX_VARIABLE, "SOBOR_PYTHON", "SOBOR_PRELOAD"})
 
 
 def present(environ: Mapping[str, str]) -> dict[str, str]:

@@ -25,8 +25,8 @@ static const sb_variable_t variables[] = {
 };
 
 /* Names of other programs of ours, which read them: no variables of the library. */
-static const char *const foreign[] = {"SOBOR_PREFIX=", "SOBOR_PYTHON=", "SOBOR_BENCH_",
-                                      "SOBOR_TEST_"};
+static const char *const foreign[] = {
+    "SOBOR_PREFIX=", "SOBOR_PYTHON=", "SOBOR_PRELOAD=", "SOBOR_BENCH_", "SOBOR_TEST_"};
 
 static sb_config_t config;
 static bool from_environment[SB_COUNT_OF(variables)];

@@ -43,6 +43,12 @@ def test_clocks_that_are_not_comparable():
     assert sums.rows()[0]["wait_us_mean"] is None
 
 
+def test_calls_are_named_with_units():
+    row = {"operation": "allreduce", "bytes": 2048, "communicator": "of 4 ranks"}
+    assert views.call_name(row) == "allreduce 2 KiB, of 4 ranks"
+    assert views.call_name(row | {"operation": "barrier", "bytes": 0}) == "barrier, of 4 ranks"
+
+
 def test_a_rank_without_calls_counts():
     sums = Sums()
     for rank in range(4):
@@ -123,6 +129,19 @@ def test_pages(tmp_path, capsys):
         assert 'name="viewport"' in text
     assert "allreduce" in capsys.readouterr().out
     assert "&lt;b&gt;" in page.page(profile)
+
+
+def test_a_verdict_keeps_its_names():
+    slower = compare.compare([compare.Run(1.0, PROFILE)] * 2, [compare.Run(2.0, PROFILE)] * 2, "x")
+    assert views.summary(slower)[0].startswith("Slower with Sobor: ")
+
+
+def test_both_bars_of_a_call_are_shown_or_none():
+    calls = [row("bcast", 8, 1.0, 0.0), *(row("scan", 1 << n, 1.0, 0.0) for n in range(24))]
+    ratios = {estimate.point_of(call, 8): 2.0 for call in calls[1:]}
+    text = page.page(estimate.predict({**PROFILE, "calls": calls}, ratios))
+    shown = text[: text.index("in the table")]
+    assert shown.count('title="scan') == shown.count('title="with Sobor"') == 11
 
 
 def test_wrong_files(tmp_path):

@@ -8,7 +8,14 @@ from sobor.errors import SoborError
 
 
 def test_present_leaves_out_those_of_the_command():
-    environ = {"SOBOR": "on", "SOBOR_RING": "8", "SOBOR_PREFIX": "/x", "SOBORX": "1", "A": "1"}
+    environ = {
+        "SOBOR": "on",
+        "SOBOR_RING": "8",
+        "SOBOR_PREFIX": "/x",
+        "SOBOR_PRELOAD": "/s",
+        "SOBORX": "1",
+        "A": "1",
+    }
     assert variables.present(environ) == {"SOBOR": "on", "SOBOR_RING": "8"}
 
 

@@ -8,13 +8,14 @@ from string import Template
 from typing import Any
 
 from sobor.profile import views
-from sobor.sizes import short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 from sobor.times import short_time
 
 _WAITING, _HOST, _SOBOR = "#b8c0c8", "#c2571a", "#2166ac"
 _BARS_MOST = 24
+#: A bar that belongs to the one before it.
+_WITH_SOBOR = "with Sobor"
 
 #: Name, parts with their colour, and what is written beside them.
 Bar = tuple[str, list[tuple[float, str]], str]
@@ -49,7 +50,7 @@ def _of_profile(result: dict[str, Any]) -> list[Section]:
         moving = row["total_us_mean"] / 1e3 - waiting
         colour = _SOBOR if row["served"] else _HOST
         share = views.percent(row["total_us_mean"] / 1e6 / result["wall_s"])
-        bars.append((_name(row), [(waiting, _WAITING), (moving, colour)], share))
+        bars.append((views.call_name(row), [(waiting, _WAITING), (moving, colour)], share))
     return [("Share of run time by call", bars)]
 
 
@@ -71,19 +72,15 @@ def _of_estimate(result: dict[str, Any]) -> list[Section]:
     bars: list[Bar] = []
     for row in result["points"]:
         now = [(row["wait_ms"], _WAITING), (row["total_ms"] - row["wait_ms"], _HOST)]
-        bars.append((_name(row), now, short_time(row["total_ms"] / 1e3)))
+        bars.append((views.call_name(row), now, short_time(row["total_ms"] / 1e3)))
         if row["ratio"] is not None:
             moving = row["predicted_ms"] - row["wait_ms"]
             then = [(row["wait_ms"], _WAITING), (moving, _SOBOR)]
-            bars.append(("with Sobor", then, short_time(row["predicted_ms"] / 1e3)))
+            bars.append((_WITH_SOBOR, then, short_time(row["predicted_ms"] / 1e3)))
     return [("Time of a rank by call, now and predicted", bars)]
 
 
 _BARS = {"profile": _of_profile, "comparison": _of_comparison, "estimate": _of_estimate}
-
-
-def _name(row: dict[str, Any]) -> str:
-    return f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}"
 
 
 def _section(title: str, bars: list[Bar], colours: list[tuple[str, str]]) -> str:
@@ -92,7 +89,8 @@ def _section(title: str, bars: list[Bar], colours: list[tuple[str, str]]) -> str
 
 
 def _draw(bars: list[Bar]) -> str:
-    shown = bars[:_BARS_MOST]
+    whole = len(bars) <= _BARS_MOST or bars[_BARS_MOST][0] != _WITH_SOBOR
+    shown = bars[: _BARS_MOST if whole else _BARS_MOST - 1]
     most = max((sum(value for value, _ in parts) for _, parts, _ in shown), default=0.0) or 1.0
     lines = []
     for name, parts, said in shown:

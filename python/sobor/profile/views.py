@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sobor import console, outputs
 from sobor.bench.figures import figure
-from sobor.sizes import short_size
+from sobor.sizes import human_size
 
 #: Rows of a table on the terminal; the page and JSON have all.
 _MOST = 16
@@ -31,6 +31,12 @@ def percent(share: float) -> str:
 def ranks_on(result: dict[str, Any]) -> str:
     """How many ranks, on which MPI."""
     return f"{result['ranks']} ranks on {result['host']}"
+
+
+def call_name(row: dict[str, Any]) -> str:
+    """Operation, size class and communicator of a row."""
+    size = f" {human_size(row['bytes'])}" if row["bytes"] else ""
+    return f"{row['operation']}{size}, {row['communicator']}"
 
 
 def waiting_us(row: dict[str, Any]) -> float:
@@ -76,8 +82,9 @@ def _of_comparison(result: dict[str, Any]) -> list[str]:
     low, high = result["ratio_low"], result["ratio_high"]
     within = "" if low is None else f" (95 % interval {low:.3f} to {high:.3f})"
     host, sobor = (sum(result[key]) / result["rounds"] for key in ("host_s", "sobor_s"))
+    first = verdict(result)
     return [
-        f"{verdict(result).capitalize()}: host over Sobor, wall time of the whole command,"
+        f"{first[0].upper()}{first[1:]}: host over Sobor, wall time of the whole command,"
         f" {result['ratio']:.3f}{within}.",
         f"{ranks_on(result)}, {result['rounds']} rounds in turn: {host:.3f} s with the host alone,"
         f" {sobor:.3f} s with Sobor.",
@@ -90,7 +97,8 @@ def _of_estimate(result: dict[str, Any]) -> list[str]:
         f"Sobor would bring {now:.3f} s in collectives to about {then:.3f} s, and"
         f" {result['wall_s']:.3f} s of run time to about {result['wall_s'] - now + then:.3f} s.",
         f"{ranks_on(result)}. What was measured here covers {percent(result['covered'])} of the"
-        " time in collectives that the host served; for the rest nothing is gained or lost.",
+        " time in collectives that the host served; for the rest nothing is gained or lost."
+        " What Sobor sets up in first calls, a few milliseconds of a run, comes on top.",
     ]
 
 
@@ -107,7 +115,7 @@ def tables(result: dict[str, Any]) -> list[Table]:
 def _calls(result: dict[str, Any]) -> Table:
     rows = [
         [
-            f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}",
+            call_name(row),
             "Sobor" if row["served"] else "host",
             f"{row['calls']:g}",
             *(figure(row[f"total_us_{name}"] / 1e3) for name in ("min", "mean", "max")),
@@ -142,7 +150,7 @@ def _operations(result: dict[str, Any]) -> Table:
 def _points(result: dict[str, Any]) -> Table:
     rows = [
         [
-            f"{row['operation']} {short_size(row['bytes'])} on {row['communicator']}",
+            call_name(row),
             figure(row["total_ms"]),
             figure(row["wait_ms"]),
             figure(row["ratio"]),
