@@ -77,12 +77,13 @@ class Report:
         return [] if self.values["reason"] == "-" else self.values["reason"].split(",")
 
 
+SERVED = r"[a-z_]+:[^\s:=,]+=\d+"
 REPORT_LINE = re.compile(
     r"^sobor: comm ("
     r"name=\S+ size=\d+ where=(?:shm|host|cluster nodes=\d+) "
     r"barrier=\d+ bcast=\d+ (?:[a-z_]+=\d+ )*"
     r"bytes=\d+ host=\d+ "
-    r"time_us=[\d.]+ algorithms=\S+ reason=\S+)$",
+    rf"time_us=[\d.]+ algorithms=(?:-|{SERVED}(?:,{SERVED})*) reason=\S+)$",
     re.MULTILINE,
 )
 

@@ -106,3 +106,15 @@ def test_late(suite):
     """What takes too long is told apart."""
     result = suite.jobs.Result(["x"], -15, "", "", 1.0, True)
     assert suite.judge(suite.Case("coll", "allred", 2), result).word == "timeout"
+
+
+@pytest.mark.parametrize(
+    "cut", ["barrier:flat", "barrier:flat=1,", "barrier:flat=1,bcast:slots:4=2"]
+)
+def test_reports_that_a_launcher_cut(suite, cut):
+    """What is left of a line that another was put into tells of no call."""
+    counts = "barrier=1 bcast=2 bytes=8 host=0 time_us=1.0"
+    served = "barrier:flat=1,bcast:slots=2"
+    whole = f"sobor: comm name=world size=5 where=shm {counts} algorithms={served} reason=-"
+    (report,) = suite.jobs.parse_reports(f"{whole.replace(served, cut)}\n{whole}\n")
+    assert report.algorithms == {"barrier:flat": 1, "bcast:slots": 2}
