@@ -73,17 +73,50 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
 /* Few ranks' lines are worth the instructions. */
 #define FETCHED_MOST 4
 
+/* The lines of a slot that hold the first piece of a message. */
+static size_t slot_bytes(size_t bytes)
+{
+    return offsetof(sb_slot_t, payload) + sb_min(bytes, SB_SLOT_PAYLOAD);
+}
+
 /*
  * Who combines is often behind those who only publish: the next slots may be filled already, and
- * their first lines come while this rank leaves and comes again. If they are not filled, this rank
- * still has those lines of the last round, and nothing is asked of anybody.
+ * their lines come while this rank leaves and comes again. If they are not filled, this rank still
+ * has those lines of the last round, and nothing is asked of anybody.
  */
-static void fetch_next(const sb_team_t *team, uint32_t sources)
+SB_INLINED void fetch_next(const sb_team_t *team, uint32_t sources, size_t bytes)
 {
-    for (uint32_t rank = 0; rank < sources && sources <= FETCHED_MOST; rank++) {
+    for (uint32_t rank = 0; rank < sources; rank++) {
         if (rank != team->rank)
-            sb_fetch_ahead(sb_slot(team, rank, team->slot_uses), SB_LINE);
+            sb_fetch_ahead(sb_slot(team, rank, team->slot_uses), slot_bytes(bytes));
     }
+}
+
+/*
+ * Who only publishes is often ahead, and what it writes waits in its processor for the lines, one
+ * after the other: so it takes those of the call after the next one in time. At the next one's the
+ * others may be looking by now.
+ */
+static void own_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
+{
+    uint64_t use = team->slot_uses + pieces;
+
+    if (use < team->slots_free_below + SB_SLOTS)
+        sb_fetch_to_write(sb_slot(team, team->rank, use), slot_bytes(bytes));
+}
+
+/*
+ * Where many read a slot some are behind, and lines that are taken from them come twice. A call of
+ * what does nothing but fetch is left out by compilers, so these are inlined.
+ */
+SB_INLINED void look_ahead(const sb_team_t *team, uint32_t sources, uint64_t pieces, size_t bytes)
+{
+    bool few = team->size <= FETCHED_MOST;
+
+    if (few && sources <= (team->rank == 0))
+        own_later(team, pieces, bytes);
+    else if (few || (sources <= FETCHED_MOST && bytes <= SB_SLOT_IN_LINE))
+        fetch_next(team, sources, bytes);
 }
 
 static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
@@ -115,8 +148,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
             sb_slots_passed(team, use);
         sb_slot_finish(team, batch);
     }
-    if (reduction->bytes <= SB_SLOT_IN_LINE)
-        fetch_next(team, wanted.sources);
+    look_ahead(team, wanted.sources, count, reduction->bytes);
     return data;
 }
 

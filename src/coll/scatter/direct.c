@@ -4,10 +4,11 @@
  * first, all that there is room for without waiting for anybody; then it goes on with those that
  * have made room, and waits only if nobody has. So a rank that comes late holds up nobody else as
  * long as one of them has room, and a part is received while others are dealt. Up to
- * SB_SLOT_IN_LINE bytes are in the flag's own line. A root that deals again takes the lines of the
- * next call's parts ahead. Cost: one line transfer for a short part, p - 1 lines written by the
- * root; two copies of each byte of a long one, the root's one after the other, the others' at the
- * same time. Memory: the mesh (coll/vector/mesh.h). Preconditions: the mesh. Source: this project.
+ * SB_SLOT_IN_LINE bytes are in the flag's own line. A root that deals again takes the lines of
+ * later parts ahead, and a receiver that is behind fetches those of the next. Cost: one line
+ * transfer for a short part, p - 1 lines written by the root; two copies of each byte of a long
+ * one, the root's one after the other, the others' at the same time. Memory: the mesh
+ * (coll/vector/mesh.h). Preconditions: the mesh. Source: this project.
  *
  * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
  * waits for the root alone. A receiver reads all that has come before it waits again.
@@ -84,6 +85,18 @@ static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
     return sb_first(status, data);
 }
 
+/* A part that was there when it was looked for comes from a root that is ahead: so is the next. */
+static sb_status_t receive(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    const sb_inlet_t *in = &mesh->peer[parts->root].one;
+
+    if (!sb_receive_at_once(mesh, parts->root, in, parts->receive))
+        return sb_receive_whole(team, parts->root, false, parts->receive, data);
+    sb_fetch_next(mesh, in, parts->receive->bytes);
+    return SB_OK;
+}
+
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_status_t status, data = SB_OK;
@@ -91,7 +104,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     if (team->rank == parts->root)
         status = deal(team, parts);
     else
-        status = sb_receive_whole(team, parts->root, false, parts->receive, &data);
+        status = receive(team, parts, &data);
     return sb_mesh_finish(team, sb_first(status, data));
 }
 

@@ -259,6 +259,22 @@ static inline void sb_fetch_next(const sb_mesh_t *mesh, const sb_inlet_t *in, si
     sb_fetch_ahead(slot, offsetof(sb_slot_t, payload) + bytes);
 }
 
+/*
+ * The sender's side of it: what a rank that is ahead writes waits in its processor for the lines,
+ * one after the other. So it takes those of the call after the next one, if its message is like
+ * this one; at the next one's the reader may be looking by now. Returns the bytes taken.
+ */
+static inline size_t sb_own_later(const sb_mesh_t *mesh, const sb_outlet_t *out, size_t bytes)
+{
+    sb_slot_t *slot = &out->slot[(mesh->calls + 2) & (mesh->slots - 1)];
+
+    if (!sb_flow_has_room(&out->slots, mesh->calls + 3))
+        return 0;
+    bytes += offsetof(sb_slot_t, payload);
+    sb_fetch_to_write(slot, bytes);
+    return bytes;
+}
+
 /* Receives all of a message; `of_all`: of the peer's flow to all. `data` gets what is to be told.
  */
 sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,

@@ -13,18 +13,7 @@
  * few line transfers. */
 #define OWNED ((size_t)1536)
 
-/* Lines behind the announcement of the next part, if it is like this one: longer than these lines.
- */
-static size_t own_slot(const sb_mesh_t *mesh, uint32_t peer, size_t bytes, size_t most)
-{
-    sb_slot_t *slot = &mesh->peer[peer].out.slot[(mesh->calls + 1) & (mesh->slots - 1)];
-
-    bytes = sb_min(bytes - SB_SLOT_IN_LINE, most);
-    sb_fetch_to_write(slot->payload + SB_SLOT_IN_LINE, bytes);
-    return bytes;
-}
-
-/* And of one that is staged like this one. */
+/* The first lines of the next part, if it is staged like this one. */
 static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
 {
     const sb_outlet_t *out = sb_outlet(mesh, sending->peer);
@@ -54,8 +43,8 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
         size_t bytes = parts[peer].bytes;
         if (((mesh->calls + i) & (turn - 1)) == 0)
             sb_flow_look_credit(&mesh->peer[peer].out.slots, mesh->calls);
-        if (bytes > SB_SLOT_IN_LINE && bytes <= SB_SLOT_PAYLOAD)
-            most -= own_slot(mesh, peer, bytes, most);
+        if (bytes > 0 && bytes <= SB_SLOT_PAYLOAD && most >= sizeof(sb_slot_t))
+            most -= sb_own_later(mesh, &mesh->peer[peer].out, bytes);
     }
     for (uint32_t i = 0; i < count; i++)
         most -= own_area(mesh, &sending[i], most);
