@@ -95,9 +95,11 @@ static size_t near_window(const sb_rings_t *rings, const sb_plan_t *plan)
 }
 
 /*
- * The time of a message is what its slowest reader needed from the moment that the root began. A
- * reader that came late has nothing to say, so the times of a message may be missing. Value: the
- * message's slot use, which only grows, and the time in nanoseconds below it.
+ * The time of a message is the longest that one of its ranks needed: a reader that waited for it
+ * from the moment that the root began, one that came late from when it came, and the root until it
+ * was done, so that also a root that has to wait for those who come late counts. In an unbroken row
+ * of calls readers are always late, and that is what each call takes. Value: the message's slot
+ * use, which only grows, and the time in nanoseconds below it.
  */
 #define TIME_BITS 24
 #define TIME_MOST (((uint64_t)1 << TIME_BITS) - 1)
@@ -107,21 +109,28 @@ static uint64_t time_value(uint64_t use, uint64_t ns)
     return (use + 1) << TIME_BITS | sb_min(ns, TIME_MOST);
 }
 
-/* Root: what its last timed message took, if all its readers have told. */
+/*
+ * Root: what its last timed message took, once all its readers have told. Those who have told of
+ * another root's since will not say it any more.
+ */
 static void learn(const sb_team_t *team)
 {
     sb_rings_t *rings = sb_rings(team);
-    uint64_t slowest = 0;
+    uint64_t slowest = rings->timed.own, use = rings->timed.use + 1;
+    bool lost = false;
 
-    rings->timed.open = false;
     for (uint32_t i = 0; i < team->size; i++) {
         uint64_t told = sb_flag_read(&sb_ring_head(rings, i)->timed.flag);
-        if (i != team->rank && told >> TIME_BITS != rings->timed.use + 1)
+        if (i == team->rank)
+            continue;
+        if (told >> TIME_BITS < use)
             return;
-        if (i != team->rank)
-            slowest = sb_max(slowest, told & TIME_MOST);
+        lost = lost || told >> TIME_BITS > use;
+        slowest = sb_max(slowest, told & TIME_MOST);
     }
-    sb_copy_record(&rings->copies, &rings->timed.choice, slowest);
+    rings->timed.open = false;
+    if (!lost)
+        sb_copy_record(&rings->copies, &rings->timed.choice, slowest);
 }
 
 /* Root: whether the others can read the message where it is. Those who share fragments do not. */
@@ -158,6 +167,7 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     if (rings->timed.open)
         learn(team);
     sb_copy_choice_t choice = choose(team, plan, buffer);
+    choice.timed = choice.timed && !rings->timed.open;
     plan->how = sb_plan_how(sb_plan_spread(plan), choice.mode, choice.timed && choice.warming,
                             choice.timed && choice.again);
     if (choice.mode == SB_COPY_CACHED)
@@ -172,18 +182,19 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     rings->timed.choice = choice;
 }
 
-/* Reader that waited for the message: tells the root how long it took, and keeps it in mind. */
-static void tell(const sb_team_t *team, const sb_plan_t *plan)
+/* Reader: tells the root how long it took, and keeps it in mind if that is all that there was. */
+static void tell(const sb_team_t *team, const sb_plan_t *plan, uint64_t since, bool waited)
 {
     sb_rings_t *rings = sb_rings(team);
     const sb_copy_choice_t choice = {.mode = sb_plan_mode(plan),
                                      .bytes = (size_t)plan->bytes,
                                      .again = sb_plan_is_again(plan),
                                      .warming = sb_plan_is_warming(plan)};
-    uint64_t ns = sb_now_ns() - plan->started;
+    uint64_t ns = sb_now_ns() - since;
 
     sb_flag_publish(&sb_ring_head(rings, team->rank)->timed.flag, time_value(team->slot_uses, ns));
-    sb_copy_record(&rings->copies, &choice, ns);
+    if (waited)
+        sb_copy_record(&rings->copies, &choice, ns);
 }
 
 /* Both sides: the message is over, at this position. */
@@ -295,6 +306,8 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
         status = send_fragments(team, stream, &plan, &cursor, &data);
     if (status != SB_OK)
         return status;
+    if (plan.started != 0)
+        rings->timed.own = sb_now_ns() - plan.started;
     finish(team, &cursor);
     return data;
 }
@@ -403,6 +416,7 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
 
     if (!read_plan(arriving.rings, news, &plan, &arriving.cursor))
         return sb_out_of_step(team);
+    uint64_t since = plan.started == 0 || news->waited ? plan.started : sb_now_ns();
     if (sb_plan_spread(&plan) != SB_SPREAD_FLAT)
         tree = sb_news_tree(team, news, plan.bytes);
     if (tree.children > 0)
@@ -418,8 +432,8 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
                              : receive_fragments(team, &plan, &in, tree.children > 0, &arriving);
     if (status != SB_OK)
         return status;
-    if (plan.started != 0 && news->waited)
-        tell(team, &plan);
+    if (plan.started != 0)
+        tell(team, &plan, since, news->waited);
     finish(team, &arriving.cursor);
     return sb_received_all(arriving.data, plan.bytes, news->stream);
 }

@@ -99,8 +99,9 @@ typedef struct sb_rings {
     sb_copy_policy_t copies;
     struct {
         uint64_t use;
+        uint64_t own; /* this rank's time, ns */
         sb_copy_choice_t choice;
-        bool open; /* its readers' times were not looked at yet */
+        bool open; /* its readers have not all told yet */
     } timed;
 } sb_rings_t;
 
