@@ -27,6 +27,7 @@ typedef struct owned {
     sb_extents_t free_space;
     size_t blocks;   /* taken of it */
     size_t settling; /* of these: other threads may be setting up others */
+    size_t new_from; /* nothing behind this was ever taken: it is zero, as the kernel gave it */
     bool fresh;      /* made for the occasion */
 } owned_t;
 
@@ -204,6 +205,14 @@ static size_t grain(size_t bytes)
     return bytes <= SB_ARENA_SMALL ? SB_ARENA_GRAIN : page_bytes();
 }
 
+/* Long blocks are mostly new memory: to write it again took as long as all the rest. */
+static void clear(owned_t *owned, const sb_block_t *block)
+{
+    if (block->offset < owned->new_from)
+        memset(block->address, 0, sb_min(block->bytes, owned->new_from - block->offset));
+    owned->new_from = sb_max(owned->new_from, block->offset + block->bytes);
+}
+
 static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
 {
     if (!sb_extents_take(&owned->free_space, bytes, grain(bytes), &block->offset))
@@ -214,7 +223,7 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     block->settling = true;
     owned->blocks++;
     owned->settling++;
-    memset(block->address, 0, bytes);
+    clear(owned, block);
     arena.taken_bytes += bytes;
     return true;
 }

@@ -557,6 +557,37 @@ static void arena_is_bounded_and_reused(void **state)
     assert_int_equal(usage.regions, regions);
 }
 
+static void assert_clear(const sb_block_t *block)
+{
+    size_t dirty = 0;
+
+    for (size_t i = 0; i < block->bytes; i++)
+        dirty += block->address[i] != 0;
+    assert_int_equal(dirty, 0);
+}
+
+/* Wherever a block begins and ends: in memory that others had, behind that, or across both. */
+static void blocks_are_clear(void **state)
+{
+    enum { BLOCKS = 8, ROUNDS = 200 };
+    sb_block_t blocks[BLOCKS] = {0};
+    sb_reason_t reason;
+
+    (void)state;
+    srand(1);
+    for (int round = 0; round < ROUNDS; round++) {
+        sb_block_t *block = &blocks[rand() % BLOCKS];
+        size_t bytes = 1 + (size_t)rand() % (300 << 10);
+        if (block->region != NULL)
+            sb_arena_give(block);
+        assert_int_equal(sb_arena_take(block, bytes, SB_ARENA_ANY, 1, &reason), SB_OK);
+        assert_clear(block);
+        memset(block->address, 1, block->bytes);
+    }
+    for (int i = 0; i < BLOCKS; i++)
+        sb_arena_give(&blocks[i]);
+}
+
 static void fresh_regions_go_with_their_last_block(void **state)
 {
     sb_block_t first, second;
@@ -701,6 +732,7 @@ int main(void)
         cmocka_unit_test(all_see_the_same_start_time),
         cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(arena_is_bounded_and_reused),
+        cmocka_unit_test(blocks_are_clear),
         cmocka_unit_test(fresh_regions_go_with_their_last_block),
         cmocka_unit_test(limits_of_control_groups),
         cmocka_unit_test(the_system_says_whether_pages_are_huge),
