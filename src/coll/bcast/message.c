@@ -27,7 +27,7 @@ static const sb_bcast_memory_t *memory_at(uint32_t number)
 
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
 {
-    if (SB_LIKELY(use < team->slots_free_below + SB_SLOTS))
+    if (SB_LIKELY(sb_slot_is_free(team, use)))
         return SB_OK;
     const sb_peers_t others = {(void *const *)(void *)team->controls, offsetof(sb_control_t, done),
                                team->size, team->rank};

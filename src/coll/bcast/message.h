@@ -35,6 +35,12 @@ static inline sb_slot_t *sb_slot(const sb_team_t *team, uint32_t rank, uint64_t 
     return &team->controls[rank]->slot[use % SB_SLOTS];
 }
 
+/* Whether this rank's slot of `use` is known to be free. */
+static inline bool sb_slot_is_free(const sb_team_t *team, uint64_t use)
+{
+    return use < team->slots_free_below + SB_SLOTS;
+}
+
 /* Root: waits until the slot of `use` may be filled. */
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use);
 

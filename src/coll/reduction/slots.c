@@ -101,7 +101,7 @@ static void own_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
 {
     uint64_t use = team->slot_uses + pieces;
 
-    if (use < team->slots_free_below + SB_SLOTS)
+    if (sb_slot_is_free(team, use))
         sb_fetch_to_write(sb_slot(team, team->rank, use), slot_bytes(bytes));
 }
 
