@@ -15,9 +15,10 @@
  */
 #include "coll/reduction/lent.h"
 
-/* A message is cut into so many windows, unless they get smaller or larger than these. */
+/* Windows of a message, unless they get smaller or larger; two above what goes in one alone. */
 #define WINDOWS 8
-#define WINDOW_LEAST ((size_t)4 << 10)
+#define WINDOW_LEAST ((size_t)8 << 10)
+#define WINDOW_ALONE ((size_t)4 << 10)
 #define WINDOW_MOST ((size_t)32 << 10)
 /* A ring holds so many windows at least: some are filled while others are read. */
 #define WINDOWS_HELD 4
@@ -81,12 +82,13 @@ static size_t span_for(const sb_workspace_t *space, size_t bytes, bool dealt)
 static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
 {
     size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
+    size_t bytes = reduction->bytes, least = sb_min(bytes / 2, WINDOW_LEAST);
 
     /* Most messages: the divisions below would take longer than anything else. */
-    if (window == 0 && reduction->bytes <= sb_min(WINDOW_LEAST, span / WINDOWS_HELD))
-        return reduction->bytes;
+    if (window == 0 && bytes <= sb_min(WINDOW_ALONE, span / WINDOWS_HELD))
+        return bytes;
     if (window == 0)
-        window = sb_min(sb_max(reduction->bytes / WINDOWS, WINDOW_LEAST), WINDOW_MOST);
+        window = sb_min(sb_max(bytes / WINDOWS, least), WINDOW_MOST);
     window = sb_min(sb_round_up(window, SB_LINE), span / WINDOWS_HELD);
     return window / element * element;
 }
@@ -256,8 +258,7 @@ static sb_status_t go(rings_t *rings, bool gives)
     return status;
 }
 
-/* What the root alone wants may stay where it is: it finds out who lends, this rank whether it is
- * to. */
+/* What the root alone wants may stay where it is: whether this rank is to lend its own. */
 static bool lends(rings_t *rings)
 {
     const sb_reduction_t *reduction = rings->reduction;
