@@ -91,6 +91,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
     status = sb_mesh_finish(team, status);
+    sb_prefetch_area(team, &sending, 1);
     sb_copy_end(&sb_mesh(team)->copies);
     return sb_first(sb_first(status, sending.data), data);
 }

@@ -140,6 +140,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
         if (status == SB_OK)
             status = sb_exchange(team, sending, receiving);
         data = sb_first(data, sb_first(sending->data, sb_receipt(receiving)));
+        sb_prefetch_area(team, sending, count);
     }
     if (own_waits)
         data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));

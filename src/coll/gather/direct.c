@@ -101,6 +101,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     } else if (!sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
         sb_sending_t sending = contribution(team, parts);
         outcome = sb_send(team, &sending, SIZE_MAX, true);
+        sb_prefetch_area(team, &sending, 1);
         outcome = sb_first(outcome, sending.data);
     }
     return sb_mesh_finish(team, outcome);

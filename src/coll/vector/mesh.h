@@ -317,6 +317,9 @@ void sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
 void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
                        uint32_t count);
 
+/* The same for who has sent one message of so many, which are about alike. */
+void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t messages);
+
 /*
  * Has the announcements of these messages, and what is short of them, come at the same time. To be
  * called before they are received one after the other.

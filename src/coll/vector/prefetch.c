@@ -9,9 +9,9 @@
 /* Of so many bytes in all the first have not left the cache when they are wanted. */
 #define FETCHED_TOGETHER ((size_t)16 << 10)
 
-/* So much is taken from other cores for the next call: what a core does in less than the time of a
- * few line transfers. */
-#define OWNED ((size_t)1536)
+/* So much is taken from other cores for the next call: a usual fragment. They come one behind the
+ * other while the rank leaves and comes again, and for its stores it would wait one by one. */
+#define OWNED ((size_t)8 << 10)
 
 /* The first lines of the next part, if it is staged like this one. */
 static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
@@ -23,8 +23,16 @@ static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most
         return 0;
     size_t bytes =
         sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, sending->stream->bytes)), most);
+    if (!sb_flow_has_room(&out->staged, next.position + bytes))
+        return 0;
     sb_fetch_to_write(out->area + sb_cursor_place(&next), bytes);
     return bytes;
+}
+
+void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t messages)
+{
+    if (!team->oversubscribed)
+        own_area(sb_mesh(team), sending, OWNED / messages);
 }
 
 void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
