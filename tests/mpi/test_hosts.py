@@ -253,16 +253,29 @@ CASES = [
 ]
 
 
-def run_on_hosts(tester, key, hosts, place, words, sobor) -> jobs.Result:
-    """Run a program with Sobor, the first of the words."""
+def start_on_hosts(tester, key, hosts, place, words, sobor) -> jobs.Result:
+    """Run a program, the first of the words."""
     mpi = usable_mpi(key)
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
     command = [tester.program(mpi, words[0]), *words[1:]]
     settings = {"SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx", **sobor}
-    result = run_on(tester, mpi, hosts, settings, place, command)
+    return run_on(tester, mpi, hosts, settings, place, command)
+
+
+def run_on_hosts(tester, key, hosts, place, words, sobor) -> jobs.Result:
+    """Run a program with Sobor, the first of the words."""
+    result = start_on_hosts(tester, key, hosts, place, words, sobor)
     tester.expect_pass(result, served=True)
     return result
+
+
+def host_truncates(tester, key, hosts, place, words) -> bool:
+    """Whether MPICH 4.0's own Allgatherv fails in these calls: with some sizes its ring does."""
+    if key != "m40":
+        return False
+    bare = start_on_hosts(tester, key, hosts, place, words, {"SOBOR": "off"})
+    return bare.returncode != 0 and "Message truncated" in bare.stdout + bare.stderr
 
 
 @pytest.mark.parametrize(("key", "place", "words", "cases"), CASES)
@@ -271,6 +284,8 @@ def test_cases(tester, hosts, long_run, key, place, words, cases):
     name, *only = words.split()
     for turn in range(60 if long_run else 1):
         drawn = ["--seed", SEED + turn, "--cases", cases, "--max-bytes", 100000]
+        if long_run and host_truncates(tester, key, hosts, place, [name, *drawn, *only]):
+            continue
         result = run_on_hosts(tester, key, hosts, place, [name, *drawn, *only], {})
         assert all(
             r.where == "cluster" and r.nodes == len(place.ranks)
