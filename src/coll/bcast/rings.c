@@ -182,7 +182,10 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     rings->timed.choice = choice;
 }
 
-/* Reader: tells the root how long it took, and keeps it in mind if that is all that there was. */
+/*
+ * Reader: tells the root how long it took, and keeps that in mind itself if it waited: of a message
+ * that it came late to, the root's time counts too, which it does not know.
+ */
 static void tell(const sb_team_t *team, const sb_plan_t *plan, uint64_t since, bool waited)
 {
     sb_rings_t *rings = sb_rings(team);

@@ -17,7 +17,7 @@
 
 /* Windows of a message, unless they get smaller or larger; two above what goes in one alone. */
 #define WINDOWS 8
-#define WINDOW_LEAST ((size_t)8 << 10)
+#define WINDOW_LEAST sb_flow_piece_usual(0)
 #define WINDOW_ALONE ((size_t)4 << 10)
 #define WINDOW_MOST ((size_t)32 << 10)
 /* A ring holds so many windows at least: some are filled while others are read. */

@@ -84,7 +84,7 @@ static size_t slot_bytes(size_t bytes)
  * their lines come while this rank leaves and comes again. If they are not filled, this rank still
  * has those lines of the last round, and nothing is asked of anybody.
  */
-SB_INLINED void fetch_next(const sb_team_t *team, uint32_t sources, size_t bytes)
+static void fetch_next(const sb_team_t *team, uint32_t sources, size_t bytes)
 {
     for (uint32_t rank = 0; rank < sources; rank++) {
         if (rank != team->rank)
@@ -105,11 +105,8 @@ static void own_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
         sb_fetch_to_write(sb_slot(team, team->rank, use), slot_bytes(bytes));
 }
 
-/*
- * Where many read a slot some are behind, and lines that are taken from them come twice. A call of
- * what does nothing but fetch is left out by compilers, so these are inlined.
- */
-SB_INLINED void look_ahead(const sb_team_t *team, uint32_t sources, uint64_t pieces, size_t bytes)
+/* Where many read a slot some are behind, and lines that are taken from them come twice. */
+static void look_ahead(const sb_team_t *team, uint32_t sources, uint64_t pieces, size_t bytes)
 {
     bool few = team->size <= FETCHED_MOST;
 

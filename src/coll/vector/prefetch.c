@@ -11,7 +11,7 @@
 
 /* So much is taken from other cores for the next call: a usual fragment. They come one behind the
  * other while the rank leaves and comes again, and for its stores it would wait one by one. */
-#define OWNED ((size_t)8 << 10)
+#define OWNED sb_flow_piece_usual(0)
 
 /* The first lines of the next part, if it is staged like this one. */
 static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)

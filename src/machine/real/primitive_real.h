@@ -51,8 +51,10 @@ static inline void sb_note_write(uint32_t *note, uint32_t value)
     *note = value;
 }
 
+/* The empty statement keeps what does nothing but fetch from being left out by compilers. */
 static inline void sb_fetch_ahead(const void *from, size_t bytes)
 {
+    __asm__ __volatile__("");
     for (size_t at = 0; at < bytes; at += SB_LINE)
         __builtin_prefetch((const char *)from + at);
 }
@@ -60,6 +62,7 @@ static inline void sb_fetch_ahead(const void *from, size_t bytes)
 /* Processors without this instruction pass over it. */
 static inline void sb_fetch_to_write(void *to, size_t bytes)
 {
+    __asm__ __volatile__("");
     for (size_t at = 0; at < bytes; at += SB_LINE) {
 #if defined(__x86_64__)
         __asm__ __volatile__("prefetchw %0" ::"m"(((char *)to)[at]));
