@@ -205,16 +205,27 @@ static size_t grain(size_t bytes)
     return bytes <= SB_ARENA_SMALL ? SB_ARENA_GRAIN : page_bytes();
 }
 
-/* Long blocks are mostly new memory: to write it again took as long as all the rest. */
-static void clear(owned_t *owned, const sb_block_t *block)
+/* Short blocks are touched with what comes behind them. */
+#define TOUCHED_TOGETHER ((size_t)64 << 10)
+
+/*
+ * Its beginning is touched, and cleared where others had that memory: long blocks are mostly new
+ * memory, and to write that again took as long as all the rest.
+ */
+static void open_block(owned_t *owned, const sb_block_t *block, size_t near)
 {
-    if (block->offset < owned->new_from)
-        memset(block->address, 0, sb_min(block->bytes, owned->new_from - block->offset));
-    owned->new_from = sb_max(owned->new_from, block->offset + block->bytes);
+    size_t begin = block->offset, end = begin + sb_min(near, block->bytes);
+    bool is_short = block->bytes <= SB_ARENA_SMALL;
+
+    sb_region_touch(&owned->region, begin, is_short ? sb_round_up(end, TOUCHED_TOGETHER) : end);
+    if (begin < owned->new_from)
+        memset(block->address, 0, sb_min(end, owned->new_from) - begin);
+    owned->new_from = sb_max(owned->new_from, begin + block->bytes);
 }
 
 static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
 {
+
     if (!sb_extents_take(&owned->free_space, bytes, grain(bytes), &block->offset))
         return false;
     block->region = &owned->region;
@@ -223,7 +234,6 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     block->settling = true;
     owned->blocks++;
     owned->settling++;
-    clear(owned, block);
     arena.taken_bytes += bytes;
     return true;
 }
@@ -241,8 +251,13 @@ static sb_status_t take_locked(sb_block_t *block, size_t bytes, sb_arena_source_
     return take_from(arena.owned[arena.owned_count - 1], bytes, block) ? SB_OK : SB_ERR_MEMORY;
 }
 
-sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
-                          sb_reason_t *reason)
+static owned_t *owner_of(const sb_block_t *block)
+{
+    return (owned_t *)((char *)block->region - offsetof(owned_t, region));
+}
+
+sb_status_t sb_arena_take_near(sb_block_t *block, size_t bytes, size_t near,
+                               sb_arena_source_t source, size_t sharers, sb_reason_t *reason)
 {
     *block = (sb_block_t){0};
     if (sb_config()->segment.number == SB_SEGMENT_OFF)
@@ -251,13 +266,23 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     pthread_mutex_lock(&arena.lock);
     sb_status_t status =
         take_locked(block, sb_round_up(bytes, grain(bytes)), source, sharers, reason);
+    if (status == SB_OK)
+        open_block(owner_of(block), block, near);
     pthread_mutex_unlock(&arena.lock);
     return status;
 }
 
-static owned_t *owner_of(const sb_block_t *block)
+sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
+                          sb_reason_t *reason)
 {
-    return (owned_t *)((char *)block->region - offsetof(owned_t, region));
+    return sb_arena_take_near(block, bytes, SIZE_MAX, source, sharers, reason);
+}
+
+void sb_arena_touch(const sb_block_t *block, size_t from, size_t to)
+{
+    pthread_mutex_lock(&arena.lock);
+    sb_region_touch(&owner_of(block)->region, block->offset + from, block->offset + to);
+    pthread_mutex_unlock(&arena.lock);
 }
 
 static void settle_locked(sb_block_t *block)

@@ -40,6 +40,15 @@ typedef enum sb_arena_source { SB_ARENA_ANY, SB_ARENA_FRESH_NAMED } sb_arena_sou
 sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
                           sb_reason_t *reason);
 
+/*
+ * The same for a long block of which only the beginning is touched and zeroed, so many bytes:
+ * behind that may be what others had there. Where it is used later, it is touched before, for speed
+ * alone.
+ */
+sb_status_t sb_arena_take_near(sb_block_t *block, size_t bytes, size_t near,
+                               sb_arena_source_t source, size_t sharers, sb_reason_t *reason);
+void sb_arena_touch(const sb_block_t *block, size_t from, size_t to);
+
 /* Every peer of the block's set-up has attached, or never will. */
 void sb_arena_settle(sb_block_t *block);
 

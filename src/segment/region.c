@@ -107,7 +107,10 @@ void *sb_region_map(int fd, size_t bytes)
     return base;
 }
 
-/* The owner is the first to touch each page, so that it is in the owner's table too. */
+/* What is touched of a new region: the first region, from which the first teams take their blocks,
+ * is no longer. */
+#define TOUCHED ((size_t)512 << 10)
+
 static void touch_pages(char *base, size_t bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -119,6 +122,19 @@ static void touch_pages(char *base, size_t bytes)
 #endif
     for (size_t offset = 0; offset < bytes; offset += page)
         *(volatile char *)(base + offset) = 0;
+}
+
+void sb_region_touch(sb_region_t *region, size_t from, size_t to)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t begin = sb_max(from & ~(page - 1), region->touched), end = sb_round_up(to, page);
+
+    end = sb_min(end, region->key.bytes);
+    if (end <= begin)
+        return;
+    touch_pages(region->base + begin, end - begin);
+    if (begin == region->touched)
+        region->touched = end;
 }
 
 /*
@@ -147,7 +163,8 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
     if (error != 0)
         return sb_region_fail(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10,
                               kind, strerror(error));
-    touch_pages(region->base, bytes);
+    /* Who asks where pages are, asks of all. */
+    sb_region_touch(region, 0, sb_config()->placement_check.number != 0 ? bytes : TOUCHED);
     madvise(region->base, bytes, MADV_NORMAL);
     return SB_OK;
 }

@@ -14,12 +14,6 @@ typedef struct offer {
 
 _Static_assert(sizeof(offer_t) <= SB_EXCHANGE_BYTES, "an offer fits an exchange");
 
-typedef struct wish {
-    size_t bytes;
-    size_t least;
-    bool willing;
-} wish_t;
-
 /* Lists of private memory; a rank that cannot have them offers nothing, so that all refuse. */
 static bool make_lists(sb_lazy_segment_t *segment, uint32_t size)
 {
@@ -29,16 +23,18 @@ static bool make_lists(sb_lazy_segment_t *segment, uint32_t size)
 }
 
 static void take_block(const sb_team_t *team, sb_lazy_segment_t *segment, sb_arena_source_t source,
-                       const wish_t *wish, offer_t *offer)
+                       const sb_wish_t *wish, offer_t *offer)
 {
     sb_reason_t reason;
     size_t bytes = wish->bytes;
 
-    while (sb_arena_take(&segment->block, bytes, source, team->size, &reason) != SB_OK) {
+    while (sb_arena_take_near(&segment->block, bytes, wish->near, source, team->size, &reason) !=
+           SB_OK) {
         if (bytes <= wish->least)
             return;
         bytes = sb_max(bytes / 2 & ~(size_t)(SB_PAGE - 1), wish->least);
     }
+    segment->touched = sb_min(wish->near, bytes);
     *offer = (offer_t){segment->block.region->key, segment->block.offset, bytes};
 }
 
@@ -75,6 +71,15 @@ static bool attach_blocks(sb_team_t *team, sb_lazy_segment_t *segment)
     return true;
 }
 
+void sb_lazy_segment_reach(sb_lazy_segment_t *segment, size_t end)
+{
+    if (end <= segment->touched)
+        return;
+    end = sb_min(sb_max(end, 2 * segment->touched), segment->bytes);
+    sb_arena_touch(&segment->block, segment->touched, end);
+    segment->touched = end;
+}
+
 void sb_lazy_segment_leave(sb_lazy_segment_t *segment, uint32_t size)
 {
     for (uint32_t i = 0; segment->attachments != NULL && i < size; i++) {
@@ -92,7 +97,7 @@ typedef enum outcome { MADE, EXHAUSTED, NOT_FOUND } outcome_t;
 
 /* One try. Unless it is MADE, nothing remains of it. */
 static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
-                               sb_arena_source_t source, const wish_t *wish, outcome_t *outcome)
+                               sb_arena_source_t source, const sb_wish_t *wish, outcome_t *outcome)
 {
     offer_t mine = {0};
     bool everybody = false;
@@ -116,15 +121,13 @@ static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
     return status;
 }
 
-sb_status_t sb_lazy_segment_make(sb_team_t *team, sb_lazy_segment_t *segment, size_t bytes,
-                                 size_t least, bool willing)
+sb_status_t sb_lazy_segment_make(sb_team_t *team, sb_lazy_segment_t *segment, const sb_wish_t *wish)
 {
-    const wish_t wish = {bytes, least, willing};
     outcome_t outcome;
-    sb_status_t status = try_to_make(team, segment, SB_ARENA_ANY, &wish, &outcome);
+    sb_status_t status = try_to_make(team, segment, SB_ARENA_ANY, wish, &outcome);
 
     /* Memory that cannot be handed over through /proc may still be found by a name. */
     if (status == SB_OK && outcome == NOT_FOUND)
-        status = try_to_make(team, segment, SB_ARENA_FRESH_NAMED, &wish, &outcome);
+        status = try_to_make(team, segment, SB_ARENA_FRESH_NAMED, wish, &outcome);
     return status == SB_OK && outcome != MADE ? SB_ERR_UNSUPPORTED : status;
 }

@@ -7,8 +7,9 @@ sb_status_t sb_resource_make(sb_team_t *team, uint32_t slot, const sb_resource_s
 {
     sb_lazy_segment_t segment = {0};
     sb_resource_t *made = calloc(1, size->own);
-    sb_status_t status = sb_lazy_segment_make(team, &segment, size->bytes, size->least,
-                                              size->willing && made != NULL);
+    const sb_wish_t wish = {size->bytes, size->least, size->near == 0 ? size->bytes : size->near,
+                            size->willing && made != NULL};
+    sb_status_t status = sb_lazy_segment_make(team, &segment, &wish);
 
     if (status == SB_OK) {
         made->segment = segment;

@@ -33,6 +33,7 @@ typedef struct sb_resource_size {
     size_t own;   /* bytes of the struct, private and zeroed */
     size_t bytes; /* of each member's block */
     size_t least; /* with which it can do, if memory is short */
+    size_t near;  /* of its beginning, that are touched and zeroed at once; 0: all */
     bool willing; /* this rank has all else that it needs */
 } sb_resource_size_t;
 

@@ -81,6 +81,21 @@ void sb_arena_give(sb_block_t *block)
     *block = (sb_block_t){0};
 }
 
+sb_status_t sb_arena_take_near(sb_block_t *block, size_t bytes, size_t near,
+                               sb_arena_source_t source, size_t sharers, sb_reason_t *reason)
+{
+    (void)near;
+    return sb_arena_take(block, bytes, source, sharers, reason);
+}
+
+/* Pages cost nothing there. */
+void sb_arena_touch(const sb_block_t *block, size_t from, size_t to)
+{
+    (void)block;
+    (void)from;
+    (void)to;
+}
+
 void sb_arena_settle(sb_block_t *block)
 {
     block->settling = false;

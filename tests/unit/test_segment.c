@@ -557,11 +557,11 @@ static void arena_is_bounded_and_reused(void **state)
     assert_int_equal(usage.regions, regions);
 }
 
-static void assert_clear(const sb_block_t *block)
+static void assert_clear(const sb_block_t *block, size_t near)
 {
     size_t dirty = 0;
 
-    for (size_t i = 0; i < block->bytes; i++)
+    for (size_t i = 0; i < near; i++)
         dirty += block->address[i] != 0;
     assert_int_equal(dirty, 0);
 }
@@ -580,12 +580,52 @@ static void blocks_are_clear(void **state)
         size_t bytes = 1 + (size_t)rand() % (300 << 10);
         if (block->region != NULL)
             sb_arena_give(block);
-        assert_int_equal(sb_arena_take(block, bytes, SB_ARENA_ANY, 1, &reason), SB_OK);
-        assert_clear(block);
+        size_t near = round % 2 == 0 ? bytes : bytes / 2;
+        assert_int_equal(sb_arena_take_near(block, bytes, near, SB_ARENA_ANY, 1, &reason), SB_OK);
+        assert_clear(block, near);
         memset(block->address, 1, block->bytes);
     }
     for (int i = 0; i < BLOCKS; i++)
         sb_arena_give(&blocks[i]);
+}
+
+/* Faults that it takes to write each page of a part. */
+static long faults_of(char *address, size_t bytes)
+{
+    struct rusage before, after;
+
+    getrusage(RUSAGE_SELF, &before);
+    for (size_t at = 0; at < bytes; at += 4096)
+        *(volatile char *)(address + at) = 1;
+    getrusage(RUSAGE_SELF, &after);
+    return after.ru_minflt - before.ru_minflt;
+}
+
+/* All of it is reserved, but only what was asked for is in the owner's table. */
+static void long_regions_are_touched_as_they_are_needed(void **state)
+{
+    const size_t part = (size_t)1 << 20, pages = part / 4096;
+    sb_huge_mode_t mode;
+    sb_region_t region;
+    sb_reason_t reason;
+    struct stat file;
+
+    (void)state;
+    sb_huge_read("", &mode);
+    if (sb_huge_possible(&mode) || sysconf(_SC_PAGESIZE) != 4096)
+        skip();
+    assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 4 * part, -1, &reason), SB_OK);
+    assert_int_equal(fstat(region.fd, &file), 0);
+    assert_true((uint64_t)file.st_blocks * 512 >= 4 * part);
+    assert_in_range(region.touched, SB_REGION_HEADER, part);
+    sb_region_touch(&region, region.touched, part);
+    assert_in_range(faults_of(region.base, part), 0, pages / 8);
+    assert_in_range(faults_of(region.base + part, part), pages / 2, 2 * pages);
+    sb_region_touch(&region, 2 * part, 3 * part);
+    sb_region_touch(&region, 3 * part, 5 * part);
+    assert_in_range(faults_of(region.base + 2 * part, 2 * part), 0, pages / 8);
+    assert_int_equal(region.touched, part);
+    sb_region_close(&region);
 }
 
 static void fresh_regions_go_with_their_last_block(void **state)
@@ -732,6 +772,7 @@ int main(void)
         cmocka_unit_test(all_see_the_same_start_time),
         cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(arena_is_bounded_and_reused),
+        cmocka_unit_test(long_regions_are_touched_as_they_are_needed),
         cmocka_unit_test(blocks_are_clear),
         cmocka_unit_test(fresh_regions_go_with_their_last_block),
         cmocka_unit_test(limits_of_control_groups),

@@ -44,10 +44,12 @@ static sb_status_t make(sb_team_t *team)
     size_t pulling = sb_expose_pays(team) ? team->size * sizeof(sb_exposer_t) + BOUNCE : 0;
     uint64_t asked =
         sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
+    size_t ring = sb_round_up(sb_max((size_t)asked, RING_LEAST), SB_PAGE);
     const sb_resource_size_t size = {
         .own = sizeof(sb_rings_t) + pulling,
-        .bytes = SB_RING_AT + sb_round_up(sb_max((size_t)asked, RING_LEAST), SB_PAGE),
+        .bytes = SB_RING_AT + ring,
         .least = SB_RING_AT + RING_LEAST,
+        .near = SB_RING_AT + ring / NEAR_PART,
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
@@ -159,6 +161,7 @@ static sb_copy_choice_t choose(const sb_team_t *team, const sb_plan_t *plan, con
 static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
 {
     sb_rings_t *rings = sb_rings(team);
+    size_t end = sb_cursor_place(&rings->cursor) + (size_t)plan->bytes;
 
     if (plan->bytes < SB_COPY_LEAST && team->settings.cma != SB_CMA_ON) {
         plan->window = near_window(rings, plan);
@@ -172,8 +175,10 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
                             choice.timed && choice.again);
     if (choice.mode == SB_COPY_CACHED)
         plan->window = near_window(rings, plan);
-    else if (choice.mode == SB_COPY_PULLED)
+    if (choice.mode == SB_COPY_PULLED)
         plan->exposed = sb_expose_at(buffer);
+    else
+        sb_lazy_segment_reach(&rings->resource.segment, SB_RING_AT + sb_min(end, plan->window));
     if (!choice.timed)
         return;
     plan->started = sb_now_ns();
