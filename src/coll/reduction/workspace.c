@@ -167,6 +167,7 @@ static sb_status_t make(sb_team_t *team)
         .own = sizeof form + SCRATCH_BYTES + team->size * sizeof *form.process + sb_lent_room(team),
         .bytes = sb_round_up(head + sb_max(wish, buffers * least), SB_PAGE),
         .least = sb_round_up(head + buffers * least, SB_PAGE),
+        .near = head, /* all flags are there, and what short reductions need */
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_WORKSPACE, &size);
@@ -219,6 +220,7 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *red
 
     if (reduction->bytes < SB_COPY_LEAST)
         return SB_COPY_CACHED;
+    sb_lazy_segment_reach(&space->resource.segment, space->resource.segment.bytes);
     if (space->copies.fixed != SB_COPY_ANY)
         return space->copies.fixed;
     sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];

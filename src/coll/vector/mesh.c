@@ -207,6 +207,7 @@ static sb_status_t make(sb_team_t *team)
         .own = sizeof form + team->size * each + BOUNCE,
         .bytes = sb_round_up(fixed + sb_max(most, least), SB_PAGE),
         .least = sb_round_up(fixed + least, SB_PAGE),
+        .near = fixed,
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_MESH, &size);

@@ -89,7 +89,9 @@ static void send_short(const sb_mesh_t *mesh, const sb_outlet_t *out, sb_sending
 static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *sending)
 {
     size_t total = sending->stream->bytes, area = out->cursor.ring;
+    sb_lazy_segment_t *segment = &sb_mesh(team)->resource.segment;
 
+    sb_lazy_segment_reach(segment, segment->bytes);
     sending->fragment = sb_staged_fragment(team, sending, area);
     /* Its reader knows where one begins that could not be read where it was. */
     if (!team->oversubscribed || 2 * total > area || sending->announced)
