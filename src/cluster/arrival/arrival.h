@@ -45,7 +45,6 @@ typedef struct sb_guest {
     uint32_t told;   /* how many it serves */
     bool open;       /* it may be told of more */
     bool settles;    /* it has still to say that it is done with what it was told */
-    bool idle_here;  /* it has said so, and stays all the same */
     double first;    /* the first segment is there, */
     double whole;    /* and all */
     double idle;     /* its link has nothing more to send */

@@ -24,7 +24,6 @@ void sb_cast_serve(sb_cast_t *cast, uint32_t node, uint32_t to, bool last)
     uint32_t rank = guest_of(cast, to)->leader;
 
     guest->told++;
-    guest->idle_here = false;
     if (node == cast->cluster->node)
         cast->cluster->doorway->child[cast->flow.children++] = rank;
     else
@@ -38,26 +37,15 @@ static void let_leave(sb_cast_t *cast, sb_guest_t *guest)
     sb_word_say(cast->cluster, guest->leader, false, (sb_word_t){.kind = SB_LEAVE, .last = true});
 }
 
+static bool is_in_segments(const sb_cast_t *cast)
+{
+    return cast->flow.segments > 1;
+}
+
 static void settle(sb_cast_t *cast, sb_guest_t *guest)
 {
     guest->settles = false;
     cast->unsettled--;
-}
-
-/*
- * Of a message in segments somebody who has served nobody stays for whoever comes next. Else the
- * root would serve all that come one by one, by its link alone.
- */
-static bool has_to_stay(const sb_cast_t *cast, const sb_guest_t *guest)
-{
-    if (cast->missing == 0 || guest->told > 0 || cast->flow.segments == 1)
-        return false;
-    for (uint32_t node = 0; node < cast->cluster->map.nodes; node++) {
-        const sb_guest_t *other = guest_of(cast, node);
-        if (other != guest && other->open && other->told == 0)
-            return false;
-    }
-    return true;
 }
 
 /* Of what was said before it heard of all that it is to serve nothing follows. */
@@ -65,22 +53,9 @@ static void is_free(sb_cast_t *cast, sb_guest_t *guest, uint32_t served)
 {
     if (served != guest->told || !guest->settles)
         return;
-    guest->idle_here = guest->open && has_to_stay(cast, guest);
-    if (guest->idle_here)
-        return;
     if (guest->open)
         let_leave(cast, guest);
     settle(cast, guest);
-}
-
-/* Who stayed, where that is not needed any more. */
-static void release_idle(sb_cast_t *cast)
-{
-    for (uint32_t node = 0; node < cast->cluster->map.nodes; node++) {
-        sb_guest_t *guest = guest_of(cast, node);
-        if (guest->idle_here && !has_to_stay(cast, guest))
-            is_free(cast, guest, guest->told);
-    }
 }
 
 static void asks(sb_cast_t *cast, uint32_t node, const sb_word_t *word)
@@ -92,7 +67,6 @@ static void asks(sb_cast_t *cast, uint32_t node, const sb_word_t *word)
     guest_of(cast, node)->leader = word->rank;
     cast->missing--;
     cast->asked(cast, node);
-    release_idle(cast);
 }
 
 /* All have asked: those that may be told of more are told to leave, one in each turn. */
@@ -158,6 +132,16 @@ static prospect_t prospect_of(const sb_cast_t *cast, uint32_t server, double now
     return (prospect_t){server, begin, end};
 }
 
+/* Of a message in segments only the end of the chain stays, for whoever comes next. */
+static void keep_end(sb_cast_t *cast, uint32_t end)
+{
+    for (uint32_t node = 0; node < cast->cluster->map.nodes; node++) {
+        sb_guest_t *guest = guest_of(cast, node);
+        if (node != end && guest->open)
+            let_leave(cast, guest);
+    }
+}
+
 /* Who serves already sends the message once more only where that saves a tenth, in segments only
  * where it saves half: so what each node sends stays even. */
 #define ONCE_MORE 1.1
@@ -165,7 +149,7 @@ static prospect_t prospect_of(const sb_cast_t *cast, uint32_t server, double now
 
 static double weight_of(const sb_cast_t *cast, const prospect_t *prospect, double now)
 {
-    double more = cast->flow.segments > 1 ? ONCE_MORE_IN_SEGMENTS : ONCE_MORE;
+    double more = is_in_segments(cast) ? ONCE_MORE_IN_SEGMENTS : ONCE_MORE;
 
     return (prospect->end - now) * (guest_of(cast, prospect->server)->told > 0 ? more : 1);
 }
@@ -191,16 +175,20 @@ void sb_cast_soonest(sb_cast_t *cast, uint32_t node)
     sb_guest_t *guest = guest_of(cast, node);
     prospect_t best = soonest(cast, (double)sb_now_ns());
     sb_guest_t *server = guest_of(cast, best.server);
-    bool last = cast->missing == 0;
+    bool last = cast->missing == 0, chain = is_in_segments(cast);
 
     guest->first = best.begin + way_of(prices, cast->flow.segment);
     guest->whole = best.end;
     guest->idle = 0;
-    guest->open = guest->settles = !last;
-    cast->unsettled += !last;
+    guest->open = !last;
+    guest->settles = !last && !chain;
+    cast->unsettled += guest->settles;
     server->idle = best.end - prices->latency - 2 * prices->overhead;
+    server->open = server->open && !chain;
+    sb_cast_serve(cast, best.server, node, chain);
     sb_cast_from(cast, node, server->leader, last);
-    sb_cast_serve(cast, best.server, node, false);
+    if (chain)
+        keep_end(cast, node);
 }
 
 /* --- elsewhere ----------------------------------------------------------------------------- */
@@ -216,24 +204,15 @@ static void say_free(sb_cast_t *cast)
                 (sb_word_t){.kind = SB_FREE, .rank = cast->cluster->rank, .count = served});
 }
 
-/* Nothing is left but the last segment: what the root says travels as long. */
-static bool is_nearly_done(const sb_flow_t *flow)
-{
-    uint32_t near = flow->segments > 1;
-
-    return flow->arrived + near >= flow->segments &&
-           flow->sends + near >= (uint64_t)flow->children * flow->segments;
-}
-
 static void take_from_root(sb_cast_t *cast, const sb_word_t *word)
 {
     cast->over = word->last != 0;
     if (word->kind == SB_FROM) {
         cast->flow.source = word->rank;
-        cast->open = cast->asked == sb_cast_soonest && !cast->over;
+        cast->open = cast->asked == sb_cast_soonest && !is_in_segments(cast) && !cast->over;
     } else if (word->kind == SB_SERVE) {
         cast->cluster->doorway->child[cast->flow.children++] = word->rank;
-    } else {
+    } else if (!is_in_segments(cast)) {
         say_free(cast);
     }
     if (cast->over)
@@ -281,6 +260,19 @@ static bool hear(sb_cast_t *cast)
     return true;
 }
 
+/*
+ * At the root, a word waits for the segments that its link has been given. So these are few while
+ * there are words to say, and one in the beginning: the first guest is to hear of the second when
+ * it has a segment for it.
+ */
+static void give_way(sb_cast_t *cast)
+{
+    uint32_t guests = cast->cluster->map.nodes - 1 - cast->missing;
+    uint32_t few = guests > 1 || cast->flow.sent > 1 ? 2 : 1;
+
+    cast->flow.ahead = cast->missing == 0 ? cast->ahead : sb_min(few, cast->ahead);
+}
+
 /* The message goes on between words: of these the root hears and says many. */
 static void turn(void *context)
 {
@@ -291,11 +283,13 @@ static void turn(void *context)
         heard = hear(cast);
         if (is_root(cast) && cast->missing == 0)
             let_next_leave(cast);
+        if (is_root(cast) && is_in_segments(cast))
+            give_way(cast);
         sb_words_are_gone(cast->cluster);
         if (cast->cluster->failure == SB_OK)
             sb_flow_turn(&cast->flow);
     } while (heard && cast->cluster->failure == SB_OK);
-    if (cast->open && is_nearly_done(&cast->flow))
+    if (cast->open && sb_flow_is_under_way(&cast->flow))
         say_free(cast);
 }
 
@@ -343,7 +337,7 @@ static sb_status_t lead(sb_cast_t *cast)
 sb_status_t sb_cast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, size_t segment,
                     uint32_t ahead, sb_asked_t *asked)
 {
-    sb_cast_t cast = {.cluster = cluster, .asked = asked, .root = root};
+    sb_cast_t cast = {.cluster = cluster, .asked = asked, .root = root, .ahead = ahead};
     sb_status_t status;
 
     if (!sb_form_begins(cluster, root, stream, true, &status))

@@ -6,10 +6,11 @@
 
 /*
  * A broadcast that the root directs. Each leader asks it once and hears, until a word is the last,
- * from whom the message comes and whom to send it on to. Where that is not settled beforehand, a
- * leader that has nothing left to do says that it is free, and may leave or gets somebody else to
- * serve; one that is told to leave unasked says that it has heard so. So the root knows when no
- * word is under way, and no rank leaves that somebody will be sent to.
+ * from whom the message comes and whom to send it on to. Of a message in segments each serves one
+ * other, and whoever is at the end stays until there is a next or nobody is missing. Of a whole
+ * message a leader that has nothing left to do says that it is free, and may leave or gets somebody
+ * else to serve; one that is told to leave unasked says that it has heard so. So the root knows
+ * when no word is under way, and no rank leaves that somebody will be sent to.
  */
 
 struct sb_cast;
@@ -22,6 +23,7 @@ typedef struct sb_cast {
     sb_cluster_t *cluster;
     sb_asked_t *asked;
     uint32_t root;
+    uint32_t ahead; /* as given */
     sb_net_request_t *hearing;
     uint32_t missing;   /* at the root: nodes that have not asked */
     uint32_t leaving;   /* and nodes before which all were told to leave, once all have asked */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Broadcast in order of arrival, in segments: as cp-tree, but a leader sends on what it has while
- * the rest still comes. If all come together that is a chain, with branches where a link is idle;
- * who is late hangs itself where the message is sooner to be had. Segments are those of a chain.
+ * the rest still comes. Each serves the next that comes, so that is a chain; the root begins
+ * another one where the message is so to be had in half the time. Segments are those of a chain.
  * Cost: (N - 2 + S) (a + g b) at most, for S segments of g bytes, and a message to the root and
  * one back. Memory: of data in pieces a copy. Source: own; the chain is the pipeline of van de
  * Geijn, see net/tree.c.

@@ -45,6 +45,13 @@ static inline bool sb_flow_is_done(const sb_flow_t *flow)
            flow->sent == (uint64_t)flow->children * flow->segments;
 }
 
+/* All is here, and its last send was begun. */
+static inline bool sb_flow_is_under_way(const sb_flow_t *flow)
+{
+    return flow->arrived == flow->segments &&
+           flow->sends == (uint64_t)flow->children * flow->segments;
+}
+
 /* The node's broadcast of what comes, by this rank; the flow is turned by the cluster's refill. */
 sb_status_t sb_flow_on_node(sb_flow_t *flow);
 
