@@ -36,6 +36,13 @@ HUGE = {
     "huge-always": ("always", "auto"),
     "huge-off": ("always", "off"),
 }
+#: One segment for all ranks: how it is touched, and what the system says of huge pages.
+SEGMENTS = {
+    "segment-random": ("random", "never"),
+    "segment-normal": ("normal", "never"),
+    "segment-huge": ("normal", "always"),
+    "segment-one": ("one", "never"),
+}
 #: Barriers that a run may try beside its own, in this order.
 BARRIERS = ("hierarchical-numa", "hierarchical-auto", "exchange")
 ROUNDS = 6
@@ -174,11 +181,21 @@ def compile_program(key: str) -> Path:
     return target
 
 
+def compile_segment() -> Path:
+    """The program that places one segment for all ranks by touching it."""
+    target = PROGRAMS / "segment"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    flags = ["-std=gnu17", "-O1", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run(["cc", *flags, HERE / "segment.c", "-o", target], check=True)
+    return target
+
+
 def add_files(archive: Archive) -> None:
     """The build, the MPIs, and the program for each of them."""
     archive.tree(BUILD / "lib" / "sobor", f"{SOBOR}/lib/sobor")
     archive.file(BUILD / "libexec" / "sobor" / "sobor-query", QUERY)
     archive.file(Path(shutil.which("numactl")), "/usr/bin/numactl")
+    archive.file(compile_segment(), "/opt/segment")
     for key, mpi in usable().items():
         archive.file(compile_program(key), f"/opt/places-{key}")
         for command in (mpi.launcher, *mpi.files):
@@ -202,6 +219,10 @@ def jobs() -> dict[str, str]:
             f"echo {system} >{SHMEM_ENABLED}\n"
             f"SOBOR_MEMORY=32MiB SOBOR_RING=4MiB SOBOR_HUGE_PAGES={setting} {placement}"
             f"echo never >{SHMEM_ENABLED}\n"
+        )
+    for name, (how, system) in SEGMENTS.items():
+        scripts[name] = (
+            f"echo {system} >{SHMEM_ENABLED}\n/opt/segment {how}\necho never >{SHMEM_ENABLED}\n"
         )
     scripts["placement-defeated"] = f"{ONLY_NODE_0}exec {placement}"
     scripts |= {name: run.script() for name, run in RUNS.items() if run.missing() is None}

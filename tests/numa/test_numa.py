@@ -146,6 +146,25 @@ def test_placement_defeated(ask):
         assert rank["wrong"] == (0 if rank["node"] == 0 else rank["pages"]["0"]), rank
 
 
+PART_PAGES, PARTS_OF_A_HUGE_PAGE = 128, 4
+#: The node that the pages of each rank's part of one segment are on. Shared memory is not read
+#: ahead: only huge pages bring parts of others to the node of the first who touches one.
+PARTS = {
+    "segment-random": node_of,
+    "segment-normal": node_of,
+    "segment-huge": lambda rank: node_of(rank // PARTS_OF_A_HUGE_PAGE * PARTS_OF_A_HUGE_PAGE),
+    "segment-one": lambda rank: 0,
+}
+
+
+@pytest.mark.parametrize("name", scenario.SEGMENTS)
+def test_one_segment(answers, name):
+    """Figure 11 of the paper on NUMA nodes: where the slots of one segment for all come to be."""
+    result = answers[name]
+    expected = [f"part {rank} {PARTS[name](rank)}:{PART_PAGES}" for rank in range(CORES)]
+    assert result.status == 0 and result.stdout.split("\n")[:CORES] == expected, result.tail()
+
+
 def places_of(result) -> list[tuple[set[int], dict[int, int]]]:
     """By rank: the nodes it may run on, and its pages by node."""
     line = r"^place rank=(\d+) cpus=(\S+)(?: pages=(\S+))? absent=0$"
