@@ -2,6 +2,7 @@
 /* The bench's body: which points there are, and what is done for each. */
 
 #include "check.h"
+#include "first.h"
 #include "kinds.h"
 #include "limits.h"
 #include "measure.h"
@@ -174,6 +175,8 @@ static int run(const struct bench_job *job, int argc, char **argv)
                            "Sobor, found another job");
     if (!options.host_only && !job->preloaded)
         return refuse(job, "Sobor is not preloaded; preload it, or give --host-only");
+    if (options.first)
+        return bench_first_run(job, &options);
     struct outcome outcome = {0};
     run_points(job, &options, &outcome);
     return outcome.failed || outcome.wrong;

@@ -199,6 +199,13 @@ static int set_platform(struct bench_options *options, const char *value)
     return 0;
 }
 
+static int set_first(struct bench_options *options, const char *value)
+{
+    (void)value;
+    options->first = true;
+    return 0;
+}
+
 static int set_between_nodes(struct bench_options *options, const char *value)
 {
     (void)value;
@@ -245,6 +252,7 @@ static const struct option {
     {"--host-only", NULL, set_host_only},
     {"--limits", NULL, set_limits},
     {"--platform", NULL, set_platform},
+    {"--first", NULL, set_first},
     {"--between-nodes", NULL, set_between_nodes},
     {"--no-check", NULL, set_no_check},
     {"--help", NULL, set_help},
@@ -322,6 +330,9 @@ const char *bench_options_usage(void)
            "                      of the program for both sides (default; of single both ways)\n"
            "  --host-only         measure the host MPI alone\n"
            "  --platform          measure what the platform does instead\n"
+           "  --first             time each collective's first call instead, of the size at its "
+           "place in "
+           "--sizes\n"
            "  --between-nodes     of a platform of one node tell that alone\n"
            "  --limits            measure two ranks against the loops of bench/limits too\n"
            "  --no-check          leave out the pass that checks the data\n";

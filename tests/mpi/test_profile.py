@@ -49,7 +49,10 @@ def rows_of(profile):
 def test_sums(profiled, key, off):
     """All calls in their classes, served or not; rank 0 waits for rank 1, which comes late."""
     profile = profiled(key, ["late", LATE_MS, ROUNDS], *(("--set", "SOBOR=off") if off else ()))
-    assert list(profile) == ["wall_s", "ranks", "host", "calls", "other"]
+    assert list(profile) == ["wall_s", "ranks", "host", "calls", "other", "communicators"]
+    of_world = next(k for k in profile["communicators"] if k["communicator"] == "MPI_COMM_WORLD")
+    assert of_world["ranks"] == 2 and of_world["number"] == 1
+    assert of_world["operations"] == {"allreduce": 8, "barrier": 0, "bcast": 2048}
     assert profile["ranks"] == 2
     assert profile["host"] == {"o41": "Open MPI 4.1.4", "m40": "MPICH 4.0.2"}[key]
     assert profile["other"] == []
@@ -122,9 +125,13 @@ def test_estimate(profiled, tester):
     assert measured and estimate["covered"] > 0.5
     for row in measured:
         moving = (row["total_ms"] - row["wait_ms"]) / row["ratio"]
-        assert row["predicted_ms"] == pytest.approx(row["wait_ms"] + moving)
+        most = max(row["total_ms"], row["wait_ms"] + moving)
+        assert row["wait_ms"] + moving <= row["predicted_ms"] * 1.000001 <= most * 1.1
     total = sum(row["predicted_ms"] for row in estimate["points"])
-    assert estimate["predicted_s"] == pytest.approx(total / 1e3)
+    assert estimate["predicted_s"] == pytest.approx(total / 1e3 + estimate["set_up_s"])
+    assert estimate["set_up_s"] > 0
+    (world,) = (k for k in estimate["set_up"] if k["communicator"] == "MPI_COMM_WORLD")
+    assert world["number"] == 1 and world["ranks"] == 2 and world["operations"]
 
 
 def test_nobody_wrote(tester):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from sobor.errors import SoborError
-from sobor.profile import compare, estimate, page, report, views
+from sobor.profile import compare, estimate, first, page, report, views
 from sobor.profile.sums import Call, Sums
 from sobor.times import short_time
 
@@ -95,6 +95,10 @@ PROFILE = {
 }
 
 
+def gain(ratio, saved=1e9):
+    return estimate.Gain(ratio, saved)
+
+
 def test_points_of_rows():
     assert [estimate.point_of(r, 8) for r in PROFILE["calls"]] == [
         *(("allreduce", 8, 8), ("bcast", 6144, 4), ("gather", 8, 8)),
@@ -103,11 +107,17 @@ def test_points_of_rows():
 
 def test_prediction():
     """Waiting stays, the rest goes by the ratio; what was not measured or was served stays."""
-    result = estimate.predict(PROFILE, {("allreduce", 8, 8): 3.0, ("gather", 8, 8): 9.0})
+    result = estimate.predict(
+        PROFILE, {("allreduce", 8, 8): gain(3.0), ("gather", 8, 8): gain(9.0)}
+    )
     assert result["collective_s"] == pytest.approx(3.1e-3)
     assert result["predicted_s"] == pytest.approx((500 + 1500 / 3 + 1000 + 100) / 1e6)
     assert result["covered"] == pytest.approx(2 / 3)
     assert [point["ratio"] for point in result["points"]] == [3.0, None, None]
+    saved = estimate.predict(PROFILE, {("allreduce", 8, 8): gain(3.0, 2.0)})
+    assert saved["predicted_s"] == pytest.approx((500 + 1500 - 100 * 2 + 1000 + 100) / 1e6)
+    slower = estimate.predict(PROFILE, {("allreduce", 8, 8): gain(0.5, -20.0)})
+    assert slower["predicted_s"] == pytest.approx((500 + 1500 + 100 * 20 + 1000 + 100) / 1e6)
 
 
 def test_pages(tmp_path, capsys):
@@ -138,7 +148,7 @@ def test_a_verdict_keeps_its_names():
 
 def test_both_bars_of_a_call_are_shown_or_none():
     calls = [row("bcast", 8, 1.0, 0.0), *(row("scan", 1 << n, 1.0, 0.0) for n in range(24))]
-    ratios = {estimate.point_of(call, 8): 2.0 for call in calls[1:]}
+    ratios = {estimate.point_of(call, 8): gain(2.0) for call in calls[1:]}
     text = page.page(estimate.predict({**PROFILE, "calls": calls}, ratios))
     shown = text[: text.index("in the table")]
     assert shown.count('title="scan') == shown.count('title="with Sobor"') == 11
@@ -164,3 +174,36 @@ def test_wrong_files(tmp_path):
 )
 def test_times_have_units_of_people(seconds, text):
     assert short_time(seconds) == text
+
+
+def kind_of(name: str, ranks: int, number: int, calls: float, **operations: int) -> dict:
+    return {
+        **{"communicator": name, "ranks": ranks, "number": number, "calls": calls},
+        "operations": operations,
+    }
+
+
+def test_what_is_set_up_comes_on_top():
+    """A communicator that Sobor serves from its 100th call on gains in the others alone."""
+    kinds = [
+        kind_of("MPI_COMM_WORLD", 8, 1, 2, allreduce=8),
+        kind_of("of 4 ranks", 4, 2, 399, bcast=4096),
+        kind_of("MPI_COMM_SELF", 1, 1, 500, bcast=8),
+    ]
+    profile = {**PROFILE, "communicators": kinds}
+    assert [first.served_calls(kind, 100) for kind in kinds] == [2, 300, 0]
+    assert first.served_share(kinds, "of 4 ranks", 100) == pytest.approx(300 / 399)
+    assert first.served_share(kinds, "of 5 ranks", 100) == 1.0
+    set_up = [{**kind, "first_us": 1000.0} for kind in kinds[:2]]
+    points = {("allreduce", 8, 8): gain(3.0), ("bcast", 6144, 4): gain(2.0)}
+    result = estimate.predict(profile, points, set_up, 100)
+    alone = estimate.predict(profile, points, (), 100)
+    assert result["predicted_s"] - alone["predicted_s"] == pytest.approx(result["set_up_s"])
+    assert [kind["set_up_ms"] for kind in result["set_up"]] == [1.0, 1.0]
+    moved = next(point for point in alone["points"] if point["operation"] == "bcast")
+    share = 300 / 399
+    moving = moved["total_ms"] - moved["wait_ms"]
+    expected = moved["wait_ms"] + moving * (share / 2.0 + 1.0 - share)
+    assert moved["predicted_ms"] == pytest.approx(expected)
+    assert "set up once" in page.page(result)
+    assert views.tables(result)[0][2][1] == ["of 4 ranks, bcast", "2", "1.00", "1.00"]

@@ -53,7 +53,8 @@ def estimate_command(
     """Say what Sobor would gain, by a profile of the host and what is measured here.
 
     Times the operations and sizes that take most of the profile's time, the host MPI and Sobor side
-    by side. Waiting for the last rank stays as it is.
+    by side, and what Sobor sets up in the first calls of each kind of communicator. Waiting for the
+    last rank stays as it is.
 
     **Example**
 

@@ -3,15 +3,16 @@
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sobor import console, outputs
 from sobor.bench.measure import measure
 from sobor.bench.request import make_request
 from sobor.errors import SoborError
 from sobor.native import find_native
-from sobor.profile import views
+from sobor.profile import first, views
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
@@ -19,6 +20,16 @@ from sobor.system.files import Files
 _MOST, _SHARE = 16, 0.98
 
 Row = dict[str, Any]
+
+
+class Gain(NamedTuple):
+    """Of one call, measured here: host time over Sobor time, and microseconds saved."""
+
+    ratio: float
+    saved_us: float
+
+
+Gains = dict[tuple[str, int, int], Gain]
 
 
 def load(file: str) -> dict[str, Any]:
@@ -46,8 +57,11 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
             f"{file}: the host MPI served no collective calls",
             "profile the host: sobor profile --set SOBOR=off --json host.json -- ...",
         )
-    ratios = _measured(_important(rows), profile["ranks"], launcher, seconds)
-    result = predict(profile, ratios)
+    gains = _measured(_important(rows), profile["ranks"], launcher, seconds)
+    native, cores = find_native(), read_cpus(Files()).usable
+    after, kinds = first.serve_after(native), profile.get("communicators", [])
+    set_up = first.measure(kinds, launcher, native, cores, after)
+    result = predict(profile, gains, set_up, after)
     views.show(result, json_file, console.out())
     return 0
 
@@ -80,17 +94,15 @@ def _moving(row: Row) -> float:
     return row["total_us_mean"] - views.waiting_us(row)
 
 
-def _measured(
-    rows: list[Row], world: int, launcher: str, seconds: float
-) -> dict[tuple[str, int, int], float]:
-    """Host time over Sobor time for each point of the rows."""
+def _measured(rows: list[Row], world: int, launcher: str, seconds: float) -> Gains:
+    """What Sobor gains at each point of the rows."""
     native, cores = find_native(), read_cpus(Files()).usable
     jobs: dict[tuple[str, int], set[int]] = {}
     for row in rows:
         operation, size, ranks = point_of(row, world)
         if ranks > 1 and (operation == "barrier" or size > 0):
             jobs.setdefault((operation, ranks), set()).add(size or 8)
-    ratios = {}
+    gains = {}
     for (operation, ranks), sizes in jobs.items():
         request = make_request(
             native, collectives=operation, ranks=str(ranks),
@@ -101,17 +113,39 @@ def _measured(
         _status, measured = measure(request, native, cores)
         for row in measured:
             if row.get("ratio"):
-                ratios[operation, row["bytes"] or 0, ranks] = row["ratio"]
-    return ratios
+                saved = row["host_us"] - row["sobor_us"]
+                gains[operation, row["bytes"] or 0, ranks] = Gain(row["ratio"], saved)
+    return gains
 
 
-def predict(profile: Row, ratios: dict[tuple[str, int, int], float]) -> Row:
-    """The profile's time in collectives with Sobor: what moves data by the ratios."""
+def _moving_then(moving: float, calls: float, gain: Gain | None, share: float) -> float:
+    """Of `share` of the calls each saves what it saves here, and not more than the ratio says."""
+    if gain is None:
+        return moving
+    return max(moving * (share / gain.ratio + 1.0 - share), moving - share * calls * gain.saved_us)
+
+
+def predict(
+    profile: Row,
+    gains: Gains,
+    set_up: Sequence[Row] = (),
+    after: int = 1,
+) -> Row:
+    """The profile's time in collectives with Sobor.
+
+    Each call that Sobor would serve, from call number `after` of a communicator on, saves what it
+    saves here, at most by the ratio: what it took in the program beyond that is of something else,
+    as ranks without a processor. What first calls set up comes on top.
+    """
+    kinds = profile.get("communicators", [])
     points, now, then, covered, of_host = [], 0.0, 0.0, 0.0, 0.0
     for row in profile["calls"]:
         waiting, moving = views.waiting_us(row), _moving(row)
-        ratio = None if row["served"] else ratios.get(point_of(row, profile["ranks"]))
-        predicted = waiting + moving / (ratio or 1.0)
+        share = first.served_share(kinds, row["communicator"], after)
+        is_hosts = row["served"] or share == 0.0
+        gain = None if is_hosts else gains.get(point_of(row, profile["ranks"]))
+        ratio = None if gain is None else gain.ratio
+        predicted = waiting + _moving_then(moving, row["calls"], gain, share)
         now += row["total_us_mean"]
         then += predicted
         of_host += 0.0 if row["served"] else row["total_us_mean"]
@@ -125,10 +159,21 @@ def predict(profile: Row, ratios: dict[tuple[str, int, int], float]) -> Row:
                 "predicted_ms": predicted / 1e3,
             }
         )
+    # A rank's mean: not all ranks are in each communicator.
+    once = [
+        {
+            **kind,
+            "set_up_ms": kind["number"] * kind["ranks"] / profile["ranks"] * kind["first_us"] / 1e3,
+        }
+        for kind in set_up
+    ]
+    set_up_ms = sum(kind["set_up_ms"] for kind in once)
     return {
         **{key: profile[key] for key in ("wall_s", "ranks", "host")},
         "collective_s": now / 1e6,
-        "predicted_s": then / 1e6,
+        "predicted_s": then / 1e6 + set_up_ms / 1e3,
+        "set_up_s": set_up_ms / 1e3,
+        "set_up": once,
         "covered": covered / of_host if of_host else 0.0,
         "points": points,
     }

@@ -132,7 +132,37 @@ def _join(files: list[File]) -> dict[str, Any]:
             for name, calls in sorted(other.items(), key=lambda item: -item[1])
             if calls > 0
         ],
+        "communicators": _communicators(files),
     }
+
+
+def _communicators(files: list[File]) -> list[dict[str, Any]]:
+    """What each communicator was used for; those that are alike together, most calls first."""
+    calls: dict[tuple, float] = {}
+    longest: dict[tuple, dict[str, int]] = {}
+    for file in files:
+        for cell in file.cells:
+            entry = file.comms[cell[3]]
+            if cell[3] == 0 or entry[5]:
+                continue
+            key = (entry[0], entry[2], entry[4], label(entry))
+            operation, size = _cell_of(cell, [label(entry)] * (cell[3] + 1))[:2]
+            calls[key] = calls.get(key, 0.0) + cell[0] / entry[4]
+            of_one = longest.setdefault(key, {})
+            of_one[operation] = max(size, of_one.get(operation, 0))
+    alike: dict[tuple, list[float]] = {}
+    for key, operations in longest.items():
+        uses = tuple(sorted(operations.items()))
+        bucket = int(calls[key]).bit_length()
+        alike.setdefault((key[3], key[2], uses, bucket), []).append(calls[key])
+    rows = [
+        {
+            **{"communicator": name, "ranks": ranks, "number": len(each)},
+            **{"calls": sum(each) / len(each), "operations": dict(uses)},
+        }
+        for (name, ranks, uses, _bucket), each in alike.items()
+    ]
+    return sorted(rows, key=lambda row: -row["number"] * row["calls"])
 
 
 def _host(library: str) -> str:

@@ -77,6 +77,9 @@ def _of_estimate(result: dict[str, Any]) -> list[Section]:
             moving = row["predicted_ms"] - row["wait_ms"]
             then = [(row["wait_ms"], _WAITING), (moving, _SOBOR)]
             bars.append((_WITH_SOBOR, then, short_time(row["predicted_ms"] / 1e3)))
+    once = result.get("set_up_s", 0.0)
+    if once > 0:
+        bars = [("set up once, in first calls", [(once * 1e3, _SOBOR)], short_time(once)), *bars]
     return [("Time of a rank by call, now and predicted", bars)]
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.sizes import human_size
+from sobor.times import short_time
 
 #: Rows of a table on the terminal; the page and JSON have all.
 _MOST = 16
@@ -97,8 +98,9 @@ def _of_estimate(result: dict[str, Any]) -> list[str]:
         f"Sobor would bring {now:.3f} s in collectives to about {then:.3f} s, and"
         f" {result['wall_s']:.3f} s of run time to about {result['wall_s'] - now + then:.3f} s.",
         f"{ranks_on(result)}. What was measured here covers {percent(result['covered'])} of the"
-        " time in collectives that the host served; for the rest nothing is gained or lost."
-        " What Sobor sets up in first calls, a few milliseconds of a run, comes on top.",
+        " time in collectives that the host served; for the rest nothing is gained or lost.",
+        f"Of it {short_time(result.get('set_up_s', 0.0))} is what Sobor sets up, once, in the first"
+        " calls of each communicator: as much in a long run as in a short one.",
     ]
 
 
@@ -108,7 +110,7 @@ def tables(result: dict[str, Any]) -> list[Table]:
     if kind == "comparison":
         return [_operations(result)]
     if kind == "estimate":
-        return [_points(result)]
+        return [_set_up(result), _points(result)]
     return [_calls(result), _others(result)]
 
 
@@ -145,6 +147,20 @@ def _operations(result: dict[str, Any]) -> Table:
     ]
     columns = ["operation", "host ms", "Sobor ms", "host / Sobor"]
     return "Time of a rank in collectives, mean of the rounds", columns, rows
+
+
+def _set_up(result: dict[str, Any]) -> Table:
+    rows = [
+        [
+            ", ".join((kind["communicator"], *kind["operations"])),
+            f"{kind['number']}",
+            figure(kind["first_us"] / 1e3),
+            figure(kind["set_up_ms"]),
+        ]
+        for kind in result.get("set_up", [])
+    ]
+    columns = ["communicator", "of them", "each ms", "a rank ms"]
+    return "Set up once, in first calls", columns, rows
 
 
 def _points(result: dict[str, Any]) -> Table:
