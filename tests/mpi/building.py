@@ -140,6 +140,16 @@ def build_plain(name: str) -> Path:
     return target
 
 
+def build_preload(name: str) -> Path:
+    """A shared object without MPI, to be preloaded."""
+    target = WORK / "programs" / "plain" / f"{name}.so"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    source = PROGRAMS / f"{name}.c"
+    if not _is_fresh(target, [source], "cc", False):
+        _compile(["cc", "-O1", "-g", "-shared", "-fPIC", *WARNINGS, str(source), "-ldl"], target)
+    return target
+
+
 def build_example(mpi: Mpi, name: str) -> Path:
     """An example program, of its one source."""
     target = WORK / "programs" / mpi.key / f"example_{name}"

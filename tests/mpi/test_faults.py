@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import aftermath
+import building
 import jobs
 import pytest
 from aftermath import wait_until
@@ -119,6 +120,54 @@ def test_names_that_are_left(tester):
     finally:
         for path in paths.values():
             path.unlink(missing_ok=True)
+
+
+#: Steps of set-ups, as deadly.c counts them: making the board, its memory, leaving MPI_Init; making
+#: a region, its memory, removing its name. All of them, of two ranks, in a long run.
+STEPS = (1, 4, 6, 8, 10, 11, 14)
+STEPS_MOST = 17
+
+
+def kill_at_step(tester, key: str, rank: int, step: int) -> bool:
+    """Whether the rank was killed at this step of its set-up; others may end before it is there."""
+    preload = f"{building.build_preload('deadly')}:{PRELOAD}"
+    settings = {"SOBOR_SEGMENT": "named", "LD_PRELOAD": preload}
+    settings |= {"DEADLY_RANK": str(rank), "DEADLY_STEP": str(step)}
+    result = tester.run(usable_mpi(key), 2, ["fault", "work"], sobor=settings)
+    killed = "deadly: step" in result.stderr
+    assert not result.timed_out and killed == (result.returncode != 0), result.tail()
+    return killed
+
+
+def left_since(before: set[str]) -> set[Path]:
+    """Names that stay where nobody has them mapped: one that is being made is mapped soon."""
+    left = aftermath.unmapped(aftermath.names() - before)
+    time.sleep(0.2)
+    return {Path(path) for path in aftermath.unmapped(left)}
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_killed_in_set_up(tester, long_run, key):
+    """Who is killed between making a name and removing it leaves it, and the next job removes it.
+
+    A board that nobody has founded is removed some seconds later.
+    """
+    building.build_preload("deadly")
+    tester.program(usable_mpi(key), "fault")
+    wanted = [(r, s) for r in (0, 1) for s in range(1, STEPS_MOST + 1)]
+    if not long_run:
+        wanted = [(0, s) for s in STEPS]
+    before = aftermath.names()
+    with ThreadPoolExecutor(4) as pool:
+        jobs_killed = [pool.submit(kill_at_step, tester, key, *pair) for pair in wanted]
+        killed = sum(job.result() for job in jobs_killed)
+    kill_at_step(tester, key, 0, 1)  # the first thing of all, which nobody else can remove
+    left = left_since(before)
+    assert killed >= len(wanted) * 2 // 3 and left, f"{killed} were killed; left: {left}"
+    for path in left:
+        os.utime(path, (0, 0))
+    tester.expect_pass(tester.run(usable_mpi(key), 2, ["fault", "work"], sobor={}), served=True)
+    assert not [path for path in left if path.exists()]
 
 
 def stop_launcher(job: jobs.Job, program: Path) -> list[int]:

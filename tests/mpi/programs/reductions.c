@@ -995,7 +995,8 @@ static void run_case(long number, MPI_Comm const *comms)
     prepare(&call);
     CALL(call_by(&call, call.draw.entry));
     by_sobor = was_served();
-    compare_result(&call, "differs from what must be there");
+    if (by_sobor || !beyond)
+        compare_result(&call, "differs from what must be there");
     if (by_sobor && !call.draw.type.padded)
         compare_rest(&call);
     check_bits(&call, by_sobor);

@@ -45,8 +45,9 @@ void *host_function(const char *name);
 /* One broadcast of a pattern with guards around it, checked. */
 void checked_bcast(MPI_Comm comm, size_t bytes, int root, uint64_t seed);
 
-/* All ranks of the world run on one node here. Before a barrier each member notes the tick; behind
- * it every member must have noted it. Ticks grow; watch_begin and watch_end are collective. */
+/* All ranks of the world run on one machine here. Before a barrier each member notes the tick;
+ * behind it every member must have noted it. Ticks grow; watch_begin and watch_end are collective.
+ */
 void watch_begin(void);
 void watch_end(void);
 void checked_barrier(MPI_Comm comm, uint64_t tick);
