@@ -13,6 +13,8 @@
  * (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks. Preconditions: the
  * workspace. Source: ours; the broadcast in a ring, with every rank as a root.
  */
+#include "coll/reduction/rings.h"
+
 #include "coll/reduction/lent.h"
 
 /* Windows of a message, unless they get smaller or larger; two above what goes in one alone. */
@@ -93,10 +95,8 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction,
     return window / element * element;
 }
 
-/*
- * Copies a window of the contribution in. What this rank alone wants stays where it is, unless the
- * result comes there, before it is read for the last time.
- */
+/* Copies a window of the contribution in. What this rank alone wants stays where it is, unless the
+ * result comes there, before it is read for the last time. */
 static void copy_in(const rings_t *rings, const window_t *window)
 {
     const sb_wanted_t *wanted = &rings->wanted;
@@ -406,7 +406,7 @@ static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
  * The last rank combines all, while the others copy; of ranks that share a processor one combines
  * half of that in the mean.
  */
-static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
+double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
 
@@ -432,9 +432,6 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
     }
 
 #define PART "; each combines its part in rank order as it comes."
-#define BEFORE "; each combines those of the ranks before it as they come."
-#define NOT_LAST (team->rank + 1 < team->size)
-
 RINGS(
     sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, ALL, cost_of_all,
     "; each combines those of all in rank order as they come. For few ranks, and where they share "
@@ -445,6 +442,8 @@ RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, PA
       PART);
 RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, PARTS,
       cost_of_parts, PART);
-RINGS(sb_scan_rings, SB_SCAN, NULL, sb_wanted_scan, NOT_LAST, LATER_RANKS, cost_of_scan, BEFORE);
-RINGS(sb_exscan_rings, SB_EXSCAN, NULL, sb_wanted_exscan, NOT_LAST, LATER_RANKS, cost_of_scan,
-      BEFORE);
+
+sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
+{
+    return reduce(team, reduction, wanted, team->rank + 1 < team->size, LATER_RANKS);
+}

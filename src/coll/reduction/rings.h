@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_REDUCTION_RINGS_H
+#define SB_COLL_REDUCTION_RINGS_H
+
+#include "coll/reduction/reduction.h"
+
+/* A scan or an exscan in the rings of the workspace, and its expected time. */
+sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted);
+double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes);
+
+#endif
