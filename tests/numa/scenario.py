@@ -59,6 +59,9 @@ class Mpi:
     before: str
     files: tuple[str, ...] = ()
     folders: tuple[Path, ...] = ()
+    #: What makes it yield, and what stands in for a library's function there.
+    sources: tuple[Path, ...] = ()
+    exported: tuple[str, ...] = ("sched_yield",)
 
     def missing(self) -> str | None:
         """The command that is not there, or None."""
@@ -93,6 +96,8 @@ class Run:
             "LD_PRELOAD": f"{SOBOR}/lib/sobor/libsobor.so",
             "SOBOR_VERBOSE": "1",
             "SOBOR_SERVE_AFTER": "1",
+            "SOBOR_PRICES": "built-in",
+            "SOBOR_WAIT": "yield",
             **self.settings,
         }
         exports = " ".join(mpi.export.format(name, value) for name, value in variables.items())
@@ -103,15 +108,18 @@ class Run:
         )
 
 
-#: Without the transports for networks both start faster.
+#: Without the transports for networks both start faster. And both give their processors away while
+#: they wait, as Sobor does: see napping.c.
 MPIS = {
     "mpich": Mpi(
         launcher="mpiexec.mpich",
         compiler="mpicc.mpich",
         bindings={"core": "-bind-to core", "numa": "-bind-to numa", "none": "-bind-to none"},
         export="-genv {} {}",
-        before="export UCX_TLS=self,posix",
+        before="export UCX_TLS=self,posix HOST_YIELDS=1",
         files=("hydra_pmi_proxy",),
+        sources=(SHARED / "yielding.c",),
+        exported=("sched_yield", "ucp_worker_progress"),
     ),
     "openmpi": Mpi(
         launcher="mpirun.openmpi",
@@ -123,7 +131,8 @@ MPIS = {
         },
         export="-x {}={}",
         before="export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "
-        "OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader",
+        "OMPI_MCA_plm=isolated OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader "
+        "OMPI_MCA_mpi_yield_when_idle=1",
         folders=(
             LIBRARIES / "openmpi" / "lib" / "openmpi3",
             LIBRARIES / "pmix2" / "lib" / "pmix",
@@ -160,10 +169,11 @@ def compile_program(key: str) -> Path:
     """The program that says where its memory is, for one MPI."""
     target = PROGRAMS / f"places-{key}"
     target.parent.mkdir(parents=True, exist_ok=True)
-    sources = [HERE / "places.c", SHARED / "support.c"]
+    mpi = MPIS[key]
+    sources = [HERE / "places.c", HERE / "napping.c", SHARED / "support.c", *mpi.sources]
     subprocess.run(
         [
-            MPIS[key].compiler,
+            mpi.compiler,
             "-std=gnu17",
             "-O1",
             "-g",
@@ -175,6 +185,7 @@ def compile_program(key: str) -> Path:
             "-o",
             target,
             "-ldl",
+            *(f"-Wl,--export-dynamic-symbol={name}" for name in mpi.exported),
         ],
         check=True,
     )
