@@ -225,7 +225,6 @@ static void open_block(owned_t *owned, const sb_block_t *block, size_t near)
 
 static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
 {
-
     if (!sb_extents_take(&owned->free_space, bytes, grain(bytes), &block->offset))
         return false;
     block->region = &owned->region;

@@ -432,6 +432,7 @@ double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes)
     }
 
 #define PART "; each combines its part in rank order as it comes."
+
 RINGS(
     sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, ALL, cost_of_all,
     "; each combines those of all in rank order as they come. For few ranks, and where they share "
