@@ -139,6 +139,9 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
         root, sb_flag_note(&slot->flag), waits, slot != parents, slot->payload, tree, stream};
     switch (news.note & SB_NOTE_KIND) {
     case SB_NOTE_SLOTS:
+        /* Who is behind finds the next one there too, most often; else it has that line still. */
+        if (!waits)
+            sb_fetch_ahead(sb_slot(team, root, team->slot_uses + 1), SB_LINE);
         return sb_slots_receive(team, &news);
     case SB_NOTE_SHOWN:
         return sb_shown_receive(team, &news);
