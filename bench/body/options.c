@@ -330,9 +330,8 @@ const char *bench_options_usage(void)
            "                      of the program for both sides (default; of single both ways)\n"
            "  --host-only         measure the host MPI alone\n"
            "  --platform          measure what the platform does instead\n"
-           "  --first             time each collective's first call instead, of the size at its "
-           "place in "
-           "--sizes\n"
+           "  --first             time each collective's first call instead, of the size at\n"
+           "                      its place in --sizes\n"
            "  --between-nodes     of a platform of one node tell that alone\n"
            "  --limits            measure two ranks against the loops of bench/limits too\n"
            "  --no-check          leave out the pass that checks the data\n";
