@@ -36,6 +36,31 @@ void draw_ground(ground_t *ground, uint64_t seed)
         ground->barren[node] = draw(&state, 8) == 0;
 }
 
+/* Ranks change places with others, or stay in blocks. */
+static void shuffle(ground_t *ground, uint64_t *state)
+{
+    if (draw(state, LAYOUTS) == BLOCKS)
+        return;
+    for (uint32_t i = ground->ranks - 1; i > 0; i--) {
+        uint32_t other = draw(state, i + 1), node = ground->node[i];
+        ground->node[i] = ground->node[other];
+        ground->node[other] = node;
+    }
+}
+
+void draw_nodes(ground_t *ground, uint64_t seed, uint32_t nodes)
+{
+    uint64_t state = seed * 2 + 1;
+
+    *ground = (ground_t){.nodes = nodes};
+    for (uint32_t node = 0; node < nodes; node++) {
+        uint32_t ranks = 1 + draw(&state, NODE_MOST);
+        for (uint32_t i = 0; i < ranks; i++)
+            ground->node[ground->ranks++] = node;
+    }
+    shuffle(ground, &state);
+}
+
 void print_ground(const ground_t *ground)
 {
     printf("%u ranks on nodes", ground->ranks);

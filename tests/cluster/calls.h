@@ -11,6 +11,7 @@
 
 #define RANKS_MOST 16
 #define NODES_MOST 6
+#define NODE_MOST 3
 #define CALLS_MOST 32
 
 /* Who is where. */
@@ -23,6 +24,8 @@ typedef struct ground {
 
 /* Blocks, dealt out, or anyhow; sizes alike or not. */
 void draw_ground(ground_t *ground, uint64_t seed);
+/* So many nodes, each of one to NODE_MOST ranks. */
+void draw_nodes(ground_t *ground, uint64_t seed, uint32_t nodes);
 void print_ground(const ground_t *ground);
 
 /* What all ranks write to, each in its own place; shared among processes. */

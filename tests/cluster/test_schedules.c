@@ -5,7 +5,9 @@
  * the same on all ranks and under all schedules.
  *
  * usage: cluster_schedules [--maps N] [--schedules N] [--seed N] [--bytes N] [--only COLLECTIVE]
- *                          [--timed yes]
+ *                          [--nodes N] [--timed yes]
+ *
+ * --nodes: so many, each of one to three ranks; without it all is drawn.
  */
 #include "calls.h"
 #include "ground.h"
@@ -24,6 +26,7 @@
 typedef struct wish {
     uint64_t maps, schedules, seed, bytes;
     uint32_t only;
+    uint32_t nodes; /* 0: drawn */
     bool timed;
 } wish_t;
 
@@ -131,6 +134,30 @@ static bool run_schedules(trial_t *trial, sb_sim_t *sim, sb_join_t *join, uint64
     return right;
 }
 
+/* Who is where, and what they call. */
+static void draw(trial_t *trial, const wish_t *wish, uint64_t seed)
+{
+    if (wish->nodes > 0)
+        draw_nodes(&trial->ground, seed, wish->nodes);
+    else
+        draw_ground(&trial->ground, seed);
+    trial->plan = (plan_t){.seed = seed,
+                           .calls = 4,
+                           .most = (size_t)wish->bytes >> (seed % 5 * 2),
+                           .only = wish->only,
+                           .strict = seed % 3 == 1,
+                           .exchanges = seed % 2 == 1,
+                           .board = &trial->board,
+                           .settled = sb_sim_net_settled};
+}
+
+/* Of short messages and long ones, each is where one schedule gives way to another. */
+static void draw_rate(sb_sim_network_t *network, uint64_t seed)
+{
+    network->kib <<= seed % 7 % 4 * 2;
+    network->injection_kib = network->kib;
+}
+
 static bool run_map(const wish_t *wish, uint64_t seed)
 {
     static trial_t trial;
@@ -143,18 +170,11 @@ static bool run_map(const wish_t *wish, uint64_t seed)
 
     trial = (trial_t){.explored = !wish->timed};
     machine = (machine_t){.core = {0}};
-    draw_ground(&trial.ground, seed);
+    draw(&trial, wish, seed);
     machine_build(&machine, &trial.ground, seed % 4 == 0 ? 0 : 512);
+    draw_rate(&machine.model.network, seed);
     sb_topology_t *topology = sb_topology_open("package:2 core:2 pu:1", (char[256]){0}, 256);
     sb_topology_simulate(topology, machine.places);
-    trial.plan = (plan_t){.seed = seed,
-                          .calls = 4,
-                          .most = (size_t)wish->bytes >> (seed % 5 * 2),
-                          .only = wish->only,
-                          .strict = seed % 3 == 1,
-                          .exchanges = seed % 2 == 1,
-                          .board = &trial.board,
-                          .settled = sb_sim_net_settled};
     explore.ranks = trial.ground.ranks;
     sb_join_t *join = sb_join_new(trial.ground.ranks, wish->timed ? NULL : &explore, &problem);
     sb_sim_options_t options = {.machine = &machine.model,
@@ -189,6 +209,8 @@ static bool read_options(wish_t *wish, int count, char **words)
             wish->seed = number;
         else if (strcmp(words[i], "--bytes") == 0)
             wish->bytes = number;
+        else if (strcmp(words[i], "--nodes") == 0)
+            wish->nodes = (uint32_t)sb_min(number, RANKS_MOST / NODE_MOST);
         else if (strcmp(words[i], "--timed") == 0)
             wish->timed = true;
         else if (strcmp(words[i], "--only") == 0)
@@ -204,7 +226,8 @@ int main(int argc, char **argv)
     wish_t wish = {.maps = 200, .schedules = 10, .seed = 1, .bytes = 300000};
 
     if (!read_options(&wish, argc, argv)) {
-        printf("expected --maps, --schedules, --seed, --bytes, --only or --timed, with a value\n");
+        printf("expected --maps, --schedules, --seed, --bytes, --only, --nodes or --timed, with a "
+               "value\n");
         return 2;
     }
     for (uint64_t i = 0; i < wish.maps; i++) {
