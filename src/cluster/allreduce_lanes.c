@@ -69,6 +69,7 @@ static void begin_program(const lanes_t *lanes, size_t segment)
         return;
     sb_program_t *program = sb_program_of(cluster, segment, cluster->rank);
     program->write_step = lanes->way.write_step;
+    program->halvings = lanes->way.halvings;
     program->digits = lanes->way.digits;
     program->laned = true;
     program->operation = lanes->reduction->operation;

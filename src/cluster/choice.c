@@ -153,11 +153,13 @@ static size_t segment_most(const asked_t *asked)
     return asked->lanes > 1 ? sb_min(most, LANES_MOST) : most;
 }
 
-/* A step in which the lanes of a node send so many bytes together. */
+/* A step in which the lanes of a node send so many bytes together. Each goes on when its own have
+ * come, and the link has those of others meanwhile. */
 static double step_of(const asked_t *asked, double messages, size_t bytes)
 {
-    return step(asked->prices, messages, bytes) + handshake(asked->prices, bytes / asked->lanes) -
-           handshake(asked->prices, bytes);
+    double alone = step(asked->prices, messages, bytes / asked->lanes);
+
+    return fmax(alone, messages * (double)bytes * asked->prices->byte);
 }
 
 /* Where N is no power of two some nodes give their bytes to a neighbour, and get the result. */
@@ -215,27 +217,39 @@ static void try_doubling(sb_schedule_t *way, const asked_t *asked)
     }
 }
 
-static double halving_cost(const asked_t *asked, size_t bytes)
+static double halving_cost(const asked_t *asked, size_t bytes, uint32_t halvings)
 {
     double cost = pair_cost(asked, bytes);
 
-    for (uint32_t k = 0; k < asked->rounds; k++)
+    for (uint32_t k = 0; k < halvings; k++)
         cost += 2 * step_of(asked, 1, bytes >> (k + 1));
-    return cost;
+    return cost + (asked->rounds - halvings) * step_of(asked, 1, bytes >> halvings);
 }
 
-static void try_halving(sb_schedule_t *way, const asked_t *asked)
+static void try_halvings(sb_schedule_t *way, const asked_t *asked, uint32_t halvings)
 {
-    double power = 1u << asked->rounds, sent = 2 * (1 - 1 / power) + (power < asked->nodes);
+    double part = 1.0 / (1u << halvings), doublings = asked->rounds - halvings;
+    double sent = 2 * (1 - part) + doublings * part + (1u << asked->rounds < asked->nodes);
+    double handled = 4.0 * halvings + 2 * doublings;
 
     for (size_t segment = segment_most(asked); segment >= 4 * SEGMENT_LEAST; segment /= 2) {
-        double one = halving_cost(asked, sb_min(segment, asked->bytes));
-        double cost = course_cost(asked, one, segment, sent, 4.0 * asked->rounds);
+        double one = halving_cost(asked, sb_min(segment, asked->bytes), halvings);
+        double cost = course_cost(asked, one, segment, sent, handled);
         take_cheaper(way, (sb_schedule_t){.name = "halving",
                                           .write_step = sb_net_halving,
+                                          .halvings = halvings,
+                                          .digits = 1,
                                           .segment = segment,
                                           .cost = cost});
     }
+}
+
+/* Where the last rounds would halve little, each costs two latencies: there doubling costs one. */
+static void try_halving(sb_schedule_t *way, const asked_t *asked, bool fewest_bytes)
+{
+    for (uint32_t halvings = fewest_bytes ? asked->rounds : 1; halvings <= asked->rounds;
+         halvings++)
+        try_halvings(way, asked, halvings);
 }
 
 /* A leader's parts fit the window, so a segment may be longer; of lanes the segment has to. */
@@ -270,7 +284,7 @@ sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
     if (!is_long)
         try_doubling(&way, &asked);
     if (nodes > 2 && (whole || !is_long))
-        try_halving(&way, &asked);
+        try_halving(&way, &asked, is_long);
     if (ring)
         try_ring(&way, &asked);
     way.lanes = asked.lanes;

@@ -18,12 +18,12 @@ extern const sb_net_prices_t sb_net_prices_standard;
 typedef struct sb_schedule {
     const char *name; /* of the program */
     sb_program_step_t *write_step;
-    uint32_t digits; /* of the program: sb_program_t */
-    bool chain;      /* a tree of one branch */
-    uint32_t lanes;  /* ranks of each node that have messages; 1: its leader */
-    uint32_t parts;  /* that the program cuts a segment into, alike */
-    size_t segment;  /* bytes of a segment */
-    double cost;     /* ns between nodes, with those inside that nothing overlaps */
+    uint32_t halvings, digits; /* of the program: sb_program_t */
+    bool chain;                /* a tree of one branch */
+    uint32_t lanes;            /* ranks of each node that have messages; 1: its leader */
+    uint32_t parts;            /* that the program cuts a segment into, alike */
+    size_t segment;            /* bytes of a segment */
+    double cost;               /* ns between nodes, with those inside that nothing overlaps */
 } sb_schedule_t;
 
 /* A broadcast: `name` is "chain" or "binomial"; its program is the operation's own. */

@@ -71,6 +71,7 @@ static sb_status_t begin_segment(course_t *course, size_t segment)
         return status;
     sb_program_t *program = sb_program_of(cluster, segment, course->root);
     program->write_step = course->way.write_step;
+    program->halvings = course->way.halvings;
     program->digits = course->way.digits;
     program->operation = reduction->operation;
     program->in_order = true; /* the bits are the same at every root */

@@ -3,6 +3,7 @@
 #define SB_CLUSTER_NET_CUBE_H
 
 #include "cluster/program.h"
+#include "coll/reduction/reduction.h"
 
 /*
  * The nodes as corners of a cube. Where N is not a power of two, the first nodes work in pairs of
@@ -53,6 +54,26 @@ static inline void sb_cube_ends(const sb_program_t *program, const sb_cube_t *cu
         sb_step_receive(step, program->self ^ 1, program->bytes_at, program->bytes);
     else if (cube->paired)
         sb_step_send(step, program->self ^ 1, program->bytes_at, program->bytes);
+}
+
+/* Those that differ in some digits alone, from the first on, give each other what they have of the
+ * range, and all combine it in the order of nodes. */
+static inline void sb_cube_exchanges(const sb_program_t *program, const sb_cube_t *cube,
+                                     sb_step_t *step, uint32_t first, sb_range_t range)
+{
+    uint32_t digits = (uint32_t)sb_min(program->digits, cube->rounds - first);
+    char *bytes_at = program->bytes_at + range.from;
+    size_t bytes = range.to - range.from;
+
+    for (uint32_t i = 0; i < 1u << digits && bytes > 0; i++) {
+        uint32_t place = (cube->place & ~(((1u << digits) - 1) << first)) | i << first;
+        if (place == cube->place)
+            continue;
+        uint32_t partner = sb_cube_node(cube, place);
+        sb_step_fold(program, step, partner, bytes_at, bytes,
+                     partner < program->self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
+        sb_step_send(step, partner, bytes_at, bytes);
+    }
 }
 
 #endif

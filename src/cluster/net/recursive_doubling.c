@@ -10,7 +10,6 @@
  * 2017.
  */
 #include "cluster/net/cube.h"
-#include "coll/reduction/reduction.h"
 
 bool sb_net_recursive_doubling(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
@@ -25,15 +24,6 @@ bool sb_net_recursive_doubling(sb_program_t *program, uint32_t number, sb_step_t
         sb_cube_ends(program, &cube, step);
     if (number == 0 || first >= cube.rounds || cube.idle)
         return true;
-    uint32_t digits = (uint32_t)sb_min(program->digits, cube.rounds - first);
-    for (uint32_t i = 0; i < 1u << digits; i++) {
-        uint32_t place = (cube.place & ~(((1u << digits) - 1) << first)) | i << first;
-        if (place == cube.place)
-            continue;
-        uint32_t partner = sb_cube_node(&cube, place);
-        sb_step_fold(program, step, partner, program->bytes_at, program->bytes,
-                     partner < program->self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
-        sb_step_send(step, partner, program->bytes_at, program->bytes);
-    }
+    sb_cube_exchanges(program, &cube, step, first, (sb_range_t){0, program->bytes});
     return true;
 }
