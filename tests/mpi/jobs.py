@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mpis import LAUNCH_ENVIRONMENT, PRELOAD, YIELDING, Mpi
@@ -129,6 +129,17 @@ class Result:
             for name, count in report.algorithms.items():
                 total[name] = total.get(name, 0) + count
         return total
+
+
+def joined(results: list[Result]) -> Result:
+    """The results of several jobs of one program as if of one."""
+    return replace(
+        results[0],
+        stdout="".join(r.stdout for r in results),
+        stderr="".join(r.stderr for r in results),
+        seconds=sum(r.seconds for r in results),
+        reports=[report for r in results for report in r.reports],
+    )
 
 
 def base_environment() -> dict[str, str]:

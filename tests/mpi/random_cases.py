@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import os
 
+import jobs
+import pytest
+
 from conftest import usable_mpi
 
 SEED = int(os.environ.get("SOBOR_TEST_SEED", "20240611"))
@@ -21,16 +24,83 @@ SETTINGS = [
 ]
 
 
-def run_cases(tester, words, key, ranks, cases, sobor, *, max_bytes=16384, served=True):
-    """Run a program, the first of the words; it fails by itself at the first difference.
+#: A host that fails now and then is asked so often whether it fails by itself.
+BARE_TRIES = 3
 
-    Unless served is false Sobor must have served calls, where it is there.
+
+def host_fails(run, first, cases) -> bool:
+    """Whether the bare host fails in these cases."""
+    for _ in range(BARE_TRIES):
+        try:
+            run(first, cases, True)
+        except AssertionError:
+            return True
+    return False
+
+
+def run_halves(run, first, cases, left_out) -> list:
+    """Results of cases with Sobor; those in which the bare host fails by itself come to left_out.
+
+    run(first, cases, bare) runs some, and raises AssertionError where that fails. A row that fails
+    is halved until all that fail are known, so that the host's failure hides none of Sobor's.
     """
-    drawn = ["--seed", str(SEED + ranks), "--cases", str(cases), "--max-bytes", str(max_bytes)]
+    try:
+        return [run(first, cases, False)]
+    except AssertionError:
+        if not host_fails(run, first, cases):
+            raise
+    if cases == 1:
+        left_out.append(str(first))
+        return []
+    known, half = len(left_out), cases // 2
+    results = run_halves(run, first, half, left_out)
+    results += run_halves(run, first + half, cases - half, left_out)
+    if len(left_out) == known:  # a case fails behind others only
+        left_out.append(f"{first} to {first + cases - 1} in one job")
+    return results
+
+
+def run_drawn(tester, start, words, cases, *, seed, max_bytes, timeout, bare=False) -> jobs.Result:
+    """Run cases of a program, the first of the words; it fails by itself at the first difference.
+
+    start(words, bare, timeout) runs a job, with Sobor or on the bare host. Cases in which the host
+    fails by itself are left out, and the test says so at its end; with `bare`, the host alone is
+    run and must not fail.
+    """
+    name, *rest = words
+    drawn = ["--seed", seed, "--max-bytes", max_bytes, *rest]
+
+    def run(first, some, bare):
+        words = [name, *drawn, "--first", first, "--cases", some]
+        result = start(words, bare, max(timeout * some / cases, min(timeout, 60)))
+        tester.expect_pass(result)
+        assert f"cases {some}\n" in result.stdout, result.tail()
+        return result
+
+    if bare:
+        return run(0, cases, True)
+    left_out = []
+    results = run_halves(run, 0, cases, left_out)
+    if left_out:
+        shown = " ".join(map(str, [name, *drawn]))
+        tester.left_out.append(f"the bare host fails by itself: {shown}, {', '.join(left_out)}")
+    return jobs.joined(results) if results else pytest.skip(tester.left_out.pop())
+
+
+def run_cases(tester, words, key, ranks, cases, sobor, *, max_bytes=16384, served=True):
+    """Run a program that draws cases, the first of the words, with Sobor.
+
+    Where sobor is None, on the bare host, which must not fail. Else, unless served is false, Sobor
+    must have served calls.
+    """
     mpi = usable_mpi(key)
-    result = tester.run(mpi, ranks, [words[0], *drawn, *words[1:]], sobor=sobor, timeout=300)
+
+    def start(words, bare, timeout):
+        return tester.run(mpi, ranks, words, sobor=None if bare else sobor, timeout=timeout)
+
+    drawn = {"seed": SEED + ranks, "max_bytes": max_bytes, "timeout": 300}
+    result = run_drawn(tester, start, words, cases, **drawn, bare=sobor is None)
     tester.expect_pass(result, served=served and sobor is not None)
-    assert f"cases {cases}" in result.stdout, result.tail()
     return result
 
 

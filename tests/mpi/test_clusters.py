@@ -16,13 +16,14 @@ from pathlib import Path
 import jobs
 import pytest
 from aftermath import wait_until
-from random_cases import SEED, served_calls
+from random_cases import SEED, run_drawn, served_calls
 
 from conftest import usable_mpi
 
 AS = Path(__file__).resolve().parent / "hosts" / "as.sh"
 #: Open MPI 4.1's own sums of short integers saturate where it has loops for AVX.
-SERVED = {"SOBOR_CLUSTER": "on", "SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"}
+HOST = {"OMPI_MCA_op": "^avx"}
+SERVED = {"SOBOR_CLUSTER": "on", "SOBOR_TRIALS": "off", **HOST}
 #: Of each rank its node: one node with four ranks and two with one; dealt out; by twos and threes.
 UNEQUAL, DEALT, BLOCKS = "0,0,0,0,1,2", "0,1,0,2,0", "0,0,1,1,1"
 MOVING = {"scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"} | {
@@ -31,21 +32,33 @@ MOVING = {"scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"}
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 
 
-def run_on(tester, key, nodes, words, sobor):
-    """Run a program, the first of the words, on ranks that are as if on these nodes."""
+def run_on(tester, key, nodes, words, sobor, timeout=120):
+    """Run a program, the first of the words, on ranks that are as if on these nodes.
+
+    Where sobor is None, on the bare host.
+    """
     mpi = usable_mpi(key)
     command = [AS, nodes, tester.program(mpi, words[0]), *words[1:]]
-    return tester.run_command(
-        mpi, len(nodes.split(",")), command, sobor={**SERVED, **sobor}, timeout=120
-    )
+    settings = {"environment": HOST} if sobor is None else {"sobor": {**SERVED, **sobor}}
+    return tester.run_command(mpi, len(nodes.split(",")), command, **settings, timeout=timeout)
+
+
+def run_some(tester, key, nodes, words, cases, sobor, **drawn):
+    """Run cases of a program, the first of the words, with Sobor."""
+
+    def start(words, bare, timeout):
+        return run_on(tester, key, nodes, words, None if bare else sobor, timeout)
+
+    drawn = {"seed": SEED, "max_bytes": 60000, "timeout": 120, **drawn}
+    result = run_drawn(tester, start, words, cases, **drawn)
+    tester.expect_pass(result, served=True)
+    return result
 
 
 def run_cases(tester, key, nodes, cases, words, most=60000):
-    """Run a program that draws cases; it fails by itself at the first difference."""
-    drawn = ["--seed", SEED + len(nodes), "--cases", cases, "--max-bytes", most]
-    result = run_on(tester, key, nodes, [words[0], *drawn, *words[1:]], {})
-    tester.expect_pass(result, served=True)
-    assert f"cases {cases}" in result.stdout, result.tail()
+    """Run cases of a program; of each communicator of all ranks the nodes are known."""
+    drawn = {"seed": SEED + len(nodes), "max_bytes": most}
+    result = run_some(tester, key, nodes, words, cases, {}, **drawn)
     spanning = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
     assert all(r.where == "cluster" and r.nodes == len(set(nodes.split(","))) for r in spanning)
     return result
@@ -74,10 +87,8 @@ ARRIVALS = [
 def test_arrivals(tester, long_run, key, nodes, form):
     """Random broadcasts by each form, back to back, with roots that change."""
     cases = 400 if long_run else 40
-    drawn = ["--seed", SEED, "--cases", cases, "--max-bytes", 300000]
     setting = {"SOBOR_CLUSTER_BCAST": form}
-    result = run_on(tester, key, nodes, ["differential", *drawn], setting)
-    tester.expect_pass(result, served=True)
+    result = run_some(tester, key, nodes, ["differential"], cases, setting, max_bytes=300000)
     assert "bcast" in served_calls(result), result.tail()
 
 
@@ -96,9 +107,8 @@ def test_parts(tester, long_run, key, nodes, cases):
 @pytest.mark.parametrize(("key", "nodes"), [("o41", FOUR), ("m40", "0,0,1,1")])
 def test_first_heads(tester, long_run, key, nodes):
     """Random parts, of which a scatter's go to whoever of a node comes first."""
-    drawn = ["--seed", SEED, "--cases", 400 if long_run else 40, "--max-bytes", 60000]
-    result = run_on(tester, key, nodes, ["parts", *drawn], {"SOBOR_CLUSTER_SCATTER": "first"})
-    tester.expect_pass(result, served=True)
+    cases, setting = 400 if long_run else 40, {"SOBOR_CLUSTER_SCATTER": "first"}
+    result = run_some(tester, key, nodes, ["parts"], cases, setting)
     assert served_calls(result) >= {"scatter", "scatterv"}, result.tail()
 
 
@@ -106,15 +116,13 @@ def test_exchanges(tester, long_run):
     """Random parts where leaders exchange all that the other lacks, of five nodes."""
     calls = ("Allgather", "Allgatherv")
     settings = {f"SOBOR_{name.upper()}_ALGORITHM": "bagds" for name in calls}
-    runs = [["--seed", SEED, "--cases", 60, "--max-bytes", 60000]]
+    runs = [(["parts"], 60, {})]
     if long_run:
-        seeds = range(SEED, SEED + 10)
-        drawn = ["--cases", 1000, "--max-bytes", 6000]
-        runs += [["--seed", s, *drawn, "--only", name] for s in seeds for name in calls]
+        drawn = [{"seed": s, "max_bytes": 6000} for s in range(SEED, SEED + 10)]
+        runs += [(["parts", "--only", name], 1000, one) for one in drawn for name in calls]
     served = set()
-    for words in runs:
-        result = run_on(tester, "o41", "0,1,0,2,3,4", ["parts", *words], settings)
-        tester.expect_pass(result, served=True)
+    for words, cases, drawn in runs:
+        result = run_some(tester, "o41", "0,1,0,2,3,4", words, cases, settings, **drawn)
         served |= served_calls(result)
     assert served >= {name.lower() for name in calls}
 
