@@ -102,6 +102,25 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
 void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns);
 
 /*
+ * A message that this rank has sent and whose readers tell how long it took, each by a flag. Value:
+ * the use of what the message went by, which only grows, and the time in nanoseconds below it.
+ */
+typedef struct sb_copy_timed {
+    uint64_t use;
+    uint64_t own; /* this rank's time, ns */
+    sb_copy_choice_t choice;
+    bool open; /* its readers have not all told yet */
+} sb_copy_timed_t;
+
+#define SB_COPY_TIME_BITS 24
+#define SB_COPY_TIME_MOST (((uint64_t)1 << SB_COPY_TIME_BITS) - 1)
+
+static inline uint64_t sb_copy_told(uint64_t use, uint64_t ns)
+{
+    return (use + 1) << SB_COPY_TIME_BITS | sb_min(ns, SB_COPY_TIME_MOST);
+}
+
+/*
  * Calls in which every rank sends to every other. Rank 0 decides; the others do from the next call
  * of the class on as its messages say. The time of a call is counted from when the last of those
  * had begun of whom rank 0 heard, so that ranks that come late do not count. Private to a rank.

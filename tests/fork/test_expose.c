@@ -349,6 +349,9 @@ static const forged_t forgeries[] = {
     {"fragments of nothing", SB_NOTE_PLAN, {.bytes = 1000}},
     {"a length beyond all memory", SB_NOTE_PLAN, {.bytes = UINT64_MAX - 5, .fragment = 64}},
     {"a place beyond all areas", SB_NOTE_PLAN, {UINT64_MAX - 63, 1000, {0}, 0, 64, 0}},
+    {"a time asked for that is nobody's",
+     SB_NOTE_PLAN,
+     {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SOLE}},
     {"a short message beyond its slot", 100000, {.bytes = 1000}},
 };
 
@@ -399,6 +402,75 @@ static int run_forged_chunk(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* What the sender knows of both ways, of either kind of buffers. */
+static bool knows_both(const sb_mesh_t *mesh, size_t bytes)
+{
+    const sb_copy_policy_t *policy = &mesh->sole.policy;
+    size_t number = sb_copy_class(bytes);
+    uint64_t by_itself = policy->of[0][number].ns[0] + policy->of[1][number].ns[0];
+    uint64_t staged = policy->of[0][number].ns[1] + policy->of[1][number].ns[1];
+
+    return by_itself > 0 && staged > 0;
+}
+
+#define LEARNT_BYTES ((size_t)64 << 10)
+#define LATE_NS UINT64_C(20000000)
+
+/* Between two ranks a sender tries both ways, and keeps to what was faster. */
+static int run_learnt(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = team_with_mesh(context);
+    sb_mesh_t *mesh = sb_mesh(team);
+    unsigned call = 0;
+    int failures = 0;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    for (; call < 400; call++)
+        failures +=
+            collect(team, &sb_gather_direct, call, LEARNT_BYTES) + deal(team, call, LEARNT_BYTES);
+    failures += mesh->sole.measured == team->oversubscribed;
+    failures += mesh->sole.measured && !knows_both(mesh, LEARNT_BYTES);
+    leave(context, team);
+    return failures;
+}
+
+/* The time of who comes late is counted from then, whatever the sender has left in the area. */
+static int run_late(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = team_with_mesh(context);
+    sb_mesh_t *mesh = sb_mesh(team);
+    size_t number = sb_copy_class(LEARNT_BYTES);
+    sb_copy_policy_t *policy = &mesh->sole.policy;
+    int failures = 0;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    policy->of[0][number].ns[0] = policy->of[1][number].ns[0] = LATE_NS;
+    policy->of[0][number].ns[1] = policy->of[1][number].ns[1] = LATE_NS / 2;
+    for (unsigned call = 0; call < 8; call += 2) {
+        job_synchronise(context);
+        if (team->rank == 1)
+            usleep(2 * LATE_NS / 1000);
+        failures += deal(team, call, LEARNT_BYTES);
+    }
+    if (mesh->sole.measured && team->rank == 0)
+        failures += sb_min(policy->of[0][number].ns[1], policy->of[1][number].ns[1]) >= LATE_NS / 2;
+    leave(context, team);
+    return failures;
+}
+
+static int run_pair(const char *what, int (*body)(rank_context_t *, void *))
+{
+    setenv("SOBOR_CMA", "auto", 1);
+    int failures = job_run(2, 60, body, NULL);
+
+    printf("%-50s %s\n", what, failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
 static int run(const char *what, const char *cma, int (*body)(rank_context_t *, void *),
                void *argument)
 {
@@ -433,7 +505,9 @@ static int run_with_the_kernel(void)
            run("reduces: one may not read any more", "on", run_reduce_refused, &losers[0]) +
            run("reduces: none may", "on", run_reduce_refused, &losers[2]) +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
-           run("an invitation that was withdrawn", "on", run_withdrawn, NULL);
+           run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
+           run_pair("two ways of one message are tried", run_learnt) +
+           run_pair("who comes late counts from then", run_late);
 }
 
 int main(void)

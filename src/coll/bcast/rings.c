@@ -100,18 +100,8 @@ static size_t near_window(const sb_rings_t *rings, const sb_plan_t *plan)
  * The time of a message is the longest that one of its ranks needed: a reader that waited for it
  * from the moment that the root began, one that came late from when it came, and the root until it
  * was done, so that also a root that has to wait for those who come late counts. In an unbroken row
- * of calls readers are always late, and that is what each call takes. Value: the message's slot
- * use, which only grows, and the time in nanoseconds below it.
- */
-#define TIME_BITS 24
-#define TIME_MOST (((uint64_t)1 << TIME_BITS) - 1)
-
-static uint64_t time_value(uint64_t use, uint64_t ns)
-{
-    return (use + 1) << TIME_BITS | sb_min(ns, TIME_MOST);
-}
-
-/*
+ * of calls readers are always late, and that is what each call takes.
+ *
  * Root: what its last timed message took, once all its readers have told. Those who have told of
  * another root's since will not say it any more.
  */
@@ -125,10 +115,10 @@ static void learn(const sb_team_t *team)
         uint64_t told = sb_flag_read(&sb_ring_head(rings, i)->timed.flag);
         if (i == team->rank)
             continue;
-        if (told >> TIME_BITS < use)
+        if (told >> SB_COPY_TIME_BITS < use)
             return;
-        lost = lost || told >> TIME_BITS > use;
-        slowest = sb_max(slowest, told & TIME_MOST);
+        lost = lost || told >> SB_COPY_TIME_BITS > use;
+        slowest = sb_max(slowest, told & SB_COPY_TIME_MOST);
     }
     rings->timed.open = false;
     if (!lost)
@@ -200,7 +190,8 @@ static void tell(const sb_team_t *team, const sb_plan_t *plan, uint64_t since, b
                                      .warming = sb_plan_is_warming(plan)};
     uint64_t ns = sb_now_ns() - since;
 
-    sb_flag_publish(&sb_ring_head(rings, team->rank)->timed.flag, time_value(team->slot_uses, ns));
+    sb_flag_publish(&sb_ring_head(rings, team->rank)->timed.flag,
+                    sb_copy_told(team->slot_uses, ns));
     if (waited)
         sb_copy_record(&rings->copies, &choice, ns);
 }

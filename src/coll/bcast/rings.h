@@ -97,12 +97,7 @@ typedef struct sb_rings {
     char *bounce;       /* where bytes are copied to that have no one place */
     /* How this rank moves what it sends, and the message that will tell it more. */
     sb_copy_policy_t copies;
-    struct {
-        uint64_t use;
-        uint64_t own; /* this rank's time, ns */
-        sb_copy_choice_t choice;
-        bool open; /* its readers have not all told yet */
-    } timed;
+    sb_copy_timed_t timed;
 } sb_rings_t;
 
 /*

@@ -43,7 +43,8 @@ static void invite(sb_team_t *team, const sb_receiving_t *receiving, uint32_t co
     for (uint32_t i = 0; i < count; i++)
         total += receiving[i].stream->bytes;
     for (uint32_t i = 0; i < count; i++) {
-        if (sb_sharing_pays(team, receiving[i].stream->bytes, total))
+        size_t bytes = receiving[i].stream->bytes;
+        if (sb_sharing_pays(team, bytes, total) && !sb_sole_is_staged(sb_mesh(team), bytes))
             sb_invite(team, receiving[i].peer, receiving[i].stream);
     }
 }
@@ -55,6 +56,8 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t status = SB_OK, data = SB_OK;
     bool progress = true;
 
+    if (count == 1)
+        sb_sole_arrive(team, first->stream);
     if (count > 0 && !sb_exposing_waits(team))
         invite(team, first, count);
     if (!parts->in_place)
@@ -100,6 +103,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         outcome = collect(team, parts);
     } else if (!sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
         sb_sending_t sending = contribution(team, parts);
+        sb_sole_choose(team, &sending);
         outcome = sb_send(team, &sending, SIZE_MAX, true);
         sb_prefetch_area(team, &sending, 1);
         outcome = sb_first(outcome, sending.data);

@@ -38,6 +38,8 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
         mesh->sending[i].prefer = sb_sharing_pays(team, mesh->sending[i].stream->bytes, total)
                                       ? SB_PREFER_EXPOSED
                                       : SB_PREFER_BY_SIZE;
+    if (count == 1)
+        sb_sole_choose(team, mesh->sending);
     return count;
 }
 
@@ -91,8 +93,10 @@ static sb_status_t receive(sb_team_t *team, const sb_parts_t *parts, sb_status_t
     sb_mesh_t *mesh = sb_mesh(team);
     const sb_inlet_t *in = &mesh->peer[parts->root].one;
 
-    if (!sb_receive_at_once(mesh, parts->root, in, parts->receive))
+    if (!sb_receive_at_once(mesh, parts->root, in, parts->receive)) {
+        sb_sole_arrive(team, parts->receive);
         return sb_receive_whole(team, parts->root, false, parts->receive, data);
+    }
     sb_fetch_next(mesh, in, parts->receive->bytes);
     return SB_OK;
 }

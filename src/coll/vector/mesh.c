@@ -189,9 +189,13 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     if (past)
         sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0);
     mesh->settled = stores == SB_STORES_AUTO && (team->oversubscribed || cma != SB_CMA_AUTO);
+    mesh->sole.policy = sb_copy_policy(SB_COPY_ANY, SB_COPY_CACHED, SB_STORES_AUTO);
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
-    return sb_expose_make(&mesh->expose, team, &mesh->resource.segment, mesh->expose.of,
-                          cma != SB_CMA_OFF);
+    sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
+                                        mesh->expose.of, cma != SB_CMA_OFF);
+    mesh->sole.measured =
+        team->size == 2 && !mesh->settled && stores == SB_STORES_AUTO && mesh->expose.kernel;
+    return status;
 }
 
 static sb_status_t make(sb_team_t *team)
@@ -233,6 +237,8 @@ sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status)
         status = sb_first(status, sb_settle_exposed(team));
     if (SB_UNLIKELY(mesh->invitations > 0))
         sb_withdraw(team);
+    if (SB_UNLIKELY(mesh->sole.busy))
+        sb_sole_end(team);
     mesh->calls++;
     if ((mesh->calls & (mesh->told - 1)) == 0)
         sb_flag_publish(mesh->done, mesh->calls);

@@ -73,6 +73,7 @@ typedef struct sb_sending {
     uint32_t peer; /* or SB_TO_ALL */
     sb_prefer_t prefer;
     sb_copy_mode_t mode;
+    bool sole; /* `mode` was chosen for a message to the only other rank */
     sb_route_t route;
     bool announced;
     size_t fragment;
@@ -132,6 +133,21 @@ typedef struct sb_offer {
     uint64_t end;  /* position at which its readers are done */
 } sb_offer_t;
 
+/*
+ * How long messages to the only other rank go in calls that have a root, where nobody shares the
+ * work (sole.c): by themselves, which is by the kernel, or staged.
+ */
+typedef struct sb_sole {
+    bool measured; /* there is a choice */
+    bool busy;     /* at the end of this call there is something to measure */
+    sb_copy_policy_t policy;
+    sb_copy_timed_t timed;                 /* sent by this rank */
+    uint64_t started;                      /* when it was, ns; 0: it is not of this call */
+    uint64_t asked;                        /* when a message that this rank received was */
+    uint64_t arrived;                      /* when this rank came to receive it */
+    sb_copy_mode_t heard[SB_COPY_CLASSES]; /* of the last message received */
+} sb_sole_t;
+
 /* Private to the rank. One allocation. */
 typedef struct sb_mesh {
     sb_resource_t resource;
@@ -159,6 +175,7 @@ typedef struct sb_mesh {
     sb_offer_t *offer;         /* messages whose readers this rank has to wait for */
     sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
     sb_copy_call_t copies;
+    sb_sole_t sole;
     bool settled; /* how long messages pass: by size, whatever was measured */
     char *bounce; /* where bytes are copied to that have no one place */
     sb_expose_t expose;
@@ -337,6 +354,18 @@ sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status);
 static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
 {
     return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
+}
+
+/* Sender: chooses how the message goes, if it is a long one to the only other rank. */
+void sb_sole_choose(sb_team_t *team, sb_sending_t *sending);
+
+/* Receiver: comes to take a part that may be one. */
+void sb_sole_arrive(sb_team_t *team, const sb_stream_t *part);
+
+/* Whether the last one that was about as long came through its sender's area. */
+static inline bool sb_sole_is_staged(const sb_mesh_t *mesh, size_t bytes)
+{
+    return mesh->sole.heard[sb_copy_class(bytes)] == SB_COPY_CACHED;
 }
 
 /*

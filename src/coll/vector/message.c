@@ -108,11 +108,9 @@ static void announce(const sb_mesh_t *mesh, sb_outlet_t *out, sb_sending_t *send
         sb_flow_commit(&out->staged, out->cursor.position + bytes);
         return;
     }
-    const sb_vector_plan_t plan = {.position = out->cursor.position,
-                                   .bytes = sending->stream->bytes,
-                                   .fragment = (uint32_t)sending->fragment,
-                                   .mode = sending->mode,
-                                   .started = mesh->copies.started};
+    sb_vector_plan_t plan = sb_plan_of(mesh, sending);
+    plan.position = out->cursor.position;
+    plan.fragment = sending->fragment;
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sending->announced = true;
 }
@@ -188,10 +186,21 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
 }
 
 /* A plan comes from another process: what would lead this one astray is refused. */
-static bool is_sound(const sb_vector_plan_t *plan)
+static bool is_sound(const sb_mesh_t *mesh, const sb_vector_plan_t *plan)
 {
+    uint64_t sole = mesh->sole.measured ? SB_PLAN_SOLE : 0;
+
     return plan->position < BEYOND && plan->bytes < BEYOND && plan->fragment > 0 &&
-           plan->mode <= SB_COPY_PULLED;
+           (plan->mode & ~sole) <= SB_COPY_PULLED;
+}
+
+static void hear(sb_mesh_t *mesh, const sb_receiving_t *receiving, const sb_vector_plan_t *plan)
+{
+    if ((plan->mode & SB_PLAN_SOLE) != 0)
+        sb_sole_heard(mesh, plan);
+    else
+        sb_copy_heard(&mesh->copies, receiving->peer, receiving->bytes, (sb_copy_mode_t)plan->mode,
+                      plan->started);
 }
 
 static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
@@ -200,27 +209,27 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     sb_vector_plan_t plan;
 
     sb_copy(&plan, slot->payload, sizeof plan);
-    if (!is_sound(&plan))
+    if (!is_sound(sb_mesh(team), &plan))
         return sb_out_of_step(team);
     receiving->bytes = (size_t)plan.bytes;
     receiving->fragment = plan.fragment;
     receiving->exposed = plan.exposed;
     receiving->cursor = sb_cursor(room, plan.position);
     receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL;
-    sb_copy_heard(&sb_mesh(team)->copies, receiving->peer, receiving->bytes,
-                  (sb_copy_mode_t)plan.mode, plan.started);
+    hear(sb_mesh(team), receiving, &plan);
     receiving->first =
         sb_cursor_piece(&receiving->cursor, sb_min(receiving->fragment, receiving->bytes));
     return SB_OK;
 }
 
 /* All of the message that there is room for is where it belongs. */
-static void open_pushed(sb_receiving_t *receiving, const sb_slot_t *slot)
+static void open_pushed(sb_mesh_t *mesh, sb_receiving_t *receiving, const sb_slot_t *slot)
 {
     sb_vector_plan_t plan;
 
     sb_copy(&plan, slot->payload, sizeof plan);
     receiving->bytes = receiving->offset = (size_t)plan.bytes;
+    hear(mesh, receiving, &plan);
 }
 
 sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
@@ -239,7 +248,7 @@ sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
     if (note == SB_NOTE_PLAN)
         return open_plan(team, receiving, slot);
     if (note == SB_NOTE_PUSHED) {
-        open_pushed(receiving, slot);
+        open_pushed(mesh, receiving, slot);
         return SB_OK;
     }
     if (note > SB_SLOT_PAYLOAD)

@@ -17,15 +17,18 @@
 /* The shortest message that is exposed by itself where it is read by loads. */
 #define SB_LOADS_LEAST ((size_t)4 << 10)
 
-/* What the slot of a long message holds. */
+/* What the slot of a long message holds: whole words (sb_copy_words). */
 typedef struct sb_vector_plan {
     uint64_t position;
     uint64_t bytes;
     sb_exposure_t exposed;
-    uint64_t started; /* when its sender began, if `mode` is one */
-    uint32_t fragment;
-    uint32_t mode; /* sb_copy_mode_t of the call */
+    uint64_t started; /* when its sender began, if `mode` is one, or it asks how long it takes */
+    uint64_t fragment;
+    uint64_t mode; /* sb_copy_mode_t of the call, or of this message and SB_PLAN_SOLE */
 } sb_vector_plan_t;
+
+/* Its sender has chosen the mode for its only reader. */
+#define SB_PLAN_SOLE 0x100u
 
 _Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
 
@@ -33,6 +36,7 @@ _Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in t
 typedef struct sb_mesh_reader {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t one;
     sb_flag_t all;
+    sb_flag_t timed;     /* sb_copy_told of the last message that was asked about */
     sb_counter_t claims; /* see sb_claim: the writer adds too */
 } sb_mesh_reader_t;
 
@@ -54,12 +58,22 @@ static inline sb_inlet_t *sb_inlet(sb_mesh_t *mesh, const sb_receiving_t *receiv
     return receiving->of_all ? &peer->all : &peer->one;
 }
 
+/* What every plan says of how its message goes. */
+static inline sb_vector_plan_t sb_plan_of(const sb_mesh_t *mesh, const sb_sending_t *sending)
+{
+    return (sb_vector_plan_t){
+        .bytes = sending->stream->bytes,
+        .mode = sending->sole ? SB_PLAN_SOLE | sending->mode : sending->mode,
+        .started = sending->sole ? mesh->sole.started : mesh->copies.started,
+    };
+}
+
 static inline void sb_put_plan(const sb_mesh_t *mesh, const sb_outlet_t *out, uint32_t note,
                                const sb_vector_plan_t *plan)
 {
     sb_slot_t *slot = sb_slot_now(mesh, out->slot);
 
-    sb_copy(slot->payload, plan, sizeof *plan);
+    sb_copy_words(slot->payload, plan, sizeof *plan);
     sb_flag_set_note(&slot->flag, note);
     sb_flag_publish(&slot->flag, mesh->calls + 1);
 }
@@ -85,6 +99,12 @@ bool sb_push_invited(sb_team_t *team, sb_sending_t *sending);
 
 /* Receives what was exposed, up to `limit`, or refuses it: then it counts as received. */
 void sb_receive_exposed(sb_team_t *team, sb_receiving_t *receiving, size_t limit);
+
+/* The receiver's side of sb_sole_choose: reads what the plan says of it. */
+void sb_sole_heard(sb_mesh_t *mesh, const sb_vector_plan_t *plan);
+
+/* Both sides, at the end of a call that was `busy`. */
+void sb_sole_end(sb_team_t *team);
 
 /* At the end of a call: passes on what was exposed, or takes back the invitations that are open. */
 sb_status_t sb_settle_exposed(sb_team_t *team);

@@ -30,13 +30,10 @@ void sb_offer(sb_team_t *team, sb_sending_t *sending)
     sb_outlet_t *out = sb_outlet(mesh, sending->peer);
 
     sb_cursor_fit(&out->cursor, SB_LINE);
-    const sb_vector_plan_t plan = {
-        .position = out->cursor.position,
-        .bytes = sending->stream->bytes,
-        .exposed = sb_expose_at(sending->stream->base),
-        .fragment = (uint32_t)sb_staged_fragment(team, sending, out->cursor.ring),
-        .mode = sending->mode,
-        .started = mesh->copies.started};
+    sb_vector_plan_t plan = sb_plan_of(mesh, sending);
+    plan.position = out->cursor.position;
+    plan.exposed = sb_expose_at(sending->stream->base);
+    plan.fragment = sb_staged_fragment(team, sending, out->cursor.ring);
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sb_cursor_pass(&out->cursor, SB_LINE);
     mesh->offer[mesh->offer_count++] =
@@ -83,7 +80,7 @@ bool sb_push_invited(sb_team_t *team, sb_sending_t *sending)
         !sb_expose_write(&mesh->expose, sending->peer, plan.exposed, stream->base,
                          sb_min(stream->bytes, (size_t)plan.bytes)))
         return false;
-    plan = (sb_vector_plan_t){.bytes = stream->bytes};
+    plan = sb_plan_of(mesh, sending);
     sb_put_plan(mesh, &peer->out, SB_NOTE_PUSHED, &plan);
     sending->offset = stream->bytes;
     return true;

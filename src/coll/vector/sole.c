@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long messages to the only other rank of a team, in calls that have a root: nobody shares the
+ * work, so what decides is which copy is faster, one by the kernel or two through the area. That
+ * differs between machines by a factor of two, both ways. The sender chooses, and says so in the
+ * plan; now and then it asks how long a message takes. The time is the longer of both ranks'. The
+ * reader's is counted from when the sender began, or it came later itself; the sender's until it
+ * was done, so that a sender that has to wait for one who comes late counts.
+ */
+#include "coll/vector/message.h"
+
+/* Whether a message is one that there is a choice for. */
+static bool is_measured(const sb_team_t *team, const sb_stream_t *stream)
+{
+    return sb_mesh(team)->sole.measured && stream->base != NULL &&
+           sb_sharing_pays(team, stream->bytes, stream->bytes);
+}
+
+/* Sender: what its last timed message took, if its reader has told. One that it never looked at,
+ * because it expected none, is given up. */
+static void learn(sb_team_t *team)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_copy_timed_t *timed = &mesh->sole.timed;
+    uint64_t told = sb_flag_read(&sb_reader(mesh, 1 - team->rank, team->rank)->timed);
+    bool heard = told >> SB_COPY_TIME_BITS == timed->use + 1;
+
+    if (heard)
+        sb_copy_record(&mesh->sole.policy, &timed->choice,
+                       sb_max(timed->own, told & SB_COPY_TIME_MOST));
+    if (heard || mesh->calls > timed->use + mesh->slots)
+        timed->open = false;
+}
+
+void sb_sole_choose(sb_team_t *team, sb_sending_t *sending)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_sole_t *sole = &mesh->sole;
+    const sb_stream_t *stream = sending->stream;
+    const size_t laps[SB_COPY_MODES] = {stream->bytes, mesh->bytes};
+
+    if (!is_measured(team, stream))
+        return;
+    if (sole->timed.open)
+        learn(team);
+    sb_copy_choice_t choice = sb_copy_choose(&sole->policy, stream->bytes, stream->base, laps);
+    sending->mode = choice.mode;
+    sending->sole = true;
+    sole->started = 0;
+    if (!choice.timed || sole->timed.open)
+        return;
+    sole->started = sb_now_ns();
+    sole->timed = (sb_copy_timed_t){.use = mesh->calls, .choice = choice, .open = true};
+    sole->busy = true;
+}
+
+void sb_sole_arrive(sb_team_t *team, const sb_stream_t *part)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+
+    if (is_measured(team, part))
+        mesh->sole.arrived = sb_now_ns();
+}
+
+void sb_sole_heard(sb_mesh_t *mesh, const sb_vector_plan_t *plan)
+{
+    sb_sole_t *sole = &mesh->sole;
+
+    sole->heard[sb_copy_class((size_t)plan->bytes)] = (sb_copy_mode_t)(plan->mode & ~SB_PLAN_SOLE);
+    sole->asked = plan->started;
+    sole->busy = plan->started != 0;
+}
+
+void sb_sole_end(sb_team_t *team)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_sole_t *sole = &mesh->sole;
+    uint64_t now = sb_now_ns(), since = sb_max(sole->asked, sole->arrived);
+
+    if (sole->asked != 0)
+        sb_flag_publish(&sb_reader(mesh, team->rank, 1 - team->rank)->timed,
+                        sb_copy_told(mesh->calls, now - sb_min(now, since)));
+    else
+        sole->timed.own = now - sole->started;
+    sole->asked = sole->arrived = 0;
+    sole->busy = false;
+}
