@@ -61,12 +61,14 @@ PARAMETERS: dict[str, Kind] = {
     ),
     "home_service": Kind(
         "ns",
-        "time that the home agent of a NUMA node is busy for each miss on a line of its memory",
+        "time that the home agent of a NUMA node is busy for each flag of its memory that misses, "
+        "and for each that a cache of the node serves to its own cores; what is copied has the "
+        "bandwidths below",
         required=False,
     ),
     "link_service": Kind(
         "ns",
-        "time that the links of a package are busy for each miss that leaves it",
+        "time that the links of a package are busy for each flag that misses and leaves it",
         required=False,
     ),
     "store": Kind("ns", "write to a line that the core owns"),

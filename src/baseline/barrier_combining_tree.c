@@ -4,9 +4,10 @@
  * above it; the last of a node's children to arrive goes on to the next node, the others spin on
  * the node's number. Whoever comes last at the top goes back down and releases the nodes it came
  * through; each rank released does so with its own. Cost: ceil(log_k p) additions up and as many
- * writes down; the path is that of the last to arrive. Memory: one line a rank. A node is a record
- * of counter and number; it lies in the block of the first rank below its second child,
- * which no other node does, near those that use it. Source: Yew, Tzeng, Lawrie, 1987, in the form
+ * writes down; the path is that of the last to arrive. Memory: two lines a rank. A node is a
+ * counter and a number, apart, so that no addition takes the number from those who wait for it; it
+ * lies in the block of the first rank below its second child, which no other node does, near those
+ * that use it. Source: Yew, Tzeng, Lawrie, 1987, in the form
  * of algorithm 8 of Mellor-Crummey and Scott, 1991, with monotone numbers in place of sense
  * reversal.
  */
@@ -35,16 +36,16 @@ static node_t node_above(uint32_t rank, uint64_t span, uint32_t arity, uint32_t 
 }
 
 /* Whether the caller comes last of the node's children. */
-static bool comes_last(sb_meeting_t *meeting, const node_t *node)
+static bool comes_last(sb_tree_node_t *shared, const node_t *node)
 {
-    return (sb_counter_add(&meeting->counter, 1) + 1) % node->children == 0;
+    return (sb_counter_add(&shared->counter, 1) + 1) % node->children == 0;
 }
 
 /*
  * Climbs as far as this rank comes last. Returns how many nodes it came through, and in `blocked`
  * where it has to wait, NULL if it came last at the top.
  */
-static uint32_t climb(sb_team_t *team, uint32_t arity, uint32_t *path, sb_meeting_t **blocked)
+static uint32_t climb(sb_team_t *team, uint32_t arity, uint32_t *path, sb_tree_node_t **blocked)
 {
     uint32_t passed = 0;
 
@@ -53,9 +54,9 @@ static uint32_t climb(sb_team_t *team, uint32_t arity, uint32_t *path, sb_meetin
         node_t node = node_above(team->rank, span, arity, team->size);
         if (node.children < 2) /* nobody to meet: the node is left out */
             continue;
-        sb_meeting_t *meeting = &sb_barrier_block(team, node.host)->meeting;
-        if (!comes_last(meeting, &node)) {
-            *blocked = meeting;
+        sb_tree_node_t *shared = &sb_barrier_block(team, node.host)->node;
+        if (!comes_last(shared, &node)) {
+            *blocked = shared;
             break;
         }
         path[passed++] = node.host;
@@ -67,20 +68,20 @@ static sb_status_t run(sb_team_t *team)
 {
     sb_status_t status = sb_barrier_blocks_prepare(team);
     uint32_t path[32]; /* a tree of 2^32 ranks and two children a node is no deeper */
-    sb_meeting_t *blocked;
+    sb_tree_node_t *blocked;
 
     if (status != SB_OK)
         return status;
     uint64_t number = ++team->barriers;
     uint32_t passed = climb(team, arity_of(team->settings.barrier_arity), path, &blocked);
     if (blocked != NULL) {
-        status = sb_flag_wait(&blocked->flag, number, &team->waiter);
+        status = sb_flag_wait(&blocked->done.flag, number, &team->waiter);
         if (status != SB_OK)
             return status;
     }
     /* A node's number has another writer in each barrier: the node's counter orders them. */
     while (passed > 0)
-        sb_flag_publish(&sb_barrier_block(team, path[--passed])->meeting.flag, number);
+        sb_flag_publish(&sb_barrier_block(team, path[--passed])->node.done.flag, number);
     sb_team_all_arrived(team);
     return SB_OK;
 }

@@ -16,6 +16,12 @@ typedef struct sb_meeting {
     sb_flag_t flag;
 } sb_meeting_t;
 
+/* The same on two lines: who waits for the number does not hold the counter. */
+typedef struct sb_tree_node {
+    _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
+    sb_wide_flag_t done;
+} sb_tree_node_t;
+
 /* Flags of several writers that one rank looks at together: on one line. */
 #define SB_CHILDREN 4
 
@@ -27,8 +33,9 @@ typedef struct sb_children {
 #define SB_ROUNDS 16
 
 typedef struct sb_barrier_block {
-    sb_meeting_t meeting;   /* any rank: the central barrier's, or a combining tree's node */
-    sb_children_t children; /* MCS tree: flag i is written by child i */
+    sb_meeting_t meeting;             /* any rank: the central barrier's */
+    sb_tree_node_t node;              /* any rank: a combining tree's */
+    sb_children_t children;           /* MCS tree: flag i is written by child i */
     sb_wide_flag_t signal[SB_ROUNDS]; /* dissemination: round r is written by the rank 2^r before */
 } sb_barrier_block_t;
 

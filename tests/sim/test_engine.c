@@ -201,6 +201,27 @@ static void caches_serve_their_own_cores(void **state)
     assert_int_equal(far, (100 + 100 + 2 * 40 + 20) * NS);
 }
 
+/* An agent takes 50 ns for each request: that of the line's home has those of its own four cores
+ * and one of the other cache, whose other three cores ask there. */
+static void far_caches_spare_the_home(void **state)
+{
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+    uint64_t last = 0;
+
+    (void)state;
+    model.core = two_caches;
+    model.numa_nodes = model.packages = 2;
+    model.share_service = 1;
+    model.home_service = 50 * NS;
+    assert_int_equal(run(&model, in_order, CORES, wait_for_one, &scene), SB_SIM_COMPLETE);
+    for (uint32_t rank = 1; rank < CORES; rank++) {
+        uint64_t after = scene.ended[rank] - scene.began[0];
+        last = after > last ? after : last;
+    }
+    assert_in_range(last, (100 + 3 * 50 + 20) * NS, (100 + 3 * 50 + 100) * NS);
+}
+
 static void store_twice(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -1243,6 +1264,7 @@ int main(void)
         cmocka_unit_test(two_cores_pass_a_flag),
         cmocka_unit_test(readers_of_a_line_queue_up),
         cmocka_unit_test(caches_serve_their_own_cores),
+        cmocka_unit_test(far_caches_spare_the_home),
         cmocka_unit_test(stores_to_one_line_come_together),
         cmocka_unit_test(additions_follow_one_another),
         cmocka_unit_test(additions_of_many_get_in_each_others_way),

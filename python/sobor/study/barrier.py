@@ -16,13 +16,18 @@ MESSAGES = ("p2p-linear", "p2p-double-ring", "p2p-recursive-doubling", "p2p-bruc
 VARIATION = "variation, %"
 
 
-def time(run: Run, algorithm: str, mapping: str) -> float:
-    """Microseconds of one barrier in an unbroken row of them."""
-    case = Case(
-        "barrier", algorithm, run["ranks"], mapping=mapping, sync="chain", calls=run["calls"],
-        warmup=4, cold=False,
+def case(algorithm: str, ranks: int, mapping: str, calls: int) -> Case:
+    """An unbroken row of barriers."""
+    return Case(
+        "barrier", algorithm, ranks, mapping=mapping, sync="chain", calls=calls, warmup=4,
+        cold=False,
     )  # fmt: skip
-    return next(iter(take(run, case).values()))
+
+
+def time(run: Run, algorithm: str, mapping: str) -> float:
+    """Microseconds of one barrier of a row."""
+    found = take(run, case(algorithm, run["ranks"], mapping, run["calls"]))
+    return next(iter(found.values()))
 
 
 def _settings(ranks: int, maps: str, algorithms: tuple[str, ...]) -> tuple[Setting, ...]:

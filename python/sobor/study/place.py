@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from statistics import fmean
 
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
@@ -54,7 +55,13 @@ class Case:
 
 def simulate(native: Native, machine: Machine, case: Case, seed: int) -> Times:
     """Medians in the simulator."""
-    words = [case.collective, "--machine", str(machine.path), "--map", case.mapping]
+    rows = run_engine(native, simulated(machine.path, case, seed), None)
+    return {row["bytes"]: row["median_us"] for row in rows}
+
+
+def simulated(machine: Path, case: Case, seed: int) -> tuple[str, ...]:
+    """The words of one run of the simulator on the machine of a file."""
+    words = [case.collective, "--machine", str(machine), "--map", case.mapping]
     words += ["--ranks", str(case.ranks), "--algorithm", case.algorithm, "--seed", str(seed)]
     words += ["--calls", str(case.calls), "--warmup", str(case.warmup)]
     words += ["--nodes", str(case.nodes)] if case.nodes > 1 else []
@@ -66,8 +73,7 @@ def simulate(native: Native, machine: Machine, case: Case, seed: int) -> Times:
         words += [option, value] if value is not None else []
     for name, value in case.settings.items():
         words += ["--set", f"{name}={value}"]
-    rows = run_engine(native, tuple(words), None)
-    return {row["bytes"]: row["median_us"] for row in rows}
+    return tuple(words)
 
 
 def _switch(value: bool) -> str:

@@ -103,12 +103,16 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     return run_short(team, parts, &status) ? status : run_long(team, parts);
 }
 
+/* Parts of one line are taken in order: while a rank waits for one of a far group, it does not look
+ * at others. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
     double others = shape->ranks - 1;
+    bool far = sb_cost_calm(shape) && shape->stages > 1;
+    double looks = far && bytes <= SB_SLOT_IN_LINE ? 2 : 1;
 
-    return price->line + others * (price->next_line + price->byte * (double)bytes) +
+    return price->line + others * (looks * price->next_line + price->byte * (double)bytes) +
            price->byte * (double)bytes + sb_cost_turns(shape, 1);
 }
 

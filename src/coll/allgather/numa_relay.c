@@ -286,6 +286,18 @@ static double nearness(const sb_shape_t *shape, size_t bytes)
 }
 
 /*
+ * Parts of the others that a rank of the smallest group has to bring near, where groups are filled
+ * one after the other and the last is not full.
+ */
+static double brought(const sb_shape_t *shape)
+{
+    uint32_t group = shape->fan[0], rest = shape->ranks % group;
+    bool grouped = shape->ungrouped == NULL && shape->stages > 1 && sb_cost_calm(shape);
+
+    return grouped && rest > 0 ? (double)(shape->ranks - rest) / rest : 0;
+}
+
+/*
  * Reads from near cost less than those from far. In one group nothing is brought near, but nobody
  * waits for those who have not yet read what was given before.
  */
@@ -296,7 +308,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     bool alone = shape->stages == 1 && sb_cost_calm(shape);
     bool kept = bytes <= STAYS / shape->ranks;
 
-    return (alone ? 1 : 2) * price->line +
+    return (alone ? 1 : 2) * price->line + brought(shape) * price->next_line +
            near * (others * (price->next_line + price->byte * (double)bytes) +
                    price->byte * (double)bytes) -
            (alone && kept ? price->next_line : 0) + sb_cost_turns(shape, 2);

@@ -86,7 +86,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     double waiting = calm ? price->waiting_calm : price->waiting;
     double piece = (calm ? price->slots_piece_calm : price->slots_piece) +
                    price->slots_piece_reader * shape->ranks;
-    double beyond = calm ? price->slots_beyond_calm : price->slots_beyond;
+    /* In a large group readers queue up for each line. */
+    bool large = calm && shape->stages > 1 && shape->fan[0] > SB_SUBGROUP_MOST;
+    double beyond = calm ? (large ? 2 : 1) * price->slots_beyond_calm : price->slots_beyond;
     double first = (bytes > SB_SLOT_IN_LINE ? beyond : 0) + (count > 1 ? piece : 0);
 
     return price->line + waiting * (shape->ranks - 2) +

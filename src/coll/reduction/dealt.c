@@ -16,6 +16,7 @@
  * that come one after the other. Groups: the direct algorithm in two dimensions, as in Barnett et
  * al., "Global combine on mesh architectures with wormhole routing", 1993.
  */
+#include "coll/reduction/slices.h"
 #include "coll/reduction/workspace.h"
 
 typedef struct dealt {
@@ -314,13 +315,27 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     return sb_workspace_steps_cost(shape, 1) + shape->ranks * price->next_line + copied;
 }
 
+/*
+ * Every rank takes a line of each part from who combined there last, and all lines move at once.
+ * Between packages they hold each other up, the more the more there are of each part. Groups that
+ * do not lie within those of the machine read from farther away.
+ */
 static double grouped_cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    double copied = 2 * price->byte * (double)bytes * sb_cost_crowd(shape);
+    double ranks = shape->ranks;
+    uint32_t group = group_of(shape->ranks);
+    double time = sb_workspace_steps_cost(shape, 2) + 2 * group * price->next_line;
 
-    return sb_workspace_steps_cost(shape, 2) + 2 * group_of(shape->ranks) * price->next_line +
-           copied;
+    /* Not measured where ranks share processors: dearer than slices, so that it is not taken. */
+    if (!sb_cost_calm(shape))
+        return sb_slices_cost(shape, bytes, (double)bytes / ranks) + time;
+    double lines = 1 + (double)bytes / ranks / SB_LINE;
+    if (shape->apart)
+        time += price->dealt_apart * ranks * ranks * lines * lines;
+    else if (shape->stages > 1 && shape->fan[0] % group != 0)
+        time += price->dealt_astride;
+    return time + price->dealt_part * ranks + price->dealt_byte * (double)bytes;
 }
 
 #define DEALT(of)                                                                                  \
@@ -337,8 +352,8 @@ static double grouped_cost(const sb_shape_t *shape, size_t bytes)
         .doc = "As dealt, within groups of about the root of the number of ranks; after another "  \
                "barrier each rank combines its part out of what the groups have.",                 \
         .source = "Sobor; what each rank of a node does before an Allreduce goes between nodes",   \
-        .on_request = true, .prepare = sb_workspace_prepare, .cost = grouped_cost,                 \
-        .reduction = run_grouped, .brackets = true,                                                \
+        .prepare = sb_workspace_prepare, .cost = grouped_cost, .reduction = run_grouped,           \
+        .brackets = true,                                                                          \
     }
 
 const sb_algorithm_t sb_reduce_scatter_dealt = DEALT(SB_REDUCE_SCATTER);

@@ -417,8 +417,9 @@ double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
     double windows = groups > 1 ? sqrt((double)bytes * (groups + 1) / BARRIER_BYTES) : 1;
     double steps = sb_max((size_t)windows, 1) + groups;
     double in = shape->loads != 0 && bytes >= shape->loads ? 1 - COPYING_IN : 1;
-    double copied = ((1 + in) * (double)bytes + out) / 3 *
-                    (price->slices_byte + price->slices_crowd * shape->ranks);
+    double crowd = sb_cost_calm(shape) ? price->slices_crowd_calm : price->slices_crowd;
+    double copied =
+        ((1 + in) * (double)bytes + out) / 3 * (price->slices_byte + crowd * shape->ranks);
 
     double slowest = !sb_cost_calm(shape) ? price->slices_slowest
                      : shape->stages == 1 ? price->slices_slowest_near

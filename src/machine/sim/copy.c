@@ -213,6 +213,7 @@ static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
     uint64_t first = offset / SB_LINE, last = (offset + bytes - 1) / SB_LINE;
     sb_line_place_t place;
 
+    rank->copies = true;
     for (uint64_t at = first; at <= last && sb_sim_line(block, at * SB_LINE, &place); at++) {
         if (access == SB_ACCESS_READ && last - first < FEW_LINES) {
             side->time = later(side->time, sb_lines_read(rank, &place, side->time));
@@ -227,6 +228,7 @@ static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
             write_line(rank, &place, now, side);
         }
     }
+    rank->copies = false;
 }
 
 static void use_side(sb_rank_t *rank, const void *address, uint64_t bytes, sb_access_t access,

@@ -242,15 +242,16 @@ static uint64_t neighbours_ready(const sb_rank_t *rank, const sb_line_place_t *p
 }
 
 /*
- * When the home agent of the line's node takes up a request that comes at `time`. It serves one
- * after another, whatever their lines: many transfers at once wait for each other.
+ * When the agent of NUMA node `numa` takes up a request that comes at `time`. It serves one after
+ * another, whatever their lines: many flags at once wait for each other. What copies pass there has
+ * the bandwidth of memory.
  */
-static uint64_t at_home(const sb_rank_t *rank, const sb_line_place_t *place, uint64_t time)
+static uint64_t at_home(const sb_rank_t *rank, uint32_t numa, uint64_t time)
 {
     uint64_t service = sb_sim->machine.home_service;
-    uint64_t *free = &sb_sim->home[rank->node * sb_sim->machine.numa_nodes + place->numa];
+    uint64_t *free = &sb_sim->home[rank->node * sb_sim->machine.numa_nodes + numa];
 
-    if (service == 0)
+    if (service == 0 || rank->copies)
         return time;
     time = time > *free ? time : *free;
     *free = time + service;
@@ -265,7 +266,7 @@ static uint64_t over_link(const sb_rank_t *rank, const sb_line_place_t *place, s
     uint32_t package = machine->core[rank->core].unit[SB_NEAR_PACKAGE];
     uint64_t *free = &sb_sim->link_line[rank->node * machine->packages + package];
 
-    if (machine->link_service == 0 ||
+    if (machine->link_service == 0 || rank->copies ||
         (source.near != SB_NEAR_MACHINE && sb_sim->numa_package[place->numa] == package))
         return time;
     time = time > *free ? time : *free;
@@ -345,13 +346,15 @@ static uint64_t bring_line(sb_rank_t *rank, const sb_line_place_t *place, uint64
     if (SB_LIKELY(sb_lines_holds(rank, place)))
         return hit;
     sb_source_t source = sb_lines_source(rank, place);
-    uint64_t asked = at_home(rank, place, send(rank, now, overlap));
-    if (source.memory || source.near > SB_NEAR_L3)
+    bool near = !source.memory && source.near <= SB_NEAR_L3;
+    /* What the core's own third-level cache has is no matter of another node. */
+    uint32_t agent = near ? machine->core[rank->core].unit[SB_NEAR_NUMA] : place->numa;
+    uint64_t asked = at_home(rank, agent, send(rank, now, overlap));
+    if (!near)
         asked = over_link(rank, place, source, asked);
     uint64_t ready = asked + held_up(rank, place, source, asked);
     uint64_t start = later(ready, line->commit);
-    if (!source.memory && source.near <= SB_NEAR_L3 &&
-        line->free + machine->read[SB_NEAR_MACHINE] > now)
+    if (near && line->free + machine->read[SB_NEAR_MACHINE] > now)
         start = later(start, neighbours_ready(rank, place, source.near));
     start = sb_lines_turn(rank, place, source, start);
     uint64_t done = start + (source.memory ? machine->memory : machine->read)[source.near];
@@ -396,7 +399,7 @@ static uint64_t take_line(sb_rank_t *rank, const sb_line_place_t *place, sb_sour
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
     sb_line_t *line = place->line;
-    uint64_t asked = at_home(rank, place, later(now, store_room(rank)));
+    uint64_t asked = at_home(rank, place->numa, later(now, store_room(rank)));
 
     asked = over_link(rank, place, source, asked);
     uint64_t ready = asked + held_up(rank, place, source, asked);

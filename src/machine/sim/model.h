@@ -55,7 +55,7 @@ typedef struct sb_sim_machine {
     uint64_t invalidate_per_sharer;      /* for each copy but one */
     uint64_t line_service[SB_DISTANCES]; /* for so long a request occupies its line */
     uint64_t share_service;  /* or its third-level cache, for a core of it; 0: the line */
-    uint64_t home_service;   /* and its node's home agent, which serves all its lines */
+    uint64_t home_service;   /* and its node's home agent, which serves all its flags */
     uint64_t link_service;   /* and its package's link, if it leaves the package */
     uint64_t store;          /* the core's own time for a store */
     uint64_t atomic_extra;   /* an addition, on a line that the core owns */

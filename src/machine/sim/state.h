@@ -116,6 +116,7 @@ typedef struct sb_rank {
     uint64_t drain;  /* its stores are visible from then on */
     uint64_t serial; /* loads cannot have been sent before */
     uint64_t sent;   /* when the last one was */
+    bool copies;     /* what it moves are bytes, for which bandwidths tell, and no flags */
     uint64_t retired[SB_OVERLAP_MOST];
     uint32_t loads;
     uint64_t written[SB_OVERLAP_MOST]; /* when each of the last stores became visible */
