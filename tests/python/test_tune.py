@@ -36,7 +36,7 @@ def test_what_is_measured_is_kept_and_found(command, real_native, kept):
     values = {price["name"]: price for price in found["prices"]}
     for name, value in entries[2]["prices"].items():
         assert values[name]["source"] == "measured"
-        assert values[name]["value"] == pytest.approx(value, abs=1e-3)
+        assert values[name]["value"] == pytest.approx(value, abs=1e-3, rel=1e-5)
 
 
 def test_people_see_a_table(command, real_native, kept):
