@@ -352,6 +352,7 @@ static const forged_t forgeries[] = {
     {"a time asked for that is nobody's",
      SB_NOTE_PLAN,
      {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SOLE}},
+    {"a push with a question", SB_NOTE_PUSHED, {.bytes = 1000, .mode = SB_PLAN_SOLE}},
     {"a short message beyond its slot", 100000, {.bytes = 1000}},
 };
 
@@ -416,18 +417,17 @@ static bool knows_both(const sb_mesh_t *mesh, size_t bytes)
 #define LEARNT_BYTES ((size_t)64 << 10)
 #define LATE_NS UINT64_C(20000000)
 
-/* Between two ranks a sender tries both ways, and keeps to what was faster. */
+/* Between two ranks a sender tries both ways, and hears what each takes. */
 static int run_learnt(rank_context_t *context, void *argument)
 {
     sb_team_t *team = team_with_mesh(context);
-    sb_mesh_t *mesh = sb_mesh(team);
-    unsigned call = 0;
     int failures = 0;
 
     (void)argument;
     if (team == NULL)
         return 1;
-    for (; call < 400; call++)
+    const sb_mesh_t *mesh = sb_mesh(team);
+    for (unsigned call = 0; call < 400; call++)
         failures +=
             collect(team, &sb_gather_direct, call, LEARNT_BYTES) + deal(team, call, LEARNT_BYTES);
     failures += mesh->sole.measured == team->oversubscribed;
@@ -440,14 +440,13 @@ static int run_learnt(rank_context_t *context, void *argument)
 static int run_late(rank_context_t *context, void *argument)
 {
     sb_team_t *team = team_with_mesh(context);
-    sb_mesh_t *mesh = sb_mesh(team);
     size_t number = sb_copy_class(LEARNT_BYTES);
-    sb_copy_policy_t *policy = &mesh->sole.policy;
     int failures = 0;
 
     (void)argument;
     if (team == NULL)
         return 1;
+    sb_copy_policy_t *policy = &sb_mesh(team)->sole.policy;
     policy->of[0][number].ns[0] = policy->of[1][number].ns[0] = LATE_NS;
     policy->of[0][number].ns[1] = policy->of[1][number].ns[1] = LATE_NS / 2;
     /* Of the first of a kind of buffers none is timed, and a busy machine spoils others. */
@@ -457,7 +456,7 @@ static int run_late(rank_context_t *context, void *argument)
             usleep(2 * LATE_NS / 1000);
         failures += deal(team, call, LEARNT_BYTES);
     }
-    if (mesh->sole.measured && team->rank == 0)
+    if (sb_mesh(team)->sole.measured && team->rank == 0)
         failures += sb_min(policy->of[0][number].ns[1], policy->of[1][number].ns[1]) >= LATE_NS / 2;
     leave(context, team);
     return failures;

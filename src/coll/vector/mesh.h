@@ -16,7 +16,7 @@
  *     done               calls that this rank is done with; told every k / 4 calls
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
- *     from each rank     how far this rank is with its flow to it, and with its flow to all
+ *     from each rank     how far this rank is with its flow to it and to all, and how long it took
  *     areas              where staged messages pass: one of the flow to all, one of each other
  *
  * The team counts calls. In one call a rank sends at most one message on a flow, in slot

@@ -190,7 +190,7 @@ static bool is_sound(const sb_mesh_t *mesh, const sb_vector_plan_t *plan)
 {
     uint64_t sole = mesh->sole.measured ? SB_PLAN_SOLE : 0;
 
-    return plan->position < BEYOND && plan->bytes < BEYOND && plan->fragment > 0 &&
+    return plan->position < BEYOND && plan->bytes < BEYOND &&
            (plan->mode & ~sole) <= SB_COPY_PULLED;
 }
 
@@ -209,7 +209,7 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     sb_vector_plan_t plan;
 
     sb_copy(&plan, slot->payload, sizeof plan);
-    if (!is_sound(sb_mesh(team), &plan))
+    if (!is_sound(sb_mesh(team), &plan) || plan.fragment == 0)
         return sb_out_of_step(team);
     receiving->bytes = (size_t)plan.bytes;
     receiving->fragment = plan.fragment;
@@ -223,13 +223,16 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
 }
 
 /* All of the message that there is room for is where it belongs. */
-static void open_pushed(sb_mesh_t *mesh, sb_receiving_t *receiving, const sb_slot_t *slot)
+static sb_status_t open_pushed(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
 {
     sb_vector_plan_t plan;
 
     sb_copy(&plan, slot->payload, sizeof plan);
+    if (!is_sound(sb_mesh(team), &plan))
+        return sb_out_of_step(team);
     receiving->bytes = receiving->offset = (size_t)plan.bytes;
-    hear(mesh, receiving, &plan);
+    hear(sb_mesh(team), receiving, &plan);
+    return SB_OK;
 }
 
 sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
@@ -247,10 +250,8 @@ sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
     receiving->opened = true;
     if (note == SB_NOTE_PLAN)
         return open_plan(team, receiving, slot);
-    if (note == SB_NOTE_PUSHED) {
-        open_pushed(mesh, receiving, slot);
-        return SB_OK;
-    }
+    if (note == SB_NOTE_PUSHED)
+        return open_pushed(team, receiving, slot);
     if (note > SB_SLOT_PAYLOAD)
         return sb_out_of_step(team);
     receiving->bytes = note;
