@@ -88,13 +88,27 @@ REPORT_LINE = re.compile(
 )
 
 
+def is_whole(report: Report) -> bool:
+    """Whether a line's algorithms account for its calls: else it is made of parts of two.
+
+    What no algorithm is named for, such as the sum of many communicators, is taken as it is.
+    """
+    told: dict[str, int] = {}
+    for name, count in report.algorithms.items():
+        collective = name.split(":")[0]
+        told[collective] = told.get(collective, 0) + count
+    calls = {name: count for name, count in report.calls.items() if count > 0}
+    return not told or told == calls
+
+
 def parse_reports(text: str) -> list[Report]:
     """Every whole report line in the output of a job.
 
     A launcher may cut the lines of one rank to put those of another between, where there are many.
     """
     lines = REPORT_LINE.findall(text)
-    return [Report(dict(word.split("=", 1) for word in line.split(" "))) for line in lines]
+    reports = [Report(dict(word.split("=", 1) for word in line.split(" "))) for line in lines]
+    return [report for report in reports if is_whole(report)]
 
 
 @dataclass
