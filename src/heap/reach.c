@@ -232,12 +232,17 @@ SB_EXPORTED const sb_heap_t *sobor_heap(void)
     return sb_arena.wanted ? &heap : NULL;
 }
 
+static void take_long(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 static void take(void *to, const void *from, size_t bytes)
 {
     if (bytes < SB_COPY_FAR)
         memcpy(to, from, bytes);
     else
-        sb_copy_far_long(to, from, bytes);
+        sb_copy_far_long(to, from, bytes, take_long);
 }
 
 /*

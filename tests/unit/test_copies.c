@@ -87,6 +87,12 @@ static void copies_are_right(void **state)
     check(sb_copy_shared, *state);
 }
 
+/* Of each size often enough for both ways. */
+static void far_copies_are_right(void **state)
+{
+    check(sb_copy_far, *state);
+}
+
 static void streaming_copies_are_right(void **state)
 {
     check(sb_copy_streaming, *state);
@@ -96,6 +102,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_are_right),
+        cmocka_unit_test(far_copies_are_right),
         cmocka_unit_test(streaming_copies_are_right),
     };
 

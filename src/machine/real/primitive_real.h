@@ -114,18 +114,18 @@ static inline void sb_copy_shared(void *restrict to, const void *restrict from, 
         sb_copy_shared_long(to, from, bytes);
 }
 
-/* From here on it pays to ask for lines of several places at once. */
-#define SB_COPY_FAR ((size_t)96 << 10)
+/* From here on it may pay to ask for lines of several places at once. */
+#define SB_COPY_FAR ((size_t)32 << 10)
 
-/* Of SB_COPY_FAR bytes and more. */
-void sb_copy_far_long(void *restrict to, const void *restrict from, size_t bytes);
+/* Of SB_COPY_FAR bytes and more. `usual`: the copy that does not. */
+void sb_copy_far_long(void *restrict to, const void *restrict from, size_t bytes, sb_copy_t *usual);
 
 static inline void sb_copy_far(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (bytes < SB_COPY_FAR)
         sb_copy(to, from, bytes);
     else
-        sb_copy_far_long(to, from, bytes);
+        sb_copy_far_long(to, from, bytes, sb_copy_shared_long);
 }
 
 /* What it stored is ordered before the stores that follow. */
