@@ -71,6 +71,8 @@ static sb_status_t make_team(sb_cluster_t *cluster)
     sb_status_t status =
         sb_team_create(&cluster->team, &front, cluster->local,
                        sb_map_size(&cluster->map, cluster->node), &refusal, &reason);
+    if (cluster->team != NULL)
+        cluster->team->of_cluster = true;
     return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
 }
 

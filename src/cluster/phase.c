@@ -52,8 +52,11 @@ sb_status_t sb_node_bcast(sb_cluster_t *cluster, uint32_t leader, const sb_strea
     const sb_algorithm_t *algorithm = algorithm_for(cluster, SB_BCAST, stream->bytes, false);
     source_t source = {cluster, stream};
     sb_stream_t turning = {.bytes = stream->bytes, .read = read, .context = &source};
-    return judge(cluster, algorithm->bcast(cluster->team, cluster->map.local_of[leader],
-                                           leader == cluster->rank ? &turning : stream));
+    cluster->team->from_afar = true;
+    sb_status_t status = algorithm->bcast(cluster->team, cluster->map.local_of[leader],
+                                          leader == cluster->rank ? &turning : stream);
+    cluster->team->from_afar = false;
+    return judge(cluster, status);
 }
 
 static sb_status_t reduce(sb_cluster_t *cluster, const sb_algorithm_t *algorithm, uint32_t leader,

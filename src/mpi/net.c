@@ -19,6 +19,7 @@ struct sb_net_request {
     int peer;
     int tag;
     bool receives;
+    bool met;               /* a send is done when the receiver is there */
     bool looked_for;        /* from anybody, and nothing has come: the host has no request of it */
     sb_net_request_t *next; /* unused ones */
 };
@@ -84,10 +85,12 @@ static int begin_piece(const sb_wire_t *wire, sb_net_request_t *request)
 {
     int count = (int)sb_min(request->left, PIECE);
 
-    return request->receives ? sb_host.Irecv(request->data, count, sb_host.byte, request->peer,
-                                             request->tag, wire->comm, &request->request)
-                             : sb_host.Isend(request->data, count, sb_host.byte, request->peer,
-                                             request->tag, wire->comm, &request->request);
+    if (request->receives)
+        return sb_host.Irecv(request->data, count, sb_host.byte, request->peer, request->tag,
+                             wire->comm, &request->request);
+    return (request->met ? sb_host.Issend : sb_host.Isend)(request->data, count, sb_host.byte,
+                                                           request->peer, request->tag, wire->comm,
+                                                           &request->request);
 }
 
 static sb_status_t begin(sb_wire_t *wire, const sb_net_request_t *wanted,
@@ -107,8 +110,8 @@ static sb_status_t begin(sb_wire_t *wire, const sb_net_request_t *wanted,
     return status;
 }
 
-static sb_status_t send(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
-                        sb_net_request_t **request)
+static sb_status_t begin_send(void *context, uint32_t to, uint32_t tag, const void *data,
+                              size_t bytes, bool met, sb_net_request_t **request)
 {
     return begin(context,
                  &(sb_net_request_t){
@@ -116,8 +119,21 @@ static sb_status_t send(void *context, uint32_t to, uint32_t tag, const void *da
                      .left = bytes,
                      .peer = (int)to,
                      .tag = (int)tag,
+                     .met = met,
                  },
                  request);
+}
+
+static sb_status_t send(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
+                        sb_net_request_t **request)
+{
+    return begin_send(context, to, tag, data, bytes, false, request);
+}
+
+static sb_status_t send_met(void *context, uint32_t to, uint32_t tag, const void *data,
+                            size_t bytes, sb_net_request_t **request)
+{
+    return begin_send(context, to, tag, data, bytes, true, request);
 }
 
 static sb_status_t receive(void *context, uint32_t from, uint32_t tag, void *data, size_t room,
@@ -246,6 +262,7 @@ sb_net_t sb_wire_net(sb_wire_t *wire)
                       .rank = wire->rank,
                       .ranks = wire->ranks,
                       .send = send,
+                      .send_met = send_met,
                       .receive = receive,
                       .test = test};
 }

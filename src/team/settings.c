@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/build.h"
 #include "base/config.h"
+#include "segment/arena.h"
 #include "segment/process.h"
 #include "team/hello.h"
 
@@ -30,6 +31,7 @@ void sb_profile_self(sb_profile_t *profile)
 
 #define RING_LEAST ((size_t)512 << 10)
 #define RING_MOST ((size_t)4 << 20)
+#define PART_OF_MEMORY 8
 
 /*
  * A ring of twice the core's cache has its oldest half in the shared cache by the time it is filled
@@ -42,6 +44,20 @@ static size_t ring_bytes(const sb_config_t *config)
         return (size_t)config->ring.number;
     return sb_min(sb_max(2 * sb_topology_cache(sb_topology_self(), SB_LEVEL_L2), RING_LEAST),
                   RING_MOST);
+}
+
+/*
+ * What comes over a network has room for whole messages, so that a rank that is late does not hold
+ * up those that are there. But no communicator takes much of what a rank may own.
+ */
+static size_t ring_of_nodes(const sb_config_t *config)
+{
+    sb_arena_usage_t usage;
+
+    if (config->ring.number != 0)
+        return (size_t)config->ring.number;
+    sb_arena_usage(&usage);
+    return sb_max(sb_min(usage.bound / PART_OF_MEMORY, RING_MOST), ring_bytes(config));
 }
 
 /* What SOBOR_<COLLECTIVE>_ALGORITHM says, for each. */
@@ -83,6 +99,7 @@ void sb_settings_self(sb_settings_t *settings)
 
     *settings = (sb_settings_t){
         .ring_bytes = ring_bytes(config),
+        .ring_of_nodes = ring_of_nodes(config),
         .fragment_bytes = config->fragment.number,
         .tree_arity = config->tree_arity.number < 1 ? 1 : (uint32_t)config->tree_arity.number,
         .barrier_arity = (uint32_t)config->barrier_arity.number,

@@ -46,6 +46,7 @@ typedef struct sb_front {
  */
 typedef struct sb_settings {
     uint64_t ring_bytes;
+    uint64_t ring_of_nodes;  /* the same, for broadcasts of a team of a cluster */
     uint64_t fragment_bytes; /* 0: by message size */
     uint32_t tree_arity;
     uint32_t segment;       /* SB_SEGMENT_* */
@@ -110,6 +111,8 @@ typedef struct sb_team {
     sb_waiter_t waiter;
     sb_waiter_t waiter_near; /* where all that are waited for may be running now */
     bool under_way;          /* the front end has something that goes on by its progress alone */
+    bool of_cluster;         /* it is one node's part of more */
+    bool from_afar;          /* what this rank broadcasts comes over a network meanwhile */
 
     uint64_t exchanges; /* counted alike by all */
     uint32_t refused;   /* bit s: the resource of slot s cannot be had */

@@ -18,6 +18,7 @@ static struct {
     size_t count[PIECES_MOST];
     const char *data[PIECES_MOST];
     int peer[PIECES_MOST];
+    size_t met;      /* pieces that are done only when the receiver is there */
     size_t arriving; /* bytes of the whole message */
     size_t looks;    /* for one from anybody; the first finds none */
 } host;
@@ -80,7 +81,15 @@ static int fake_probe(int peer, int tag, MPI_Comm comm, int *found, MPI_Status *
     return MPI_SUCCESS;
 }
 
+static int fake_met_send(const void *data, int count, MPI_Datatype type, int peer, int tag,
+                         MPI_Comm comm, MPI_Request *request)
+{
+    host.met++;
+    return fake_send(data, count, type, peer, tag, comm, request);
+}
+
 sb_host_t sb_host = {.Isend = fake_send,
+                     .Issend = fake_met_send,
                      .Irecv = fake_receive,
                      .Iprobe = fake_probe,
                      .Test = fake_test,
@@ -123,7 +132,26 @@ static void sent_in_pieces(void **state)
             assert_int_equal(host.count[k], sb_min(sizes[i] - k * PIECE, PIECE));
             assert_int_equal(host.peer[k], 2);
         }
+        assert_int_equal(host.met, 0);
     }
+    sb_wire_close(&wire);
+}
+
+/* What is to be done only when it is met is so in each piece, and nothing after it. */
+static void met_in_pieces(void **state)
+{
+    sb_wire_t wire = {.rank = 0, .ranks = 4};
+    sb_net_t net = sb_wire_net(&wire);
+    sb_net_request_t *request;
+
+    memset(&host, 0, sizeof host);
+    assert_int_equal(net.send_met(net.context, 2, 5, *state, ROOM - 1, &request), SB_OK);
+    finish(&net, request, ROOM - 1);
+    assert_int_equal(host.met, 3);
+    memset(&host, 0, sizeof host);
+    assert_int_equal(net.send(net.context, 2, 5, *state, PIECE, &request), SB_OK);
+    finish(&net, request, PIECE);
+    assert_int_equal(host.met, 0);
     sb_wire_close(&wire);
 }
 
@@ -166,6 +194,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sent_in_pieces),
+        cmocka_unit_test(met_in_pieces),
         cmocka_unit_test(received_in_pieces),
     };
 

@@ -270,6 +270,7 @@ static void give_way(sb_cast_t *cast)
     uint32_t guests = cast->cluster->map.nodes - 1 - cast->missing;
     uint32_t few = guests > 1 || cast->flow.sent > 1 ? 2 : 1;
 
+    cast->flow.met = cast->missing > 0;
     cast->flow.ahead = cast->missing == 0 ? cast->ahead : sb_min(few, cast->ahead);
 }
 

@@ -81,11 +81,20 @@ static void receive(sb_flow_t *flow)
                                 &flow->in[flow->begun % SB_FLOW_MOST]));
 }
 
-static void send(sb_flow_t *flow)
+static void send_next(sb_flow_t *flow)
 {
     const sb_net_t *net = &flow->cluster->net;
-    const uint32_t *child = flow->cluster->doorway->child;
+    size_t segment = (size_t)(flow->sends % flow->segments);
+    bool met = flow->met && net->send_met != NULL;
 
+    fail(flow, (met ? net->send_met : net->send)(
+                   net->context, flow->cluster->doorway->child[flow->sends / flow->segments],
+                   sb_tag_of(flow->cluster, segment), place_of(flow, segment),
+                   bytes_of(flow, segment), &flow->out[flow->sends % SB_FLOW_MOST]));
+}
+
+static void send(sb_flow_t *flow)
+{
     for (uint64_t i = flow->sent; i < flow->sends; i++) {
         if (flow->out[i % SB_FLOW_MOST] != NULL)
             look_at(flow, &flow->out[i % SB_FLOW_MOST], 0);
@@ -94,12 +103,8 @@ static void send(sb_flow_t *flow)
         flow->sent++;
     for (; flow->sends < (uint64_t)flow->children * flow->segments &&
            flow->sends % flow->segments < flow->arrived && flow->sends < flow->sent + flow->ahead;
-         flow->sends++) {
-        size_t segment = (size_t)(flow->sends % flow->segments);
-        fail(flow, net->send(net->context, child[flow->sends / flow->segments],
-                             sb_tag_of(flow->cluster, segment), place_of(flow, segment),
-                             bytes_of(flow, segment), &flow->out[flow->sends % SB_FLOW_MOST]));
-    }
+         flow->sends++)
+        send_next(flow);
 }
 
 void sb_flow_turn(sb_flow_t *flow)

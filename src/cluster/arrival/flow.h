@@ -20,6 +20,7 @@ typedef struct sb_flow {
     size_t segment;
     size_t segments;
     uint32_t ahead;  /* segments under way to one child and the next, at most SB_FLOW_MOST */
+    bool met;        /* what is under way is what no receiver has yet, wherever it is */
     uint32_t source; /* SB_NET_ANY: not known yet; this rank: the message is here */
     size_t begun;    /* segments whose receives were, */
     size_t arrived;  /* and that are here */

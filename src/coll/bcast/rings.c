@@ -39,17 +39,24 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
     return status;
 }
 
+static size_t asked(const sb_team_t *team, uint64_t unless)
+{
+    uint64_t bytes = sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, unless);
+
+    return sb_round_up(sb_max((size_t)bytes, RING_LEAST), SB_PAGE);
+}
+
 static sb_status_t make(sb_team_t *team)
 {
     size_t pulling = sb_expose_pays(team) ? team->size * sizeof(sb_exposer_t) + BOUNCE : 0;
-    uint64_t asked =
-        sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, team->settings.ring_bytes);
-    size_t ring = sb_round_up(sb_max((size_t)asked, RING_LEAST), SB_PAGE);
+    const sb_settings_t *set = &team->settings;
+    size_t usual = asked(team, set->ring_bytes);
+    size_t ring = team->of_cluster ? asked(team, set->ring_of_nodes) : usual;
     const sb_resource_size_t size = {
         .own = sizeof(sb_rings_t) + pulling,
         .bytes = SB_RING_AT + ring,
         .least = SB_RING_AT + RING_LEAST,
-        .near = SB_RING_AT + ring / NEAR_PART,
+        .near = SB_RING_AT + usual / NEAR_PART,
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
@@ -57,6 +64,7 @@ static sb_status_t make(sb_team_t *team)
     if (status != SB_OK)
         return status;
     sb_rings_set(team, sb_rings(team)->resource.segment.bytes - SB_RING_AT, 0);
+    sb_rings(team)->usual = usual;
     sb_rings(team)->copies =
         sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
     return settle_pulling(team, sb_rings(team));
@@ -72,13 +80,14 @@ sb_status_t sb_rings_prepare(sb_team_t *team)
 /* The plan of a message of this rank as root, but for where it begins and how it is written. */
 static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment, sb_spread_t spread)
 {
-    size_t ring = sb_rings(team)->cursor.ring;
-    uint64_t asked = sb_team_fragment(team, bytes);
+    size_t ring = sb_rings_usual(team);
+    uint64_t own = sb_team_fragment(team, bytes);
 
-    fragment = sb_flow_piece(asked != 0 ? asked : fragment, ring);
+    fragment = sb_flow_piece(own != 0 ? own : fragment, ring);
     return (sb_plan_t){.bytes = bytes,
                        .fragment = fragment,
-                       .window = ring,
+                       .window =
+                           sb_rings_have_room(team, bytes) ? sb_rings(team)->cursor.ring : ring,
                        .how = sb_plan_how(spread, SB_COPY_CACHED, false, false)};
 }
 
@@ -89,10 +98,12 @@ static size_t window_of(const sb_rings_t *rings, const sb_plan_t *plan)
 }
 
 /* The part of the ring for ordinary stores. */
-static size_t near_window(const sb_rings_t *rings, const sb_plan_t *plan)
+static size_t near_window(const sb_team_t *team, const sb_plan_t *plan)
 {
-    size_t ring = rings->cursor.ring, part = sb_round_up(ring / NEAR_PART, SB_LINE);
+    size_t ring = sb_rings_usual(team), part = sb_round_up(ring / NEAR_PART, SB_LINE);
 
+    if (sb_rings_have_room(team, (size_t)plan->bytes) && plan->bytes > part)
+        return sb_rings(team)->cursor.ring;
     return sb_min(sb_max(part, SB_FLOW_PIECES * (size_t)plan->fragment), ring);
 }
 
@@ -136,7 +147,7 @@ static bool can_stay(const sb_rings_t *rings, const sb_plan_t *plan, const void 
 static sb_copy_choice_t choose(const sb_team_t *team, const sb_plan_t *plan, const void *buffer)
 {
     sb_rings_t *rings = sb_rings(team);
-    const size_t laps[] = {rings->cursor.ring, near_window(rings, plan), (size_t)plan->bytes};
+    const size_t laps[] = {(size_t)plan->window, near_window(team, plan), (size_t)plan->bytes};
     sb_copy_choice_t choice = sb_copy_choose(&rings->copies, (size_t)plan->bytes, buffer, laps);
     bool stays = rings->copies.modes > 2 && can_stay(rings, plan, buffer);
 
@@ -154,7 +165,7 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     size_t end = sb_cursor_place(&rings->cursor) + (size_t)plan->bytes;
 
     if (plan->bytes < SB_COPY_LEAST && team->settings.cma != SB_CMA_ON) {
-        plan->window = near_window(rings, plan);
+        plan->window = near_window(team, plan);
         return;
     }
     if (rings->timed.open)
@@ -164,7 +175,7 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     plan->how = sb_plan_how(sb_plan_spread(plan), choice.mode, choice.timed && choice.warming,
                             choice.timed && choice.again);
     if (choice.mode == SB_COPY_CACHED)
-        plan->window = near_window(rings, plan);
+        plan->window = near_window(team, plan);
     if (choice.mode == SB_COPY_PULLED)
         plan->exposed = sb_expose_at(buffer);
     else

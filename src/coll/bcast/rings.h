@@ -91,6 +91,7 @@ typedef struct sb_ring_head {
 typedef struct sb_rings {
     sb_resource_t resource;
     sb_cursor_t cursor; /* where the next message begins */
+    size_t usual;       /* bytes of the ring for what does not need more */
     sb_flow_out_t out;  /* this rank as a root */
     uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
     sb_expose_t expose; /* where no message stays in private memory: all zero */
@@ -110,6 +111,18 @@ sb_status_t sb_rings_prepare(sb_team_t *team);
 static inline sb_rings_t *sb_rings(const sb_team_t *team)
 {
     return (sb_rings_t *)(void *)team->resource[SB_RESOURCE_RINGS];
+}
+
+static inline size_t sb_rings_usual(const sb_team_t *team)
+{
+    return sb_min(sb_rings(team)->usual, sb_rings(team)->cursor.ring);
+}
+
+/* What comes over a network may lie in all of the ring: ranks that are there are not to wait for
+ * room until a late one has read. Longer messages would come out of no cache. */
+static inline bool sb_rings_have_room(const sb_team_t *team, size_t bytes)
+{
+    return team->from_afar && bytes <= sb_rings(team)->cursor.ring / 2;
 }
 
 static inline sb_ring_head_t *sb_ring_head(const sb_rings_t *rings, uint32_t rank)
