@@ -22,7 +22,11 @@ from mpis import WORK
 from conftest import usable_mpi
 
 COLLECTIVES = ("-i", "test_cco")
-REST = ("-e", "test_cco", "-e", "test_util_dtlib")
+#: What each rank does for itself, a third of all the time, is done by one.
+BY_ITSELF = ("TestDatatypePickle", "TestPackSelf", "TestPackExternal")
+ALONE = ("-i", "test_datatype", "-i", "test_pack", *(w for n in BY_ITSELF for w in ("-k", n)))
+REST = ("-e", "test_cco", "-e", "test_util_dtlib", *(w for n in BY_ITSELF for w in ("-x", n)))
+PARTS = {COLLECTIVES: "collectives", REST: "rest", ALONE: "alone"}
 #: Modules on which the bare MPI itself hangs, always or at times: Open MPI 4.1's server of spawned
 #: processes does not always answer their PMIx_Init when the machine is busy.
 HANGS_ALONE = {
@@ -45,8 +49,7 @@ class Run:
     quick_bare: bool = False
 
     def __str__(self) -> str:
-        part = "collectives" if self.select == COLLECTIVES else "rest"
-        return f"{self.key}-{part}-{self.ranks}"
+        return f"{self.key}-{PARTS[self.select]}-{self.ranks}"
 
 
 RUNS = [
@@ -57,11 +60,13 @@ RUNS = [
     Run("m40", 1, COLLECTIVES, 120, long_only=True),
     Run("m40", 2, COLLECTIVES, 120, quick_bare=True),
     Run("o41", 2, REST, 400),
+    Run("o41", 1, ALONE, 120),
     Run("m40", 2, REST, 400, long_only=True),
     Run("o50", 2, COLLECTIVES, 200, long_only=True),
     Run("m50", 2, COLLECTIVES, 200, long_only=True),
     Run("o50", 2, REST, 600, long_only=True),
     Run("m50", 2, REST, 600, long_only=True),
+    *(Run(key, 1, ALONE, 200, long_only=True) for key in ("m40", "o50", "m50")),
 ]
 
 
@@ -144,7 +149,7 @@ def run_suite(tester, run: Run, sobor) -> jobs.Result:
     if mpi.python is None:
         pytest.skip(f"{run.key} has no Python with mpi4py (.peers)")
     main = suite_folder(mpi.python) / "test" / "main.py"
-    select = run.select if run.select == COLLECTIVES else (*run.select, *HANGS_ALONE[run.key])
+    select = (*run.select, *HANGS_ALONE[run.key]) if run.select == REST else run.select
     command = [mpi.python, main, "-q", *select]
     return tester.run_command(
         mpi,
