@@ -203,6 +203,8 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
 
 static bool shares(const void *base, size_t bytes)
 {
+    /* What this thread has written before goes where its memory was mapped before. */
+    atomic_thread_fence(memory_order_seq_cst);
     return sb_arena_has(base) && sb_arena_state() == SB_ARENA_SHARED &&
            bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
 }

@@ -239,8 +239,8 @@ static void judge_trial(sb_copy_class_t *class, uint64_t ns)
     if (class->bad < BAD_MOST)
         return;
     class->warming = class->timing = 0;
-    uint32_t *spoilt = &class->spoilt[class->tried];
-    *spoilt = (uint32_t)sb_min(sb_max(2 * *spoilt, REST), REST_MOST);
+    uint16_t *spoilt = &class->spoilt[class->tried];
+    *spoilt = (uint16_t)sb_min(sb_max(2 * *spoilt, REST), REST_MOST);
     class->rest = REST;
     class->ns[class->tried] = ns;
 }

@@ -32,6 +32,7 @@ typedef enum sb_copy_mode {
     SB_COPY_CACHED,
     SB_COPY_NON_TEMPORAL,
     SB_COPY_PULLED,
+    SB_COPY_WHOLE, /* of reductions: pulled, and each rank combines everything itself */
 } sb_copy_mode_t;
 
 /* Classes of doubling sizes from this on; the last holds all that is larger. Smaller is cached. */
@@ -40,7 +41,7 @@ typedef enum sb_copy_mode {
 #define SB_COPY_BUFFERS 2
 
 /* Most modes of one policy. */
-#define SB_COPY_MODES 3
+#define SB_COPY_MODES 4
 
 /* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
 typedef struct sb_copy_class {
@@ -48,7 +49,7 @@ typedef struct sb_copy_class {
     uint32_t since;             /* the last trial, or since the beginning */
     uint32_t rest; /* until the next trial, in lengths of that one; 0: there was none */
     uint32_t waited[SB_COPY_MODES]; /* from each mode's last trial to the last of all */
-    uint32_t spoilt[SB_COPY_MODES]; /* its rest after bad trials, if there was none better since */
+    uint16_t spoilt[SB_COPY_MODES]; /* its rest after bad trials, if there was none better since */
     uint32_t warming;               /* left of a trial's first lap */
     uint32_t timing;                /* left of its second */
     uint32_t bad;     /* samples of this trial, one after the other, that were far too long */

@@ -58,6 +58,8 @@ static unsigned char pattern(size_t i, uint32_t root, uint32_t call)
     return (unsigned char)(i * 31 + (i >> 8) + root * 7 + call * 13 + 1);
 }
 
+#define SLICES_BYTE_DEAR 1.0 /* ns */
+
 static sb_team_t *make_team(trial_t *trial, uint32_t rank)
 {
     const sb_exploration_t *wish = trial->wish;
@@ -77,6 +79,10 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
     if (wish->pulls)
         team->settings.cma = SB_CMA_ON;
     team->settings.loads = wish->loads;
+    team->settings.combine_whole = wish->combine_whole;
+    /* Results of few bytes are placed then, see placed.h. */
+    if (wish->loads)
+        team->settings.prices.slices_byte = SLICES_BYTE_DEAR;
     if (wish->sleepy) {
         team->waiter.bare_spins = team->waiter_near.bare_spins = 1;
         team->waiter.paused_spins = team->waiter_near.paused_spins = 0;

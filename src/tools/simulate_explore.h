@@ -38,6 +38,7 @@ typedef struct sb_exploration {
     uint32_t tree_arity;
     bool pulls;                   /* parts are read out of their senders' memory, watched too */
     bool loads;                   /* and by loads: ranks have heaps, */
+    bool combine_whole;           /* and each of two combines everything; */
     uint32_t heap_room;           /* of so many blocks; 0: no end; */
     bool half;                    /* those of odd numbers have none; */
     bool forks;                   /* a thread of each forks, one in each call */

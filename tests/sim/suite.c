@@ -37,6 +37,7 @@ typedef struct scenario {
     bool sleepy;  /* ranks that lose patience sleep at once */
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
     bool loads;   /* and by loads: ranks have heaps, */
+    bool combine_whole; /* and each of two combines everything; */
     uint32_t heap_room; /* of so many blocks; 0: no end; */
     bool half;          /* those of odd numbers have none; */
     bool forks;         /* a thread of each forks, one in each call */
@@ -277,6 +278,16 @@ static const scenario_t of_reductions[] = {
      .loads = true,
      .weight = 2,
      .most_ranks = 5},
+    {.name = "whole",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .pulls = true,
+     .loads = true,
+     .combine_whole = true,
+     .forks = true,
+     .weight = 2,
+     .most_ranks = 2},
     {.name = "forked",
      .bytes = {4800, 7, 6000},
      .calls = 4,
@@ -507,6 +518,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .pulls = scenario->pulls,
         .reaches = scenario->reaches,
         .loads = scenario->loads,
+        .combine_whole = scenario->combine_whole,
         .heap_room = scenario->heap_room,
         .half = scenario->half,
         .forks = scenario->forks,

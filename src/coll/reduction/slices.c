@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/reduction/slices.h"
 
+#include "coll/reduction/placed.h"
+
 #include <math.h>
 
-/* A barrier takes as long as so many bytes that are copied in, combined and copied out. */
-#define BARRIER_BYTES 10000.0
 /* In groups a step takes longer: as so many bytes for each rank of the largest. */
 #define STEP_BYTES_EACH 600.0
 /* A slice is made of whole lines if a window has so many for each rank. */
@@ -19,12 +19,6 @@
 /* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
 #define LINE_PAIR ((size_t)2 * SB_LINE)
 
-/* For the expected time: groups on a machine of several packages. */
-#define GROUPS_APART 3
-/* And a contribution that is not copied in saves so much of what its reading and combining costs:
- * as measured with two ranks, an allreduce of 32 KiB to 1 MiB took a sixth to a quarter less. */
-#define COPYING_IN 0.7
-
 typedef struct slices {
     sb_team_t *team;
     const sb_reduction_t *reduction;
@@ -37,6 +31,9 @@ typedef struct slices {
     bool relays;
     sb_copy_mode_t mode; /* of copying in */
     bool stays;          /* the others read this rank's contribution where it is */
+    bool all;            /* ranks want the whole result */
+    bool placing;        /* results go where they belong, */
+    bool placed;         /* and this rank's */
     bool non_temporal;   /* the result goes past the caches */
     sb_status_t data;
 } slices_t;
@@ -141,6 +138,14 @@ static const char *contribution(slices_t *slices, uint64_t number, uint32_t rank
     return sent != NULL ? sent : buffer_of(slices, rank, number, SB_WINDOW_IN);
 }
 
+/* Where this rank combines a window. */
+static char *result_of(const slices_t *slices, uint64_t number)
+{
+    if (slices->placed)
+        return slices->reduction->receive + (size_t)number * slices->window;
+    return buffer_of(slices, slices->team->rank, number, SB_WINDOW_RESULT);
+}
+
 /* Combines a range of this rank's slice; `before`: what the groups before have of it, or NULL. */
 static void combine(slices_t *slices, uint64_t number, sb_range_t range, const char *before)
 {
@@ -150,8 +155,7 @@ static void combine(slices_t *slices, uint64_t number, sb_range_t range, const c
 
     if (range.from >= range.to)
         return;
-    sb_fold_begin(&fold, slices->reduction->operation,
-                  buffer_of(slices, team->rank, number, SB_WINDOW_RESULT) + range.from,
+    sb_fold_begin(&fold, slices->reduction->operation, result_of(slices, number) + range.from,
                   range.to - range.from);
     dealt_to(slices, sb_workspace(team)->group, &first, &count);
     if (before != NULL)
@@ -159,6 +163,16 @@ static void combine(slices_t *slices, uint64_t number, sb_range_t range, const c
     for (uint32_t i = 0; i < count; i++)
         sb_fold_add(&fold, contribution(slices, number, first + i) + range.from);
     slices->data = sb_first(slices->data, sb_fold_end(&fold));
+}
+
+/* Tells the others where this rank's slice of the result is. */
+static void show_place(const slices_t *slices, uint64_t number, sb_range_t own)
+{
+    char *window = buffer_of(slices, slices->team->rank, number, SB_WINDOW_RESULT) + own.from;
+    const char *placed = slices->placed ? result_of(slices, number) + own.from : NULL;
+
+    sb_placed_show(slices->team, turn_of(slices, number), slices->reduction, placed, window,
+                   sb_range_bytes(own));
 }
 
 /* This rank's slice of the window, in the parts that the ranks of the group before have. */
@@ -171,12 +185,27 @@ static void combine_slice(slices_t *slices, uint64_t number)
 
     if (slices->groups == 1 || space->group == 0) {
         combine(slices, number, own, NULL);
+        if (slices->placing)
+            show_place(slices, number, own);
         return;
     }
     dealt_to(slices, space->group - 1, &first, &count);
     for (uint32_t i = 0; i < count; i++)
         combine(slices, number, sb_overlap(own, slice_of(slices, bytes, i, count)),
                 buffer_of(slices, first + i, number, SB_WINDOW_RESULT));
+}
+
+/* Where a range of that rank's window is, which is its slice or part of it. */
+static const char *combined(slices_t *slices, uint64_t number, sb_range_t range, uint32_t rank,
+                            sb_window_kind_t kind)
+{
+    const char *placed = NULL;
+
+    if (slices->placing)
+        placed = sb_placed_at(slices->team, rank, turn_of(slices, number),
+                              (size_t)number * slices->window + range.from, range.to - range.from,
+                              &slices->data);
+    return placed != NULL ? placed : buffer_of(slices, rank, number, kind) + range.from;
 }
 
 /* Copies a range of the window out of the slices of a group, beginning with the own place. */
@@ -194,7 +223,9 @@ static void collect(slices_t *slices, uint64_t number, sb_range_t range, uint32_
         if (part.from >= part.to)
             continue;
         char *target = to + (part.from - range.from);
-        const char *from = buffer_of(slices, first + place, number, kind) + part.from;
+        if (slices->placed && first + place == team->rank)
+            continue;
+        const char *from = combined(slices, number, part, first + place, kind);
         if (non_temporal)
             sb_copy_streaming(target, from, part.to - part.from);
         else if (first + place == team->rank)
@@ -232,7 +263,7 @@ static void copy_out(slices_t *slices, uint64_t number)
 /* Windows so large that steps cost as much as filling and emptying the pipeline. */
 static size_t best_window(size_t bytes, uint32_t groups, size_t largest)
 {
-    double step = sb_max(BARRIER_BYTES, STEP_BYTES_EACH * (double)largest);
+    double step = sb_max(SB_SLICES_BARRIER, STEP_BYTES_EACH * (double)largest);
 
     return (size_t)sqrt((double)bytes * step / (groups + 1));
 }
@@ -297,6 +328,7 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
 
     slices->mode = sb_workspace_copy_mode(slices->team, slices->reduction, true);
     slices->stays = sb_workspace_show_sent(slices->team, slices->reduction, slices->mode);
+    sb_placed_say(slices->team, slices->reduction, slices->all, slices->mode);
     for (uint64_t step = 0; step < steps && status == SB_OK; step++) {
         for (size_t i = 0; i < count; i++) {
             const job_t *job = &jobs[(i + slices->team->rank) % count];
@@ -306,9 +338,20 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
         uint64_t began = step == 0 ? sb_workspace_wait_begins(space) : 0;
         if (step + 1 < steps)
             status = sb_workspace_meet(slices->team);
-        if (step == 0)
-            sb_workspace_wait_ends(space, began);
+        if (step > 0)
+            continue;
+        sb_workspace_wait_ends(space, began);
+        sb_placing_t said = status == SB_OK ? sb_placed_said(slices->team) : SB_PLACING_NONE;
+        slices->placing = said != SB_PLACING_NONE;
+        slices->placed = said == SB_PLACING_PARTS && sb_placed_may_be(slices->reduction);
+        if (said != SB_PLACING_WHOLE)
+            continue;
+        slices->data = sb_placed_combine(slices->team, slices->reduction);
+        break;
     }
+    /* The others still read what is where it belongs. */
+    if (slices->placing && status == SB_OK)
+        status = sb_workspace_meet(slices->team);
     sb_workspace_copied(space);
     space->turns += slices->count;
     return sb_first(status, slices->data);
@@ -331,6 +374,7 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
     slices_t slices = start(team, reduction, wanted, space->groups, space->buffer);
     uint64_t group = space->group, groups = space->groups;
 
+    slices.all = all;
     slices.relays = all && groups > 1;
     slices.least = groups > 1 ? SLICE_LEAST : SLICE_LEAST_ALONE;
     slices.few = groups > 1 ? SHORT : SHORT_ALONE;
@@ -403,29 +447,4 @@ sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uin
     const job_t jobs[] = {{0, copy_in}, {1, combine_prefixes}, {2, copy_prefix}};
 
     return slices.count == 0 ? SB_OK : go(&slices, jobs, SB_COUNT_OF(jobs));
-}
-
-/*
- * Each step is a barrier, and a wait for the slowest rank; the pipeline is filled and emptied. A
- * rank copies all in, combines as much, copies `out` bytes out, and finds memory and links the
- * busier the more ranks there are.
- */
-double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
-{
-    const sb_prices_t *price = shape->prices;
-    double groups = shape->apart ? GROUPS_APART : 1;
-    double windows = groups > 1 ? sqrt((double)bytes * (groups + 1) / BARRIER_BYTES) : 1;
-    double steps = sb_max((size_t)windows, 1) + groups;
-    double in = shape->loads != 0 && bytes >= shape->loads ? 1 - COPYING_IN : 1;
-    double crowd = sb_cost_calm(shape) ? price->slices_crowd_calm : price->slices_crowd;
-    double copied =
-        ((1 + in) * (double)bytes + out) / 3 * (price->slices_byte + crowd * shape->ranks);
-
-    double slowest = !sb_cost_calm(shape) ? price->slices_slowest
-                     : shape->stages == 1 ? price->slices_slowest_near
-                                          : price->slices_slowest_calm;
-
-    copied *= sb_max(1, shape->ranks / shape->processors);
-    return 8 * price->line + sb_workspace_steps_cost(shape, steps) + copied +
-           steps * slowest * shape->ranks;
 }

@@ -8,8 +8,12 @@
  * Reductions in slices: windows of the message go through the workspace. In each step every rank
  * copies a window of its contribution in, combines its slice of the window before, and copies out
  * what it wants of the one before that; so all three go on at the same time. A contribution that
- * the others can read where it is (SOBOR_HEAP) need not be copied in.
+ * the others can read where it is (SOBOR_HEAP) need not be copied in, nor a result copied out of
+ * the workspace, see placed.h.
  */
+
+/* A barrier takes as long as so many bytes that are copied in, combined and copied out. */
+#define SB_SLICES_BARRIER 10000.0
 
 /* `all`: every rank wants everything, and what groups have in common is brought near once. */
 sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,

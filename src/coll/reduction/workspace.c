@@ -4,8 +4,8 @@
 #include "base/config.h"
 #include "coll/barrier/barrier.h"
 #include "coll/reduction/lent.h"
+#include "coll/reduction/placed.h"
 
-#define DEPTH_LEAST 3
 /* In, result and relay of each turn; and at least as much for the ring. */
 #define BUFFERS(depth) (3 * (size_t)(depth) + 1)
 #define BUFFER_LEAST ((size_t)1 << 10)
@@ -81,7 +81,7 @@ static void group_ranks(const sb_team_t *team, sb_workspace_t *space)
     }
     while (team->rank >= space->first[space->group + 1])
         space->group++;
-    space->depth = (uint32_t)sb_max(space->groups + 1, DEPTH_LEAST);
+    space->depth = (uint32_t)sb_max(space->groups + 1, SB_WORKSPACE_DEPTH);
 }
 
 static size_t largest_power(size_t most)
@@ -115,13 +115,18 @@ static void lay_out(const sb_team_t *team, sb_workspace_t *space, size_t bytes, 
     space->out.room = space->cursor.ring;
 }
 
+static sb_shape_t shape_of(const sb_team_t *team, const sb_prices_t *prices)
+{
+    return (sb_shape_t){.prices = prices,
+                        .ranks = team->size,
+                        .oversubscribed = team->oversubscribed,
+                        .processors = team->processors,
+                        .barrier_arity = team->settings.barrier_arity};
+}
+
 static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring)
 {
-    const sb_shape_t shape = {.prices = &sb_prices_standard,
-                              .ranks = team->size,
-                              .oversubscribed = team->oversubscribed,
-                              .processors = team->processors,
-                              .barrier_arity = team->settings.barrier_arity};
+    const sb_shape_t shape = shape_of(team, &sb_prices_standard);
     sb_workspace_t *space = sb_workspace(team);
     const sb_resource_t resource = space->resource;
 
@@ -139,14 +144,20 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring
 /* Contributions that can be read where they are need not be copied, if that is not slower. */
 static sb_status_t settle_copies(sb_team_t *team, sb_workspace_t *space)
 {
+    const sb_shape_t shape = shape_of(team, &team->settings.prices);
     sb_status_t status = SB_OK;
 
+    space->placed_least = space->groups == 1 ? sb_placed_least(team, &shape) : SIZE_MAX;
     if (team->settings.loads && team->settings.stores == SB_STORES_AUTO)
         status = sb_expose_loads(team, space->process, &space->loads);
     if (space->loads) {
         space->copies = sb_copy_policy(SB_COPY_PULLED, SB_COPY_CACHED, SB_STORES_AUTO);
         sb_copy_policy_add(&space->copies, SB_COPY_NON_TEMPORAL, 0);
+        if (team->size <= SB_PLACED_WHOLE_RANKS)
+            sb_copy_policy_add(&space->copies, SB_COPY_WHOLE, 0);
     }
+    if (team->settings.combine_whole && team->size <= SB_PLACED_WHOLE_RANKS)
+        space->copies.fixed = SB_COPY_WHOLE;
     /* There the processor's turns take the time. */
     if (team->oversubscribed && team->settings.stores == SB_STORES_AUTO)
         space->copies.fixed = space->copies.mode[0];
@@ -188,7 +199,7 @@ sb_status_t sb_workspace_prepare(sb_team_t *team)
 }
 
 /* Beside the mode stands how often it was changed: flags only grow. */
-#define MODES 4
+#define MODES 8
 
 static sb_copy_mode_t shown_mode(const sb_flag_t *shown)
 {
@@ -216,7 +227,7 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *red
                                       bool together)
 {
     sb_workspace_t *space = sb_workspace(team);
-    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span};
+    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span, reduction->bytes};
 
     if (reduction->bytes < SB_COPY_LEAST)
         return SB_COPY_CACHED;
@@ -242,35 +253,59 @@ void sb_workspace_copied(sb_workspace_t *space)
     space->choice.timed = false;
 }
 
+void sb_workspace_say(uint64_t *word, uint64_t value)
+{
+    /* Programs use the same buffers again: what does not change the others have near. */
+    if (sb_workspace_said(word) != value)
+        sb_copy(word, &value, sizeof value);
+}
+
+uint64_t sb_workspace_said(const uint64_t *word)
+{
+    uint64_t value = 0;
+
+    sb_copy_words(&value, word, sizeof value);
+    return value;
+}
+
+const char *sb_workspace_reach(const sb_team_t *team, uint32_t rank, uint64_t address, size_t bytes,
+                               sb_status_t *data)
+{
+    const char *here = sb_reach(sb_workspace(team)->process[rank], address, bytes, true);
+
+    /* It was proven that it can be read. */
+    if (here == NULL)
+        *data = sb_first(*data, SB_ERR_SYSTEM);
+    return here;
+}
+
+bool sb_workspace_apart(const sb_reduction_t *reduction)
+{
+    uintptr_t send = (uintptr_t)reduction->send, receive = (uintptr_t)reduction->receive;
+
+    return send + reduction->bytes <= receive || receive + reduction->bytes <= send;
+}
+
 bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reduction,
                             sb_copy_mode_t mode)
 {
-    bool stays = mode == SB_COPY_PULLED && sb_shares(reduction->send, reduction->bytes);
+    bool wanted =
+        mode == SB_COPY_PULLED || (mode == SB_COPY_WHOLE && sb_workspace_apart(reduction));
+    bool stays = wanted && sb_shares(reduction->send, reduction->bytes);
     uint64_t sent = stays ? (uintptr_t)reduction->send : 0;
-    uint64_t before = 0, *shown = &sb_workspace_head(team, team->rank)->sent;
 
     if (!sb_workspace(team)->loads)
         return false;
-    /* Programs use the same buffers again: what does not change the others have near. */
-    sb_copy_words(&before, shown, sizeof before);
-    if (sent != before)
-        sb_copy(shown, &sent, sizeof sent);
+    sb_workspace_say(&sb_workspace_head(team, team->rank)->sent, sent);
     return stays;
 }
 
 const char *sb_workspace_sent(const sb_team_t *team, uint32_t rank, size_t offset, size_t bytes,
                               sb_status_t *data)
 {
-    const sb_workspace_t *space = sb_workspace(team);
     uint64_t sent = 0;
 
-    if (space->loads)
-        sb_copy_words(&sent, &sb_workspace_head(team, rank)->sent, sizeof sent);
-    if (sent == 0)
-        return NULL;
-    const char *here = sb_reach(space->process[rank], sent + offset, bytes, true);
-    /* It was proven that it can be read. */
-    if (here == NULL)
-        *data = sb_first(*data, SB_ERR_SYSTEM);
-    return here;
+    if (sb_workspace(team)->loads)
+        sent = sb_workspace_said(&sb_workspace_head(team, rank)->sent);
+    return sent == 0 ? NULL : sb_workspace_reach(team, rank, sent + offset, bytes, data);
 }

@@ -16,6 +16,8 @@
  *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
  *                 and, of a root: whether they stay where they are, see lent.h
  *     sent        where its contribution is, if the others read it there; or 0
+ *     placing     of rank 0: whether results of the present call are placed, see placed.h
+ *     placed[d]   of a window: where this rank's result belongs, if the others read it there; or 0
  *     piece[]     pieces of what goes over blocks, one for each slot
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
@@ -36,6 +38,9 @@
 #define SB_WORKSPACE_PIECE ((size_t)2 << 10)
 #define SB_WORKSPACE_SCRATCH 9
 
+/* Turns of a window where all ranks are one group. */
+#define SB_WORKSPACE_DEPTH 3
+
 /* Where each block begins. */
 typedef struct sb_workspace_head {
     struct {
@@ -52,6 +57,8 @@ typedef struct sb_workspace_head {
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
+    uint64_t placing;
+    uint64_t placed[SB_WORKSPACE_DEPTH];
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
 } sb_workspace_head_t;
 
@@ -82,6 +89,7 @@ typedef struct sb_workspace {
     uint32_t groups;
     uint32_t group;                          /* this rank's */
     uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */
+    size_t placed_least;                     /* see sb_placed_least */
     bool loads;                              /* every member reads what every other shares; */
     uint64_t *process;                       /* the numbers of all for that */
     char scratch[];                          /* of this rank alone: SB_WORKSPACE_SCRATCH pieces */
@@ -177,6 +185,18 @@ static inline void sb_workspace_copy(sb_copy_mode_t mode, char *to, const char *
     else
         sb_copy_shared(to, from, bytes);
 }
+
+/* A word for the others, which may have it near: it is written if it has changed. A barrier comes
+ * between this and who reads it. */
+void sb_workspace_say(uint64_t *word, uint64_t value);
+uint64_t sb_workspace_said(const uint64_t *word);
+
+/* Where bytes of that rank are that it has said it shares. */
+const char *sb_workspace_reach(const sb_team_t *team, uint32_t rank, uint64_t address, size_t bytes,
+                               sb_status_t *data);
+
+/* Whether the result goes elsewhere than what is combined. */
+bool sb_workspace_apart(const sb_reduction_t *reduction);
 
 /*
  * Tells the others where this rank's contribution is, if it stays there: true. A barrier has to

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/reduction/placed.h"
+
+/* Copying in, combining and copying out take about as long; a rank's part is copied out no more. */
+#define PASSES 3
+
+size_t sb_placed_least(const sb_team_t *team, const sb_shape_t *shape)
+{
+    double byte = shape->prices->slices_byte / PASSES / team->size;
+
+    return byte > 0 ? (size_t)(sb_workspace_steps_cost(shape, 1) / byte) : SIZE_MAX;
+}
+
+void sb_placed_say(const sb_team_t *team, const sb_reduction_t *reduction, bool all,
+                   sb_copy_mode_t mode)
+{
+    const sb_workspace_t *space = sb_workspace(team);
+    sb_placing_t placing = SB_PLACING_NONE;
+
+    if (!space->loads || team->rank != 0)
+        return;
+    if (all && mode == SB_COPY_WHOLE)
+        placing = SB_PLACING_WHOLE;
+    else if (all && mode == SB_COPY_PULLED && reduction->bytes >= space->placed_least)
+        placing = SB_PLACING_PARTS;
+    sb_workspace_say(&sb_workspace_head(team, 0)->placing, placing);
+}
+
+/* Whether all have left their contributions where they are. */
+static bool all_stay(const sb_team_t *team)
+{
+    bool all = true;
+
+    for (uint32_t rank = 0; rank < team->size && all; rank++)
+        all = sb_workspace_said(&sb_workspace_head(team, rank)->sent) != 0;
+    return all;
+}
+
+sb_placing_t sb_placed_said(const sb_team_t *team)
+{
+    sb_placing_t placing = SB_PLACING_NONE;
+
+    if (sb_workspace(team)->loads)
+        placing = (sb_placing_t)sb_workspace_said(&sb_workspace_head(team, 0)->placing);
+    return placing == SB_PLACING_WHOLE && !all_stay(team) ? SB_PLACING_NONE : placing;
+}
+
+sb_status_t sb_placed_combine(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    sb_status_t data = SB_OK;
+    sb_fold_t fold;
+
+    sb_fold_begin(&fold, reduction->operation, reduction->receive, reduction->bytes);
+    for (uint32_t rank = 0; rank < team->size; rank++) {
+        const char *from = reduction->send;
+        if (rank != team->rank)
+            from = sb_workspace_sent(team, rank, 0, reduction->bytes, &data);
+        if (from == NULL)
+            return data;
+        sb_fold_add(&fold, from);
+    }
+    return sb_fold_end(&fold);
+}
+
+bool sb_placed_may_be(const sb_reduction_t *reduction)
+{
+    return sb_workspace_apart(reduction) && sb_shares(reduction->receive, reduction->bytes);
+}
+
+static uint64_t *word_of(const sb_team_t *team, uint32_t rank, uint64_t turn)
+{
+    return &sb_workspace_head(team, rank)->placed[turn % SB_WORKSPACE_DEPTH];
+}
+
+void sb_placed_show(const sb_team_t *team, uint64_t turn, const sb_reduction_t *reduction,
+                    const char *placed, char *window, size_t bytes)
+{
+    bool shared = placed != NULL && sb_shares(reduction->receive, reduction->bytes);
+
+    if (placed != NULL && !shared)
+        sb_copy(window, placed, bytes);
+    sb_workspace_say(word_of(team, team->rank, turn), shared ? (uintptr_t)reduction->receive : 0);
+}
+
+const char *sb_placed_at(const sb_team_t *team, uint32_t rank, uint64_t turn, size_t offset,
+                         size_t bytes, sb_status_t *data)
+{
+    uint64_t placed = sb_workspace_said(word_of(team, rank, turn));
+
+    if (placed == 0)
+        return NULL;
+    return sb_workspace_reach(team, rank, placed + offset, bytes, data);
+}
