@@ -65,14 +65,17 @@ static size_t bound(void)
     return (size_t)wanted;
 }
 
-/* Half of what is left must hold this region once for each sharer. */
+/* Half of what is left must hold this region once for each sharer, and what earlier ones miss. */
 static sb_status_t check_limits(size_t bytes, size_t sharers, sb_reason_t *reason)
 {
     sb_limits_t limits;
 
     sb_limits_read("", &limits);
     uint64_t available = sb_limits_available(&limits);
-    if (available / 2 / sharers >= bytes)
+    size_t missing = 0;
+    for (size_t i = 0; i < arena.owned_count; i++)
+        missing += sb_region_missing(&arena.owned[i]->region);
+    if (available / 2 / sharers >= bytes + missing)
         return SB_OK;
     return sb_region_fail(
         reason, SB_ERR_MEMORY,

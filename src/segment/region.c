@@ -7,6 +7,7 @@
 #include "segment/region.h"
 
 #include "base/config.h"
+#include "base/file.h"
 #include "segment/huge.h"
 #include "segment/process.h"
 #include "topology/topology.h"
@@ -107,8 +108,8 @@ void *sb_region_map(int fd, size_t bytes)
     return base;
 }
 
-/* What is touched of a new region: the first region, from which the first teams take their blocks,
- * is no longer. */
+/* A new region that is no longer is touched at once: the first one, from which the first teams take
+ * their blocks. */
 #define TOUCHED ((size_t)512 << 10)
 
 static void touch_pages(char *base, size_t bytes)
@@ -138,6 +139,27 @@ void sb_region_touch(sb_region_t *region, size_t from, size_t to)
 }
 
 /*
+ * Anonymous memory lacks only where the machine or a control group has no more: then the kernel
+ * ends a process, whether pages are reserved or touched. That is what the limits are read for. It
+ * is another matter where the kernel counts what it has promised, or cannot be asked.
+ */
+static bool must_reserve(uint32_t kind)
+{
+    char text[8];
+
+    return kind == SB_REGION_NAMED ||
+           !sb_file_line(text, sizeof text, "/proc/sys/vm/overcommit_memory") || text[0] == '2';
+}
+
+size_t sb_region_missing(const sb_region_t *region)
+{
+    struct stat file;
+    size_t present = fstat(region->fd, &file) == 0 ? (size_t)file.st_blocks * 512 : 0;
+
+    return region->key.bytes - sb_min(present, (size_t)region->key.bytes);
+}
+
+/*
  * Maps, reserves and touches. The wish for a NUMA node comes first, because reserving allocates the
  * pages. Meanwhile the kernel is told not to read ahead, which could bring pages in before it is
  * their turn. Huge pages are taken before the rest is reserved.
@@ -159,12 +181,13 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
     /* Memory by name goes by how its file system was mounted. */
     if (region->key.kind == SB_REGION_MEMFD)
         sb_huge_populate(region->base, bytes, sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO);
-    int error = posix_fallocate(region->fd, 0, (off_t)bytes);
+    int error = must_reserve(region->key.kind) ? posix_fallocate(region->fd, 0, (off_t)bytes) : 0;
     if (error != 0)
         return sb_region_fail(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10,
                               kind, strerror(error));
     /* Who asks where pages are, asks of all. */
-    sb_region_touch(region, 0, sb_config()->placement_check.number != 0 ? bytes : TOUCHED);
+    bool all = bytes <= TOUCHED || sb_config()->placement_check.number != 0;
+    sb_region_touch(region, 0, all ? bytes : SB_REGION_HEADER);
     madvise(region->base, bytes, MADV_NORMAL);
     return SB_OK;
 }

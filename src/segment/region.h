@@ -9,7 +9,7 @@
 
 /*
  * A region is shared memory that one process owns and places; peers attach to it. It has no name
- * that outlives its set-up, is reserved before it is used, and is readable by the same user only.
+ * that outlives its set-up, cannot fail when it is used, and is readable by the same user only.
  */
 typedef enum sb_region_kind { SB_REGION_MEMFD = 1, SB_REGION_NAMED = 2 } sb_region_kind_t;
 
@@ -47,8 +47,8 @@ sb_status_t sb_region_fail(sb_reason_t *reason, sb_status_t status, const char *
 
 /*
  * Makes a region of `bytes` (whole pages), placed on the NUMA node `numa_node` (-1: wherever). All
- * of it is reserved: using it later cannot fail. Its beginning is touched. On failure returns
- * SB_ERR_MEMORY or SB_ERR_SYSTEM and fills `reason`.
+ * of it is reserved where using it could fail later: memory with a name. Its beginning is touched.
+ * On failure returns SB_ERR_MEMORY or SB_ERR_SYSTEM and fills `reason`.
  */
 sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t bytes,
                              int numa_node, sb_reason_t *reason);
@@ -56,9 +56,12 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
 /*
  * The kernel clears a page when it is touched first, and puts it into the table of who does that.
  * Here the owner does it for the pages of [from, to), which takes half as long as page by page in
- * use, and twice as long as it took to reserve them: so long blocks are touched as they are needed.
+ * use: so long blocks are touched as they are needed.
  */
 void sb_region_touch(sb_region_t *region, size_t from, size_t to);
+
+/* Bytes of an own region that have no page yet: it will take them from what the limits leave. */
+size_t sb_region_missing(const sb_region_t *region);
 
 /* Attaches to a peer's region and checks the nonce. */
 sb_status_t sb_region_attach(sb_region_t *region, const sb_remote_key_t *key, sb_reason_t *reason);

@@ -52,7 +52,7 @@ static void attach_region(trial_t *trial, const void *subject)
         return;
     trial->ok = strcmp(region.base + SB_REGION_HEADER, MARK) == 0;
     snprintf(trial->detail.text, sizeof trial->detail.text,
-             trial->ok ? "%llu KiB reserved and shared with a peer" : "the peer saw other memory",
+             trial->ok ? "%llu KiB shared with a peer" : "the peer saw other memory",
              (unsigned long long)key->bytes >> 10);
     sb_region_close(&region);
 }

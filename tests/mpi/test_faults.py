@@ -372,7 +372,9 @@ def memory_group() -> Path | None:
     return None
 
 
-def test_memory_group(tester):
+@pytest.mark.mpis("o41")
+@pytest.mark.parametrize("segment", ["auto", "named"])
+def test_memory_group(tester, segment):
     """A job in a memory cgroup that is too small for the usual bound is not killed for it."""
     group = memory_group()
     if group is None:
@@ -386,7 +388,7 @@ def test_memory_group(tester):
         words = ["sh", "-c", enter, "sh", program, "work"]
         bare = tester.run_command(mpi, 2, words)
         tester.expect_pass(bare)
-        greedy = {"SOBOR_MEMORY": "256MiB", "SOBOR_RING": "128MiB"}
+        greedy = {"SOBOR_MEMORY": "256MiB", "SOBOR_RING": "128MiB", "SOBOR_SEGMENT": segment}
         result = tester.run_command(mpi, 2, words, sobor=greedy)
         tester.expect_pass(result, served=True)
     finally:
