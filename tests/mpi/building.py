@@ -35,11 +35,11 @@ FRONT = [
 INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": []}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
 LANGUAGES = {
-    ".c": ("c", ["-std=gnu17", "-O1", "-g", *WARNINGS]),
-    ".cpp": ("c++", ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra"]),
+    ".c": ("c", ["-std=gnu17", "-O1", "-g1", *WARNINGS]),
+    ".cpp": ("c++", ["-std=c++17", "-O1", "-g1", "-Wall", "-Wextra"]),
     # Old interfaces give one procedure arguments of many types; that is how they are meant.
-    ".f": ("fortran", ["-O1", "-g", "-std=legacy", "-w"]),
-    ".f90": ("fortran", ["-O1", "-g", "-w"]),
+    ".f": ("fortran", ["-O1", "-g1", "-std=legacy", "-w"]),
+    ".f90": ("fortran", ["-O1", "-g1", "-w"]),
 }
 
 
@@ -136,7 +136,7 @@ def build_plain(name: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
     if not _is_fresh(target, [source], "cc", False):
-        _compile(["cc", "-O1", "-g", *WARNINGS, str(source), "-ldl"], target)
+        _compile(["cc", "-O1", "-g1", *WARNINGS, str(source), "-ldl"], target)
     return target
 
 
@@ -146,7 +146,7 @@ def build_preload(name: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
     if not _is_fresh(target, [source], "cc", False):
-        _compile(["cc", "-O1", "-g", "-shared", "-fPIC", *WARNINGS, str(source), "-ldl"], target)
+        _compile(["cc", "-O1", "-g1", "-shared", "-fPIC", *WARNINGS, str(source), "-ldl"], target)
     return target
 
 
