@@ -445,6 +445,51 @@ static int run_unreadable(void)
     return failures;
 }
 
+/* A part no longer than a turn goes in one fragment, of which nobody is told but by its plan. */
+static int run_turn(rank_context_t *context, void *argument)
+{
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    size_t bytes = failures == 0 ? sb_mesh(team)->step : 1;
+    char *sent = calloc(2, bytes), *received = calloc(2, bytes);
+    sb_stream_t send[2], receive[2];
+
+    for (size_t i = 0; i < 2; i++) {
+        send[i] = (sb_stream_t){.base = sent + i * bytes, .bytes = bytes};
+        receive[i] = (sb_stream_t){.base = received + i * bytes, .bytes = bytes};
+    }
+    const sb_parts_t parts = {.send = send, .receive = receive};
+    for (uint32_t i = 0; i < 4 && failures == 0; i++)
+        failures += algorithm->parts(team, &parts) != SB_OK;
+    if (failures == 0) {
+        sb_mesh_t *mesh = sb_mesh(team);
+        failures += sb_flag_read(mesh->all.staged.published) != 0 ||
+                    sb_flag_read(mesh->peer[1 - team->rank].out.staged.published) != 0;
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    free(sent);
+    free(received);
+    return failures;
+}
+
+static int run_turns(void)
+{
+    const sb_algorithm_t *const exchanges[] = {&sb_allgather_direct, &sb_alltoall_direct};
+    int failures = 0;
+
+    setenv("SOBOR_CMA", "off", 1);
+    for (size_t i = 0; i < SB_COUNT_OF(exchanges); i++) {
+        int failed = job_run(2, 60, run_turn, (void *)exchanges[i]);
+        printf("%-12s %-24s %2u ranks: %s\n", sb_collective_name(exchanges[i]->collective),
+               "one turn", 2, failed == 0 ? "ok" : "FAILED");
+        failures += failed;
+    }
+    return failures;
+}
+
 /* Half of the calls where time counts. */
 static int calls_of(int all)
 {
@@ -488,6 +533,6 @@ int main(int argc, char **argv)
         }
     }
     if (only == NULL)
-        failures += run_unreadable();
+        failures += run_unreadable() + run_turns();
     return failures == 0 ? 0 : 1;
 }

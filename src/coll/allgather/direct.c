@@ -76,7 +76,8 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
                             .peer = SB_TO_ALL,
                             .prefer =
                                 sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE,
-                            .mode = mode};
+                            .mode = mode,
+                            .exchanged = true};
     sb_status_t status = alone ? SB_OK : sb_send(team, &sending, SIZE_MAX, false);
     sb_status_t data = parts->in_place ? SB_OK : sb_copy_own_as(mode, part, own);
     uint32_t count = set_up(team, parts);

@@ -52,7 +52,8 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_copy_
                                   .peer = peer,
                                   .prefer = is_staged(team, parts, peer) ? SB_PREFER_STAGED
                                                                          : SB_PREFER_BY_SIZE,
-                                  .mode = mode};
+                                  .mode = mode,
+                                  .exchanged = true};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }

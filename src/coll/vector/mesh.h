@@ -4,6 +4,7 @@
 
 #include "base/config.h"
 #include "coll/resources.h"
+#include "coll/vector/ahead.h"
 #include "coll/vector/vector.h"
 #include "team/copy_policy.h"
 #include "team/expose.h"
@@ -73,7 +74,8 @@ typedef struct sb_sending {
     uint32_t peer; /* or SB_TO_ALL */
     sb_prefer_t prefer;
     sb_copy_mode_t mode;
-    bool sole; /* `mode` was chosen for a message to the only other rank */
+    bool sole;      /* `mode` was chosen for a message to the only other rank */
+    bool exchanged; /* all send in this call before they receive: see sb_staged_fragment */
     sb_route_t route;
     bool announced;
     size_t fragment;
@@ -176,6 +178,7 @@ typedef struct sb_mesh {
     sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
     sb_copy_call_t copies;
     sb_sole_t sole;
+    sb_ahead_t ahead[SB_AHEAD_CLASSES];
     bool settled; /* how long messages pass: by size, whatever was measured */
     char *bounce; /* where bytes are copied to that have no one place */
     sb_expose_t expose;
@@ -292,8 +295,7 @@ static inline size_t sb_own_later(const sb_mesh_t *mesh, const sb_outlet_t *out,
     return bytes;
 }
 
-/* Receives all of a message; `of_all`: of the peer's flow to all. `data` gets what is to be told.
- */
+/* Receives all of a message; `of_all`: of the flow to all. `data` gets what is to be told. */
 sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,
                              sb_status_t *data);
 
@@ -337,10 +339,8 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
 /* The same for who has sent one message of so many, which are about alike. */
 void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t messages);
 
-/*
- * Has the announcements of these messages, and what is short of them, come at the same time. To be
- * called before they are received one after the other.
- */
+/* Has the announcements of these messages, and what is short of them, come at the same time: to be
+ * called before they are received one after the other. */
 sb_status_t sb_prefetch_messages(sb_team_t *team, sb_receiving_t *receiving, uint32_t count);
 
 /*

@@ -22,12 +22,18 @@ uint32_t sb_looks(const sb_team_t *team, size_t bytes)
     return team->oversubscribed ? 1 : (uint32_t)sb_min(looks, LOOKS_MOST);
 }
 
+/*
+ * A reader that waits for the first fragment gains by short ones. Where it has as much to send
+ * itself at that time they only cost: each is told of by a line that the other one is looking at.
+ */
 size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, size_t area)
 {
     uint64_t asked = team->settings.fragment_bytes;
 
     if (sending->mode == SB_COPY_NON_TEMPORAL)
         return area / SB_FLOW_PIECES;
+    if (sending->exchanged && asked == 0)
+        return sb_mesh(team)->step;
     return sb_flow_piece(asked != 0 ? asked : sb_flow_piece_usual(sending->stream->bytes), area);
 }
 

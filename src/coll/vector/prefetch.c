@@ -13,13 +13,24 @@
  * other while the rank leaves and comes again, and for its stores it would wait one by one. */
 #define OWNED sb_flow_piece_usual(0)
 
+/* Whether the lines of a message like this one are taken ahead. */
+static bool takes_ahead(sb_mesh_t *mesh, size_t bytes)
+{
+    sb_ahead_t *ahead = &mesh->ahead[sb_ahead_class(bytes)];
+
+    if (SB_UNLIKELY(ahead->left == 0))
+        return sb_ahead_turn(ahead, sb_now_ns());
+    ahead->left--;
+    return ahead->on;
+}
+
 /* The first lines of the next part, if it is staged like this one. */
 static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
 {
     const sb_outlet_t *out = sb_outlet(mesh, sending->peer);
     sb_cursor_t next = out->cursor;
 
-    if (sending->route != SB_ROUTE_STAGED)
+    if (sending->route != SB_ROUTE_STAGED || !takes_ahead(mesh, sending->stream->bytes))
         return 0;
     size_t bytes =
         sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, sending->stream->bytes)), most);
