@@ -149,9 +149,10 @@ static const sb_algorithm_t *scatterer_for(sb_cluster_t *cluster, const sb_opera
     if (!is_named(cluster, SB_REDUCE_SCATTER) && !cluster->team->settings.loads && bytes >= least &&
         sb_algorithm_prepare(dealt, cluster->team, bytes) == SB_OK)
         return dealt;
-    return strcmp(algorithm->name, "rings") == 0
-               ? sb_algorithm_find(SB_REDUCE_SCATTER, "reduce-scatter-allgather")
-               : algorithm;
+    const sb_algorithm_t *sliced = sb_algorithm_find(SB_REDUCE_SCATTER, "reduce-scatter-allgather");
+    bool in_rings = strcmp(algorithm->name, "rings") == 0;
+    return in_rings && sb_algorithm_prepare(sliced, cluster->team, bytes) == SB_OK ? sliced
+                                                                                   : algorithm;
 }
 
 bool sb_node_past_caches(const sb_cluster_t *cluster, size_t bytes)

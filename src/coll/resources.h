@@ -13,6 +13,7 @@ typedef enum sb_resource_slot {
     SB_RESOURCE_MESH,      /* coll/vector/mesh.h */
     SB_RESOURCE_RELAYS,    /* coll/vector/relays.h */
     SB_RESOURCE_WORKSPACE, /* coll/reduction/workspace.h */
+    SB_RESOURCE_BUFFERS,   /* the same, where windows go step by step */
     SB_RESOURCE_QUEUES,    /* baseline/queues.h */
     SB_RESOURCE_PAIRS,     /* baseline/pairs.h */
     SB_RESOURCE_BARRIERS,  /* baseline/barriers.h */

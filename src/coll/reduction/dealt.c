@@ -344,7 +344,7 @@ static double grouped_cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Every rank copies in what the others get; after a barrier each combines its part " \
                "out of what all have copied, in rank order.",                                      \
         .source = "Sobor; what each rank of a node does before an Allreduce goes between nodes",   \
-        .on_request = true, .prepare = sb_workspace_prepare, .cost = cost, .reduction = run_dealt, \
+        .on_request = true, .prepare = sb_buffers_prepare, .cost = cost, .reduction = run_dealt,   \
     }
 #define DEALT_BY_GROUPS(of)                                                                        \
     {                                                                                              \
@@ -352,7 +352,7 @@ static double grouped_cost(const sb_shape_t *shape, size_t bytes)
         .doc = "As dealt, within groups of about the root of the number of ranks; after another "  \
                "barrier each rank combines its part out of what the groups have.",                 \
         .source = "Sobor; what each rank of a node does before an Allreduce goes between nodes",   \
-        .prepare = sb_workspace_prepare, .cost = grouped_cost, .reduction = run_grouped,           \
+        .prepare = sb_buffers_prepare, .cost = grouped_cost, .reduction = run_grouped,             \
         .brackets = true,                                                                          \
     }
 

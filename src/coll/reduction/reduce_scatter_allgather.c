@@ -75,7 +75,7 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
         .collective = of,                                                                          \
         .doc = "Windows go through shared memory; each rank combines a slice of them " what,       \
         .source = "Sobor; see docs/reductions.md",                                                 \
-        .prepare = sb_workspace_prepare,                                                           \
+        .prepare = sb_buffers_prepare,                                                             \
         .cost = costs,                                                                             \
         .reduction = algorithm##_run,                                                              \
     }

@@ -220,11 +220,10 @@ static void collect(slices_t *slices, uint64_t number, sb_range_t range, uint32_
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = (team->rank + i) % count;
         sb_range_t part = sb_overlap(range, slice_of(slices, bytes, place, count));
-        if (part.from >= part.to)
+        bool placed = slices->placed && first + place == team->rank;
+        if (part.from >= part.to || placed)
             continue;
         char *target = to + (part.from - range.from);
-        if (slices->placed && first + place == team->rank)
-            continue;
         const char *from = combined(slices, number, part, first + place, kind);
         if (non_temporal)
             sb_copy_streaming(target, from, part.to - part.from);
@@ -326,6 +325,7 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
     sb_workspace_t *space = sb_workspace(slices->team);
     sb_status_t status = SB_OK;
 
+    sb_buffers_reach(slices->team, slices->reduction->bytes);
     slices->mode = sb_workspace_copy_mode(slices->team, slices->reduction, true);
     slices->stays = sb_workspace_show_sent(slices->team, slices->reduction, slices->mode);
     sb_placed_say(slices->team, slices->reduction, slices->all, slices->mode);

@@ -6,8 +6,8 @@
 #include "coll/reduction/lent.h"
 #include "coll/reduction/placed.h"
 
-/* In, result and relay of each turn; and at least as much for the ring. */
-#define BUFFERS(depth) (3 * (size_t)(depth) + 1)
+/* In, result and relay of each turn; the ring has as much as one of them, or more. */
+#define BUFFERS(depth) (3 * (size_t)(depth))
 #define BUFFER_LEAST ((size_t)1 << 10)
 #define BUFFER_MOST ((size_t)256 << 10)
 /* What passes through a ring should stay in the second-level cache, which ranks may share. */
@@ -102,14 +102,29 @@ static size_t spans_of(const sb_team_t *team)
     return team->oversubscribed ? 1 : largest_power(sb_max(1, RINGS_TOGETHER / team->size));
 }
 
-/* Divides a block into buffers and a ring. */
-static void lay_out(const sb_team_t *team, sb_workspace_t *space, size_t bytes, size_t ring)
-{
-    size_t buffers = BUFFERS(space->depth), head = sizeof(sb_workspace_head_t);
+/* What a rank's memory is to be, of that which a team may take for each. */
+typedef struct sizes {
+    size_t buffer; /* bytes of one */
+    size_t ring;
+    size_t least; /* of either */
+} sizes_t;
 
-    space->buffer = sb_min((bytes - head) / buffers & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
-    space->ring_at = head + (buffers - 1) * space->buffer;
-    space->cursor = sb_cursor(largest_power(sb_min(bytes - space->ring_at, ring)), 0);
+static sizes_t sizes_of(const sb_team_t *team, uint32_t depth)
+{
+    /* A scan keeps something of every rank. */
+    size_t least = sb_max(BUFFER_LEAST, 2 * SB_LINE * (size_t)team->size);
+    size_t ring = spans_of(team) * (team->oversubscribed ? RING_CROWDED : RING_USUAL);
+    size_t buffers = BUFFERS(depth), most = buffers * BUFFER_MOST + ring;
+    size_t room = sb_max(sb_min((size_t)team->settings.ring_bytes, most), (buffers + 1) * least);
+    size_t buffer = sb_min(room / (buffers + 1) & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
+
+    return (sizes_t){buffer, largest_power(sb_min(room - buffers * buffer, ring)), least};
+}
+
+/* Of what the ranks could get. */
+static void set_ring(const sb_team_t *team, sb_workspace_t *space, size_t bytes)
+{
+    space->cursor = sb_cursor(largest_power(bytes), 0);
     space->span =
         sb_max(space->cursor.ring / spans_of(team), sb_min(SPAN_LEAST, space->cursor.ring));
     space->out.room = space->cursor.ring;
@@ -124,7 +139,7 @@ static sb_shape_t shape_of(const sb_team_t *team, const sb_prices_t *prices)
                         .barrier_arity = team->settings.barrier_arity};
 }
 
-static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring)
+static void adopt(const sb_team_t *team, const sb_workspace_t *form)
 {
     const sb_shape_t shape = shape_of(team, &sb_prices_standard);
     sb_workspace_t *space = sb_workspace(team);
@@ -132,7 +147,7 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form, size_t ring
 
     *space = *form;
     space->resource = resource;
-    lay_out(team, space, resource.segment.bytes, ring);
+    set_ring(team, space, resource.segment.bytes - sizeof(sb_workspace_head_t));
     space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);
@@ -169,15 +184,12 @@ static sb_status_t make(sb_team_t *team)
     sb_workspace_t form = {0};
 
     group_ranks(team, &form);
-    /* A scan keeps something of every rank. */
-    size_t least = sb_max(BUFFER_LEAST, 2 * SB_LINE * (size_t)team->size);
-    size_t buffers = BUFFERS(form.depth), head = sizeof(sb_workspace_head_t);
-    size_t ring = spans_of(team) * (team->oversubscribed ? RING_CROWDED : RING_USUAL);
-    size_t wish = sb_min((size_t)team->settings.ring_bytes, (buffers - 1) * BUFFER_MOST + ring);
+    const sizes_t sizes = sizes_of(team, form.depth);
+    const size_t head = sizeof(sb_workspace_head_t);
     const sb_resource_size_t size = {
         .own = sizeof form + SCRATCH_BYTES + team->size * sizeof *form.process + sb_lent_room(team),
-        .bytes = sb_round_up(head + sb_max(wish, buffers * least), SB_PAGE),
-        .least = sb_round_up(head + buffers * least, SB_PAGE),
+        .bytes = head + sizes.ring,
+        .least = head + sizes.least,
         .near = head, /* all flags are there, and what short reductions need */
         .willing = true,
     };
@@ -185,7 +197,7 @@ static sb_status_t make(sb_team_t *team)
 
     if (status != SB_OK)
         return status;
-    adopt(team, &form, ring);
+    adopt(team, &form);
     sb_workspace_t *space = sb_workspace(team);
     status = settle_copies(team, space);
     return status == SB_OK ? sb_lent_prepare(team, space->process + team->size) : status;
@@ -196,6 +208,37 @@ static const sb_resource_kind_t kind = {SB_RESOURCE_WORKSPACE, make};
 sb_status_t sb_workspace_prepare(sb_team_t *team)
 {
     return sb_resource_need(team, &kind);
+}
+
+/* Nothing in them has to be clear. */
+static sb_status_t make_buffers(sb_team_t *team)
+{
+    sb_workspace_t *space = sb_workspace(team);
+    const sizes_t sizes = sizes_of(team, space->depth);
+    const size_t buffers = BUFFERS(space->depth);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_resource_t),
+        .bytes = sb_round_up(buffers * sizes.buffer, SB_PAGE),
+        .least = sb_round_up(buffers * sizes.least, SB_PAGE),
+        .near = SB_LINE,
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_BUFFERS, &size);
+
+    if (status != SB_OK)
+        return status;
+    size_t each = team->resource[SB_RESOURCE_BUFFERS]->segment.bytes / buffers;
+    space->buffer = sb_min(each & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
+    return SB_OK;
+}
+
+static const sb_resource_kind_t buffers_kind = {SB_RESOURCE_BUFFERS, make_buffers};
+
+sb_status_t sb_buffers_prepare(sb_team_t *team)
+{
+    sb_status_t status = sb_workspace_prepare(team);
+
+    return status == SB_OK ? sb_resource_need(team, &buffers_kind) : status;
 }
 
 /* Beside the mode stands how often it was changed: flags only grow. */
@@ -223,6 +266,22 @@ void sb_workspace_measure(sb_workspace_t *space, sb_copy_policy_t *policy,
     space->started = space->choice.timed ? sb_now_ns() : 0;
 }
 
+void sb_workspace_reach_ring(sb_workspace_t *space, size_t bytes)
+{
+    size_t end = sb_min(sb_cursor_place(&space->cursor) + bytes, (size_t)space->cursor.window);
+
+    if (bytes >= SB_COPY_LEAST)
+        sb_lazy_segment_reach(&space->resource.segment, sizeof(sb_workspace_head_t) + end);
+}
+
+void sb_buffers_reach(const sb_team_t *team, size_t bytes)
+{
+    sb_lazy_segment_t *segment = &team->resource[SB_RESOURCE_BUFFERS]->segment;
+
+    if (bytes >= SB_COPY_LEAST)
+        sb_lazy_segment_reach(segment, segment->bytes);
+}
+
 sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
                                       bool together)
 {
@@ -231,7 +290,6 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *red
 
     if (reduction->bytes < SB_COPY_LEAST)
         return SB_COPY_CACHED;
-    sb_lazy_segment_reach(&space->resource.segment, space->resource.segment.bytes);
     if (space->copies.fixed != SB_COPY_ANY)
         return space->copies.fixed;
     sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];

@@ -19,10 +19,13 @@
  *     placing     of rank 0: whether results of the present call are placed, see placed.h
  *     placed[d]   of a window: where this rank's result belongs, if the others read it there; or 0
  *     piece[]     pieces of what goes over blocks, one for each slot
+ *     ring        its contribution to reductions through rings, see rings.c
+ *
+ * and where the team has met a reduction that goes step by step, another one, its buffers:
+ *
  *     in[d]       windows of its contribution
  *     result[d]   what it has combined of a window
  *     relay[d]    what it has brought near of a window's result
- *     ring        its contribution to reductions through rings, see rings.c
  *
  * A window is a range of the message that passes through at a time; it takes turns in the d buffers
  * of each kind. Turns are counted alike by all members. Ranks go step by step, with a barrier
@@ -69,11 +72,10 @@ typedef struct sb_workspace_head {
 typedef struct sb_workspace {
     sb_resource_t resource;
     const sb_algorithm_t *barrier; /* between steps */
-    size_t buffer;                 /* bytes of one */
+    size_t buffer;                 /* bytes of one, where there are some */
     uint32_t depth;                /* d */
     uint64_t turns;                /* of windows so far */
-    size_t ring_at;                /* where the ring begins in the block */
-    size_t span;                   /* of it, where most messages go round */
+    size_t span;                   /* of a ring, where most messages go round */
     sb_cursor_t cursor;            /* in the rings: where the next message begins */
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t cached_most;            /* see sb_copy_cached_most */
@@ -106,6 +108,9 @@ static inline sb_workspace_t *sb_workspace(const sb_team_t *team)
  */
 sb_status_t sb_workspace_prepare(sb_team_t *team);
 
+/* The same, and the buffers. */
+sb_status_t sb_buffers_prepare(sb_team_t *team);
+
 typedef enum sb_window_kind { SB_WINDOW_IN, SB_WINDOW_RESULT, SB_WINDOW_RELAY } sb_window_kind_t;
 
 /* The rank's buffer for the window of this turn. Behind a result there is room for as much. */
@@ -115,8 +120,7 @@ static inline char *sb_workspace_buffer(const sb_team_t *team, uint32_t rank, ui
     const sb_workspace_t *space = sb_workspace(team);
     size_t number = (size_t)(turn % space->depth) * 3 + kind;
 
-    return space->resource.segment.bases[rank] + sizeof(sb_workspace_head_t) +
-           number * space->buffer;
+    return team->resource[SB_RESOURCE_BUFFERS]->segment.bases[rank] + number * space->buffer;
 }
 
 static inline sb_workspace_head_t *sb_workspace_head(const sb_team_t *team, uint32_t rank)
@@ -136,13 +140,12 @@ static inline char *sb_workspace_piece(const sb_team_t *team, uint32_t rank, uin
     return sb_workspace_head(team, rank)->piece[use % SB_SLOTS];
 }
 
-/* The byte of the rank's ring that the cursor is at. The ring is behind all turns' buffers. */
+/* The byte of the rank's ring that the cursor is at. */
 static inline char *sb_workspace_ring(const sb_team_t *team, uint32_t rank,
                                       const sb_cursor_t *cursor)
 {
-    const sb_workspace_t *space = sb_workspace(team);
-
-    return space->resource.segment.bases[rank] + space->ring_at + sb_cursor_place(cursor);
+    return sb_workspace(team)->resource.segment.bases[rank] + sizeof(sb_workspace_head_t) +
+           sb_cursor_place(cursor);
 }
 
 static inline sb_status_t sb_workspace_meet(sb_team_t *team)
@@ -158,6 +161,14 @@ static inline sb_status_t sb_workspace_meet(sb_team_t *team)
  */
 sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
                                       bool together);
+
+/*
+ * A message of so many bytes is about to be copied into this rank's ring, or into its buffers:
+ * pages that nothing was in are touched, of the ring those alone that it needs. Shorter messages
+ * than are measured find theirs one by one.
+ */
+void sb_workspace_reach_ring(sb_workspace_t *space, size_t bytes);
+void sb_buffers_reach(const sb_team_t *team, size_t bytes);
 
 /* This rank decides, by that policy, and times the message if that is wanted. */
 void sb_workspace_measure(sb_workspace_t *space, sb_copy_policy_t *policy,
