@@ -86,15 +86,13 @@ static sb_status_t check_limits(size_t bytes, size_t sharers, sb_reason_t *reaso
 /* How large the next region is to be, for a block of `bytes`; 0 if the bound forbids it. */
 static size_t next_region_bytes(size_t bytes)
 {
-    size_t need = bytes + SB_REGION_HEADER;
-    size_t left = bound() > arena.owned_bytes ? bound() - arena.owned_bytes : 0;
-    size_t wish = sb_max(need, sb_max(FIRST_REGION, arena.owned_bytes / 4));
+    size_t page = page_bytes(), need = sb_round_up(bytes + SB_REGION_HEADER, page);
+    size_t left = bound() > arena.owned_bytes ? (bound() - arena.owned_bytes) / page * page : 0;
+    size_t wish = sb_round_up(sb_max(FIRST_REGION, arena.owned_bytes / 4), page);
 
     if (need > left || arena.owned_count == REGIONS_MOST)
         return 0;
-    return sb_round_up(sb_min(wish, left), page_bytes()) <= left
-               ? sb_round_up(sb_min(wish, left), page_bytes())
-               : sb_round_up(need, page_bytes());
+    return sb_min(sb_max(need, wish), left);
 }
 
 static sb_region_kind_t next_region_kind(sb_arena_source_t source)
@@ -278,6 +276,11 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
                           sb_reason_t *reason)
 {
     return sb_arena_take_near(block, bytes, SIZE_MAX, source, sharers, reason);
+}
+
+bool sb_arena_pages_cost(void)
+{
+    return true;
 }
 
 void sb_arena_touch(const sb_block_t *block, size_t from, size_t to)

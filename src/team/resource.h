@@ -40,6 +40,14 @@ typedef struct sb_resource_size {
 /* Makes the resource of that slot, for `prepare`. Collective; all get the same outcome. */
 sb_status_t sb_resource_make(struct sb_team *team, uint32_t slot, const sb_resource_size_t *size);
 
+/*
+ * Puts other memory in the place of what a resource has, of which nothing is kept; `own` does not
+ * count. Every member has ended its earlier calls when it comes here, and so does not use the old
+ * memory any more. Collective; all get the same outcome. SB_ERR_UNSUPPORTED: the resource has what
+ * it had.
+ */
+sb_status_t sb_resource_renew(struct sb_team *team, uint32_t slot, const sb_resource_size_t *size);
+
 /* Makes what is not ready yet, for sb_resource_need. */
 sb_status_t sb_resource_prepare(struct sb_team *team, const sb_resource_kind_t *kind);
 

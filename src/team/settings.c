@@ -122,6 +122,7 @@ void sb_settings_self(sb_settings_t *settings)
         .bcast_rdaas = (uint32_t)config->cluster_bcast_rdaas.number,
         .scatter_by = (uint32_t)config->cluster_scatter.number,
         .pings = (uint32_t)config->network_pings.number,
+        .grows = sb_arena_pages_cost(),
         .bcast_short = config->cluster_bcast_short.number,
         .bcast_long = config->cluster_bcast_long.number,
         .prices = own_prices == NULL ? sb_prices_standard : *own_prices,

@@ -88,7 +88,11 @@ sb_status_t sb_arena_take_near(sb_block_t *block, size_t bytes, size_t near,
     return sb_arena_take(block, bytes, source, sharers, reason);
 }
 
-/* Pages cost nothing there. */
+bool sb_arena_pages_cost(void)
+{
+    return false;
+}
+
 void sb_arena_touch(const sb_block_t *block, size_t from, size_t to)
 {
     (void)block;

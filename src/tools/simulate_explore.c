@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "baseline/barriers.h"
+#include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
 #include "coll/resources.h"
 #include "machine/sim/engine.h"
@@ -78,6 +79,7 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
         team->settings.tree_arity = wish->tree_arity;
     if (wish->pulls)
         team->settings.cma = SB_CMA_ON;
+    team->settings.grows = wish->grows;
     team->settings.loads = wish->loads;
     team->settings.combine_whole = wish->combine_whole;
     /* Results of few bytes are placed then, see placed.h. */
@@ -283,7 +285,7 @@ static void call_bcast(trial_t *trial, sb_team_t *team, const sb_algorithm_t *al
     for (size_t i = 0; team->rank == root && i < bytes; i++)
         data[i] = pattern(i, root, call);
     show_written(&memory, bytes + 1);
-    sb_status_t status = bytes == 0 ? SB_OK : algorithm->bcast(team, root, &stream);
+    sb_status_t status = bytes == 0 ? SB_OK : sb_bcast(algorithm, team, root, &stream);
     if (status != SB_OK)
         sb_sim_stop("rank %" PRIu32 ": %s", team->rank, sb_status_string(status));
     check_data(data, bytes, team->rank, root, call);

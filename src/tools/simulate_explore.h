@@ -36,6 +36,7 @@ typedef struct sb_exploration {
     uint64_t ring_bytes; /* 0: as set by SOBOR_RING; so for the next two */
     uint64_t fragment_bytes;
     uint32_t tree_arity;
+    bool grows;                   /* memory for much is made when much comes */
     bool pulls;                   /* parts are read out of their senders' memory, watched too */
     bool loads;                   /* and by loads: ranks have heaps, */
     bool combine_whole;           /* and each of two combines everything; */

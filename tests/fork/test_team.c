@@ -4,7 +4,9 @@
 
 #include "job.h"
 
+#include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
+#include "coll/reduction/workspace.h"
 #include "select/select.h"
 
 #include <dirent.h>
@@ -356,6 +358,147 @@ static void rings_are_refused_by_all(void **state)
     assert_int_equal(job_run(3, 20, refuse_rings, NULL), 0);
 }
 
+#define LONG_BYTES ((size_t)100 << 10)
+
+/* As calls of the program are made: the root has rings made, and made longer. 0: data is right. */
+static int send_ring(rank_context_t *context, sb_team_t *team, uint32_t root, size_t bytes)
+{
+    char *data = job_memory(bytes);
+    const sb_stream_t stream = {.base = data, .bytes = bytes};
+
+    for (size_t i = 0; i < bytes; i++)
+        data[i] = context->rank == root ? (char)(i * 7 + root) : 0;
+    int failures = sb_bcast(bcast("ring"), team, root, &stream) != SB_OK;
+    for (size_t i = 0; i < bytes; i++)
+        failures += data[i] != (char)(i * 7 + root);
+    free(data);
+    return failures;
+}
+
+/* Both ends of the same: how long rings are, and whether all say so. */
+static int check_rings(const sb_team_t *team, bool whole, size_t bytes)
+{
+    const sb_rings_t *rings = sb_rings(team);
+
+    if (rings->whole == whole && rings->cursor.ring == bytes &&
+        rings->resource.segment.bytes == SB_RING_AT + bytes)
+        return 0;
+    fprintf(stderr, "rank %u: rings of %zu bytes in %zu, %swhole\n", team->rank,
+            (size_t)rings->cursor.ring, rings->resource.segment.bytes, rings->whole ? "" : "not ");
+    return 1;
+}
+
+/* Roots go round; what is sent after the rings have grown is right too. */
+static int grow_rings(rank_context_t *context, void *argument)
+{
+    const size_t *whole = argument, near = (size_t)256 << 10;
+    int failures = 0;
+
+    setenv("SOBOR_RING", "2MiB", 1);
+    if (context->rank == 1 && *whole == near)
+        setenv("SOBOR_MEMORY", "1MiB", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    for (uint32_t i = 0; i < 2; i++)
+        failures += send_ring(context, team, i, LONG_BYTES);
+    failures += check_rings(team, false, near);
+    for (uint32_t i = 0; i < 40; i++)
+        failures += send_ring(context, team, i % context->size, i % 3 == 0 ? 700 : LONG_BYTES);
+    failures += check_rings(team, true, *whole) + send_ring(context, team, 2, 2 * near);
+    sb_team_destroy(team);
+    return failures;
+}
+
+static void rings_grow_with_what_is_sent(void **state)
+{
+    size_t whole = (size_t)2 << 20, near = whole / 8;
+
+    (void)state;
+    assert_int_equal(job_run(3, 20, grow_rings, &whole), 0);
+    /* One rank has no more memory: all go on with what they have. */
+    assert_int_equal(job_run(3, 20, grow_rings, &near), 0);
+}
+
+/* The first message is long: nothing is made twice. */
+static int begin_long(rank_context_t *context, void *argument)
+{
+    (void)argument;
+    setenv("SOBOR_RING", "2MiB", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    int failures = send_ring(context, team, 1, (size_t)300 << 10);
+    failures += check_rings(team, true, (size_t)2 << 20);
+    sb_team_destroy(team);
+    return failures;
+}
+
+static void a_long_message_has_whole_rings_made(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, begin_long, NULL), 0);
+}
+
+static sb_status_t add_bytes(const sb_operator_t *self, void *to, const void *const from[],
+                             uint32_t n, size_t bytes)
+{
+    unsigned char *sum = to;
+
+    (void)self;
+    for (size_t i = 0; i < bytes; i++) {
+        unsigned all = 0;
+        for (uint32_t k = 0; k < n; k++)
+            all += ((const unsigned char *)from[k])[i];
+        sum[i] = (unsigned char)all;
+    }
+    return SB_OK;
+}
+
+static int sum_up(sb_team_t *team, const char *name, size_t bytes)
+{
+    const sb_algorithm_t *algorithm = sb_algorithm_find(SB_ALLREDUCE, name);
+    const sb_operator_t operation = {.element = 1, .commutative = true, .fold = add_bytes};
+    char *send = job_memory(bytes), *receive = job_memory(bytes);
+    const sb_reduction_t reduction = {
+        .operation = &operation, .bytes = bytes, .send = send, .receive = receive};
+    int failures = sb_algorithm_prepare(algorithm, team, bytes) != SB_OK;
+
+    memset(send, (int)team->rank + 1, bytes);
+    failures += algorithm->reduction(team, &reduction) != SB_OK;
+    for (size_t i = 0; i < bytes; i++)
+        failures += receive[i] != (char)(team->size * (team->size + 1) / 2);
+    free(send);
+    free(receive);
+    return failures;
+}
+
+/* What a reduction through rings touches, and that it makes nothing for those that go in steps. */
+static int reduce_some(rank_context_t *context, void *argument)
+{
+    (void)argument;
+    setenv("SOBOR_RING", "2MiB", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    int failures = sum_up(team, "rings", 5000);
+    const sb_lazy_segment_t *block = &sb_workspace(team)->resource.segment;
+    failures += block->bytes > (size_t)512 << 10 || team->resource[SB_RESOURCE_BUFFERS] != NULL;
+    failures += block->touched > block->bytes / 2;
+    failures += sum_up(team, "reduce-scatter-allgather", 5000);
+    failures += team->resource[SB_RESOURCE_BUFFERS] == NULL;
+    failures += sum_up(team, "rings", (size_t)1 << 20);
+    failures += sum_up(team, "reduce-scatter-allgather", (size_t)1 << 20);
+    sb_team_destroy(team);
+    return failures;
+}
+
+static void reductions_have_what_they_need(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, reduce_some, NULL), 0);
+}
+
 /* Each rank has measured other prices; those of rank 0 are the team's. */
 static int measure_apart(rank_context_t *context, void *argument)
 {
@@ -408,6 +551,9 @@ int main(void)
         cmocka_unit_test(sleepers_are_woken),
         cmocka_unit_test(set_up_is_agreed),
         cmocka_unit_test(rings_are_refused_by_all),
+        cmocka_unit_test(rings_grow_with_what_is_sent),
+        cmocka_unit_test(a_long_message_has_whole_rings_made),
+        cmocka_unit_test(reductions_have_what_they_need),
         cmocka_unit_test(prices_are_those_of_rank_0),
         cmocka_unit_test(no_name_is_left),
     };

@@ -35,6 +35,7 @@ typedef struct scenario {
     uint32_t tree_arity;
     bool crowded; /* ranks share processors */
     bool sleepy;  /* ranks that lose patience sleep at once */
+    bool grows;   /* rings begin as their near parts */
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
     bool loads;   /* and by loads: ranks have heaps, */
     bool combine_whole; /* and each of two combines everything; */
@@ -84,6 +85,14 @@ static const scenario_t of_bcasts[] = {
      .tree_arity = 3,
      .crowded = true,
      .weight = 2},
+    {.name = "growing",
+     .bytes = {9000, 600, 5000},
+     .calls = 6,
+     .ring_bytes = (size_t)128 << 10,
+     .tree_arity = 2,
+     .grows = true,
+     .weight = 1,
+     .most_ranks = 5},
     {.name = "pulled",
      .bytes = {1500, 300},
      .calls = 3,
@@ -515,6 +524,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .ring_bytes = scenario->ring_bytes,
         .fragment_bytes = scenario->ring_bytes / 4,
         .tree_arity = scenario->tree_arity,
+        .grows = scenario->grows,
         .pulls = scenario->pulls,
         .reaches = scenario->reaches,
         .loads = scenario->loads,

@@ -4,7 +4,12 @@
 #include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
 
-static const sb_bcast_memory_t rings = {sb_rings_prepare, SB_RESOURCE_RINGS, sb_rings_receive};
+/* The rings, and the same in whole. */
+static const sb_bcast_memory_t rings[] = {
+    {sb_rings_prepare, SB_RESOURCE_RINGS, sb_rings_receive},
+    {sb_rings_prepare_whole, SB_RESOURCE_RINGS, sb_rings_receive},
+};
+#define WHOLE_RINGS 1
 
 static const sb_bcast_memory_t *const none = NULL;
 const sb_bcast_memory_t *const *sb_bcast_baselines = &none;
@@ -22,7 +27,9 @@ static const sb_bcast_memory_t *baseline_at(uint32_t number)
 /* What a root may need, by the number that it announces; NULL: there is no such thing here. */
 static const sb_bcast_memory_t *memory_at(uint32_t number)
 {
-    return number == 0 ? &rings : baseline_at(number - 1);
+    size_t own = SB_COUNT_OF(rings);
+
+    return number < own ? &rings[number] : baseline_at(number - (uint32_t)own);
 }
 
 sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
@@ -157,19 +164,27 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
     }
 }
 
-/* Root: has all make what this rank's algorithm needs, and is not there. */
-static sb_status_t need(sb_team_t *team, const sb_algorithm_t *algorithm)
+/* Root: has all make what has that number. */
+static sb_status_t announce_need(sb_team_t *team, uint32_t number)
+{
+    sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
+
+    if (status != SB_OK)
+        return status;
+    sb_slot_show(team, SB_NOTE_NEED | number, NULL, 0);
+    return make_needed(team, number);
+}
+
+/* Root: has all make what this rank's algorithm needs for so many bytes, and is not there. */
+static sb_status_t need(sb_team_t *team, const sb_algorithm_t *algorithm, size_t bytes)
 {
     const sb_bcast_memory_t *memory;
 
+    if (algorithm->prepare == sb_rings_prepare && sb_rings_want_whole(team, bytes))
+        return announce_need(team, WHOLE_RINGS);
     for (uint32_t i = 0; (memory = memory_at(i)) != NULL; i++) {
-        if (memory->prepare != algorithm->prepare || team->resource[memory->slot] != NULL)
-            continue;
-        sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
-        if (status != SB_OK)
-            return status;
-        sb_slot_show(team, SB_NOTE_NEED | i, NULL, 0);
-        return make_needed(team, i);
+        if (memory->prepare == algorithm->prepare && team->resource[memory->slot] == NULL)
+            return announce_need(team, i);
     }
     return SB_OK;
 }
@@ -181,6 +196,6 @@ sb_status_t sb_bcast(const sb_algorithm_t *algorithm, sb_team_t *team, uint32_t 
 
     if (team->rank == root && algorithm->prepare != NULL &&
         stream->bytes > algorithm->prepare_above)
-        status = need(team, algorithm);
+        status = need(team, algorithm, stream->bytes);
     return status == SB_OK ? algorithm->bcast(team, root, stream) : status;
 }

@@ -3,80 +3,6 @@
 
 #include "base/config.h"
 
-#define RING_LEAST ((size_t)16 << 10)
-/*
- * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
- * write over is still there, and is not to be fetched.
- */
-#define NEAR_PART 8
-
-#define BOUNCE ((size_t)16 << 10)
-
-void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
-{
-    sb_rings_t *rings = sb_rings(team);
-    const sb_peers_t readers = {(void *const *)(void *)rings->resource.segment.bases,
-                                offsetof(sb_ring_head_t, consumed), team->size, team->rank};
-
-    rings->cursor = sb_cursor(bytes, position);
-    rings->out = (sb_flow_out_t){.readers = readers,
-                                 .published = &sb_ring_head(rings, team->rank)->published.flag,
-                                 .room = bytes,
-                                 .known = position};
-}
-
-static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
-{
-    sb_exposer_t *exposers = (sb_exposer_t *)(void *)(rings + 1);
-
-    if (!sb_expose_pays(team))
-        return SB_OK;
-    rings->bounce = (char *)(exposers + team->size);
-    sb_status_t status =
-        sb_expose_make(&rings->expose, team, &rings->resource.segment, exposers, true);
-    if (status == SB_OK && (rings->expose.kernel || team->settings.loads))
-        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1);
-    return status;
-}
-
-static size_t asked(const sb_team_t *team, uint64_t unless)
-{
-    uint64_t bytes = sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, unless);
-
-    return sb_round_up(sb_max((size_t)bytes, RING_LEAST), SB_PAGE);
-}
-
-static sb_status_t make(sb_team_t *team)
-{
-    size_t pulling = sb_expose_pays(team) ? team->size * sizeof(sb_exposer_t) + BOUNCE : 0;
-    const sb_settings_t *set = &team->settings;
-    size_t usual = asked(team, set->ring_bytes);
-    size_t ring = team->of_cluster ? asked(team, set->ring_of_nodes) : usual;
-    const sb_resource_size_t size = {
-        .own = sizeof(sb_rings_t) + pulling,
-        .bytes = SB_RING_AT + ring,
-        .least = SB_RING_AT + RING_LEAST,
-        .near = SB_RING_AT + usual / NEAR_PART,
-        .willing = true,
-    };
-    sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
-
-    if (status != SB_OK)
-        return status;
-    sb_rings_set(team, sb_rings(team)->resource.segment.bytes - SB_RING_AT, 0);
-    sb_rings(team)->usual = usual;
-    sb_rings(team)->copies =
-        sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
-    return settle_pulling(team, sb_rings(team));
-}
-
-static const sb_resource_kind_t kind = {SB_RESOURCE_RINGS, make};
-
-sb_status_t sb_rings_prepare(sb_team_t *team)
-{
-    return sb_resource_need(team, &kind);
-}
-
 /* The plan of a message of this rank as root, but for where it begins and how it is written. */
 static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment, sb_spread_t spread)
 {
@@ -100,7 +26,7 @@ static size_t window_of(const sb_rings_t *rings, const sb_plan_t *plan)
 /* The part of the ring for ordinary stores. */
 static size_t near_window(const sb_team_t *team, const sb_plan_t *plan)
 {
-    size_t ring = sb_rings_usual(team), part = sb_round_up(ring / NEAR_PART, SB_LINE);
+    size_t ring = sb_rings_usual(team), part = sb_rings(team)->near;
 
     if (sb_rings_have_room(team, (size_t)plan->bytes) && plan->bytes > part)
         return sb_rings(team)->cursor.ring;
@@ -326,8 +252,9 @@ sb_status_t sb_rings_follow(sb_team_t *team, uint32_t root, bool ready, const sb
 {
     sb_tree_t tree = sb_bcast_tree_of(team, root, stream->bytes);
 
-    /* Where the root has to have the rings made, it says so to all. */
-    ready = ready || sb_rings(team) != NULL;
+    /* Where the root has to have the rings made, or made longer, it says so to all. */
+    bool made = sb_rings(team) != NULL && !sb_rings_want_whole(team, stream->bytes);
+    ready = ready || made;
     return sb_bcast_receive(team, root, ready ? &tree : NULL, stream);
 }
 
@@ -381,7 +308,7 @@ static bool pull(sb_arriving_t *arriving, const sb_plan_t *plan)
     const sb_stream_t *stream = arriving->news->stream;
     sb_expose_t *expose = &arriving->rings->expose;
     size_t room = sb_min(stream->bytes, (size_t)plan->bytes);
-    size_t most = stream->base != NULL ? room : BOUNCE;
+    size_t most = stream->base != NULL ? room : SB_RING_BOUNCE;
 
     for (size_t done = 0, piece; done < room; done += piece) {
         sb_exposure_t from = {plan->exposed.address + done};

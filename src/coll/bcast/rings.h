@@ -87,11 +87,16 @@ typedef struct sb_ring_head {
 
 #define SB_RING_AT 4096
 
+/* Bytes that one rank's private memory has room for, of those that have no one place. */
+#define SB_RING_BOUNCE ((size_t)16 << 10)
+
 /* Private to the rank; equal on all are the cursor and the ring's size. */
 typedef struct sb_rings {
     sb_resource_t resource;
     sb_cursor_t cursor; /* where the next message begins */
     size_t usual;       /* bytes of the ring for what does not need more */
+    size_t near;        /* bytes of a ring for ordinary stores, its beginning */
+    bool whole;         /* there is more of it than that, as far as there is memory */
     sb_flow_out_t out;  /* this rank as a root */
     uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
     sb_expose_t expose; /* where no message stays in private memory: all zero */
@@ -103,9 +108,17 @@ typedef struct sb_rings {
 
 /*
  * Makes the team's rings at the first call. Collective; all get the same outcome: SB_OK, or
- * SB_ERR_UNSUPPORTED, then and for good.
+ * SB_ERR_UNSUPPORTED, then and for good. They are made as their near parts at first, which is
+ * enough for all that most teams ever send.
  */
 sb_status_t sb_rings_prepare(sb_team_t *team);
+
+/* The same for whole rings: what there is grows, if it can. */
+sb_status_t sb_rings_prepare_whole(sb_team_t *team);
+
+/* Whether a message of `bytes` of this rank as a root is one that whole rings are for: longer than
+ * the near part, or the first that goes beyond it. */
+bool sb_rings_want_whole(const sb_team_t *team, size_t bytes);
 
 /* NULL: not made yet. */
 static inline sb_rings_t *sb_rings(const sb_team_t *team)

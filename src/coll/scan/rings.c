@@ -10,6 +10,7 @@
  */
 #include "coll/reduction/rings.h"
 
+#include "coll/bcast/bcast.h"
 #include "coll/bcast/rings.h"
 #include "coll/reduction/workspace.h"
 
@@ -26,7 +27,7 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
         return SB_OK;
     const void *own = team->rank == 0 ? reduction->send : reduction->receive;
     const sb_stream_t stream = {.base = (char *)(uintptr_t)own, .bytes = reduction->bytes};
-    return sb_bcast_ring.bcast(team, 0, &stream);
+    return sb_bcast(&sb_bcast_ring, team, 0, &stream);
 }
 
 static sb_status_t prepare_exscan(sb_team_t *team)

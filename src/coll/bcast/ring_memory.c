@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The memory of the rings. Reserving it takes most of the time of a team's first long message, for
+ * the kernel clears all of it: 2 MiB of each rank take half a millisecond. So a ring is its near
+ * part alone at first, and grows when a message is longer than that or goes beyond it. The root
+ * says so, as where there are no rings yet, and all take part.
+ */
+#include "coll/bcast/rings.h"
+
+#include <string.h>
+
+#define RING_LEAST ((size_t)16 << 10)
+/*
+ * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
+ * write over is still there, and is not to be fetched.
+ */
+#define NEAR_PART 8
+
+void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
+{
+    sb_rings_t *rings = sb_rings(team);
+    const sb_peers_t readers = {(void *const *)(void *)rings->resource.segment.bases,
+                                offsetof(sb_ring_head_t, consumed), team->size, team->rank};
+
+    rings->cursor = sb_cursor(bytes, position);
+    rings->near = sb_round_up(rings->whole ? sb_rings_usual(team) / NEAR_PART : bytes, SB_LINE);
+    rings->out = (sb_flow_out_t){.readers = readers,
+                                 .published = &sb_ring_head(rings, team->rank)->published.flag,
+                                 .room = bytes,
+                                 .known = position};
+}
+
+static size_t asked(const sb_team_t *team, uint64_t unless)
+{
+    uint64_t bytes = sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, unless);
+
+    return sb_round_up(sb_max((size_t)bytes, RING_LEAST), SB_PAGE);
+}
+
+/* Bytes of a ring for what does not come over a network, and of a whole one. */
+static size_t usual_ring(const sb_team_t *team)
+{
+    return asked(team, team->settings.ring_bytes);
+}
+
+static size_t whole_ring(const sb_team_t *team)
+{
+    return team->of_cluster ? asked(team, team->settings.ring_of_nodes) : usual_ring(team);
+}
+
+/* Bytes of the first ring. What comes over a network has need of all of it. */
+static size_t first_ring(const sb_team_t *team)
+{
+    size_t whole = whole_ring(team), near = sb_round_up(whole / NEAR_PART, SB_PAGE);
+    bool grows = team->settings.grows && !team->of_cluster && near >= RING_LEAST;
+
+    return grows ? near : whole;
+}
+
+static sb_resource_size_t size_of(const sb_team_t *team, size_t ring, size_t least)
+{
+    size_t pulling = sb_expose_pays(team) ? team->size * sizeof(sb_exposer_t) + SB_RING_BOUNCE : 0;
+
+    return (sb_resource_size_t){
+        .own = sizeof(sb_rings_t) + pulling,
+        .bytes = SB_RING_AT + ring,
+        .least = SB_RING_AT + least,
+        .near = SB_RING_AT,
+        .willing = true,
+    };
+}
+
+/* Shows where the blocks are; what was counted before counts on. */
+static sb_status_t expose(sb_team_t *team, sb_rings_t *rings)
+{
+    sb_exposer_t *exposers = (sb_exposer_t *)(void *)(rings + 1);
+    const sb_expose_t before = rings->expose;
+
+    memset(exposers, 0, team->size * sizeof *exposers);
+    sb_status_t status =
+        sb_expose_make(&rings->expose, team, &rings->resource.segment, exposers, true);
+    rings->expose.mapped = before.mapped;
+    rings->expose.copied = before.copied;
+    rings->expose.failed = before.failed;
+    return status;
+}
+
+static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
+{
+    if (!sb_expose_pays(team))
+        return SB_OK;
+    rings->bounce = (char *)(rings + 1) + team->size * sizeof(sb_exposer_t);
+    sb_status_t status = expose(team, rings);
+    if (status == SB_OK && (rings->expose.kernel || team->settings.loads))
+        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1);
+    return status;
+}
+
+/* `bytes` of a ring: less where memory is short. */
+static sb_status_t make(sb_team_t *team, size_t bytes)
+{
+    const sb_resource_size_t size = size_of(team, bytes, RING_LEAST);
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_RINGS, &size);
+
+    if (status != SB_OK)
+        return status;
+    sb_rings_t *rings = sb_rings(team);
+    rings->whole = bytes == whole_ring(team);
+    rings->usual = usual_ring(team);
+    sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
+    rings->copies = sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
+    return settle_pulling(team, rings);
+}
+
+static sb_status_t make_first(sb_team_t *team)
+{
+    return make(team, first_ring(team));
+}
+
+static sb_status_t make_whole(sb_team_t *team)
+{
+    return make(team, whole_ring(team));
+}
+
+/* What was found of ways to copy holds on; of the message that is being timed nothing will come. */
+static sb_status_t grow(sb_team_t *team)
+{
+    sb_rings_t *rings = sb_rings(team);
+    const sb_resource_size_t size = size_of(team, whole_ring(team), 2 * rings->cursor.ring);
+    sb_status_t status = sb_resource_renew(team, SB_RESOURCE_RINGS, &size);
+
+    rings->whole = true;
+    if (status != SB_OK)
+        return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
+    sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
+    rings->uses = 0;
+    rings->timed.open = false;
+    return rings->bounce != NULL ? expose(team, rings) : SB_OK;
+}
+
+static const sb_resource_kind_t first_kind = {SB_RESOURCE_RINGS, make_first};
+static const sb_resource_kind_t whole_kind = {SB_RESOURCE_RINGS, make_whole};
+
+sb_status_t sb_rings_prepare(sb_team_t *team)
+{
+    return sb_resource_need(team, &first_kind);
+}
+
+sb_status_t sb_rings_prepare_whole(sb_team_t *team)
+{
+    const sb_rings_t *rings = sb_rings(team);
+
+    return rings == NULL || rings->whole ? sb_resource_need(team, &whole_kind) : grow(team);
+}
+
+bool sb_rings_want_whole(const sb_team_t *team, size_t bytes)
+{
+    const sb_rings_t *rings = sb_rings(team);
+
+    if (rings == NULL)
+        return team->settings.grows && bytes > first_ring(team);
+    return !rings->whole && bytes >= SB_COPY_LEAST &&
+           sb_cursor_place(&rings->cursor) + bytes > rings->cursor.ring;
+}
