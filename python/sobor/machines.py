@@ -111,6 +111,11 @@ PARAMETERS: dict[str, Kind] = {
     "pause": Kind("ns", "the processor's pause instruction"),
     "clock": Kind("ns", "reading the clock", required=False),
     "call": Kind("ns", "an MPI call, without what the algorithm does", required=False),
+    "message": Kind(
+        "ns",
+        "what an MPI library does for a message at either end, besides moving it",
+        required=False,
+    ),
     "noise_rate": Kind("1/s", "stalls of a core by the operating system, each second"),
     "noise_length": Kind("ns", "length of such a stall"),
     "net_latency": Kind("ns", "of a message of no length between nodes", required=False),

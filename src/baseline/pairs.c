@@ -113,6 +113,7 @@ static sb_status_t start_out(sb_team_t *team, sb_pair_out_t *out)
     if (status != SB_OK)
         return status;
     out->offset = sb_min(sizeof header->payload, out->stream->bytes);
+    sb_handle_message();
     sb_copy(&header->bytes, &bytes, sizeof bytes);
     if (out->offset > 0)
         out->data = sb_stream_read(out->stream, 0, header->payload, out->offset);
@@ -181,6 +182,7 @@ static sb_status_t start_in(sb_team_t *team, sb_pair_in_t *in)
 
     if (status != SB_OK)
         return status;
+    sb_handle_message();
     sb_copy(&bytes, &header->bytes, sizeof bytes);
     in->bytes = (size_t)bytes;
     take(in, header->payload, sb_min(sizeof header->payload, in->bytes));

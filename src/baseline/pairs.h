@@ -12,7 +12,8 @@
  * Each rank owns one ring for each other. A message is a header on a line of its own, with the
  * bytes of the message and the first of them, and then the rest in fragments. `published` says up
  * to where there is data; the reader's `consumed` says up to where it is done. Messages between two
- * ranks come in order; a sender waits where there is no room.
+ * ranks come in order; a sender waits where there is no room. What a library does besides, such as
+ * requests and matching, takes time in the simulator where the machine's file says how much.
  */
 
 typedef struct sb_pair {

@@ -54,7 +54,7 @@ static size_t page_bytes(void)
 }
 
 /* SOBOR_MEMORY, or 1 % of the memory per core within bounds. */
-static size_t bound(void)
+size_t sb_arena_bound(void)
 {
     uint64_t wanted = sb_config()->memory.number;
 
@@ -87,7 +87,8 @@ static sb_status_t check_limits(size_t bytes, size_t sharers, sb_reason_t *reaso
 static size_t next_region_bytes(size_t bytes)
 {
     size_t page = page_bytes(), need = sb_round_up(bytes + SB_REGION_HEADER, page);
-    size_t left = bound() > arena.owned_bytes ? (bound() - arena.owned_bytes) / page * page : 0;
+    size_t most = sb_arena_bound() / page * page;
+    size_t left = sb_max(most, arena.owned_bytes) - arena.owned_bytes;
     size_t wish = sb_round_up(sb_max(FIRST_REGION, arena.owned_bytes / 4), page);
 
     if (need > left || arena.owned_count == REGIONS_MOST)
@@ -180,7 +181,7 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
 
     if (region_bytes == 0)
         return sb_region_fail(reason, SB_ERR_MEMORY, "SOBOR_MEMORY of %zu KiB is used up",
-                              bound() >> 10);
+                              sb_arena_bound() >> 10);
     if (check_limits(region_bytes, sharers, reason) != SB_OK)
         return SB_ERR_MEMORY;
     owned_t *owned = calloc(1, sizeof *owned);
@@ -433,8 +434,8 @@ void sb_arena_depart(void)
 void sb_arena_usage(sb_arena_usage_t *usage)
 {
     pthread_mutex_lock(&arena.lock);
-    *usage =
-        (sb_arena_usage_t){bound(), arena.owned_bytes, arena.taken_bytes, arena.owned_count, 0};
+    *usage = (sb_arena_usage_t){sb_arena_bound(), arena.owned_bytes, arena.taken_bytes,
+                                arena.owned_count, 0};
     for (sb_attachment_t *at = arena.attachments; at != NULL; at = at->next)
         usage->attachments++;
     pthread_mutex_unlock(&arena.lock);

@@ -49,6 +49,9 @@ sb_status_t sb_arena_take_near(sb_block_t *block, size_t bytes, size_t near,
                                sb_arena_source_t source, size_t sharers, sb_reason_t *reason);
 void sb_arena_touch(const sb_block_t *block, size_t from, size_t to);
 
+/* Bytes that a process may own. */
+size_t sb_arena_bound(void);
+
 /* Whether it costs time to have memory that is not used: not on a simulated machine. */
 bool sb_arena_pages_cost(void);
 

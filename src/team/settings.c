@@ -52,12 +52,9 @@ static size_t ring_bytes(const sb_config_t *config)
  */
 static size_t ring_of_nodes(const sb_config_t *config)
 {
-    sb_arena_usage_t usage;
-
     if (config->ring.number != 0)
         return (size_t)config->ring.number;
-    sb_arena_usage(&usage);
-    return sb_max(sb_min(usage.bound / PART_OF_MEMORY, RING_MOST), ring_bytes(config));
+    return sb_max(sb_min(sb_arena_bound() / PART_OF_MEMORY, RING_MOST), ring_bytes(config));
 }
 
 /* What SOBOR_<COLLECTIVE>_ALGORITHM says, for each. */

@@ -31,7 +31,7 @@ typedef struct usage {
 SB_PROCESS_STATE(usage_t, usage, {0})
 
 /* As on the real machine. */
-static size_t bound(void)
+size_t sb_arena_bound(void)
 {
     uint64_t wanted = sb_config()->memory.number;
 
@@ -51,9 +51,10 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     (void)sharers;
     *block = (sb_block_t){0};
     bytes = sb_round_up(bytes, PAGE);
-    if (sb_config()->segment.number == SB_SEGMENT_OFF || usage()->taken + bytes > bound()) {
+    if (sb_config()->segment.number == SB_SEGMENT_OFF ||
+        usage()->taken + bytes > sb_arena_bound()) {
         snprintf(reason->text, sizeof reason->text, "SOBOR_MEMORY of %zu KiB is used up",
-                 bound() >> 10);
+                 sb_arena_bound() >> 10);
         return SB_ERR_MEMORY;
     }
     sb_region_t *region = calloc(1, sizeof *region);
@@ -140,7 +141,7 @@ void sb_arena_depart(void)
 
 void sb_arena_usage(sb_arena_usage_t *used)
 {
-    *used = (sb_arena_usage_t){bound(), usage()->taken, usage()->taken, usage()->blocks,
+    *used = (sb_arena_usage_t){sb_arena_bound(), usage()->taken, usage()->taken, usage()->blocks,
                                usage()->attachments};
 }
 

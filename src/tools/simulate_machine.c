@@ -76,6 +76,7 @@ static const parameter_t parameters[] = {
     {"pause", NANOSECONDS, FIELD(pause), NAN},
     {"clock", NANOSECONDS, FIELD(clock_read), 0},
     {"call", NANOSECONDS, FIELD(call), 0},
+    {"message", NANOSECONDS, FIELD(message), 0},
     {"noise_rate", PER_SECOND, FIELD(noise_every), 0},
     {"noise_length", NANOSECONDS, FIELD(noise_length), 0},
     {"net_latency", NANOSECONDS, FIELD(network.latency), 0},

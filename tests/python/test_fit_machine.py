@@ -11,6 +11,7 @@ import pytest
 from conftest import ROOT
 from sobor.machines import find_machine
 from sobor.study.barrier import MACHINE
+from sobor.study.published import rank_correlation
 
 #: What is asked of the file: order of each table, and times within a factor of 1.5, of 37.
 CORRELATION = 0.8
@@ -53,6 +54,15 @@ def test_both_tables_have_the_published_order(fit, machine, simulator):
     everything = [pair for pairs in found.values() for pair in pairs]
     within = sum(2 / 3 <= ours / theirs <= 1.5 for theirs, ours in everything)
     assert within >= WITHIN, everything
+
+
+def test_barriers_of_messages_have_their_places(simulator, command, tmp_path):
+    """All twelve of the figure, those made of messages among them."""
+    rows = command("study", "barrier", "4", "--out", str(tmp_path), "--json", "-").json
+    pairs = [(row["published"], row["ours"]) for row in rows if row["x"] == "core"]
+    assert len(pairs) == 12
+    theirs, ours = zip(*pairs, strict=True)
+    assert rank_correlation(theirs, ours) >= CORRELATION, rows
 
 
 def test_it_compares_what_the_study_reports(fit, machine, simulator, command, tmp_path):

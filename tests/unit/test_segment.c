@@ -160,6 +160,14 @@ static void named_regions_are_shared_and_leave_no_name(void **state)
     assert_int_equal(count_names(getpid()), 0);
 }
 
+/* Emulators say yes to whatever advice they do not know. */
+static bool is_advised(void)
+{
+    static _Alignas(4096) char page[4096];
+
+    return madvise(page, sizeof page, -1) != 0;
+}
+
 static void regions_are_private_to_the_user(void **state)
 {
     sb_region_t region;
@@ -170,7 +178,8 @@ static void regions_are_private_to_the_user(void **state)
     assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 65536, -1, &reason), SB_OK);
     assert_int_equal(fstat(region.fd, &file), 0);
     assert_int_equal(file.st_mode & 0777, 0600);
-    assert_true((size_t)file.st_blocks * 512 >= 65536); /* reserved */
+    if (is_advised())
+        assert_true((size_t)file.st_blocks * 512 >= 65536); /* touched */
     sb_region_close(&region);
 }
 
@@ -612,14 +621,6 @@ static bool promises_are_counted(void)
     return mode == '2';
 }
 
-/* Emulators say yes to whatever advice they do not know. */
-static bool is_advised(void)
-{
-    static _Alignas(4096) char page[4096];
-
-    return madvise(page, sizeof page, -1) != 0;
-}
-
 static uint64_t reserved_bytes(const sb_region_t *region)
 {
     struct stat file;
@@ -693,6 +694,8 @@ static bool memory_that_is_missing_counts(void)
 static void what_regions_will_take_counts(void **state)
 {
     (void)state;
+    if (!is_advised())
+        skip();
     expect_in_child(memory_that_is_missing_counts);
 }
 

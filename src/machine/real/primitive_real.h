@@ -176,6 +176,9 @@ static inline void sb_pause(void)
 /* Only looking tells. */
 #define sb_until_mail() ((void)0)
 
+/* Baselines show what messages cost at least. */
+#define sb_handle_message() ((void)0)
+
 static inline uint64_t sb_spin(const sb_word64_t *word, uint64_t value, uint32_t looks, bool paused)
 {
     uint64_t seen = 0;

@@ -84,6 +84,7 @@ typedef struct sb_sim_machine {
     uint64_t pause;
     uint64_t clock_read;
     uint64_t call;        /* what a call costs before the algorithm begins: see simulate_run.c */
+    uint64_t message;     /* what a library of messages does for one at either end; see pairs.h */
     uint64_t noise_every; /* mean time between two stalls of a core; 0: none */
     uint64_t noise_length;
 

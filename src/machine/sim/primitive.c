@@ -543,6 +543,11 @@ void sb_sim_pause(void)
     sb_sim->running->clock += sb_sim->machine.pause;
 }
 
+void sb_sim_handle_message(void)
+{
+    sb_sim->running->clock += sb_sim->machine.message;
+}
+
 /* In a guided run who waits for a flag gives its processor away until the flag is there, unless the
  * guide has it go on to its next way of waiting. */
 static void guided_give(sb_rank_t *self)

@@ -55,6 +55,7 @@ void sb_sim_fence_all(void);
 void sb_sim_futex_wait(const uint32_t *word, uint32_t expected, uint64_t limit_ns);
 void sb_sim_futex_wake(const uint32_t *word);
 void sb_sim_pause(void);
+void sb_sim_handle_message(void);
 void sb_sim_give_processor(void);
 void sb_sim_until_mail(void);
 uint64_t sb_sim_now_ns(void);
@@ -90,6 +91,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_pause() sb_sim_pause()
 #define sb_give_processor() sb_sim_give_processor()
 #define sb_until_mail() sb_sim_until_mail()
+#define sb_handle_message() sb_sim_handle_message()
 #define sb_now_ns() sb_sim_now_ns()
 #define sb_machine_start() ((void)0)
 /* Here the line of a flag is looked at: its number of sleepers is exact. */
