@@ -37,8 +37,8 @@ def test_calibration(measured, real_native):
     machine = read_machine(measured)
     assert machine.name == "mine"
     told = {name for name in PARAMETERS if not name.startswith("line_service_")}
-    # An MPI call is not the machine's, and combining is taken to be as fast as copying.
-    told -= NETWORK | MANY_CORES | {"call", "combine"}
+    # What MPI does is not the machine's, and combining is taken to be as fast as copying.
+    told -= NETWORK | MANY_CORES | {"call", "message", "combine"}
     assert set(machine.parameters) == told
     values = {name: parameter.value for name, parameter in machine.parameters.items()}
     assert values["read_hit"] <= values["read_machine"]
