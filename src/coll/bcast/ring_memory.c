@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of the rings. Reserving it takes most of the time of a team's first long message, for
- * the kernel clears all of it: 2 MiB of each rank take half a millisecond. So a ring is its near
- * part alone at first, and grows when a message is longer than that or goes beyond it. The root
- * says so, as where there are no rings yet, and all take part.
+ * The memory of the rings. What a process may own is bounded, and where memory is reserved the
+ * kernel clears all of it: 2 MiB of each rank take half a millisecond. Most teams never fill that.
+ * So a ring is its near part alone at first, and grows when a message is longer than that or goes
+ * beyond it. The root says so, as where there are no rings yet, and all take part.
  */
 #include "coll/bcast/rings.h"
 
@@ -70,7 +70,8 @@ static sb_resource_size_t size_of(const sb_team_t *team, size_t ring, size_t lea
     };
 }
 
-/* Shows where the blocks are; what was counted before counts on. */
+/* Shows where the blocks are; what was counted before counts on, and who could not be read before
+ * is tried anew. */
 static sb_status_t expose(sb_team_t *team, sb_rings_t *rings)
 {
     sb_exposer_t *exposers = (sb_exposer_t *)(void *)(rings + 1);
