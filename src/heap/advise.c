@@ -21,6 +21,9 @@ SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
     /* A child that does not come by fork.c's handlers never has it; its pages may stay. */
     if (advice == MADV_DOFORK || advice == MADV_FREE)
         return 0;
+    /* Nothing but another mapping would come of it, and a fork moves the pages of one. */
+    if ((advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE) && !sb_arena.may_be_huge)
+        return 0;
     if (advice != MADV_DONTNEED)
         return sb_next.madvise(at, bytes, advice);
     /* Private by now, or locked: its pages are the program's own. */

@@ -10,10 +10,12 @@
 #include "heap/arena.h"
 #include "heap/next.h"
 
+#include "segment/huge.h"
 #include "segment/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -226,11 +228,42 @@ static char *reserve(size_t bytes, int flags, int file)
     return at == MAP_FAILED ? NULL : at;
 }
 
+char *sb_arena_map(int file)
+{
+    size_t all = SB_ARENA_BYTES + SB_ARENA_ALIGNMENT;
+    char *room = reserve(all, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+
+    if (room == NULL)
+        return NULL;
+    char *base = (char *)sb_round_up((uintptr_t)room, SB_ARENA_ALIGNMENT);
+    if (mmap(base, SB_ARENA_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) ==
+        MAP_FAILED) {
+        munmap(room, all);
+        return NULL;
+    }
+    if (base > room)
+        munmap(room, (size_t)(base - room));
+    munmap(base + SB_ARENA_BYTES, (size_t)(room + all - (base + SB_ARENA_BYTES)));
+    return base;
+}
+
+/* What private memory has unasked, the arena asks for. */
+static void advise_huge(char *base)
+{
+    sb_huge_mode_t shared, own;
+
+    sb_huge_read("", &shared);
+    sb_huge_read_private("", &own);
+    sb_arena.may_be_huge = sb_huge_possible(&shared);
+    if (strcmp(shared.word, "advise") == 0 && strcmp(own.word, "always") == 0)
+        sb_next.madvise(base, SB_ARENA_BYTES, MADV_HUGEPAGE);
+}
+
 static bool make_arena(void)
 {
     if (!make_file())
         return false;
-    char *base = reserve(SB_ARENA_BYTES, MAP_SHARED, sb_arena.file);
+    char *base = sb_arena_map(sb_arena.file);
     table = (entry_t *)(void *)reserve(PAGES * sizeof *table, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (base == NULL || table == NULL)
         return false;
@@ -238,6 +271,7 @@ static bool make_arena(void)
     /* A child that the handlers of fork.c do not see has none of it, rather than all in common. */
     if (sb_next.madvise(base, SB_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
         return false;
+    advise_huge(base);
     mark(0, 1, TAKEN);
     sb_arena_header_t *header = (sb_arena_header_t *)(void *)base;
     uint64_t number;

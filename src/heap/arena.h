@@ -22,6 +22,8 @@
 #define SB_ARENA_MAGIC UINT64_C(0x3170616548726253)
 /* Address space alone: pages are there once they are written. */
 #define SB_ARENA_BYTES ((size_t)64 << 30)
+/* A multiple of a huge page. */
+#define SB_ARENA_ALIGNMENT ((size_t)2 << 20)
 
 /* The file's first page. */
 typedef struct sb_arena_header {
@@ -50,6 +52,7 @@ typedef struct sb_arena {
     char *_Atomic aside; /* the pages that were mapped until a fork; NULL: none */
     pid_t parted_by;     /* the process that has them */
     int file;
+    bool may_be_huge;       /* the system gives huge pages to some shared memory */
     _Atomic bool protected; /* the program has changed the rights of some pages */
     pthread_mutex_t lock;
     _Atomic uint64_t blocks;
@@ -90,6 +93,12 @@ size_t sb_arena_size(const void *block);
 
 /* Where it is; false: it cannot become so long. */
 bool sb_arena_resize(void *block, size_t bytes);
+
+/*
+ * Maps an arena's file, to be opened for use bit by bit, so that huge pages of the file are mapped
+ * whole. NULL: there is no room.
+ */
+char *sb_arena_map(int file);
 
 /* Before a fork: from now on the memory is this process's alone. */
 void sb_arena_part(void);

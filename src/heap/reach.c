@@ -58,13 +58,11 @@ static bool is_of(const char *here, int process, uint64_t start_time)
 static char *map(int file)
 {
     int seals = fcntl(file, F_GET_SEALS);
-    char *here;
 
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
         lseek(file, 0, SEEK_END) != (off_t)SB_ARENA_BYTES)
         return NULL;
-    here = mmap(NULL, SB_ARENA_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE, file, 0);
-    return here == MAP_FAILED ? NULL : here;
+    return sb_arena_map(file);
 }
 
 /* NULL: this file is none, or not the process's. */

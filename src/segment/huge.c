@@ -26,28 +26,38 @@ static void find_chosen(const char *line, char *word, size_t room)
 }
 
 /* Newer systems have a setting for each size of page, which may be the one for all. */
-static void read_size_setting(const char *root, sb_huge_mode_t *mode)
+static void read_size_setting(const char *root, const char *setting, sb_huge_mode_t *mode)
 {
     char line[128], word[sizeof mode->word] = "inherit";
 
-    if (sb_file_line(line, sizeof line, "%s" SETTINGS "/hugepages-%zukB/shmem_enabled", root,
-                     mode->page >> 10))
+    if (sb_file_line(line, sizeof line, "%s" SETTINGS "/hugepages-%zukB/%s", root, mode->page >> 10,
+                     setting))
         find_chosen(line, word, sizeof word);
     if (strcmp(word, "inherit") != 0 && strcmp(mode->word, "deny") != 0)
         snprintf(mode->word, sizeof mode->word, "%s", word);
 }
 
-void sb_huge_read(const char *root, sb_huge_mode_t *mode)
+static void read_mode(const char *root, const char *setting, sb_huge_mode_t *mode)
 {
     char line[128];
 
     *mode = (sb_huge_mode_t){.word = "unknown"};
     if (!sb_file_line(line, sizeof line, "%s" SETTINGS "/hpage_pmd_size", root) ||
         sscanf(line, "%zu", &mode->page) != 1 ||
-        !sb_file_line(line, sizeof line, "%s" SETTINGS "/shmem_enabled", root))
+        !sb_file_line(line, sizeof line, "%s" SETTINGS "/%s", root, setting))
         return;
     find_chosen(line, mode->word, sizeof mode->word);
-    read_size_setting(root, mode);
+    read_size_setting(root, setting, mode);
+}
+
+void sb_huge_read(const char *root, sb_huge_mode_t *mode)
+{
+    read_mode(root, "shmem_enabled", mode);
+}
+
+void sb_huge_read_private(const char *root, sb_huge_mode_t *mode)
+{
+    read_mode(root, "enabled", mode);
 }
 
 bool sb_huge_possible(const sb_huge_mode_t *mode)

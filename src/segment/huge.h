@@ -19,6 +19,9 @@ typedef struct sb_huge_mode {
 
 void sb_huge_read(const char *root, sb_huge_mode_t *mode);
 
+/* The same for memory that is not shared. */
+void sb_huge_read_private(const char *root, sb_huge_mode_t *mode);
+
 /* Whether shared memory may have huge pages on a system of this mode. */
 bool sb_huge_possible(const sb_huge_mode_t *mode);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an arena is to the system: a sealed file of its owner's alone, which another process maps to
- * be read, and which only its owner dumps; and what of it stays when all is freed. To be run with
- * the heap preloaded.
+ * be read, and which only its owner dumps; where huge pages of it would be; and what of it stays
+ * when all is freed. To be run with the heap preloaded.
  */
 #include "support.h"
 
@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #define BYTES ((size_t)1 << 20)
+#define HUGE_PAGE ((size_t)2 << 20)
 #define KEPT_MOST ((long)(64 + 4) << 10) /* KiB that stay, and some more */
 
 static const char *const name = "/memfd:sobor-heap";
@@ -45,6 +46,16 @@ static void check_file(void)
     CHECK(ftruncate(file, 4096) != 0, "the file can be cut");
 }
 
+/* A huge page is mapped whole where its place is a multiple of it in memory as in the file. */
+static void check_place(const char *line)
+{
+    unsigned long begin, offset;
+
+    CHECK(sscanf(line, "%lx-%*x %*s %lx", &begin, &offset) == 2 &&
+              (begin - offset) % HUGE_PAGE == 0,
+          "mapped at %lx from %lx on", begin, offset);
+}
+
 /* Mappings of arenas with these rights, of which `dumped` are part of a dump. */
 static unsigned mappings(const char *rights, unsigned *dumped)
 {
@@ -58,6 +69,8 @@ static unsigned mappings(const char *rights, unsigned *dumped)
         if (sscanf(line, "%*x-%*x %7s", seen) == 1) {
             wanted = strstr(line, name) != NULL && strcmp(seen, rights) == 0;
             count += wanted;
+            if (wanted)
+                check_place(line);
         } else if (wanted && strncmp(line, "VmFlags:", 8) == 0) {
             *dumped += strstr(line, " dd ") == NULL;
         }
@@ -111,6 +124,29 @@ static void check_kept(void)
     CHECK(shared_pages() <= KEPT_MOST, "%ld KiB stay", shared_pages());
 }
 
+static bool may_be_huge(void)
+{
+    FILE *file = fopen("/sys/kernel/mm/transparent_hugepage/shmem_enabled", "r");
+    char line[128] = "";
+    bool may = file != NULL && fgets(line, sizeof line, file) != NULL &&
+               strstr(line, "[never]") == NULL && strstr(line, "[deny]") == NULL;
+
+    if (file != NULL)
+        fclose(file);
+    return may;
+}
+
+/* numpy asks for huge pages for each long array; a fork moves the pages of one mapping. */
+static void check_advised(void)
+{
+    char *block = malloc(4 * HUGE_PAGE);
+    unsigned dumped;
+
+    CHECK(madvise(block, HUGE_PAGE, MADV_HUGEPAGE) == 0, "advice is refused");
+    CHECK(may_be_huge() || mappings("rw-s", &dumped) == 1, "the arena is cut");
+    free(block);
+}
+
 /* The reader is older than the arena, or it would have it by the fork. */
 int main(void)
 {
@@ -129,6 +165,7 @@ int main(void)
     CHECK(is_shared(block), "the heap is not used");
     memset(block, 7, BYTES);
     check_file();
+    check_advised();
     CHECK(write(told[1], &block, sizeof block) == (ssize_t)sizeof block, "not told");
     CHECK(waitpid(reader, &how, 0) == reader && how == 0, "reader: status %x", (unsigned)how);
     free(block);

@@ -162,6 +162,35 @@ def test_heap_says_what_it_costs_here(patient, monkeypatch):
     assert "ptrace_scope" in finding.value
 
 
+@pytest.mark.parametrize(
+    ("shared", "of_size", "private", "said", "unsaid"),
+    [
+        ("never", "inherit", "madvise", "if a program asks", "ptrace_scope"),
+        ("never", "inherit", "never", "pages of 4 KiB", "private memory"),
+        ("never", "advise", "always", "works here", "4 KiB"),
+        ("advise", "inherit", "always", "works here", "4 KiB"),
+        ("advise", "never", "always", "'advise' in", "if a program asks"),
+    ],
+)
+def test_heap_knows_where_huge_pages_are(
+    patient, monkeypatch, shared, of_size, private, said, unsaid
+):
+    monkeypatch.setattr(heap, "_try", lambda _: True)
+    folder = "/sys/kernel/mm/transparent_hugepage"
+    there = patient(
+        {
+            f"{folder}/enabled": f"[{private}]\n",
+            f"{folder}/shmem_enabled": f"[{shared}]\n",
+            f"{folder}/hugepages-2048kB/shmem_enabled": f"[{of_size}]\n",
+        }
+    )
+    there.native.heap.parent.mkdir(parents=True, exist_ok=True)
+    there.native.heap.touch()
+    (finding,) = heap.check(there)
+    assert said in finding.value
+    assert unsaid not in finding.value
+
+
 def test_heap_that_is_refused_says_why(patient):
     """An object that is none: nothing comes out of an arena."""
     there = patient({"/proc/sys/vm/overcommit_memory": "2\n"})

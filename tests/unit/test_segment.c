@@ -769,10 +769,10 @@ static void limits_of_control_groups(void **state)
 static sb_huge_mode_t huge_mode(const char *size, const char *all, const char *of_size)
 {
     const char *const names[] = {"hpage_pmd_size", "shmem_enabled",
-                                 "hugepages-2048kB/shmem_enabled"};
-    const char *const texts[] = {size, all, of_size};
+                                 "hugepages-2048kB/shmem_enabled", "enabled"};
+    const char *const texts[] = {size, all, of_size, "[always] madvise never"};
     char root[] = "/tmp/sobor-huge-XXXXXX", command[300];
-    sb_huge_mode_t mode;
+    sb_huge_mode_t mode, own;
 
     assert_non_null(mkdtemp(root));
     for (size_t i = 0; i < SB_COUNT_OF(names); i++) {
@@ -785,6 +785,8 @@ static sb_huge_mode_t huge_mode(const char *size, const char *all, const char *o
         assert_int_equal(system(command), 0);
     }
     sb_huge_read(root, &mode);
+    sb_huge_read_private(root, &own);
+    assert_string_equal(own.word, size == NULL ? "unknown" : "always");
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);
     return mode;
