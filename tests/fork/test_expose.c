@@ -352,6 +352,9 @@ static const forged_t forgeries[] = {
     {"a time asked for that is nobody's",
      SB_NOTE_PLAN,
      {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SOLE}},
+    {"a window that is not there",
+     SB_NOTE_PLAN,
+     {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SWAPPED}},
     {"a push with a question", SB_NOTE_PUSHED, {.bytes = 1000, .mode = SB_PLAN_SOLE}},
     {"a short message beyond its slot", 100000, {.bytes = 1000}},
 };

@@ -4,6 +4,8 @@
 
 #include "coll/vector/message.h"
 
+#include <string.h>
+
 #define AREA_MOST ((size_t)128 << 10)
 #define AREA_LEAST ((size_t)1 << 10)
 #define EXPOSE_LEAST (((size_t)16 << 10) + 1)
@@ -55,25 +57,34 @@ static uint32_t slots_for(uint32_t ranks, size_t ring)
     return slots;
 }
 
-/* Where things are in a block, but for the areas. Returns its bytes so far. */
-static size_t lay_out(sb_mesh_t *mesh, uint32_t ranks, size_t ring)
+/* Where things are in a block, but for the areas, which come behind `fixed`. */
+typedef struct layout {
+    uint32_t slots;
+    size_t stride;
+    size_t readers;
+    size_t fixed;
+} layout_t;
+
+static layout_t lay_out(uint32_t ranks, size_t ring)
 {
-    mesh->slots = slots_for(ranks, ring);
-    mesh->told = sb_max(mesh->slots / 4, 1u);
-    mesh->stride = sizeof(flow_t) + mesh->slots * sizeof(sb_slot_t);
-    mesh->readers = HEAD + ranks * mesh->stride;
-    mesh->area_all = sb_round_up(mesh->readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
-    return mesh->area_all;
+    layout_t layout = {.slots = slots_for(ranks, ring)};
+
+    layout.stride = sizeof(flow_t) + layout.slots * sizeof(sb_slot_t);
+    layout.readers = HEAD + ranks * layout.stride;
+    layout.fixed = sb_round_up(layout.readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
+    return layout;
 }
 
-/* Areas out of `room` bytes: that to all is as large as four others, while there is enough. */
+/* Areas out of `room` bytes: that to all is as large as four others, while there is enough. Two
+ * ranks have a window in half of it. */
 static void lay_out_areas(sb_mesh_t *mesh, uint32_t ranks, size_t room)
 {
     size_t each = room / (ranks + 3) & ~(size_t)(SB_LINE * SB_FLOW_PIECES - 1);
 
     mesh->bytes = sb_min(each, AREA_MOST);
-    mesh->bytes_all = mesh->bytes * 4;
-    mesh->areas = mesh->area_all + mesh->bytes_all;
+    mesh->bytes_all = mesh->bytes * (ranks == 2 ? 2 : 4);
+    mesh->swap.bytes = ranks == 2 ? mesh->bytes * 2 : 0;
+    mesh->areas = mesh->area_all + mesh->bytes_all + mesh->swap.bytes;
     mesh->step = mesh->bytes / SB_FLOW_PIECES;
 }
 
@@ -135,6 +146,19 @@ static sb_inlet_t inlet_of(const sb_team_t *team, uint32_t from, uint32_t to)
                         .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->bytes};
 }
 
+/* The windows that two ranks swap lie behind the areas to all. */
+static void open_windows(const sb_team_t *team, sb_mesh_t *mesh)
+{
+    sb_swap_t *swap = &mesh->swap;
+
+    if (swap->bytes == 0)
+        return;
+    for (uint32_t rank = 0; rank < 2; rank++)
+        swap->window[rank] = mesh->peer[rank].base + mesh->area_all + mesh->bytes_all;
+    swap->own[0] = team->rank;
+    swap->count = 1;
+}
+
 static void open_flows(sb_team_t *team, sb_mesh_t *mesh)
 {
     void *const *blocks = (void *const *)(void *)mesh->resource.segment.bases;
@@ -152,14 +176,19 @@ static void open_flows(sb_team_t *team, sb_mesh_t *mesh)
 }
 
 /* Gives each list its part of the allocation, and the mesh its blocks. */
-static void adopt(sb_team_t *team, const sb_mesh_t *form, size_t fixed)
+static void adopt(sb_team_t *team, const layout_t *layout)
 {
     sb_mesh_t *mesh = sb_mesh(team);
     const sb_resource_t resource = mesh->resource;
 
-    *mesh = *form;
+    memset(mesh, 0, sizeof *mesh);
     mesh->resource = resource;
-    lay_out_areas(mesh, team->size, resource.segment.bytes - fixed);
+    mesh->slots = layout->slots;
+    mesh->told = sb_max(mesh->slots / 4, 1u);
+    mesh->stride = layout->stride;
+    mesh->readers = layout->readers;
+    mesh->area_all = layout->fixed;
+    lay_out_areas(mesh, team->size, resource.segment.bytes - layout->fixed);
     mesh->sending = (sb_sending_t *)(void *)(mesh->peer + team->size);
     mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);
     mesh->deferred = mesh->receiving + team->size;
@@ -172,6 +201,7 @@ static void adopt(sb_team_t *team, const sb_mesh_t *form, size_t fixed)
     mesh->done = &((sb_wide_flag_t *)(void *)mesh->peer[team->rank].base)->flag;
     mesh->cached_most = sb_copy_cached_most(team);
     open_flows(team, mesh);
+    open_windows(team, mesh);
     put_in_order(team);
 }
 
@@ -200,15 +230,14 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
 
 static sb_status_t make(sb_team_t *team)
 {
-    sb_mesh_t form = {0};
-    size_t fixed = lay_out(&form, team->size, (size_t)team->settings.ring_bytes),
-           areas = team->size + 3;
+    const layout_t layout = lay_out(team->size, (size_t)team->settings.ring_bytes);
+    size_t fixed = layout.fixed, areas = team->size + 3;
     size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
     size_t least = areas * AREA_LEAST;
     size_t each = sizeof(sb_mesh_peer_t) + sizeof(sb_sending_t) + 2 * sizeof(sb_receiving_t) +
                   sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);
     const sb_resource_size_t size = {
-        .own = sizeof form + team->size * each + BOUNCE,
+        .own = sizeof(sb_mesh_t) + team->size * each + BOUNCE,
         .bytes = sb_round_up(fixed + sb_max(most, least), SB_PAGE),
         .least = sb_round_up(fixed + least, SB_PAGE),
         .near = fixed,
@@ -218,7 +247,7 @@ static sb_status_t make(sb_team_t *team)
 
     if (status != SB_OK)
         return status;
-    adopt(team, &form, fixed);
+    adopt(team, &layout);
     return settle_exposing(team, sb_mesh(team));
 }
 

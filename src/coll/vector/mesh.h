@@ -5,6 +5,8 @@
 #include "base/config.h"
 #include "coll/resources.h"
 #include "coll/vector/ahead.h"
+#include "coll/vector/sole.h"
+#include "coll/vector/swap.h"
 #include "coll/vector/vector.h"
 #include "team/copy_policy.h"
 #include "team/expose.h"
@@ -18,7 +20,8 @@
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it and to all, and how long it took
- *     areas              where staged messages pass: one of the flow to all, one of each other
+ *     areas              where staged messages pass: one of the flow to all, one of each other,
+ *                        and of two ranks a window (swap.h)
  *
  * The team counts calls. In one call a rank sends at most one message on a flow, in slot
  * `call mod k`, whose flag becomes call + 1. A slot may be filled once its readers are done with
@@ -30,7 +33,8 @@
  *
  *     slot      up to SB_SLOT_PAYLOAD bytes travel in the slot itself
  *     staged    through the flow's area. The slot holds a plan: where in the area the message
- *               begins, its bytes, its fragments. The first fragment comes with the plan
+ *               begins, its bytes, its fragments. The first fragment comes with the plan. Where
+ *               two send each other, its bytes are in a window that they swap (swap.h)
  *     exposed   the plan says where the bytes are in the sender's memory; their reader copies them
  *               from there, once. They take one line's worth of the area's positions: when that is
  *               consumed, they were read. The sender waits for it at the end of the call
@@ -80,6 +84,7 @@ typedef struct sb_sending {
     bool announced;
     size_t fragment;
     size_t offset; /* bytes sent so far */
+    char *window;  /* where they are; NULL: in the area */
     sb_status_t data;
 } sb_sending_t;
 
@@ -98,6 +103,7 @@ typedef struct sb_receiving {
     size_t offset; /* bytes done so far */
     sb_cursor_t cursor;
     size_t fragment;
+    const char *window; /* as its sender's */
     sb_status_t data;
 } sb_receiving_t;
 
@@ -135,21 +141,6 @@ typedef struct sb_offer {
     uint64_t end;  /* position at which its readers are done */
 } sb_offer_t;
 
-/*
- * How long messages to the only other rank go in calls that have a root, where nobody shares the
- * work (sole.c): by themselves, which is by the kernel, or staged.
- */
-typedef struct sb_sole {
-    bool measured; /* there is a choice */
-    bool busy;     /* at the end of this call there is something to measure */
-    sb_copy_policy_t policy;
-    sb_copy_timed_t timed;                 /* sent by this rank */
-    uint64_t started;                      /* when it was, ns; 0: it is not of this call */
-    uint64_t asked;                        /* when a message that this rank received was */
-    uint64_t arrived;                      /* when this rank came to receive it */
-    sb_copy_mode_t heard[SB_COPY_CLASSES]; /* of the last message received */
-} sb_sole_t;
-
 /* Private to the rank. One allocation. */
 typedef struct sb_mesh {
     sb_resource_t resource;
@@ -178,6 +169,7 @@ typedef struct sb_mesh {
     sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
     sb_copy_call_t copies;
     sb_sole_t sole;
+    sb_swap_t swap;
     sb_ahead_t ahead[SB_AHEAD_CLASSES];
     bool settled; /* how long messages pass: by size, whatever was measured */
     char *bounce; /* where bytes are copied to that have no one place */

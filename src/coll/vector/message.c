@@ -88,6 +88,14 @@ static void send_short(const sb_mesh_t *mesh, const sb_outlet_t *out, sb_sending
     sending->offset = sending->stream->bytes;
 }
 
+/* Whether its bytes pass in a window: its reader has one for this rank, most likely, and has not
+ * been told where they are. */
+static bool is_swapped(const sb_team_t *team, const sb_sending_t *sending)
+{
+    return sending->exchanged && !sending->announced && !team->oversubscribed &&
+           sending->mode != SB_COPY_NON_TEMPORAL;
+}
+
 /*
  * Where a staged message begins. Where ranks share processors they share caches too: short messages
  * go round in the first bytes of the area, so that the areas of all stay there.
@@ -99,6 +107,10 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
 
     sb_lazy_segment_reach(segment, segment->bytes);
     sending->fragment = sb_staged_fragment(team, sending, area);
+    if (is_swapped(team, sending)) {
+        uint32_t number = sb_swap_give(&sb_mesh(team)->swap, total);
+        sending->window = number < 2 ? sb_mesh(team)->swap.window[number] : NULL;
+    }
     /* Its reader knows where one begins that could not be read where it was. */
     if (!team->oversubscribed || 2 * total > area || sending->announced)
         return;
@@ -121,6 +133,12 @@ static void announce(const sb_mesh_t *mesh, sb_outlet_t *out, sb_sending_t *send
     sending->announced = true;
 }
 
+static char *staged_at(const sb_outlet_t *out, const sb_sending_t *sending)
+{
+    return sending->window != NULL ? sending->window + sending->offset
+                                   : out->area + sb_cursor_place(&out->cursor);
+}
+
 static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
 {
     sb_mesh_t *mesh = sb_mesh(team);
@@ -138,8 +156,8 @@ static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t li
             return status;
         /* A rank that cannot read its own data serves the others all the same. */
         if (sending->data == SB_OK)
-            sending->data = sb_stream_read(sending->stream, sending->offset,
-                                           out->area + sb_cursor_place(&out->cursor), bytes);
+            sending->data =
+                sb_stream_read(sending->stream, sending->offset, staged_at(out, sending), bytes);
         announce(mesh, out, sending, bytes);
         sending->offset += bytes;
         sb_cursor_pass(&out->cursor, bytes);
@@ -195,9 +213,10 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
 static bool is_sound(const sb_mesh_t *mesh, const sb_vector_plan_t *plan)
 {
     uint64_t sole = mesh->sole.measured ? SB_PLAN_SOLE : 0;
+    uint64_t swapped = plan->bytes <= mesh->swap.bytes ? SB_PLAN_SWAPPED | SB_PLAN_WINDOW : 0;
 
     return plan->position < BEYOND && plan->bytes < BEYOND &&
-           (plan->mode & ~sole) <= SB_COPY_PULLED;
+           (plan->mode & ~sole & ~swapped) <= SB_COPY_PULLED;
 }
 
 static void hear(sb_mesh_t *mesh, const sb_receiving_t *receiving, const sb_vector_plan_t *plan)
@@ -205,8 +224,8 @@ static void hear(sb_mesh_t *mesh, const sb_receiving_t *receiving, const sb_vect
     if ((plan->mode & SB_PLAN_SOLE) != 0)
         sb_sole_heard(mesh, plan);
     else
-        sb_copy_heard(&mesh->copies, receiving->peer, receiving->bytes, (sb_copy_mode_t)plan->mode,
-                      plan->started);
+        sb_copy_heard(&mesh->copies, receiving->peer, receiving->bytes,
+                      (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE), plan->started);
 }
 
 static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
@@ -221,6 +240,8 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     receiving->fragment = plan.fragment;
     receiving->exposed = plan.exposed;
     receiving->cursor = sb_cursor(room, plan.position);
+    if ((plan.mode & SB_PLAN_SWAPPED) != 0)
+        receiving->window = sb_mesh(team)->swap.window[(plan.mode & SB_PLAN_WINDOW) == 0 ? 0 : 1];
     receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL;
     hear(sb_mesh(team), receiving, &plan);
     receiving->first =
@@ -304,11 +325,13 @@ static sb_status_t receive_staged(sb_team_t *team, sb_receiving_t *receiving, si
             if (status != SB_OK || !(wait || sb_flow_try_peek(&in->staged, end)))
                 return status;
         }
-        take(receiving, in->area + sb_cursor_place(&receiving->cursor), bytes);
+        take(receiving, sb_arrived_at(in, receiving), bytes);
         receiving->offset += bytes;
         sb_cursor_pass(&receiving->cursor, bytes);
         sb_flow_consume(&in->staged, end);
     }
+    if (receiving->window != NULL && receiving->offset == receiving->bytes)
+        sb_swap_got(&sb_mesh(team)->swap, receiving->window);
     return SB_OK;
 }
 

@@ -24,11 +24,17 @@ typedef struct sb_vector_plan {
     sb_exposure_t exposed;
     uint64_t started; /* when its sender began, if `mode` is one, or it asks how long it takes */
     uint64_t fragment;
-    uint64_t mode; /* sb_copy_mode_t of the call, or of this message and SB_PLAN_SOLE */
+    uint64_t mode; /* sb_copy_mode_t of the call, or of this message and SB_PLAN_SOLE; and what
+                    * SB_PLAN_SWAPPED says */
 } sb_vector_plan_t;
 
 /* Its sender has chosen the mode for its only reader. */
 #define SB_PLAN_SOLE 0x100u
+
+/* Its bytes are in a swapped window, of the number that is in the bit above. */
+#define SB_PLAN_SWAPPED 0x200u
+#define SB_PLAN_WINDOW 0x400u
+#define SB_PLAN_MODE 0xffu
 
 _Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
 
@@ -58,12 +64,27 @@ static inline sb_inlet_t *sb_inlet(sb_mesh_t *mesh, const sb_receiving_t *receiv
     return receiving->of_all ? &peer->all : &peer->one;
 }
 
+/* Where the next bytes of a staged message are. */
+static inline const char *sb_arrived_at(const sb_inlet_t *in, const sb_receiving_t *receiving)
+{
+    return receiving->window != NULL ? receiving->window + receiving->offset
+                                     : in->area + sb_cursor_place(&receiving->cursor);
+}
+
+/* Where its bytes are, as a plan's mode says it. */
+static inline uint64_t sb_window_said(const sb_mesh_t *mesh, const sb_sending_t *sending)
+{
+    if (sending->window == NULL)
+        return 0;
+    return SB_PLAN_SWAPPED | (sending->window == mesh->swap.window[1] ? SB_PLAN_WINDOW : 0);
+}
+
 /* What every plan says of how its message goes. */
 static inline sb_vector_plan_t sb_plan_of(const sb_mesh_t *mesh, const sb_sending_t *sending)
 {
     return (sb_vector_plan_t){
         .bytes = sending->stream->bytes,
-        .mode = sending->sole ? SB_PLAN_SOLE | sending->mode : sending->mode,
+        .mode = (sending->sole ? SB_PLAN_SOLE : 0) | sending->mode | sb_window_said(mesh, sending),
         .started = sending->sole ? mesh->sole.started : mesh->copies.started,
     };
 }

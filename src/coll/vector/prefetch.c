@@ -30,7 +30,8 @@ static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most
     const sb_outlet_t *out = sb_outlet(mesh, sending->peer);
     sb_cursor_t next = out->cursor;
 
-    if (sending->route != SB_ROUTE_STAGED || !takes_ahead(mesh, sending->stream->bytes))
+    if (sending->route != SB_ROUTE_STAGED || sending->window != NULL ||
+        !takes_ahead(mesh, sending->stream->bytes))
         return 0;
     size_t bytes =
         sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, sending->stream->bytes)), most);
@@ -90,9 +91,9 @@ static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving
         sb_fetch_ahead(slot->payload, note);
     if (note != SB_NOTE_PLAN || receiving->exposed.address != 0)
         return;
-    const char *area = sb_inlet(sb_mesh(team), receiving)->area;
     if (receiving->first <= fetched_most(team, receiving))
-        sb_fetch_ahead(area + sb_cursor_place(&receiving->cursor), receiving->first);
+        sb_fetch_ahead(sb_arrived_at(sb_inlet(sb_mesh(team), receiving), receiving),
+                       receiving->first);
 }
 
 /* Notes the announcements that have come. Whether there is more than these. */
