@@ -115,8 +115,17 @@ def plant(change: Change, copy: Path) -> Path:
         raise Unfit(f"{change.files}: {change.find}: expected once, found in {places}")
     path, match = found[0]
     text = path.read_text()
+    path.unlink()
     path.write_text(text[: match.start()] + match.expand(change.put) + text[match.end() :])
     return path.relative_to(copy)
+
+
+def link_or_copy(source: str, target: str) -> None:
+    """The same file by another name where it can have one: most of them stay right."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
 
 
 def users_of(header: Path, copy: Path, within: str) -> list[Path]:
@@ -311,7 +320,7 @@ def main() -> int:
     copy = build_folder / "tests" / "faults" / fault.name
     shutil.rmtree(copy, ignore_errors=True)
     for name in ("src", "bench"):
-        shutil.copytree(REPOSITORY / name, copy / name)
+        shutil.copytree(REPOSITORY / name, copy / name, copy_function=link_or_copy)
     try:
         wrong = []
         for change in fault.changes:

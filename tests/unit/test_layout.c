@@ -283,7 +283,7 @@ static void check_unpack(const call_t *call, unsigned number)
 
     for (size_t i = 0; i < 20 && bytes > 0; i++) {
         size_t at = below(bytes), some = i == 0 ? bytes - at : draw_fragment(bytes - at);
-        fill(stream, bytes);
+        fill(stream + at, some);
         memcpy(memory, call->memory, call->memory_bytes);
         write_expected(call, memory, stream, at, some);
         sb_view_unpack(&call->view, at, stream + at, some);
