@@ -61,16 +61,16 @@ typedef struct sb_settings {
     uint32_t queue_slots;   /* of the published Scatterv, Gatherv and Allgatherv */
     uint32_t queue_sets;
     uint64_t queue_fragment;
-    uint32_t trials;        /* SB_TRIALS_* */
-    uint32_t trial_rest;    /* calls between two trials; 0: as is usual */
-    uint32_t reproducible;  /* SB_REPRODUCIBLE_* */
-    uint32_t loads;         /* shortest block of users' memory that may be shared, bytes; 0: none */
-    uint32_t combine_whole; /* tests: reductions begin with SB_COPY_WHOLE and stay with it */
-    uint32_t bcast_form;    /* over nodes: sb_form_t */
-    uint32_t bcast_rdaas;   /* SB_RDAAS_* */
-    uint32_t scatter_by;    /* over nodes: SB_SCATTER_* */
-    uint32_t pings;         /* whether what messages cost is measured */
-    uint32_t grows;         /* memory for much is made when much comes */
+    uint32_t trials;       /* SB_TRIALS_* */
+    uint32_t trial_rest;   /* calls between two trials; 0: as is usual */
+    uint32_t reproducible; /* SB_REPRODUCIBLE_* */
+    uint32_t loads;        /* shortest block of users' memory that may be shared, bytes; 0: none */
+    uint32_t windows_mode; /* tests: an sb_copy_mode_t that reductions in steps keep to; 0: none */
+    uint32_t bcast_form;   /* over nodes: sb_form_t */
+    uint32_t bcast_rdaas;  /* SB_RDAAS_* */
+    uint32_t scatter_by;   /* over nodes: SB_SCATTER_* */
+    uint32_t pings;        /* whether what messages cost is measured */
+    uint32_t grows;        /* memory for much is made when much comes */
     uint64_t bcast_short;
     uint64_t bcast_long;
     sb_prices_t prices;

@@ -10,6 +10,7 @@
 #include "machine/sim/join.h"
 #include "machine/sim/random.h"
 #include "select/tuning.h"
+#include "team/copy_policy.h"
 #include "tools/machines.h"
 #include "tools/self_sim.h"
 #include "tools/simulate_parts.h"
@@ -81,7 +82,11 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
         team->settings.cma = SB_CMA_ON;
     team->settings.grows = wish->grows;
     team->settings.loads = wish->loads;
-    team->settings.combine_whole = wish->combine_whole;
+    if (wish->combine_whole)
+        team->settings.windows_mode = SB_COPY_WHOLE;
+    if (wish->streams)
+        team->settings.windows_mode =
+            wish->half && rank % 2 == 1 ? SB_COPY_CACHED : SB_COPY_NON_TEMPORAL;
     /* Results of few bytes are placed then, see placed.h. */
     if (wish->loads)
         team->settings.prices.slices_byte = SLICES_BYTE_DEAR;

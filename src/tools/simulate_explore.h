@@ -36,10 +36,11 @@ typedef struct sb_exploration {
     uint64_t ring_bytes; /* 0: as set by SOBOR_RING; so for the next two */
     uint64_t fragment_bytes;
     uint32_t tree_arity;
-    bool grows;                   /* memory for much is made when much comes */
-    bool pulls;                   /* parts are read out of their senders' memory, watched too */
-    bool loads;                   /* and by loads: ranks have heaps, */
-    bool combine_whole;           /* and each of two combines everything; */
+    bool grows;         /* memory for much is made when much comes */
+    bool pulls;         /* parts are read out of their senders' memory, watched too */
+    bool loads;         /* and by loads: ranks have heaps, */
+    bool combine_whole; /* and each of two combines everything; */
+    bool streams; /* reductions copy in past the caches; half: of those of even numbers alone */
     uint32_t heap_room;           /* of so many blocks; 0: no end; */
     bool half;                    /* those of odd numbers have none; */
     bool forks;                   /* a thread of each forks, one in each call */

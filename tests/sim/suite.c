@@ -39,6 +39,7 @@ typedef struct scenario {
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
     bool loads;   /* and by loads: ranks have heaps, */
     bool combine_whole; /* and each of two combines everything; */
+    bool streams;       /* reductions copy in past the caches, half: even numbers do */
     uint32_t heap_room; /* of so many blocks; 0: no end; */
     bool half;          /* those of odd numbers have none; */
     bool forks;         /* a thread of each forks, one in each call */
@@ -297,6 +298,28 @@ static const scenario_t of_reductions[] = {
      .forks = true,
      .weight = 2,
      .most_ranks = 2},
+    {.name = "streamed",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .streams = true,
+     .weight = 2,
+     .most_ranks = 3},
+    {.name = "streamed at once",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 128 << 10,
+     .streams = true,
+     .weight = 2,
+     .most_ranks = 2},
+    {.name = "half streamed",
+     .bytes = {4800, 7, 6000},
+     .calls = 4,
+     .ring_bytes = 1024,
+     .streams = true,
+     .half = true,
+     .weight = 1,
+     .most_ranks = 2},
     {.name = "forked",
      .bytes = {4800, 7, 6000},
      .calls = 4,
@@ -529,6 +552,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .reaches = scenario->reaches,
         .loads = scenario->loads,
         .combine_whole = scenario->combine_whole,
+        .streams = scenario->streams,
         .heap_room = scenario->heap_room,
         .half = scenario->half,
         .forks = scenario->forks,

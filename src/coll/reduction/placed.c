@@ -11,15 +11,40 @@ size_t sb_placed_least(const sb_team_t *team, const sb_shape_t *shape)
     return byte > 0 ? (size_t)(sb_workspace_steps_cost(shape, 1) / byte) : SIZE_MAX;
 }
 
+/* Where results are placed in no call, nothing is said. */
+static bool is_told(const sb_team_t *team)
+{
+    return sb_workspace(team)->loads || team->size <= SB_PLACED_WHOLE_RANKS;
+}
+
+/* What has passed the caches by comes out of memory, and soon; a result that another has just
+ * combined comes out of its caches. */
+static bool combines_all(const sb_team_t *team, bool all, sb_copy_mode_t mode)
+{
+    return all && mode == SB_COPY_NON_TEMPORAL && team->size <= SB_PLACED_WHOLE_RANKS &&
+           sb_workspace(team)->groups == 1;
+}
+
+bool sb_placed_show_entire(const sb_team_t *team, bool all, sb_copy_mode_t mode)
+{
+    bool entire = combines_all(team, all, mode);
+
+    if (is_told(team))
+        sb_workspace_say(&sb_workspace_head(team, team->rank)->entire, entire);
+    return entire;
+}
+
 void sb_placed_say(const sb_team_t *team, const sb_reduction_t *reduction, bool all,
                    sb_copy_mode_t mode)
 {
     const sb_workspace_t *space = sb_workspace(team);
     sb_placing_t placing = SB_PLACING_NONE;
 
-    if (!space->loads || team->rank != 0)
+    if (!is_told(team) || team->rank != 0)
         return;
-    if (all && mode == SB_COPY_WHOLE)
+    if (combines_all(team, all, mode))
+        placing = SB_PLACING_EACH;
+    else if (all && mode == SB_COPY_WHOLE)
         placing = SB_PLACING_WHOLE;
     else if (all && mode == SB_COPY_PULLED && reduction->bytes >= space->placed_least)
         placing = SB_PLACING_PARTS;
@@ -36,13 +61,26 @@ static bool all_stay(const sb_team_t *team)
     return all;
 }
 
+/* Whether all have copied theirs in from end to end. */
+static bool all_entire(const sb_team_t *team)
+{
+    bool all = true;
+
+    for (uint32_t rank = 0; rank < team->size && all; rank++)
+        all = sb_workspace_said(&sb_workspace_head(team, rank)->entire) != 0;
+    return all;
+}
+
 sb_placing_t sb_placed_said(const sb_team_t *team)
 {
     sb_placing_t placing = SB_PLACING_NONE;
 
-    if (sb_workspace(team)->loads)
+    if (is_told(team))
         placing = (sb_placing_t)sb_workspace_said(&sb_workspace_head(team, 0)->placing);
-    return placing == SB_PLACING_WHOLE && !all_stay(team) ? SB_PLACING_NONE : placing;
+    if ((placing == SB_PLACING_WHOLE && !all_stay(team)) ||
+        (placing == SB_PLACING_EACH && !all_entire(team)))
+        return SB_PLACING_NONE;
+    return placing;
 }
 
 sb_status_t sb_placed_combine(const sb_team_t *team, const sb_reduction_t *reduction)

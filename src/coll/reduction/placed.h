@@ -22,13 +22,24 @@ size_t sb_placed_least(const sb_team_t *team, const sb_shape_t *shape);
  */
 #define SB_PLACED_WHOLE_RANKS 2
 
+/*
+ * The same out of windows that all have copied in whole, past the caches: with cores far apart
+ * these come out of memory sooner than contributions and slices of the result out of another core's
+ * caches.
+ */
+
 typedef enum sb_placing {
     SB_PLACING_NONE,
     SB_PLACING_PARTS,
     SB_PLACING_WHOLE,
+    SB_PLACING_EACH, /* everything, out of windows */
 } sb_placing_t;
 
-/* Rank 0, before the first barrier of the call. `all`: every rank wants the whole result. */
+/* Whether this rank copies its contribution in from end to end, which it tells the others. `all`,
+ * here and below: every rank wants the whole result. */
+bool sb_placed_show_entire(const sb_team_t *team, bool all, sb_copy_mode_t mode);
+
+/* Rank 0, before the first barrier of the call. */
 void sb_placed_say(const sb_team_t *team, const sb_reduction_t *reduction, bool all,
                    sb_copy_mode_t mode);
 

@@ -311,7 +311,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = span;
     sb_workspace_reach_ring(space, reduction->bytes);
-    rings.mode = sb_workspace_copy_mode(team, reduction, together);
+    rings.mode = sb_workspace_copy_mode(team, &space->copies, reduction, together);
     bool lending = receivers == ROOT && lends(&rings);
     sb_status_t status = lending ? lend(&rings) : go(&rings, gives || rings.in_place);
     if (status != SB_OK)

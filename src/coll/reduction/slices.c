@@ -3,21 +3,13 @@
 
 #include "coll/reduction/placed.h"
 
-#include <math.h>
-
-/* In groups a step takes longer: as so many bytes for each rank of the largest. */
-#define STEP_BYTES_EACH 600.0
 /* A slice is made of whole lines if a window has so many for each rank. */
 #define LINES_FOR_EACH 2
-/* Shorter slices of groups are given to fewer ranks. */
-#define SLICE_LEAST ((size_t)512)
 /* But all ranks help with shorter windows than this. */
 #define SHORT ((size_t)4 << 10)
 /* The same of ranks that are one group: what is at most four lines is hardly read as a run. */
 #define SLICE_LEAST_ALONE ((size_t)5 * SB_LINE)
 #define SHORT_ALONE ((size_t)1 << 10)
-/* Equal slices of groups begin with a pair of lines, which caches may fetch together. */
-#define LINE_PAIR ((size_t)2 * SB_LINE)
 
 typedef struct slices {
     sb_team_t *team;
@@ -30,6 +22,7 @@ typedef struct slices {
     size_t few;      /* bytes of a window with which all ranks help */
     bool relays;
     sb_copy_mode_t mode; /* of copying in */
+    bool entire;         /* what is combined here is copied in too */
     bool stays;          /* the others read this rank's contribution where it is */
     bool all;            /* ranks want the whole result */
     bool placing;        /* results go where they belong, */
@@ -86,11 +79,6 @@ static sb_range_t slice_of(const slices_t *slices, size_t bytes, uint32_t i, uin
                         sb_min(bytes, grains * (i + 1) / n * grain)};
 }
 
-static inline uint32_t group_size(const sb_workspace_t *space, uint32_t group)
-{
-    return space->first[group + 1] - space->first[group];
-}
-
 /* This rank's slice within its group. */
 static sb_range_t own_slice(const slices_t *slices, size_t bytes)
 {
@@ -100,7 +88,7 @@ static sb_range_t own_slice(const slices_t *slices, size_t bytes)
     if (slices->groups == 1)
         return slice_of(slices, bytes, team->rank, team->size);
     return slice_of(slices, bytes, team->rank - space->first[space->group],
-                    group_size(space, space->group));
+                    sb_group_size(space, space->group));
 }
 
 /* The ranks that slices of a window are dealt to: a group, or all. */
@@ -109,16 +97,16 @@ static void dealt_to(const slices_t *slices, uint32_t group, uint32_t *first, ui
     const sb_workspace_t *space = sb_workspace(slices->team);
 
     *first = slices->groups == 1 ? 0 : space->first[group];
-    *count = slices->groups == 1 ? slices->team->size : group_size(space, group);
+    *count = slices->groups == 1 ? slices->team->size : sb_group_size(space, group);
 }
 
-/* This rank alone combines its own slice, and has it at hand. */
+/* This rank has its own slice at hand; the others want it if they combine everything. */
 static void copy_in(slices_t *slices, uint64_t number)
 {
     if (slices->stays)
         return;
     size_t bytes = bytes_of(slices, number);
-    sb_range_t own = own_slice(slices, bytes);
+    sb_range_t own = slices->entire ? (sb_range_t){bytes, bytes} : own_slice(slices, bytes);
     const char *from = slices->reduction->send + (size_t)number * slices->window;
     char *to = buffer_of(slices, slices->team->rank, number, SB_WINDOW_IN);
 
@@ -163,6 +151,12 @@ static void combine(slices_t *slices, uint64_t number, sb_range_t range, const c
     for (uint32_t i = 0; i < count; i++)
         sb_fold_add(&fold, contribution(slices, number, first + i) + range.from);
     slices->data = sb_first(slices->data, sb_fold_end(&fold));
+}
+
+/* The whole window, where it belongs. */
+static void combine_all(slices_t *slices, uint64_t number)
+{
+    combine(slices, number, (sb_range_t){0, bytes_of(slices, number)}, NULL);
 }
 
 /* Tells the others where this rank's slice of the result is. */
@@ -259,57 +253,6 @@ static void copy_out(slices_t *slices, uint64_t number)
                 slices->reduction->receive + (from - slices->wanted.from), slices->non_temporal);
 }
 
-/* Windows so large that steps cost as much as filling and emptying the pipeline. */
-static size_t best_window(size_t bytes, uint32_t groups, size_t largest)
-{
-    double step = sb_max(SB_SLICES_BARRIER, STEP_BYTES_EACH * (double)largest);
-
-    return (size_t)sqrt((double)bytes * step / (groups + 1));
-}
-
-static size_t parts_of(size_t bytes, size_t part)
-{
-    return (bytes + part - 1) / part;
-}
-
-static uint32_t largest_group(const sb_workspace_t *space)
-{
-    uint32_t largest = 0;
-
-    for (uint32_t group = 0; group < space->groups; group++)
-        largest = sb_max(largest, group_size(space, group));
-    return largest;
-}
-
-/*
- * Windows of groups. Each rank should have a slice that is worth it, and all that is under way
- * should stay in the second-level cache, for which the memory is made; the former comes first. All
- * windows are about as large, and slices equal: the slowest rank makes the step.
- */
-static size_t grouped_window(const sb_workspace_t *space, size_t bytes)
-{
-    size_t largest = largest_group(space), least = SLICE_LEAST * largest;
-    size_t best =
-        sb_min(space->buffer / (space->groups + 1), best_window(bytes, space->groups, largest));
-    size_t window = sb_min(space->buffer, sb_max(least, best));
-    size_t equal = parts_of(bytes, sb_max(1, parts_of(bytes, window)));
-    size_t unit = equal < least ? SLICE_LEAST : largest * LINE_PAIR;
-
-    return parts_of(equal, unit) * unit;
-}
-
-static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
-                         size_t most)
-{
-    size_t element = reduction->operation->element;
-    size_t window = (size_t)team->settings.fragment_bytes;
-
-    if (window == 0)
-        window = groups == 1 ? most : grouped_window(sb_workspace(team), reduction->bytes);
-    window = parts_of(sb_min(sb_round_up(window, SB_LINE), most), element) * element;
-    return window <= most ? window : most / element * element;
-}
-
 typedef void part_t(slices_t *slices, uint64_t number);
 
 /* One thing of a step: windows come to it `lag` steps after they were copied in. */
@@ -318,36 +261,62 @@ typedef struct job {
     part_t *part;
 } job_t;
 
-/* Ranks begin with different things, so that not all want the same part of the machine at once. */
+/* How this rank's contribution comes to the others, and what rank 0 has all do with results. */
+static void begin(slices_t *slices)
+{
+    sb_team_t *team = slices->team;
+
+    sb_buffers_reach(team, slices->reduction->bytes);
+    slices->mode = sb_workspace_copy_mode(team, &sb_buffers(team)->copies, slices->reduction, true);
+    slices->stays = sb_workspace_show_sent(team, slices->reduction, slices->mode);
+    slices->entire = sb_placed_show_entire(team, slices->all, slices->mode);
+    sb_placed_say(team, slices->reduction, slices->all, slices->mode);
+}
+
+/* After the first barrier: whether what follows is done in two jobs, that and combining all. */
+static bool go_on(slices_t *slices, sb_placing_t said)
+{
+    slices->placing = said != SB_PLACING_NONE;
+    slices->placed = said == SB_PLACING_EACH ||
+                     (said == SB_PLACING_PARTS && sb_placed_may_be(slices->reduction));
+    if (said == SB_PLACING_WHOLE)
+        slices->data = sb_placed_combine(slices->team, slices->reduction);
+    return said == SB_PLACING_EACH;
+}
+
+static void do_jobs(slices_t *slices, const job_t *jobs, size_t count, uint64_t step)
+{
+    for (size_t i = 0; i < count; i++) {
+        /* Ranks begin with different things, so that not all want the same part of the machine. */
+        const job_t *job = &jobs[(i + slices->team->rank) % count];
+        if (step >= job->lag && step - job->lag < slices->count)
+            job->part(slices, step - job->lag);
+    }
+}
+
 static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
 {
-    uint64_t steps = slices->count + jobs[count - 1].lag;
+    static const job_t each[] = {{0, copy_in}, {1, combine_all}};
     sb_workspace_t *space = sb_workspace(slices->team);
     sb_status_t status = SB_OK;
+    sb_placing_t said = SB_PLACING_NONE;
 
-    sb_buffers_reach(slices->team, slices->reduction->bytes);
-    slices->mode = sb_workspace_copy_mode(slices->team, slices->reduction, true);
-    slices->stays = sb_workspace_show_sent(slices->team, slices->reduction, slices->mode);
-    sb_placed_say(slices->team, slices->reduction, slices->all, slices->mode);
-    for (uint64_t step = 0; step < steps && status == SB_OK; step++) {
-        for (size_t i = 0; i < count; i++) {
-            const job_t *job = &jobs[(i + slices->team->rank) % count];
-            if (step >= job->lag && step - job->lag < slices->count)
-                job->part(slices, step - job->lag);
-        }
+    begin(slices);
+    for (uint64_t step = 0; said != SB_PLACING_WHOLE && status == SB_OK; step++) {
+        uint64_t last = slices->count + jobs[count - 1].lag - 1;
+        do_jobs(slices, jobs, count, step);
         uint64_t began = step == 0 ? sb_workspace_wait_begins(space) : 0;
-        if (step + 1 < steps)
-            status = sb_workspace_meet(slices->team);
-        if (step > 0)
+        if (step == last)
+            break;
+        status = sb_workspace_meet(slices->team);
+        if (step > 0 || status != SB_OK)
             continue;
         sb_workspace_wait_ends(space, began);
-        sb_placing_t said = status == SB_OK ? sb_placed_said(slices->team) : SB_PLACING_NONE;
-        slices->placing = said != SB_PLACING_NONE;
-        slices->placed = said == SB_PLACING_PARTS && sb_placed_may_be(slices->reduction);
-        if (said != SB_PLACING_WHOLE)
-            continue;
-        slices->data = sb_placed_combine(slices->team, slices->reduction);
-        break;
+        said = sb_placed_said(slices->team);
+        if (go_on(slices, said)) {
+            jobs = each;
+            count = SB_COUNT_OF(each);
+        }
     }
     /* The others still read what is where it belongs. */
     if (slices->placing && status == SB_OK)
@@ -362,7 +331,7 @@ static slices_t start(sb_team_t *team, const sb_reduction_t *reduction, sb_wante
 {
     slices_t slices = {.team = team, .reduction = reduction, .wanted = wanted, .groups = groups};
 
-    slices.window = window_for(team, reduction, groups, most);
+    slices.window = sb_slices_window(team, reduction, groups, most);
     slices.count = (reduction->bytes + slices.window - 1) / slices.window;
     return slices;
 }
@@ -376,7 +345,7 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
 
     slices.all = all;
     slices.relays = all && groups > 1;
-    slices.least = groups > 1 ? SLICE_LEAST : SLICE_LEAST_ALONE;
+    slices.least = groups > 1 ? SB_SLICE_LEAST : SLICE_LEAST_ALONE;
     slices.few = groups > 1 ? SHORT : SHORT_ALONE;
     slices.non_temporal = all && sb_copy_past_caches(space->cached_most, reduction->bytes);
     const job_t jobs[] = {{0, copy_in},

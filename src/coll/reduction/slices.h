@@ -15,6 +15,18 @@
 /* A barrier takes as long as so many bytes that are copied in, combined and copied out. */
 #define SB_SLICES_BARRIER 10000.0
 
+/* Shorter slices of groups are given to fewer ranks. */
+#define SB_SLICE_LEAST ((size_t)512)
+
+static inline uint32_t sb_group_size(const sb_workspace_t *space, uint32_t group)
+{
+    return space->first[group + 1] - space->first[group];
+}
+
+/* Bytes of a window, whole elements, `most` at most. */
+size_t sb_slices_window(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
+                        size_t most);
+
 /* `all`: every rank wants everything, and what groups have in common is brought near once. */
 sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                              bool all);

@@ -156,7 +156,13 @@ static void adopt(const sb_team_t *team, const sb_workspace_t *form)
     space->process = (uint64_t *)(void *)(space->scratch + SCRATCH_BYTES);
 }
 
-/* Contributions that can be read where they are need not be copied, if that is not slower. */
+/* Where ranks share processors, their turns take the time: no trials. */
+static void settle(const sb_team_t *team, sb_copy_policy_t *policy)
+{
+    if (team->oversubscribed && team->settings.stores == SB_STORES_AUTO)
+        policy->fixed = policy->mode[0];
+}
+
 static sb_status_t settle_copies(sb_team_t *team, sb_workspace_t *space)
 {
     const sb_shape_t shape = shape_of(team, &team->settings.prices);
@@ -165,17 +171,7 @@ static sb_status_t settle_copies(sb_team_t *team, sb_workspace_t *space)
     space->placed_least = space->groups == 1 ? sb_placed_least(team, &shape) : SIZE_MAX;
     if (team->settings.loads && team->settings.stores == SB_STORES_AUTO)
         status = sb_expose_loads(team, space->process, &space->loads);
-    if (space->loads) {
-        space->copies = sb_copy_policy(SB_COPY_PULLED, SB_COPY_CACHED, SB_STORES_AUTO);
-        sb_copy_policy_add(&space->copies, SB_COPY_NON_TEMPORAL, 0);
-        if (team->size <= SB_PLACED_WHOLE_RANKS)
-            sb_copy_policy_add(&space->copies, SB_COPY_WHOLE, 0);
-    }
-    if (team->settings.combine_whole && team->size <= SB_PLACED_WHOLE_RANKS)
-        space->copies.fixed = SB_COPY_WHOLE;
-    /* There the processor's turns take the time. */
-    if (team->oversubscribed && team->settings.stores == SB_STORES_AUTO)
-        space->copies.fixed = space->copies.mode[0];
+    settle(team, &space->copies);
     return status;
 }
 
@@ -210,6 +206,23 @@ sb_status_t sb_workspace_prepare(sb_team_t *team)
     return sb_resource_need(team, &kind);
 }
 
+/* Contributions that can be read where they are need not be copied in, if that is not slower. */
+static sb_copy_policy_t copies_of(const sb_team_t *team, const sb_workspace_t *space)
+{
+    sb_copy_policy_t copies =
+        sb_copy_policy(space->loads ? SB_COPY_PULLED : SB_COPY_CACHED,
+                       space->loads ? SB_COPY_CACHED : SB_COPY_NON_TEMPORAL, team->settings.stores);
+
+    if (space->loads)
+        sb_copy_policy_add(&copies, SB_COPY_NON_TEMPORAL, 0);
+    if (space->loads && team->size <= SB_PLACED_WHOLE_RANKS)
+        sb_copy_policy_add(&copies, SB_COPY_WHOLE, 0);
+    settle(team, &copies);
+    if (team->settings.windows_mode != SB_COPY_ANY)
+        copies.fixed = (sb_copy_mode_t)team->settings.windows_mode;
+    return copies;
+}
+
 /* Nothing in them has to be clear. */
 static sb_status_t make_buffers(sb_team_t *team)
 {
@@ -217,7 +230,7 @@ static sb_status_t make_buffers(sb_team_t *team)
     const sizes_t sizes = sizes_of(team, space->depth);
     const size_t buffers = BUFFERS(space->depth);
     const sb_resource_size_t size = {
-        .own = sizeof(sb_resource_t),
+        .own = sizeof(sb_buffers_t),
         .bytes = sb_round_up(buffers * sizes.buffer, SB_PAGE),
         .least = sb_round_up(buffers * sizes.least, SB_PAGE),
         .near = SB_LINE,
@@ -229,6 +242,7 @@ static sb_status_t make_buffers(sb_team_t *team)
         return status;
     size_t each = team->resource[SB_RESOURCE_BUFFERS]->segment.bytes / buffers;
     space->buffer = sb_min(each & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
+    sb_buffers(team)->copies = copies_of(team, space);
     return SB_OK;
 }
 
@@ -282,20 +296,20 @@ void sb_buffers_reach(const sb_team_t *team, size_t bytes)
         sb_lazy_segment_reach(segment, segment->bytes);
 }
 
-sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
-                                      bool together)
+sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, sb_copy_policy_t *policy,
+                                      const sb_reduction_t *reduction, bool together)
 {
     sb_workspace_t *space = sb_workspace(team);
     const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span, reduction->bytes};
 
     if (reduction->bytes < SB_COPY_LEAST)
         return SB_COPY_CACHED;
-    if (space->copies.fixed != SB_COPY_ANY)
-        return space->copies.fixed;
+    if (policy->fixed != SB_COPY_ANY)
+        return policy->fixed;
     sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];
     if (team->rank != 0 || !together)
-        return shown_mode(shown) != SB_COPY_ANY ? shown_mode(shown) : space->copies.mode[0];
-    sb_workspace_measure(space, &space->copies, reduction, laps);
+        return shown_mode(shown) != SB_COPY_ANY ? shown_mode(shown) : policy->mode[0];
+    sb_workspace_measure(space, policy, reduction, laps);
     show_mode(shown, space->choice.mode);
     return space->choice.mode;
 }

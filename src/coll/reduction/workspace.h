@@ -16,6 +16,7 @@
  *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
  *                 and, of a root: whether they stay where they are, see lent.h
  *     sent        where its contribution is, if the others read it there; or 0
+ *     entire      whether what it has copied in is all of it, see placed.h
  *     placing     of rank 0: whether results of the present call are placed, see placed.h
  *     placed[d]   of a window: where this rank's result belongs, if the others read it there; or 0
  *     piece[]     pieces of what goes over blocks, one for each slot
@@ -60,6 +61,7 @@ typedef struct sb_workspace_head {
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
+    uint64_t entire;
     uint64_t placing;
     uint64_t placed[SB_WORKSPACE_DEPTH];
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
@@ -79,7 +81,7 @@ typedef struct sb_workspace {
     sb_cursor_t cursor;            /* in the rings: where the next message begins */
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t cached_most;            /* see sb_copy_cached_most */
-    sb_copy_policy_t copies;       /* into this memory: rank 0 measures */
+    sb_copy_policy_t copies;       /* into the rings: rank 0 measures */
     sb_copy_policy_t lending;      /* or not at all, to this rank as a root: it measures */
     sb_expose_t expose;            /* where nothing is lent: all zero */
     char *pieces;                  /* of what is lent: SB_LENT_PIECE for each rank */
@@ -100,6 +102,17 @@ typedef struct sb_workspace {
 static inline sb_workspace_t *sb_workspace(const sb_team_t *team)
 {
     return (sb_workspace_t *)(void *)team->resource[SB_RESOURCE_WORKSPACE];
+}
+
+/* Beside the buffers, private to the rank. */
+typedef struct sb_buffers {
+    sb_resource_t resource;
+    sb_copy_policy_t copies; /* into them, or not at all: rank 0 measures */
+} sb_buffers_t;
+
+static inline sb_buffers_t *sb_buffers(const sb_team_t *team)
+{
+    return (sb_buffers_t *)(void *)team->resource[SB_RESOURCE_BUFFERS];
 }
 
 /*
@@ -156,11 +169,12 @@ static inline sb_status_t sb_workspace_meet(sb_team_t *team)
 /*
  * How this rank copies its contribution to a message in. Rank 0 chooses and shows what it does, and
  * the others do the same as soon as they see it; nobody waits for that, and no result depends on
- * it. `together`: no rank ends before all have given something, so that rank 0's time tells what
- * the mode is worth. sb_workspace_copied ends the message.
+ * it. `policy`: the rings' or the buffers'. `together`: no rank ends before all have given
+ * something, so that rank 0's time tells what the mode is worth. sb_workspace_copied ends the
+ * message.
  */
-sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, const sb_reduction_t *reduction,
-                                      bool together);
+sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, sb_copy_policy_t *policy,
+                                      const sb_reduction_t *reduction, bool together);
 
 /*
  * A message of so many bytes is about to be copied into this rank's ring, or into its buffers:
