@@ -6,7 +6,9 @@
  * window from the rings of all as they come, from left to right in rank order, and says in `taken`
  * up to where it is done; who wants nothing says so too. So nobody waits but for data, and for room
  * in its ring: of a reduce the root alone, of a scan the ranks up to itself. Most messages are kept
- * to the span, the first part of the rings, which stays in the caches. Cost: each rank copies every
+ * to the span, the first part of the rings, which stays in the caches. Of an allreduce of two ranks
+ * each changes rings with the other in every round: what a rank fills it has read before, so those
+ * lines are in its core, and each crosses once for a message. Cost: each rank copies every
  * byte in that others want, and combines p times as many of an allreduce, as many of a
  * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
  * have to run once for each ringful. In a reduce, contributions may also stay where they are
@@ -37,6 +39,7 @@ typedef struct rings {
     size_t window;
     sb_copy_mode_t mode; /* of copying in */
     bool in_place;
+    bool swapped; /* in every other round of the rings two ranks have each other's */
     bool borrows; /* the others may lend what they give */
     sb_status_t data;
 } rings_t;
@@ -81,6 +84,17 @@ static size_t span_for(const sb_workspace_t *space, size_t bytes, bool dealt)
     return dealt && bytes <= space->cursor.ring ? space->cursor.ring : space->span;
 }
 
+/*
+ * Bytes of the rings where such messages go round. Of those that are swapped there are two in it,
+ * if they are short: then nobody looks whether the other is done with the last one.
+ */
+static size_t round_for(const rings_t *rings, size_t span)
+{
+    size_t two = 2 * sb_round_up(rings->reduction->bytes, SB_LINE);
+
+    return rings->swapped ? sb_min(span, sb_max(two, WINDOW_ALONE)) : span;
+}
+
 static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
 {
     size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
@@ -95,6 +109,18 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction,
     return window / element * element;
 }
 
+/*
+ * Where a rank's bytes of a window are. Who fills a round is done with the one before, and so are
+ * the others, with both rings: so messages that are swapped, and such that are not, may follow each
+ * other.
+ */
+static char *ring_of(const rings_t *rings, uint32_t rank, const window_t *window)
+{
+    bool others = rings->swapped && (window->at.round & window->at.ring) != 0;
+
+    return sb_workspace_ring(rings->team, others ? 1 - rank : rank, &window->at);
+}
+
 /* Copies a window of the contribution in. What this rank alone wants stays where it is, unless the
  * result comes there, before it is read for the last time. */
 static void copy_in(const rings_t *rings, const window_t *window)
@@ -102,7 +128,7 @@ static void copy_in(const rings_t *rings, const window_t *window)
     const sb_wanted_t *wanted = &rings->wanted;
     size_t end = window->offset + window->bytes;
     const char *from = rings->reduction->send + window->offset;
-    char *to = sb_workspace_ring(rings->team, rings->team->rank, &window->at);
+    char *to = ring_of(rings, rings->team->rank, window);
     bool parts = wanted->to - wanted->from < rings->reduction->bytes && !rings->in_place;
     size_t low = sb_min(sb_max(wanted->from, window->offset), end) - window->offset;
     size_t high = sb_min(sb_max(wanted->to, window->offset), end) - window->offset;
@@ -138,7 +164,7 @@ static const char *source(const rings_t *rings, const window_t *window, uint32_t
         return rings->reduction->send + window->offset;
     if (sb_lent_is(&rings->lent, rank))
         return sb_lent_at(rings->team, &rings->lent, rank, window->offset);
-    return sb_workspace_ring(rings->team, rank, &window->at);
+    return ring_of(rings, rank, window);
 }
 
 static void combine(rings_t *rings, const window_t *window, size_t from, size_t to)
@@ -307,9 +333,10 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
                      .reduction = reduction,
                      .wanted = wanted,
                      .window = window_for(team, reduction, span),
-                     .in_place = reduction->send == reduction->receive};
+                     .in_place = reduction->send == reduction->receive,
+                     .swapped = receivers == ALL && team->size == 2 && !team->oversubscribed};
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
-    space->cursor.window = span;
+    space->cursor.window = round_for(&rings, span);
     sb_workspace_reach_ring(space, reduction->bytes);
     rings.mode = sb_workspace_copy_mode(team, &space->copies, reduction, together);
     bool lending = receivers == ROOT && lends(&rings);
@@ -321,98 +348,6 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     if (wanted.sources == team->size && wanted.from < wanted.to)
         sb_flow_credit(&space->out, start);
     return rings.data;
-}
-
-/* A ring's bytes, for the expected time. */
-#define RING_USUAL 131072.0
-
-/*
- * Where the busiest processor copies `in` bytes in and combines `combined`, and `readers` want
- * something of all: the first window's flag and lines, for which many readers fight; then a byte
- * copied in, and one combined: of the cache that ranks share, or from another core, the dearer the
- * more of them want something.
- */
-static double cost_at(const sb_shape_t *shape, double near, double in, double combined,
-                      double readers)
-{
-    const sb_prices_t *price = shape->prices;
-    double apart = (shape->apart ? price->ring_packages : near) + price->ring_crowd * shape->ranks;
-    double crowd = sb_cost_crowd(shape);
-    double turns = sb_max(in / crowd / RING_USUAL, 1);
-    double lines = (2 * price->line + shape->ranks * price->next_line) * crowd;
-    double time = lines + price->byte * in;
-
-    if (shape->oversubscribed)
-        return time + combined * price->ring_shared + sb_fold_turns(shape, turns);
-    return time + combined * apart + price->moving_line * (readers - 1) * shape->ranks;
-}
-
-/* All read all. */
-static double cost_of(const sb_shape_t *shape, double in, double combined, double readers)
-{
-    const sb_prices_t *price = shape->prices;
-
-    return cost_at(shape, sb_cost_calm(shape) ? price->ring_calm : price->ring_apart, in, combined,
-                   readers);
-}
-
-/*
- * Of two ranks each reads one vector of another core: its own lies where it is. The price of more
- * was measured for all of them together.
- */
-static double cost_of_all(const sb_shape_t *shape, size_t bytes)
-{
-    double all = (double)bytes * sb_cost_crowd(shape);
-    uint32_t read = shape->ranks == 2 && !shape->oversubscribed ? 1 : shape->ranks;
-
-    return cost_of(shape, all, read * all, shape->ranks);
-}
-
-/* Where nobody shares a processor, the root combines while the others copy. */
-static double cost_of_root(const sb_shape_t *shape, size_t bytes)
-{
-    double in = shape->oversubscribed ? (double)bytes * sb_cost_crowd(shape) : 0;
-
-    return cost_of(shape, in, shape->ranks * (double)bytes, 1);
-}
-
-/* All begin a short part of each at once: each counts for several readers, the more the more there
- * are, where the rings have several homes. */
-static double readers_of_parts(const sb_shape_t *shape)
-{
-    double most = shape->stages > 1 ? shape->prices->ring_part_calm : shape->prices->ring_part_near;
-    double each = shape->stages > 1 ? shape->ranks / 8.0 : most;
-
-    if (!sb_cost_calm(shape) || shape->apart)
-        return shape->prices->ring_part;
-    return each < most ? each : most;
-}
-
-/* Of a message that is longer than the rings, the parts have their turns one after the other, and
- * others copy meanwhile. Nobody else wants a byte of a part at the same time. */
-static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
-{
-    double all = (double)bytes * sb_cost_crowd(shape);
-    double ringfuls = sb_min(sb_max((double)bytes / RING_USUAL, 1.0), (double)shape->ranks);
-    bool together = ringfuls <= 1 || shape->oversubscribed;
-    bool grouped = sb_cost_calm(shape) && shape->stages > 1;
-    double rate = grouped ? shape->prices->ring_part_byte : shape->prices->ring_apart;
-
-    return cost_at(shape, rate, together ? all : 0, ringfuls * all,
-                   readers_of_parts(shape) * shape->ranks);
-}
-
-/*
- * The last rank combines all, while the others copy; of ranks that share a processor one combines
- * half of that in the mean.
- */
-double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes)
-{
-    double all = (double)bytes * sb_cost_crowd(shape);
-
-    if (!shape->oversubscribed)
-        return cost_of(shape, 0, shape->ranks * all, shape->ranks);
-    return cost_of(shape, all, (shape->ranks + 1) / 2.0 * all, shape->ranks);
 }
 
 #define RINGS(algorithm, of, was, wants, gives, receivers, costs, what)                            \
@@ -434,15 +369,15 @@ double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes)
 #define PART "; each combines its part in rank order as it comes."
 
 RINGS(
-    sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, ALL, cost_of_all,
+    sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, ALL, sb_rings_cost_of_all,
     "; each combines those of all in rank order as they come. For few ranks, and where they share "
     "processors.");
 RINGS(sb_reduce_rings, SB_REDUCE, NULL, sb_wanted_by_root, team->rank != reduction->root, ROOT,
-      cost_of_root, ", and goes on; the root combines them in rank order as they come.");
-RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, PARTS, cost_of_parts,
-      PART);
+      sb_rings_cost_of_root, ", and goes on; the root combines them in rank order as they come.");
+RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, PARTS,
+      sb_rings_cost_of_parts, PART);
 RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, PARTS,
-      cost_of_parts, PART);
+      sb_rings_cost_of_parts, PART);
 
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
 {

@@ -8,4 +8,9 @@
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted);
 double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes);
 
+/* Expected times of the others, by who gets a result. */
+double sb_rings_cost_of_all(const sb_shape_t *shape, size_t bytes);
+double sb_rings_cost_of_root(const sb_shape_t *shape, size_t bytes);
+double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes);
+
 #endif
