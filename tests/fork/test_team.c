@@ -400,8 +400,10 @@ static int grow_rings(rank_context_t *context, void *argument)
     sb_team_t *team = job_team(context);
     if (team == NULL)
         return 1;
-    for (uint32_t i = 0; i < 2; i++)
-        failures += send_ring(context, team, i, LONG_BYTES);
+    failures += team->settings.grows < 2;
+    team->settings.grows = 2;
+    for (uint32_t i = 0; i < 5; i++)
+        failures += send_ring(context, team, i % 3, LONG_BYTES);
     failures += check_rings(team, false, near);
     for (uint32_t i = 0; i < 40; i++)
         failures += send_ring(context, team, i % context->size, i % 3 == 0 ? 700 : LONG_BYTES);
@@ -420,7 +422,7 @@ static void rings_grow_with_what_is_sent(void **state)
     assert_int_equal(job_run(3, 20, grow_rings, &near), 0);
 }
 
-/* The first message is long: nothing is made twice. */
+/* Longer messages than the near part go round in it. */
 static int begin_long(rank_context_t *context, void *argument)
 {
     (void)argument;
@@ -428,13 +430,15 @@ static int begin_long(rank_context_t *context, void *argument)
     sb_team_t *team = job_team(context);
     if (team == NULL)
         return 1;
-    int failures = send_ring(context, team, 1, (size_t)300 << 10);
-    failures += check_rings(team, true, (size_t)2 << 20);
+    int failures = 0;
+    for (uint32_t i = 0; i < 6; i++)
+        failures += send_ring(context, team, i % 3, (size_t)(300 + 400 * i) << 10);
+    failures += check_rings(team, false, (size_t)256 << 10);
     sb_team_destroy(team);
     return failures;
 }
 
-static void a_long_message_has_whole_rings_made(void **state)
+static void a_long_message_goes_round_in_the_near_part(void **state)
 {
     (void)state;
     assert_int_equal(job_run(3, 20, begin_long, NULL), 0);
@@ -552,7 +556,7 @@ int main(void)
         cmocka_unit_test(set_up_is_agreed),
         cmocka_unit_test(rings_are_refused_by_all),
         cmocka_unit_test(rings_grow_with_what_is_sent),
-        cmocka_unit_test(a_long_message_has_whole_rings_made),
+        cmocka_unit_test(a_long_message_goes_round_in_the_near_part),
         cmocka_unit_test(reductions_have_what_they_need),
         cmocka_unit_test(prices_are_those_of_rank_0),
         cmocka_unit_test(no_name_is_left),

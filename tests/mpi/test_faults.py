@@ -267,8 +267,8 @@ def can_unshare() -> bool:
     return subprocess.run(test, capture_output=True, check=False).returncode == 0
 
 
-#: Both hosts themselves live with a /dev/shm of 64 KiB only when they do not use it. MPICH 4.0 takes
-#: UCX's other shared memory: over its tcp one of 40 jobs hangs in MPI_Finalize, bare ones too.
+#: Both hosts themselves live with a /dev/shm of 64 KiB only when they do not use it. MPICH 4.0 goes
+#: by other shared memory of UCX: over its tcp one of 40 jobs hangs in MPI_Finalize, bare ones too.
 WITHOUT_SHM = {
     "o41": ({}, ("--mca", "btl", "self,tcp", "--mca", "pml", "ob1", "--mca", "osc", "pt2pt")),
     "o50": ({}, ("--mca", "btl", "self,tcp", "--mca", "pml", "ob1")),

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The memory of the rings. What a process may own is bounded, and where memory is reserved the
- * kernel clears all of it: 2 MiB of each rank take half a millisecond. Most teams never fill that.
- * So a ring is its near part alone at first, and grows when a message is longer than that or goes
- * beyond it. The root says so, as where there are no rings yet, and all take part.
+ * The memory of the rings. What a process may own is bounded, and the kernel clears a page when it
+ * is touched first: that takes ten times as long as to copy as many bytes through it. Most teams
+ * never send what is worth that. So a ring is its near part alone at first, in which messages of
+ * any length go round, and grows when they have done so for many laps: long messages, in an
+ * unbroken row, are a tenth faster then. The root says so, as where there are no rings yet, and all
+ * take part.
  */
 #include "coll/bcast/rings.h"
 
@@ -118,11 +120,6 @@ static sb_status_t make_first(sb_team_t *team)
     return make(team, first_ring(team));
 }
 
-static sb_status_t make_whole(sb_team_t *team)
-{
-    return make(team, whole_ring(team));
-}
-
 /* What was found of ways to copy holds on; of the message that is being timed nothing will come. */
 static sb_status_t grow(sb_team_t *team)
 {
@@ -140,7 +137,6 @@ static sb_status_t grow(sb_team_t *team)
 }
 
 static const sb_resource_kind_t first_kind = {SB_RESOURCE_RINGS, make_first};
-static const sb_resource_kind_t whole_kind = {SB_RESOURCE_RINGS, make_whole};
 
 sb_status_t sb_rings_prepare(sb_team_t *team)
 {
@@ -151,15 +147,15 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
 {
     const sb_rings_t *rings = sb_rings(team);
 
-    return rings == NULL || rings->whole ? sb_resource_need(team, &whole_kind) : grow(team);
+    if (rings == NULL)
+        return sb_out_of_step(team);
+    return rings->whole ? SB_OK : grow(team);
 }
 
 bool sb_rings_want_whole(const sb_team_t *team, size_t bytes)
 {
     const sb_rings_t *rings = sb_rings(team);
 
-    if (rings == NULL)
-        return team->settings.grows && bytes > first_ring(team);
-    return !rings->whole && bytes >= SB_COPY_LEAST &&
-           sb_cursor_place(&rings->cursor) + bytes > rings->cursor.ring;
+    return rings != NULL && !rings->whole && bytes >= SB_COPY_LEAST &&
+           rings->cursor.position + bytes > team->settings.grows * (uint64_t)rings->cursor.ring;
 }

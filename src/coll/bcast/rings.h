@@ -113,11 +113,11 @@ typedef struct sb_rings {
  */
 sb_status_t sb_rings_prepare(sb_team_t *team);
 
-/* The same for whole rings: what there is grows, if it can. */
+/* The same for whole rings, where there are near parts: they grow, if they can. */
 sb_status_t sb_rings_prepare_whole(sb_team_t *team);
 
-/* Whether a message of `bytes` of this rank as a root is one that whole rings are for: longer than
- * the near part, or the first that goes beyond it. */
+/* Whether a message of `bytes` of this rank as a root is one that whole rings are for: the first
+ * after so many laps of the near part. */
 bool sb_rings_want_whole(const sb_team_t *team, size_t bytes);
 
 /* NULL: not made yet. */
