@@ -40,6 +40,8 @@ HALF = (
     "-c",
     '[ $((${OMPI_COMM_WORLD_RANK:-$PMI_RANK} % 2)) = 1 ] && export SOBOR_HEAP=off; exec "$0" "$@"',
 )
+#: Each rank writes its errors to a file of its own, by its number.
+APART = ("sh", "-c", 'exec "$@" 2>>"$0.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"')
 #: All jobs with Sobor: "all" or "half" have the heap, on all ranks or on every other one.
 WITH_HEAP = os.environ.get("SOBOR_TEST_HEAP", "")
 #: SIGTERM when the test process ends: a launcher never outlives it.
@@ -285,7 +287,24 @@ def start(
     return Job(command, base_environment(), folder)
 
 
-def run(mpi: Mpi, ranks: int, program: list, folder: Path, *, timeout=60.0, **settings) -> Result:
-    """Run a program to its end; SOBOR_TEST_SECONDS: none takes longer where nothing is wrong."""
+def run(
+    mpi: Mpi, ranks: int, program: list, folder: Path, *, timeout=60.0, apart=False, **settings
+) -> Result:
+    """Run a program to its end; SOBOR_TEST_SECONDS: none takes longer where nothing is wrong.
+
+    `apart`: each rank's errors go by no launcher, which may put lines of one between parts of
+    another's.
+    """
     most = float(os.environ.get("SOBOR_TEST_SECONDS", timeout))
-    return start(mpi, ranks, program, folder, **settings).wait(min(timeout, most))
+    words = [*APART, folder / "errors", *program] if apart else program
+    result = start(mpi, ranks, words, folder, **settings).wait(min(timeout, most))
+    return with_errors(result, folder) if apart else result
+
+
+def with_errors(result: Result, folder: Path) -> Result:
+    """The result, and what the ranks wrote apart, one after the other."""
+    text = result.stderr
+    for path in sorted(folder.glob("errors.*")):
+        text += path.read_text(errors="replace")
+        path.unlink()
+    return replace(result, stderr=text, reports=parse_reports(text))

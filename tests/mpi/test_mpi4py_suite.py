@@ -157,6 +157,7 @@ def run_suite(tester, run: Run, sobor) -> jobs.Result:
         command,
         sobor=sobor,
         timeout=run.timeout,
+        apart=True,
         environment=mpi.python_environment,
     )
 

@@ -205,8 +205,8 @@ def test_exit_without_finalize(traced, key):
     trace = files.read(str(folder))
     ended = [note for note in trace.notes if note.endswith("ended without MPI_Finalize")]
     assert ended and all(path.suffix == ".trace" for path in folder.iterdir())
-    first = int(ended[0].split()[1])
-    assert len(records_of(trace, first)) == 18
+    # Who was ended by the launcher may have had calls before it, whatever its number.
+    assert max(len(records_of(trace, int(note.split()[1]))) for note in ended) == 18
 
 
 @BOTH

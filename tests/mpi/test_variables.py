@@ -59,7 +59,7 @@ def test_one_rank_differs(tester, query, long_run, key, part):
 def test_children(tester, key, way):
     """A child of fork does no harm, whatever becomes of it; the report comes once."""
     words = ["everything", way] if way else ["everything"]
-    result = tester.run(usable_mpi(key), 2, words, sobor={})
+    result = tester.run(usable_mpi(key), 2, words, sobor={}, apart=True)
     tester.expect_pass(result, served=True)
     worlds = [report for report in result.reports if "WORLD" in str(report.values["name"])]
     assert len(worlds) == 1, result.tail()
