@@ -68,13 +68,9 @@ static void begin_program(const lanes_t *lanes, size_t segment)
     if (!is_lane(lanes) || bytes == 0)
         return;
     sb_program_t *program = sb_program_of(cluster, segment, cluster->rank);
-    program->write_step = lanes->way.write_step;
-    program->halvings = lanes->way.halvings;
-    program->digits = lanes->way.digits;
     program->laned = true;
-    program->operation = lanes->reduction->operation;
-    program->bytes_at = place_of(lanes, segment);
-    program->bytes = bytes;
+    sb_program_reduces(program, &lanes->way, lanes->reduction->operation, place_of(lanes, segment),
+                       bytes);
     sb_program_begin(cluster, program);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * The cost of a call is that of its first segment, alone, and for each further one that of the
- * slowest stage: the node's link, or the leader's processor. A step of k messages of g bytes each
- * takes a latency, 2 k times what a message costs a processor, and k g times a byte. Numbers of
- * bytes to try are powers of two.
+ * slowest stage: the node's link, or a processor. A step of k messages of g bytes each takes a
+ * latency, k + 1 times what a message costs a processor, which takes the first in while the others
+ * come, and k g times a byte. Where ranks share processors nobody's work is hidden: 2 k times.
+ * Numbers of bytes to try are powers of two.
  */
 #include "cluster/choice.h"
 
@@ -23,10 +24,15 @@ static double handshake(const sb_net_prices_t *prices, size_t bytes)
     return bytes > prices->eager ? 2 * (prices->latency + prices->overhead) : 0;
 }
 
-static double step(const sb_net_prices_t *prices, double messages, size_t bytes)
+/* What a message takes besides its bytes. */
+static double empty(const sb_net_prices_t *prices, size_t bytes)
 {
-    return prices->latency + handshake(prices, bytes) +
-           messages * (2 * prices->overhead + (double)bytes * prices->byte);
+    return prices->latency + 2 * prices->overhead + handshake(prices, bytes);
+}
+
+static double step(const sb_net_prices_t *prices, size_t bytes)
+{
+    return empty(prices, bytes) + (double)bytes * prices->byte;
 }
 
 /* The first segment takes `fill`; of further ones each link and processor has so many messages. */
@@ -55,7 +61,7 @@ static void take_cheaper(sb_schedule_t *way, sb_schedule_t other)
 static double chain_cost(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
                          size_t segment)
 {
-    double fill = (nodes - 1) * step(prices, 1, segment);
+    double fill = (nodes - 1) * step(prices, segment);
 
     return pipelined(prices, fill, segments_of(bytes, segment), segment, 1, 2);
 }
@@ -65,8 +71,8 @@ static double binomial_cost(uint32_t nodes, const sb_net_prices_t *prices, size_
 {
     double rounds = sb_rounds(nodes);
 
-    return pipelined(prices, rounds * step(prices, 1, segment), segments_of(bytes, segment),
-                     segment, rounds, rounds);
+    return pipelined(prices, rounds * step(prices, segment), segments_of(bytes, segment), segment,
+                     rounds, rounds);
 }
 
 static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
@@ -144,7 +150,19 @@ typedef struct asked {
     uint32_t rounds; /* that halve the largest power of two among the nodes */
     const sb_net_prices_t *prices;
     size_t bytes;
+    bool crowded;
 } asked_t;
+
+/* Of programs with segments of one length, what the model tells apart. */
+#define WORTH_ALIKE 0.95
+
+static void take_program(const asked_t *asked, sb_schedule_t *way, sb_schedule_t other)
+{
+    if (!asked->crowded && other.segment == way->segment && other.cost < WORTH_ALIKE * way->cost)
+        *way = other;
+    else
+        take_cheaper(way, other);
+}
 
 static size_t segment_most(const asked_t *asked)
 {
@@ -153,19 +171,67 @@ static size_t segment_most(const asked_t *asked)
     return asked->lanes > 1 ? sb_min(most, LANES_MOST) : most;
 }
 
-/* A step in which the lanes of a node send so many bytes together. Each goes on when its own have
- * come, and the link has those of others meanwhile. */
-static double step_of(const asked_t *asked, double messages, size_t bytes)
+/* A step of one lane, if it had the link alone. */
+static double alone(const asked_t *asked, double messages, size_t bytes)
 {
-    double alone = step(asked->prices, messages, bytes / asked->lanes);
+    const sb_net_prices_t *prices = asked->prices;
+    double one = (double)bytes * prices->byte;
+    double next = asked->crowded ? 2 * prices->overhead + one : fmax(prices->overhead, one);
 
-    return fmax(alone, messages * (double)bytes * asked->prices->byte);
+    return step(prices, bytes) + (messages - 1) * next;
+}
+
+/* The steps of a segment, one after another. */
+typedef struct steps {
+    const asked_t *asked;
+    double cost; /* until the first lane begins the next one, */
+    double tail; /* and from then until the last lane is through */
+} steps_t;
+
+/*
+ * So many steps more, in each of which the lanes of a node send so many bytes together, so many
+ * times. The link has the first message of each lane before the second of any, so a lane whose
+ * messages have come goes on while those of others are on the way, but not before all but one of
+ * each are.
+ */
+static void add_steps(steps_t *steps, double count, double messages, size_t bytes)
+{
+    const asked_t *asked = steps->asked;
+    size_t own = bytes / asked->lanes;
+    double link = messages * (double)bytes * asked->prices->byte;
+    double rest = link / messages, through = empty(asked->prices, own) + link;
+    double each = fmax(alone(asked, messages, own), fmax(link, through - rest));
+
+    if (count > 0) {
+        steps->cost += count * each;
+        steps->tail = fmax(0, through - each);
+    }
+}
+
+static double cost_of(const steps_t *steps)
+{
+    return steps->cost + steps->tail;
 }
 
 /* Where N is no power of two some nodes give their bytes to a neighbour, and get the result. */
-static double pair_cost(const asked_t *asked, size_t bytes)
+static steps_t begin_steps(const asked_t *asked, size_t bytes)
 {
-    return 1u << asked->rounds == asked->nodes ? 0 : 2 * step_of(asked, 1, bytes);
+    steps_t steps = {.asked = asked};
+
+    if (1u << asked->rounds != asked->nodes)
+        add_steps(&steps, 2, 1, bytes);
+    return steps;
+}
+
+/* Steps in which those that differ in some digits give each other so many bytes; of so many digits
+ * at a time, and then of those that are left. */
+static void add_exchanges(steps_t *steps, uint32_t all, uint32_t digits, size_t bytes)
+{
+    uint32_t rest = all % digits;
+
+    add_steps(steps, all / digits, (1u << digits) - 1, bytes);
+    if (rest > 0)
+        add_steps(steps, 1, (1u << rest) - 1, bytes);
 }
 
 static double inside(const asked_t *asked, size_t bytes)
@@ -177,26 +243,18 @@ static double inside(const asked_t *asked, size_t bytes)
 }
 
 /* `one`: of a segment alone, between nodes; `sent`, `handled`: times its bytes that a link has, and
- * messages that a processor has. */
+ * messages that a processor has, besides the work inside. */
 static double course_cost(const asked_t *asked, double one, size_t segment, double sent,
                           double handled)
 {
     size_t bytes = sb_min(segment, asked->bytes);
     double within = inside(asked, bytes);
-    double each = fmax(within, fmax(sent * (double)bytes * asked->prices->byte,
-                                    handled * asked->prices->overhead));
+    double messages = handled * asked->prices->overhead;
+    /* Each lane has both; while a leader has messages its node goes on. */
+    double busy = asked->lanes > 1 ? within + messages : fmax(within, messages);
+    double each = fmax(busy, sent * (double)bytes * asked->prices->byte);
 
     return within + one + (double)(segments_of(asked->bytes, segment) - 1) * each;
-}
-
-static double doubling_cost(const asked_t *asked, size_t bytes, uint32_t digits)
-{
-    uint32_t rest = asked->rounds % digits;
-    double cost = asked->rounds / digits * step_of(asked, (1u << digits) - 1, bytes);
-
-    if (rest > 0)
-        cost += step_of(asked, (1u << rest) - 1, bytes);
-    return cost + pair_cost(asked, bytes);
 }
 
 static void try_doubling(sb_schedule_t *way, const asked_t *asked)
@@ -207,49 +265,79 @@ static void try_doubling(sb_schedule_t *way, const asked_t *asked)
         uint32_t others = (1u << digits) - 1;
         if (digits > 1 && others * bytes > segment)
             break;
-        double one = doubling_cost(asked, bytes, digits);
-        double cost = course_cost(asked, one, segment, asked->rounds, 2.0 * asked->rounds);
-        take_cheaper(way, (sb_schedule_t){.name = "recursive-doubling",
-                                          .write_step = sb_net_recursive_doubling,
-                                          .digits = digits,
-                                          .segment = segment,
-                                          .cost = cost});
+        steps_t steps = begin_steps(asked, bytes);
+        add_exchanges(&steps, asked->rounds, digits, bytes);
+        double cost =
+            course_cost(asked, cost_of(&steps), segment, asked->rounds, 2.0 * asked->rounds);
+        take_program(asked, way,
+                     (sb_schedule_t){.name = "recursive-doubling",
+                                     .write_step = sb_net_recursive_doubling,
+                                     .digits = digits,
+                                     .segment = segment,
+                                     .cost = cost});
     }
 }
 
-static double halving_cost(const asked_t *asked, size_t bytes, uint32_t halvings)
+/* Messages of steps that cover so many digits in all, some at a time. */
+static uint32_t messages_of(uint32_t all, uint32_t digits)
 {
-    double cost = pair_cost(asked, bytes);
-
-    for (uint32_t k = 0; k < halvings; k++)
-        cost += 2 * step_of(asked, 1, bytes >> (k + 1));
-    return cost + (asked->rounds - halvings) * step_of(asked, 1, bytes >> halvings);
+    return all / digits * ((1u << digits) - 1) + (1u << all % digits) - 1;
 }
 
-static void try_halvings(sb_schedule_t *way, const asked_t *asked, uint32_t halvings)
+/* What is given back goes as it came, the first last. */
+static double halving_cost(const asked_t *asked, const sb_schedule_t *way, size_t bytes)
 {
-    double part = 1.0 / (1u << halvings), doublings = asked->rounds - halvings;
+    uint32_t halvings = way->halvings, split = way->split_digits;
+    steps_t steps = begin_steps(asked, bytes);
+
+    add_exchanges(&steps, asked->rounds - halvings, way->digits, bytes >> halvings);
+    for (uint32_t turn = (halvings + split - 1) / split; turn > 0; turn--) {
+        uint32_t first = (turn - 1) * split, end = (uint32_t)sb_min(first + split, halvings);
+        add_steps(&steps, 2, (1u << (end - first)) - 1, bytes >> end);
+    }
+    return cost_of(&steps);
+}
+
+static void try_halvings(sb_schedule_t *way, const asked_t *asked, uint32_t halvings,
+                         uint32_t split_digits, uint32_t digits)
+{
+    double part = 1.0 / (1u << halvings);
+    uint32_t doublings = messages_of(asked->rounds - halvings, digits);
     double sent = 2 * (1 - part) + doublings * part + (1u << asked->rounds < asked->nodes);
-    double handled = 4.0 * halvings + 2 * doublings;
+    double handled = 4.0 * messages_of(halvings, split_digits) + 2.0 * doublings;
+    size_t most = segment_most(asked);
+    sb_schedule_t other = {.name = "halving",
+                           .write_step = sb_net_halving,
+                           .halvings = halvings,
+                           .split_digits = split_digits,
+                           .digits = digits};
 
-    for (size_t segment = segment_most(asked); segment >= 4 * SEGMENT_LEAST; segment /= 2) {
-        double one = halving_cost(asked, sb_min(segment, asked->bytes), halvings);
-        double cost = course_cost(asked, one, segment, sent, handled);
-        take_cheaper(way, (sb_schedule_t){.name = "halving",
-                                          .write_step = sb_net_halving,
-                                          .halvings = halvings,
-                                          .digits = 1,
-                                          .segment = segment,
-                                          .cost = cost});
+    for (size_t segment = most; segment >= 4 * SEGMENT_LEAST; segment /= 2) {
+        if (segment < most && segment >= asked->bytes)
+            continue; /* all are as long as the call */
+        double one = halving_cost(asked, &other, sb_min(segment, asked->bytes));
+        other.segment = segment;
+        other.cost = course_cost(asked, one, segment, sent, handled);
+        take_program(asked, way, other);
     }
 }
 
-/* Where the last rounds would halve little, each costs two latencies: there doubling costs one. */
+/* Where the last rounds would halve little, each costs two latencies: there doubling costs one. Of
+ * several digits at a time halving sends no byte more, but more messages, which are somebody's time
+ * where ranks share processors; and what doubling receives has to fit. */
 static void try_halving(sb_schedule_t *way, const asked_t *asked, bool fewest_bytes)
 {
-    for (uint32_t halvings = fewest_bytes ? asked->rounds : 1; halvings <= asked->rounds;
-         halvings++)
-        try_halvings(way, asked, halvings);
+    uint32_t least = fewest_bytes ? asked->rounds : 1,
+             digits_most = asked->crowded ? 1 : DIGITS_MOST;
+
+    for (uint32_t halvings = least; halvings <= asked->rounds; halvings++) {
+        uint32_t split_most = (uint32_t)sb_min(digits_most, halvings);
+        uint32_t rest = asked->rounds - halvings;
+        uint32_t most = (uint32_t)sb_max(1, sb_min(digits_most, sb_min(halvings, rest)));
+        for (uint32_t split = 1; split <= split_most; split++)
+            for (uint32_t digits = 1; digits <= most; digits++)
+                try_halvings(way, asked, halvings, split, digits);
+    }
 }
 
 /* A leader's parts fit the window, so a segment may be longer; of lanes the segment has to. */
@@ -259,13 +347,16 @@ static void try_ring(sb_schedule_t *way, const asked_t *asked)
     size_t most = asked->lanes > 1 ? segment_most(asked) : SB_SEGMENT_BYTES * asked->nodes;
 
     for (size_t segment = most; segment >= asked->nodes * SEGMENT_LEAST; segment /= 2) {
-        double one = steps * step_of(asked, 1, sb_min(segment, asked->bytes) / asked->nodes);
-        double cost = course_cost(asked, one, segment, steps / asked->nodes, 2 * steps);
-        take_cheaper(way, (sb_schedule_t){.name = "ring",
-                                          .write_step = sb_net_ring,
-                                          .parts = asked->nodes,
-                                          .segment = segment,
-                                          .cost = cost});
+        steps_t way_round = {.asked = asked};
+        add_steps(&way_round, steps, 1, sb_min(segment, asked->bytes) / asked->nodes);
+        double cost =
+            course_cost(asked, cost_of(&way_round), segment, steps / asked->nodes, 2 * steps);
+        take_program(asked, way,
+                     (sb_schedule_t){.name = "ring",
+                                     .write_step = sb_net_ring,
+                                     .parts = asked->nodes,
+                                     .segment = segment,
+                                     .cost = cost});
     }
 }
 
@@ -273,7 +364,12 @@ sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
                                        const sb_net_prices_t *prices, size_t bytes,
                                        bool commutative)
 {
-    asked_t asked = {nodes, lanes, sb_rounds(nodes + 1) - 1, prices, bytes};
+    asked_t asked = {.nodes = nodes,
+                     .lanes = (uint32_t)sb_max(1, lanes),
+                     .rounds = sb_rounds(nodes + 1) - 1,
+                     .prices = prices,
+                     .bytes = bytes,
+                     .crowded = lanes == 0};
     sb_schedule_t way = {0};
 
     bool whole = 1u << asked.rounds == nodes, ring = nodes > 2 && commutative;
@@ -288,7 +384,8 @@ sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
     if (ring)
         try_ring(&way, &asked);
     way.lanes = asked.lanes;
-    way.digits = way.digits == 0 ? 1 : way.digits;
+    way.digits = sb_max(1, way.digits);
+    way.split_digits = sb_max(1, way.split_digits);
     way.parts = way.parts == 0 ? 1 : way.parts;
     return way;
 }

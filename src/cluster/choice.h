@@ -18,7 +18,7 @@ extern const sb_net_prices_t sb_net_prices_standard;
 typedef struct sb_schedule {
     const char *name; /* of the program */
     sb_program_step_t *write_step;
-    uint32_t halvings, digits; /* of the program: sb_program_t */
+    uint32_t halvings, split_digits, digits; /* of the program: sb_program_t */
     bool chain;                /* a tree of one branch */
     uint32_t lanes;            /* ranks of each node that have messages; 1: its leader */
     uint32_t parts;            /* that the program cuts a segment into, alike */
@@ -32,7 +32,7 @@ sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices
 size_t sb_segment_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
 /* A reduction, and each part of a Reduce_scatter. */
 sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes);
-/* `lanes`: at most so many. */
+/* `lanes`: at most so many; 0: one, since ranks share processors. */
 sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
                                        const sb_net_prices_t *prices, size_t bytes,
                                        bool commutative);

@@ -30,6 +30,16 @@
 
 _Static_assert(SB_BEHIND < SB_WINDOW, "a program is over before its place is needed again");
 
+/* A schedule that was looked for: that takes microseconds, and calls are much alike. */
+typedef struct sb_kept_way {
+    size_t bytes; /* 0: none */
+    uint32_t lanes;
+    bool commutative;
+    sb_schedule_t way;
+} sb_kept_way_t;
+
+#define SB_KEPT_WAYS 8
+
 typedef struct sb_cluster {
     uint32_t rank;  /* of the communicator */
     uint32_t node;  /* this rank's, */
@@ -57,7 +67,8 @@ typedef struct sb_cluster {
     size_t *parts;          /* one for each rank of the node */
     struct sb_bagds *bagds; /* asked for: the exchanges of leaders in an Allgather; or NULL */
     bool *told;             /* by each rank, when all agree on something */
-    bool parts_ready;       /* all teams have what moving parts needs */
+    sb_kept_way_t ways[SB_KEPT_WAYS]; /* of allreduces, by their bits */
+    bool parts_ready;                 /* all teams have what moving parts needs */
     bool parts_refused;
     char *window;               /* two segments for each program: sb_window_of */
     struct sb_doorway *doorway; /* what broadcasts by order of arrival keep; NULL: none was yet */

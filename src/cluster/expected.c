@@ -55,7 +55,8 @@ static sb_schedule_t reduce_scatter(const sb_shape_t *shape, size_t bytes)
     double nodes = shape->nodes, rounds = sb_rounds(shape->nodes);
 
     if (bytes <= SB_SHORT_SCATTERED * (size_t)shape->ranks)
-        return sb_schedule_of_allreduce(shape->nodes, 1, shape->network, bytes, false);
+        return sb_schedule_of_allreduce(shape->nodes, shape->oversubscribed ? 0 : 1, shape->network,
+                                        bytes, false);
     return messages(shape, "trees", rounds + nodes, (1 - 1 / nodes) * (double)bytes);
 }
 
@@ -99,7 +100,7 @@ static sb_schedule_t between(const sb_shape_t *shape, sb_collective_t collective
     case SB_REDUCE:
         return sb_schedule_of_reduce(nodes, net, bytes);
     case SB_ALLREDUCE:
-        return sb_schedule_of_allreduce(nodes, shape->oversubscribed ? 1 : smallest, net, bytes,
+        return sb_schedule_of_allreduce(nodes, shape->oversubscribed ? 0 : smallest, net, bytes,
                                         true);
     case SB_REDUCE_SCATTER:
     case SB_REDUCE_SCATTER_BLOCK:

@@ -76,7 +76,8 @@ typedef struct sb_program {
     bool laned;              /* between ranks of one number on their nodes, not between leaders */
     const uint32_t *leaders; /* of each node, where these are not as `root` says; or NULL */
     uint32_t halvings;       /* rounds that halve what is combined, before others double it */
-    uint32_t digits;         /* that a round of recursive doubling covers */
+    uint32_t split_digits;   /* that a round of those covers, */
+    uint32_t digits;         /* and one of recursive doubling */
     const sb_operator_t *operation;
     bool in_order; /* a reduction combines in the order of nodes, whichever is the root's */
     sb_packing_t packing;

@@ -14,6 +14,8 @@
  */
 #include "cluster/reduce.h"
 
+#include "cluster/net/cube.h"
+
 /* A reduction over nodes. */
 typedef struct course {
     sb_cluster_t *cluster;
@@ -56,6 +58,20 @@ static char *place_of(const course_t *course, size_t segment)
     return sb_window_of(course->cluster, segment) + SB_SEGMENT_BYTES;
 }
 
+void sb_program_reduces(sb_program_t *program, const sb_schedule_t *way,
+                        const sb_operator_t *operation, char *at, size_t bytes)
+{
+    size_t element = operation->element, elements = bytes / element, room = SB_SEGMENT_BYTES;
+
+    program->write_step = way->write_step;
+    program->operation = operation;
+    program->bytes_at = at;
+    program->bytes = bytes;
+    program->halvings = way->halvings;
+    program->split_digits = sb_cube_fits(way->split_digits, elements, element, 0, true, room);
+    program->digits = sb_cube_fits(way->digits, elements, element, way->halvings, false, room);
+}
+
 static sb_status_t begin_segment(course_t *course, size_t segment)
 {
     sb_cluster_t *cluster = course->cluster;
@@ -70,13 +86,9 @@ static sb_status_t begin_segment(course_t *course, size_t segment)
     if (status != SB_OK || !is_leader(course))
         return status;
     sb_program_t *program = sb_program_of(cluster, segment, course->root);
-    program->write_step = course->way.write_step;
-    program->halvings = course->way.halvings;
-    program->digits = course->way.digits;
-    program->operation = reduction->operation;
     program->in_order = true; /* the bits are the same at every root */
-    program->bytes_at = place_of(course, segment);
-    program->bytes = bytes_of(course, segment);
+    sb_program_reduces(program, &course->way, reduction->operation, place_of(course, segment),
+                       bytes_of(course, segment));
     sb_program_begin(cluster, program);
     return cluster->failure;
 }
@@ -153,6 +165,17 @@ sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduc
     return run(&course);
 }
 
+static sb_schedule_t way_of(sb_cluster_t *cluster, uint32_t lanes, size_t bytes, bool commutative)
+{
+    sb_kept_way_t *kept = &cluster->ways[(unsigned)__builtin_clzll(bytes) % SB_KEPT_WAYS];
+
+    if (kept->bytes != bytes || kept->lanes != lanes || kept->commutative != commutative)
+        *kept = (sb_kept_way_t){bytes, lanes, commutative,
+                                sb_schedule_of_allreduce(cluster->map.nodes, lanes,
+                                                         &cluster->prices, bytes, commutative)};
+    return kept->way;
+}
+
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {
     uint32_t first = sb_map_rank(&cluster->map, 0, 0);
@@ -170,15 +193,12 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
     if (status != SB_OK || reduction->bytes == 0)
         return status;
     /* Where ranks take turns on a processor, the fewer of them messages need the better. */
-    uint32_t lanes = cluster->crowded ? 1 : cluster->map.smallest;
-    sb_schedule_t way =
-        sb_schedule_of_allreduce(cluster->map.nodes, lanes, &cluster->prices, reduction->bytes,
-                                 reduction->operation->commutative);
+    uint32_t lanes = cluster->crowded ? 0 : cluster->map.smallest;
+    sb_schedule_t way = way_of(cluster, lanes, reduction->bytes, reduction->operation->commutative);
     if (way.lanes > 1 && sb_cluster_need_parts(cluster) == SB_OK)
         return sb_reduce_by_lanes(cluster, reduction, way);
     if (way.lanes > 1)
-        way = sb_schedule_of_allreduce(cluster->map.nodes, 1, &cluster->prices, reduction->bytes,
-                                       reduction->operation->commutative);
+        way = way_of(cluster, 1, reduction->bytes, reduction->operation->commutative);
     take_way(&course, way);
     return run(&course);
 }
@@ -198,7 +218,6 @@ sb_status_t sb_reduce_and_keep(sb_cluster_t *cluster, const sb_reduction_t *redu
 
     all.receive = NULL;
     /* In a ring a segment would be longer than the room. */
-    take_way(&course, sb_schedule_of_allreduce(cluster->map.nodes, 1, &cluster->prices,
-                                               reduction->bytes, false));
+    take_way(&course, way_of(cluster, cluster->crowded ? 0 : 1, reduction->bytes, false));
     return run(&course);
 }

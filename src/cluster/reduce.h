@@ -43,6 +43,11 @@ sb_piece_t sb_piece_first(const sb_cluster_t *cluster, const sb_reduction_t *red
 /* and the next segment, if there is one: it begins where this one ends. */
 bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction, sb_piece_t *piece);
 
+/* What a program is about that combines so many bytes, of the same elements on all nodes, at that
+ * place. */
+void sb_program_reduces(sb_program_t *program, const sb_schedule_t *way,
+                        const sb_operator_t *operation, char *at, size_t bytes);
+
 /* An allreduce by several ranks of each node. The call has begun, and the teams have what moving
  * parts needs. */
 sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *reduction,

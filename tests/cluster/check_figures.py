@@ -21,16 +21,16 @@ K, M = 1 << 10, 1 << 20
 # round the nodes; None: not asked.
 SHORT = (
     ("cluster-16x8", "barrier", 0, 0.8, 0.8),
-    ("cluster-16x8", "allreduce", 8, 0.8, 0.8),
-    ("cluster-16x8", "allreduce", K, 0.55, 0.55),
-    ("cluster-16x8", "allreduce", 4 * K, 0.6, 0.55),
+    ("cluster-16x8", "allreduce", 8, 0.6, 0.6),
+    ("cluster-16x8", "allreduce", K, 0.45, 0.45),
+    ("cluster-16x8", "allreduce", 4 * K, 0.55, 0.55),
     ("cluster-16x8", "allreduce", 8 * K, 0.7, 0.55),
     ("cluster-16x8", "allreduce", 16 * K, 0.85, 0.55),
     ("cluster-16x8", "bcast", 64 * K, 0.6, 0.6),
     ("cluster-16x8", "alltoall", 64, 0.35, 0.35),
     ("cluster-8x64", "barrier", 0, 0.65, 0.65),
-    ("cluster-8x64", "allreduce", 8, 0.8, None),
-    ("cluster-8x64", "allreduce", 4 * K, 0.55, None),
+    ("cluster-8x64", "allreduce", 8, 0.5, None),
+    ("cluster-8x64", "allreduce", 4 * K, 0.45, None),
     ("cluster-8x64", "allreduce", 256 * K, 0.75, None),
 )
 LONG = (

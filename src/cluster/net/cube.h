@@ -56,24 +56,56 @@ static inline void sb_cube_ends(const sb_program_t *program, const sb_cube_t *cu
         sb_step_send(step, program->self ^ 1, program->bytes_at, program->bytes);
 }
 
+/* The corner that differs from another in these digits, as the bits of `by` say. */
+static inline uint32_t sb_cube_beside(uint32_t place, uint32_t first, uint32_t by)
+{
+    return place ^ by << first;
+}
+
+/* The corner of that number among those that differ in these digits alone. */
+static inline uint32_t sb_cube_member(uint32_t place, uint32_t first, uint32_t digits, uint32_t i)
+{
+    return (place & ~(((1u << digits) - 1) << first)) | i << first;
+}
+
+/* At most so many digits of a round, whose messages together have so much room; those of others
+ * have the elements that are left after so many halvings, and `split`: after those of the round. */
+static inline uint32_t sb_cube_fits(uint32_t digits, size_t elements, size_t element,
+                                    uint32_t halvings, bool split, size_t room)
+{
+    for (; digits > 1; digits--) {
+        size_t parts = (size_t)1 << (split ? digits : halvings);
+        if (((1u << digits) - 1) * ((elements + parts - 1) / parts) * element <= room)
+            break;
+    }
+    return digits;
+}
+
+/* What comes from all others of a group, of this range, is combined in the order of nodes. */
+static inline void sb_cube_folds(const sb_program_t *program, const sb_cube_t *cube,
+                                 sb_step_t *step, uint32_t first, uint32_t digits, sb_range_t range)
+{
+    for (uint32_t i = 0; i < 1u << digits && range.from < range.to; i++) {
+        uint32_t place = sb_cube_member(cube->place, first, digits, i);
+        uint32_t partner = sb_cube_node(cube, place);
+        if (place != cube->place)
+            sb_step_fold(program, step, partner, program->bytes_at + range.from,
+                         range.to - range.from,
+                         partner < program->self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
+    }
+}
+
 /* Those that differ in some digits alone, from the first on, give each other what they have of the
- * range, and all combine it in the order of nodes. */
+ * range, and all combine it. Each begins with another, so that no link has all messages at once. */
 static inline void sb_cube_exchanges(const sb_program_t *program, const sb_cube_t *cube,
                                      sb_step_t *step, uint32_t first, sb_range_t range)
 {
     uint32_t digits = (uint32_t)sb_min(program->digits, cube->rounds - first);
-    char *bytes_at = program->bytes_at + range.from;
-    size_t bytes = range.to - range.from;
 
-    for (uint32_t i = 0; i < 1u << digits && bytes > 0; i++) {
-        uint32_t place = (cube->place & ~(((1u << digits) - 1) << first)) | i << first;
-        if (place == cube->place)
-            continue;
-        uint32_t partner = sb_cube_node(cube, place);
-        sb_step_fold(program, step, partner, bytes_at, bytes,
-                     partner < program->self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
-        sb_step_send(step, partner, bytes_at, bytes);
-    }
+    sb_cube_folds(program, cube, step, first, digits, range);
+    for (uint32_t by = 1; by < 1u << digits && range.from < range.to; by++)
+        sb_step_send(step, sb_cube_node(cube, sb_cube_beside(cube->place, first, by)),
+                     program->bytes_at + range.from, range.to - range.from);
 }
 
 #endif

@@ -3,12 +3,13 @@
  * Allreduce over nodes by halving: in round k the nodes whose numbers differ in digit k each give
  * the other half of the bytes that they still combine; then the finished parts go the same way
  * back. Where the last rounds have little left to halve they double: all of a group give each other
- * what they have, which is one message in place of two. What is combined with what is as in
- * recursive doubling with one digit, so the order of nodes is kept, and all get the same bits.
- * Cost, of h halvings: (log2 N + h) a + (2 + (log2 N - h - 2) / 2^h) m b, and 2 (a + m b) more
- * where N is no power of two (cube.h). Memory: half of the bytes. Source: Rabenseifner's algorithm:
- * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH",
- * 2005.
+ * what they have, which is one message in place of two. A round of several digits is among all that
+ * differ in them: each gives every other its share, which takes one latency and no byte more. The
+ * order of nodes is kept, and all get the same bits. Cost, of h halvings, s of them in a round, and
+ * d digits doubled in one: (2 h / s + (log2 N - h) / d) a + (2 + ((2^d - 1) (log2 N - h) / d - 2) /
+ * 2^h) m b, and 2 (a + m b) more where N is no power of two (cube.h). Memory: the bytes once.
+ * Source: Rabenseifner's algorithm: Thakur, Rabenseifner, Gropp, "Optimization of collective
+ * communication operations in MPICH", 2005; with several digits: as recursive_doubling.c.
  */
 #include "cluster/net/cube.h"
 
@@ -35,26 +36,38 @@ static void give(const sb_program_t *program, sb_step_t *step, uint32_t partner,
         sb_step_send(step, partner, program->bytes_at + range.from, range.to - range.from);
 }
 
-static void halve(const sb_program_t *program, const sb_cube_t *cube, sb_step_t *step, uint32_t k)
+/* In which the nodes of a round that halves differ. */
+static uint32_t digits_of(const sb_program_t *program, uint32_t first)
 {
-    uint32_t other = cube->place ^ (1u << k), partner = sb_cube_node(cube, other);
-    sb_range_t kept = kept_by(program, cube->place, k + 1);
+    return (uint32_t)sb_min(program->split_digits, program->halvings - first);
+}
 
-    if (kept.from < kept.to)
-        sb_step_fold(program, step, partner, program->bytes_at + kept.from, kept.to - kept.from,
-                     partner < program->self ? SB_FOLD_LEFT : SB_FOLD_RIGHT);
-    give(program, step, partner, kept_by(program, other, k + 1));
+static void halve(const sb_program_t *program, const sb_cube_t *cube, sb_step_t *step,
+                  uint32_t first)
+{
+    uint32_t digits = digits_of(program, first), end = first + digits;
+
+    sb_cube_folds(program, cube, step, first, digits, kept_by(program, cube->place, end));
+    for (uint32_t by = 1; by < 1u << digits; by++) {
+        uint32_t other = sb_cube_beside(cube->place, first, by);
+        give(program, step, sb_cube_node(cube, other), kept_by(program, other, end));
+    }
 }
 
 static void give_back(const sb_program_t *program, const sb_cube_t *cube, sb_step_t *step,
-                      uint32_t k)
+                      uint32_t first)
 {
-    uint32_t other = cube->place ^ (1u << k), partner = sb_cube_node(cube, other);
-    sb_range_t theirs = kept_by(program, other, k + 1);
+    uint32_t digits = digits_of(program, first), end = first + digits;
 
-    if (theirs.from < theirs.to)
-        sb_step_receive(step, partner, program->bytes_at + theirs.from, theirs.to - theirs.from);
-    give(program, step, partner, kept_by(program, cube->place, k + 1));
+    for (uint32_t by = 1; by < 1u << digits; by++) {
+        uint32_t other = sb_cube_beside(cube->place, first, by);
+        uint32_t partner = sb_cube_node(cube, other);
+        sb_range_t theirs = kept_by(program, other, end);
+        if (theirs.from < theirs.to)
+            sb_step_receive(step, partner, program->bytes_at + theirs.from,
+                            theirs.to - theirs.from);
+        give(program, step, partner, kept_by(program, cube->place, end));
+    }
 }
 
 /* What is left is combined whole, by nodes that differ in the other digits alone. */
@@ -69,8 +82,9 @@ static void double_up(const sb_program_t *program, const sb_cube_t *cube, sb_ste
 bool sb_net_halving(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
     sb_cube_t cube = sb_cube(program);
-    uint32_t halvings = program->halvings, digits = program->digits;
-    uint32_t doublings = (cube.rounds - halvings + digits - 1) / digits;
+    uint32_t split = program->split_digits, digits = program->digits;
+    uint32_t halvings = (program->halvings + split - 1) / split;
+    uint32_t doublings = (cube.rounds - program->halvings + digits - 1) / digits;
     uint32_t last = 2 * halvings + doublings + 1;
 
     if (number == 0)
@@ -79,11 +93,11 @@ bool sb_net_halving(sb_program_t *program, uint32_t number, sb_step_t *step)
         sb_cube_ends(program, &cube, step);
     else if (number < last && !cube.idle) {
         if (number <= halvings)
-            halve(program, &cube, step, number - 1);
+            halve(program, &cube, step, (number - 1) * split);
         else if (number <= halvings + doublings)
-            double_up(program, &cube, step, halvings + (number - halvings - 1) * digits);
+            double_up(program, &cube, step, program->halvings + (number - halvings - 1) * digits);
         else
-            give_back(program, &cube, step, last - 1 - number);
+            give_back(program, &cube, step, (last - 1 - number) * split);
     }
     return number <= last;
 }
