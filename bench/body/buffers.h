@@ -10,7 +10,6 @@
 
 struct bench_buffers {
     unsigned char *pool;
-    size_t mapped;
     size_t offset; /* of the first slot, behind a page */
     size_t bytes;
     size_t stride;

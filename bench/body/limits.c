@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "limits.h"
 
+#include "base/heap.h"
 #include "share.h"
 
+#include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 /* That the functions below work for: one at a time. */
 static struct limit at_work;
+
+/* What the heap of this process offers, and the other's process. */
+static const sb_heap_t *heap;
+static int other_process;
+
+static const void *reach(uint64_t address, size_t bytes)
+{
+    return heap->reach(other_process, address, bytes, true);
+}
 
 /* The types that the bench calls with cost no call of MPI. */
 static size_t bytes_of(int count, MPI_Datatype type)
@@ -29,8 +41,14 @@ static int barrier(MPI_Comm comm)
 
 static int bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
+    enum limit_form form = at_work.form;
+    size_t bytes = bytes_of(count, type);
     (void)comm;
-    limit_broadcast(&at_work, buffer, bytes_of(count, type), root);
+    /* The bench's own words are not in its buffers. */
+    if (form == LIMIT_DIRECT && !heap->shares(buffer, bytes))
+        at_work.form = LIMIT_ORDINARY;
+    limit_broadcast(&at_work, buffer, bytes, root);
+    at_work.form = form;
     return MPI_SUCCESS;
 }
 
@@ -64,6 +82,26 @@ static int allreduce(const void *send, void *receive, int count, MPI_Datatype ty
 void bench_limits_create(struct bench_limits *limits, const struct bench_job *job)
 {
     limits->segment = job->one_node ? bench_share(job, limit_segment_bytes) : NULL;
+    sb_heap_function_t *function =
+        (sb_heap_function_t *)(uintptr_t)dlsym(RTLD_DEFAULT, SB_HEAP_FUNCTION);
+    heap = function != NULL ? function() : NULL;
+    double own = getpid(), first = job->rank == 0 ? own : 0.0, second = job->rank == 0 ? 0.0 : own;
+    first = bench_maximum(job, first);
+    second = bench_maximum(job, second);
+    other_process = (int)(job->rank == 0 ? second : first);
+}
+
+/* Collective: whether each can read the other's buffers. */
+static bool is_direct(const struct bench_point *point)
+{
+    const struct bench_job *job = point->job;
+    const unsigned char *own = point->buffers.pool;
+    bool shares = heap != NULL && own != NULL && heap->shares(own, 1);
+    uint64_t address[2] = {0}, mine[2] = {0};
+    mine[job->rank] = shares ? (uintptr_t)own : 0;
+    job->allreduce(mine, address, 2, MPI_UNSIGNED_LONG, MPI_MAX, MPI_COMM_WORLD);
+    bool readable = shares && heap->reach(other_process, address[!job->rank], 1, true) != NULL;
+    return bench_maximum(job, readable ? 0.0 : 1.0) == 0.0;
 }
 
 void bench_limits_destroy(struct bench_limits *limits)
@@ -97,14 +135,17 @@ int bench_limits_measure(struct bench_point *point, struct bench_limit_times *ti
     struct limit_segment *segment = point->limits->segment;
     const struct bench_job *job = point->job, other = stand_in(job);
     int failed = 0;
+    *times = (struct bench_limit_times){0};
     point->job = &other;
     for (int form = 0; form < LIMIT_FORMS; form++) {
         struct bench_times both;
+        if (form == LIMIT_DIRECT && !is_direct(point))
+            continue;
         job->host.barrier(MPI_COMM_WORLD);
         if (job->rank == 0)
             memset(segment, 0, limit_segment_bytes);
         at_work = (struct limit){
-            .segment = segment, .rank = job->rank, .stores = (enum limit_stores)form};
+            .segment = segment, .rank = job->rank, .form = (enum limit_form)form, .reach = reach};
         job->host.barrier(MPI_COMM_WORLD);
         failed |= bench_measure(point, &both);
         times->limit[form] = both.host.figure;

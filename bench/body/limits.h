@@ -10,7 +10,8 @@ struct bench_limits {
     struct limit_segment *segment; /* NULL: nothing is measured */
 };
 
-/* What a point is beside both forms of its limit, each in turns with Sobor's by blocks. */
+/* What a point is beside the forms of its limit, each in turns with Sobor's by blocks. Zero: that
+ * form cannot be. */
 struct bench_limit_times {
     struct bench_summary limit[LIMIT_FORMS];
     struct bench_summary program[LIMIT_FORMS];

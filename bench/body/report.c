@@ -77,7 +77,7 @@ static void put_side(const char *side, const struct bench_point *point,
         put_switching(side, measured, times->switching);
 }
 
-/* Both forms' times, and Sobor's relative to the better one. */
+/* The forms' times, and Sobor's relative to the best one. */
 static void put_limits(const struct bench_limit_times *times)
 {
     double best = 0.0;

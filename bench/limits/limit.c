@@ -17,6 +17,9 @@ struct direction {
     _Alignas(APART) _Atomic uint64_t met;
     _Alignas(APART) _Atomic uint64_t given;
     _Alignas(APART) _Atomic uint64_t taken; /* by the other */
+    _Alignas(APART) _Atomic uint64_t shown; /* calls for which `address` holds */
+    uint64_t address;
+    _Alignas(APART) _Atomic uint64_t read; /* calls, by the other */
     _Alignas(APART) char ring[RING];
 };
 
@@ -26,11 +29,12 @@ struct limit_segment {
 
 const size_t limit_segment_bytes = sizeof(struct limit_segment);
 
-const char *const limit_forms[LIMIT_FORMS] = {"ordinary", "non_temporal"};
+const char *const limit_forms[LIMIT_FORMS] = {"ordinary", "non_temporal", "direct"};
 
 static void await(const _Atomic uint64_t *count, uint64_t value)
 {
-    /* Acquire: pairs with the releases of `met`, `given` and `taken` below. */
+    /* Acquire: pairs with the releases of `met`, `given`, `taken`, `shown` and
+     * `read` below. */
     while (atomic_load_explicit(count, memory_order_acquire) < value) {
 #if defined(__SSE2__)
         _mm_pause();
@@ -38,17 +42,17 @@ static void await(const _Atomic uint64_t *count, uint64_t value)
     }
 }
 
-static void store(char *to, const char *from, size_t bytes, enum limit_stores stores)
+static void store(char *to, const char *from, size_t bytes, enum limit_form form)
 {
 #if defined(__SSE2__)
-    for (; stores == LIMIT_NON_TEMPORAL && bytes >= LINE; bytes -= LINE, to += LINE, from += LINE)
+    for (; form == LIMIT_NON_TEMPORAL && bytes >= LINE; bytes -= LINE, to += LINE, from += LINE)
         for (size_t i = 0; i < LINE; i += sizeof(__m128i))
             _mm_stream_si128((__m128i *)(void *)(to + i),
                              _mm_loadu_si128((const __m128i *)(const void *)(from + i)));
-    if (stores == LIMIT_NON_TEMPORAL)
+    if (form == LIMIT_NON_TEMPORAL)
         _mm_sfence();
 #else
-    (void)stores; /* all are ordinary */
+    (void)form; /* all are ordinary */
 #endif
     memcpy(to, from, bytes);
 }
@@ -73,7 +77,7 @@ static void give(struct limit *limit, const char *from, size_t bytes, size_t pie
     if (limit->given % piece != 0)
         limit->given += piece - limit->given % piece;
     await(&out->taken, limit->given + piece < RING ? 0 : limit->given + piece - RING);
-    store(out->ring + limit->given % RING, from, bytes, limit->stores);
+    store(out->ring + limit->given % RING, from, bytes, limit->form);
     limit->given += piece;
     atomic_store_explicit(&out->given, limit->given, memory_order_release);
 }
@@ -92,11 +96,40 @@ static void take(struct limit *limit, char *to, const char *own, size_t bytes, s
     atomic_store_explicit(&in->taken, limit->taken, memory_order_release);
 }
 
+/* The other's data is read where it is; `give_from` NULL: there is none to give, `to` NULL: none to
+ * take. */
+static void exchange_directly(struct limit *limit, const char *give_from, char *to, const char *own,
+                              size_t bytes, taker_t *taker)
+{
+    struct direction *out = &limit->segment->from[limit->rank];
+    struct direction *in = &limit->segment->from[!limit->rank];
+    limit->calls++;
+    if (give_from != NULL) {
+        out->address = (uintptr_t)give_from;
+        atomic_store_explicit(&out->shown, limit->calls, memory_order_release);
+    }
+    if (to != NULL) {
+        await(&in->shown, limit->calls);
+        taker(to, own, limit->reach(in->address, bytes), bytes);
+        atomic_store_explicit(&in->read, limit->calls, memory_order_release);
+    }
+}
+
+static void await_read(struct limit *limit)
+{
+    if (limit->form == LIMIT_DIRECT)
+        await(&limit->segment->from[limit->rank].read, limit->calls);
+}
+
 /* Both give `bytes` and take as many; one chunk is written ahead. */
 static void exchange(struct limit *limit, const char *give_from, char *to, const char *own,
                      size_t bytes, taker_t *taker)
 {
     size_t piece = piece_of(bytes), given = 0;
+    if (limit->form == LIMIT_DIRECT) {
+        exchange_directly(limit, give_from, to, own, bytes, taker);
+        return;
+    }
     for (size_t at = 0; at < bytes; at += piece) {
         for (; given < bytes && given <= at + piece; given += piece)
             give(limit, give_from + given, least(piece, bytes - given), piece);
@@ -120,9 +153,17 @@ static void take_copy(void *to, const void *own, const void *theirs, size_t byte
 void limit_broadcast(struct limit *limit, void *buffer, size_t bytes, int root)
 {
     size_t piece = piece_of(bytes);
+    bool gives = limit->rank == root;
+    if (limit->form == LIMIT_DIRECT) {
+        exchange_directly(limit, gives ? buffer : NULL, gives ? NULL : buffer, buffer, bytes,
+                          take_copy);
+        if (gives)
+            await_read(limit);
+        return;
+    }
     for (size_t at = 0; at < bytes; at += piece) {
         char *place = (char *)buffer + at;
-        if (limit->rank == root)
+        if (gives)
             give(limit, place, least(piece, bytes - at), piece);
         else
             take(limit, place, place, least(piece, bytes - at), piece, take_copy);
@@ -134,6 +175,7 @@ void limit_allgather(struct limit *limit, const void *send, void *receive, size_
     char *theirs = (char *)receive + (limit->rank == 0 ? bytes : 0);
     exchange(limit, send, theirs, theirs, bytes, take_copy);
     memcpy((char *)receive + (limit->rank == 0 ? 0 : bytes), send, bytes);
+    await_read(limit);
 }
 
 void limit_alltoall(struct limit *limit, const void *send, void *receive, size_t bytes)
@@ -142,6 +184,7 @@ void limit_alltoall(struct limit *limit, const void *send, void *receive, size_t
     char *theirs = (char *)receive + other;
     exchange(limit, (const char *)send + other, theirs, theirs, bytes, take_copy);
     memcpy((char *)receive + own, (const char *)send + own, bytes);
+    await_read(limit);
 }
 
 #if defined(__x86_64__)
@@ -169,4 +212,5 @@ void limit_allreduce(struct limit *limit, const void *send, void *receive, size_
 {
     static taker_t *const takers[] = {take_bytes, take_floats, take_doubles};
     exchange(limit, send, receive, send, bytes, takers[element]);
+    await_read(limit);
 }

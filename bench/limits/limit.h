@@ -3,7 +3,8 @@
  * What two processes can reach: the best simple loops over private buffers and a shared segment,
  * without MPI and without anything that a library has to do. Each direction has a ring of chunks
  * and two counts of bytes, given and taken. Chunks are written by ordinary stores (memcpy) or by
- * non-temporal ones.
+ * non-temporal ones. Where each can read the other's buffers there is a third form, without rings:
+ * each says where its data is, reads the other's there, and leaves when its own was read.
  */
 #ifndef SOBOR_BENCH_LIMIT_H
 #define SOBOR_BENCH_LIMIT_H
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum limit_stores { LIMIT_ORDINARY, LIMIT_NON_TEMPORAL, LIMIT_FORMS };
+enum limit_form { LIMIT_ORDINARY, LIMIT_NON_TEMPORAL, LIMIT_DIRECT, LIMIT_FORMS };
 
 extern const char *const limit_forms[LIMIT_FORMS];
 
@@ -26,7 +27,10 @@ extern const size_t limit_segment_bytes;
 struct limit {
     struct limit_segment *segment;
     int rank;
-    enum limit_stores stores;
+    enum limit_form form;
+    /* Where the other's bytes can be read, for the direct form. */
+    const void *(*reach)(uint64_t address, size_t bytes);
+    uint64_t calls; /* of that form */
     uint64_t given; /* bytes so far, by this rank */
     uint64_t taken;
     uint64_t met; /* barriers */

@@ -174,6 +174,18 @@ def test_late_ranks(tester):
     assert "arrival_us" not in even
 
 
+def test_buffers_are_of_malloc(tester):
+    """With the heap, calls and the limit's loops find the buffers in memory that is shared."""
+    names = "bcast,allgather,alltoall,allreduce"
+    words = ("--collectives", names, "--sizes", "64K", "--variants", "hot", "--limits")
+    for sobor in (jobs.HEAP, {}):
+        found = rows(bench(tester, usable_mpi("o41"), 2, *words, sobor=sobor))
+        assert [row["collective"] for row in found] == names.split(",")
+        for row in found:
+            assert row["checked"] is True and row["limit_ordinary_us"] > 0, row
+            assert (row["limit_direct_us"] is not None) == bool(sobor), row
+
+
 def test_forced_algorithm_is_named(tester):
     """The algorithm that a variable forces is the one in the rows."""
     result = bench(

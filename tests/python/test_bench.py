@@ -189,6 +189,13 @@ def test_root_may_run_open_mpi(request_of, fake_native, openmpi, monkeypatch):
     assert command_of(request_of(), fake_native, 2).env == {}
 
 
+def test_heap_stands_first_where_it_is_asked_for(request_of, fake_native, openmpi, monkeypatch):
+    both = f"{fake_native.heap}:{fake_native.preload}"
+    assert both not in " ".join(command_of(request_of(), fake_native, 2).argv)
+    monkeypatch.setenv("SOBOR_HEAP", "on")
+    assert both in " ".join(command_of(request_of(), fake_native, 2).argv)
+
+
 def test_without_a_back_end_the_host_is_timed_alone(request_of, fake_native, openmpi):
     fake_native.backend("ompi40").unlink()
     launch = command_of(request_of(), fake_native, 2)
@@ -432,7 +439,7 @@ def test_limits_are_shown_beside_the_table(command, fake_native, openmpi):
     out = command(*words, "--ranks", "2,4", "--limits").out
     assert out.count("non-temporal µs") == 1
     assert "1.90" in out and "1.60" in out
-    assert "within 1.15 of the better limit in 0 of 1; geometric mean of Sobor/limit 1.25" in out
+    assert "within 1.15 of the best limit in 0 of 1; geometric mean of Sobor/limit 1.25" in out
     assert "limit" not in command(*words, "--ranks", "2").out
 
 

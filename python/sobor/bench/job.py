@@ -16,6 +16,7 @@ from sobor.bench.request import Request
 from sobor.bench.target import Target
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import Native
+from sobor.run import HEAP
 
 Row = dict[str, Any]
 
@@ -84,7 +85,8 @@ def plan_job(job: Job, request: Request, native: Native, cores: int) -> Launch:
         return Launch([*command, "--host-only"], needed)
     forced = {f"SOBOR_{name.upper()}_ALGORITHM": value for name, value in job.forced.items()}
     forced |= job.settings
-    forward = Forward(str(native.preload), variables.present(os.environ), forced, os.environ)
+    heap = str(native.heap) if variables.is_on(HEAP, forced, os.environ) else None
+    forward = Forward(str(native.preload), variables.present(os.environ), forced, os.environ, heap)
     launch = plan_launch(command, forward)
     return Launch(launch.argv, {**launch.env, **needed}, launch.warnings)
 
