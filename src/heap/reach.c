@@ -209,9 +209,10 @@ static bool shares(const void *base, size_t bytes)
 
 static const uint64_t *number(void)
 {
-    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)sb_arena.base;
-
-    return sb_arena_is_shared() ? &header->number : NULL;
+    /* That makes the arena, where nothing long was allocated before. */
+    if (!sb_arena_is_shared())
+        return NULL;
+    return &((const sb_arena_header_t *)(const void *)sb_arena.base)->number;
 }
 
 static void count(sb_heap_counts_t *counts)

@@ -39,6 +39,14 @@ def test_other_hosts(tester, key):
     tester.expect_pass(tester.run(usable_mpi(key), 2, ["heap", "20"], sobor=USUAL), served=True)
 
 
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_no_block_is_long(tester, ranks):
+    """The first reduction finds a heap in which nothing was allocated so far."""
+    words = ["reductions", "--seed", "1", "--first", "0", "--cases", "40", "--max-bytes", "65536"]
+    short = {**jobs.HEAP, "SOBOR_HEAP_LEAST": "1GiB"}
+    tester.expect_pass(tester.run(usable_mpi("o41"), ranks, words, sobor=short), served=True)
+
+
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
 def test_half(tester, key, ranks):
     """What one rank has the other need not."""
