@@ -332,6 +332,23 @@ static void reductions_fit_size_and_ranks(void **state)
 }
 
 /* What the operator or the user forbids is not chosen, and not taken when it is asked for. */
+/* Two ranks with heaps combine where results belong, from where that pays; else rings take it. */
+static void loads_turn_two_ranks_to_slices(void **state)
+{
+    const sb_settings_t made = settings("auto", "auto");
+    sb_shape_t two = shape(2, false);
+
+    (void)state;
+    for (int heap = 0; heap < 2; heap++) {
+        two.loads = heap * (size_t)(64 << 10);
+        for (size_t bytes = 16 << 10; bytes <= 1 << 20; bytes *= 2) {
+            const sb_algorithm_t *by = sb_choose(SB_ALLREDUCE, &two, &made, bytes, false).algorithm;
+            bool slices = heap && bytes >= 32 << 10;
+            assert_string_equal(by->name, slices ? "reduce-scatter-allgather" : "rings");
+        }
+    }
+}
+
 static void order_is_kept_where_it_has_to_be(void **state)
 {
     sb_settings_t strict = settings("auto", "auto"), ring = settings("auto", "auto");
@@ -423,6 +440,7 @@ int main(void)
         cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),
         cmocka_unit_test(reductions_fit_size_and_ranks),
         cmocka_unit_test(order_is_kept_where_it_has_to_be),
+        cmocka_unit_test(loads_turn_two_ranks_to_slices),
         cmocka_unit_test(plans_know_the_operator),
         cmocka_unit_test(sets_of_levels_go_by_name_in_any_order),
         cmocka_unit_test(unknown_names_become_auto),

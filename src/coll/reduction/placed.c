@@ -4,6 +4,9 @@
 /* Copying in, combining and copying out take about as long; a rank's part is copied out no more. */
 #define PASSES 3
 
+/* Most calls from one look to the next for contributions that both stay. */
+#define PASSED_MOST 64
+
 size_t sb_placed_least(const sb_team_t *team, const sb_shape_t *shape)
 {
     double byte = shape->prices->slices_byte / PASSES / team->size;
@@ -59,6 +62,43 @@ static bool all_stay(const sb_team_t *team)
     for (uint32_t rank = 0; rank < team->size && all; rank++)
         all = sb_workspace_said(&sb_workspace_head(team, rank)->sent) != 0;
     return all;
+}
+
+bool sb_placed_both(const sb_team_t *team, const sb_reduction_t *reduction, bool all)
+{
+    return all && sb_workspace(team)->loads && team->size == SB_PLACED_WHOLE_RANKS &&
+           reduction->bytes >= SB_COPY_LEAST;
+}
+
+bool sb_placed_passes(const sb_team_t *team, size_t bytes)
+{
+    uint8_t *left = &sb_workspace(team)->passing[sb_copy_class(bytes)];
+
+    if (*left == 0)
+        return false;
+    --*left;
+    return true;
+}
+
+void sb_placed_say_elsewhere(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    bool elsewhere = !sb_shares(reduction->send, reduction->bytes);
+
+    sb_workspace_say(&sb_workspace_head(team, team->rank)->elsewhere, elsewhere);
+}
+
+bool sb_placed_both_stay(const sb_team_t *team, size_t bytes)
+{
+    sb_workspace_t *space = sb_workspace(team);
+    size_t class = sb_copy_class(bytes);
+    bool elsewhere = false;
+
+    for (uint32_t rank = 0; rank < team->size; rank++)
+        elsewhere |= sb_workspace_said(&sb_workspace_head(team, rank)->elsewhere) != 0;
+    space->passed[class] =
+        elsewhere ? (uint8_t)sb_min(sb_max(2 * space->passed[class], 1), PASSED_MOST) : 0;
+    space->passing[class] = space->passed[class];
+    return all_stay(team);
 }
 
 /* Whether all have copied theirs in from end to end. */

@@ -28,6 +28,22 @@ size_t sb_placed_least(const sb_team_t *team, const sb_shape_t *shape);
  * caches.
  */
 
+/*
+ * Of two ranks a long allreduce is combined where it belongs only if both contributions stay where
+ * they are; after the first barrier both know. If not they pass through rings (rings.c), without a
+ * further barrier. Where that is because one of them cannot be read, the next calls of such sizes
+ * go there at once, one, then two, then more, before it is looked again. So buffers that are not in
+ * the heap cost nothing. All count alike.
+ */
+bool sb_placed_both(const sb_team_t *team, const sb_reduction_t *reduction, bool all);
+
+/* Whether this call goes through rings at once. Once for each call. */
+bool sb_placed_passes(const sb_team_t *team, size_t bytes);
+
+/* Before the first barrier of a call that does not, and after it: whether both stay. */
+void sb_placed_say_elsewhere(const sb_team_t *team, const sb_reduction_t *reduction);
+bool sb_placed_both_stay(const sb_team_t *team, size_t bytes);
+
 typedef enum sb_placing {
     SB_PLACING_NONE,
     SB_PLACING_PARTS,

@@ -26,15 +26,15 @@ static double cost_of_result(const sb_shape_t *shape, size_t bytes, double place
            (grouped ? shape->prices->line * places : 0);
 }
 
-/* All read it. Two ranks that change rings have each line cross once too, and take no barrier for
- * it: loads save them nothing. */
+/* All read it. Of two ranks shorter messages may lie in blocks that are shared: if not, little is
+ * lost (placed.h). */
 static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
-    sb_shape_t copied = *shape;
+    sb_shape_t shared = *shape;
 
-    if (shape->ranks == 2)
-        copied.loads = 0;
-    return cost_of_result(&copied, bytes, 1.25 * shape->ranks);
+    if (shape->ranks == 2 && shape->loads != 0)
+        shared.loads = SB_COPY_LEAST;
+    return cost_of_result(&shared, bytes, 1.25 * shape->ranks);
 }
 
 /* The root takes the whole result: a contribution that is not copied in saves the others' time. */

@@ -320,10 +320,10 @@ static sb_status_t lend(rings_t *rings)
 
 /*
  * This rank combines what it wants. `gives`: the others want something of its contribution; of what
- * it alone wants they never do.
+ * it alone wants they never do. `mode`: of copying in; SB_COPY_ANY: it is chosen here.
  */
-static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
-                          bool gives, receivers_t receivers)
+static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                             bool gives, receivers_t receivers, sb_copy_mode_t mode)
 {
     sb_workspace_t *space = sb_workspace(team);
     uint64_t start = space->cursor.position;
@@ -338,16 +338,31 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = round_for(&rings, span);
     sb_workspace_reach_ring(space, reduction->bytes);
-    rings.mode = sb_workspace_copy_mode(team, &space->copies, reduction, together);
+    rings.mode = mode != SB_COPY_ANY
+                     ? mode
+                     : sb_workspace_copy_mode(team, &space->copies, reduction, together);
     bool lending = receivers == ROOT && lends(&rings);
     sb_status_t status = lending ? lend(&rings) : go(&rings, gives || rings.in_place);
     if (status != SB_OK)
         return status;
-    sb_workspace_copied(space);
+    if (mode == SB_COPY_ANY)
+        sb_workspace_copied(space);
     /* Who has given something to this message is done with those before. */
     if (wanted.sources == team->size && wanted.from < wanted.to)
         sb_flow_credit(&space->out, start);
     return rings.data;
+}
+
+static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
+                          bool gives, receivers_t receivers)
+{
+    return reduce_as(team, reduction, wanted, gives, receivers, SB_COPY_ANY);
+}
+
+sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reduction,
+                                  sb_copy_mode_t mode)
+{
+    return reduce_as(team, reduction, sb_wanted_by_all(team, reduction), true, ALL, mode);
 }
 
 #define RINGS(algorithm, of, was, wants, gives, receivers, costs, what)                            \

@@ -2,7 +2,11 @@
 #ifndef SB_COLL_REDUCTION_RINGS_H
 #define SB_COLL_REDUCTION_RINGS_H
 
-#include "coll/reduction/reduction.h"
+#include "coll/reduction/workspace.h"
+
+/* An allreduce whose mode of copying in somebody else has chosen, and times. */
+sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reduction,
+                                  sb_copy_mode_t mode);
 
 /* A scan or an exscan in the rings of the workspace, and its expected time. */
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted);

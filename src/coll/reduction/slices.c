@@ -2,6 +2,7 @@
 #include "coll/reduction/slices.h"
 
 #include "coll/reduction/placed.h"
+#include "coll/reduction/rings.h"
 
 /* A slice is made of whole lines if a window has so many for each rank. */
 #define LINES_FOR_EACH 2
@@ -23,6 +24,7 @@ typedef struct slices {
     bool relays;
     sb_copy_mode_t mode; /* of copying in */
     bool entire;         /* what is combined here is copied in too */
+    bool both;           /* goes in slices only if both ranks' contributions stay */
     bool stays;          /* the others read this rank's contribution where it is */
     bool all;            /* ranks want the whole result */
     bool placing;        /* results go where they belong, */
@@ -103,7 +105,7 @@ static void dealt_to(const slices_t *slices, uint32_t group, uint32_t *first, ui
 /* This rank has its own slice at hand; the others want it if they combine everything. */
 static void copy_in(slices_t *slices, uint64_t number)
 {
-    if (slices->stays)
+    if (slices->stays || slices->both)
         return;
     size_t bytes = bytes_of(slices, number);
     sb_range_t own = slices->entire ? (sb_range_t){bytes, bytes} : own_slice(slices, bytes);
@@ -271,6 +273,18 @@ static void begin(slices_t *slices)
     slices->stays = sb_workspace_show_sent(team, slices->reduction, slices->mode);
     slices->entire = sb_placed_show_entire(team, slices->all, slices->mode);
     sb_placed_say(team, slices->reduction, slices->all, slices->mode);
+    if (slices->both)
+        sb_placed_say_elsewhere(team, slices->reduction);
+}
+
+/* What is chosen and timed is how it is copied in, if that is what was chosen. */
+static sb_status_t through_rings(const slices_t *slices)
+{
+    sb_workspace_t *space = sb_workspace(slices->team);
+
+    if (slices->mode == SB_COPY_PULLED || slices->mode == SB_COPY_WHOLE)
+        space->choice.timed = false;
+    return sb_rings_allreduce_as(slices->team, slices->reduction, slices->mode);
 }
 
 /* After the first barrier: whether what follows is done in two jobs, that and combining all. */
@@ -313,6 +327,10 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
             continue;
         sb_workspace_wait_ends(space, began);
         said = sb_placed_said(slices->team);
+        if (slices->both && !sb_placed_both_stay(slices->team, slices->reduction->bytes)) {
+            status = through_rings(slices);
+            break;
+        }
         if (go_on(slices, said)) {
             jobs = each;
             count = SB_COUNT_OF(each);
@@ -344,6 +362,9 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
     uint64_t group = space->group, groups = space->groups;
 
     slices.all = all;
+    slices.both = sb_placed_both(team, reduction, all);
+    if (slices.both && sb_placed_passes(team, reduction->bytes))
+        return sb_allreduce_rings.reduction(team, reduction);
     slices.relays = all && groups > 1;
     slices.least = groups > 1 ? SB_SLICE_LEAST : SLICE_LEAST_ALONE;
     slices.few = groups > 1 ? SHORT : SHORT_ALONE;

@@ -17,6 +17,7 @@
  *                 and, of a root: whether they stay where they are, see lent.h
  *     sent        where its contribution is, if the others read it there; or 0
  *     entire      whether what it has copied in is all of it, see placed.h
+ *     elsewhere   whether nobody could read it where it is, see placed.h
  *     placing     of rank 0: whether results of the present call are placed, see placed.h
  *     placed[d]   of a window: where this rank's result belongs, if the others read it there; or 0
  *     piece[]     pieces of what goes over blocks, one for each slot
@@ -62,6 +63,7 @@ typedef struct sb_workspace_head {
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
     uint64_t entire;
+    uint64_t elsewhere;
     uint64_t placing;
     uint64_t placed[SB_WORKSPACE_DEPTH];
     _Alignas(2 * SB_LINE) char piece[SB_SLOTS][SB_WORKSPACE_PIECE];
@@ -94,6 +96,8 @@ typedef struct sb_workspace {
     uint32_t group;                          /* this rank's */
     uint32_t first[SB_WORKSPACE_GROUPS + 1]; /* rank of each group; and behind the last, p */
     size_t placed_least;                     /* see sb_placed_least */
+    uint8_t passing[SB_COPY_CLASSES];        /* see sb_placed_passes: calls left, */
+    uint8_t passed[SB_COPY_CLASSES];         /* and how many there were the last time */
     bool loads;                              /* every member reads what every other shares; */
     uint64_t *process;                       /* the numbers of all for that */
     char scratch[];                          /* of this rank alone: SB_WORKSPACE_SCRATCH pieces */
