@@ -112,7 +112,7 @@ def test_prediction():
     )
     assert result["collective_s"] == pytest.approx(3.1e-3)
     assert result["predicted_s"] == pytest.approx((500 + 1500 / 3 + 1000 + 100) / 1e6)
-    assert result["covered"] == pytest.approx(2 / 3)
+    assert result["covered"] == pytest.approx(1500 / 2500)
     assert [point["ratio"] for point in result["points"]] == [3.0, None, None]
     saved = estimate.predict(PROFILE, {("allreduce", 8, 8): gain(3.0, 2.0)})
     assert saved["predicted_s"] == pytest.approx((500 + 1500 - 100 * 2 + 1000 + 100) / 1e6)
@@ -194,6 +194,9 @@ def test_what_is_set_up_comes_on_top():
     assert [first.served_calls(kind, 100) for kind in kinds] == [2, 300, 0]
     assert first.served_share(kinds, "of 4 ranks", 100) == pytest.approx(300 / 399)
     assert first.served_share(kinds, "of 5 ranks", 100) == 1.0
+    rows = PROFILE["calls"]
+    assert estimate.important(rows[:2], kinds, 100) == rows[:2]
+    assert estimate.important(rows[:2], kinds, 400) == rows[:1]
     set_up = [{**kind, "first_us": 1000.0} for kind in kinds[:2]]
     points = {("allreduce", 8, 8): gain(3.0), ("bcast", 6144, 4): gain(2.0)}
     result = estimate.predict(profile, points, set_up, 100)

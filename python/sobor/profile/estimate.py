@@ -57,9 +57,9 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
             f"{file}: the host MPI served no collective calls",
             "profile the host: sobor profile --set SOBOR=off --json host.json -- ...",
         )
-    gains = _measured(_important(rows), profile["ranks"], launcher, seconds)
     native, cores = find_native(), read_cpus(Files()).usable
     after, kinds = first.serve_after(native), profile.get("communicators", [])
+    gains = _measured(important(rows, kinds, after), profile["ranks"], launcher, seconds)
     set_up = first.measure(kinds, launcher, native, cores, after)
     result = predict(profile, gains, set_up, after)
     views.show(result, json_file, console.out())
@@ -78,10 +78,11 @@ def point_of(row: Row, world: int) -> tuple[str, int, int]:
     return row["operation"], size if size < 16 else size + size // 2, ranks_of(row, world)
 
 
-def _important(rows: list[Row]) -> list[Row]:
-    """The rows that move data longest, as many as make nearly all of it."""
-    moving = sorted(rows, key=_moving, reverse=True)
-    whole, sum_, chosen = sum(map(_moving, rows)), 0.0, []
+def important(rows: list[Row], kinds: list[Row], after: int) -> list[Row]:
+    """Of the rows that Sobor would serve, those that move data longest: nearly all of it."""
+    theirs = [row for row in rows if first.served_share(kinds, row["communicator"], after) > 0]
+    moving = sorted(theirs, key=_moving, reverse=True)
+    whole, sum_, chosen = sum(map(_moving, theirs)), 0.0, []
     for row in moving[:_MOST]:
         if sum_ >= _SHARE * whole:
             break
@@ -148,8 +149,8 @@ def predict(
         predicted = waiting + _moving_then(moving, row["calls"], gain, share)
         now += row["total_us_mean"]
         then += predicted
-        of_host += 0.0 if row["served"] else row["total_us_mean"]
-        covered += 0.0 if ratio is None else row["total_us_mean"]
+        of_host += 0.0 if row["served"] else moving
+        covered += 0.0 if ratio is None else moving
         points.append(
             {
                 **{key: row[key] for key in ("operation", "bytes", "communicator", "served")},

@@ -98,7 +98,8 @@ def _of_estimate(result: dict[str, Any]) -> list[str]:
         f"Sobor would bring {now:.3f} s in collectives to about {then:.3f} s, and"
         f" {result['wall_s']:.3f} s of run time to about {result['wall_s'] - now + then:.3f} s.",
         f"{ranks_on(result)}. What was measured here covers {percent(result['covered'])} of the"
-        " time in collectives that the host served; for the rest nothing is gained or lost.",
+        " time in which the host's collectives moved data; for the rest, and for waiting until the"
+        " last has come, nothing is gained or lost.",
         f"Of it {short_time(result.get('set_up_s', 0.0))} is what Sobor sets up, once, in the first"
         " calls of each communicator: as much in a long run as in a short one.",
     ]
