@@ -94,19 +94,21 @@ check_commands() {
 }
 
 # make_environment FOLDER STAMP REQUIREMENTS: a virtual environment with these packages, beside those of
-# other stamps. A stamp holds what was asked for, so that a change is noticed.
+# other stamps. A stamp holds what was asked for, so that a change is noticed. Only .venv has a pip of its
+# own: to install one takes longer than most of what is asked for.
 make_environment() {
-    local folder=$1 stamp=$1/$2 requirements=$3 python wanted
+    local folder=$1 stamp=$1/$2 requirements=$3 python wanted options=() pip=("$1/bin/python" -m pip)
+    [ "$folder" = .venv ] || options=(--without-pip) pip=(.venv/bin/python -m pip --python "$1/bin/python")
     python="$PYTHON $("$PYTHON" -V)"
     wanted="$python $requirements"
     [ ! -x "$folder/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "preparing $folder"
     if [ ! -x "$folder/bin/python" ] || [ "$(cat "$folder/.python" 2>/dev/null)" != "$python" ]; then
         rm -rf "$folder"
-        "$PYTHON" -m venv "$folder" && echo "$python" >"$folder/.python" || return 1
+        "$PYTHON" -m venv "${options[@]}" "$folder" && echo "$python" >"$folder/.python" || return 1
     fi
     # shellcheck disable=SC2086 # the requirements are words
-    "$folder/bin/python" -m pip install --quiet --disable-pip-version-check --no-input \
+    "${pip[@]}" install --quiet --disable-pip-version-check --no-input \
         $requirements || return 1
     echo "$wanted" >"$stamp"
 }
@@ -141,6 +143,13 @@ make_peer() {
         touch "$failed"
         warn "could not install ${PEERS[$name]}; tests that need .peers/$name are skipped"
     fi
+}
+
+make_peers() {
+    local name
+    for name in "${!PEERS[@]}"; do
+        make_peer "$name"
+    done
 }
 
 # The NUMA tests run in an emulated machine, which needs a kernel; nothing else does.
@@ -188,10 +197,9 @@ fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
 make_command_environment
 [ "$WHAT" = tests ] || exit 0
-make_site_environment
 mkdir -p .peers
-for name in "${!PEERS[@]}"; do
-    make_peer "$name"
-done
+make_peers &
+make_site_environment
 fetch_kernel
 fetch_sysroot
+wait

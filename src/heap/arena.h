@@ -22,7 +22,7 @@
 #define SB_ARENA_MAGIC UINT64_C(0x3170616548726253)
 /* Address space alone: pages are there once they are written. */
 #define SB_ARENA_BYTES ((size_t)64 << 30)
-/* A multiple of a huge page. */
+/* Huge pages of this size and of less can be mapped: 2 MiB is what most systems have. */
 #define SB_ARENA_ALIGNMENT ((size_t)2 << 20)
 
 /* The file's first page. */

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,11 +79,11 @@ def installed_version(python: Path) -> str:
     ).stdout.strip()
 
 
-def download(python: Path, version: str, folder: Path) -> None:
+def download(version: str, folder: Path) -> None:
     """The source archive, by pip; only mpi4py itself may be a source archive."""
     done = subprocess.run(
         [
-            python,
+            sys.executable,
             "-m",
             "pip",
             "download",
@@ -111,7 +112,7 @@ def suite_folder(python: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         archive = cache / f"mpi4py-{version}.tar.gz"
         if not archive.exists():
-            download(python, version, cache)
+            download(version, cache)
         shutil.unpack_archive(archive, cache)
     return folder
 
