@@ -23,11 +23,13 @@ from mpis import WORK
 from conftest import usable_mpi
 
 COLLECTIVES = ("-i", "test_cco")
+#: Without those that no library serves but the host itself.
+BLOCKING = (*COLLECTIVES, "-e", "test_cco_nb", "-e", "test_cco_pr", "-e", "test_cco_ngh")
 #: What each rank does for itself, a third of all the time, is done by one.
 BY_ITSELF = ("TestDatatypePickle", "TestPackSelf", "TestPackExternal")
 ALONE = ("-i", "test_datatype", "-i", "test_pack", *(w for n in BY_ITSELF for w in ("-k", n)))
 REST = ("-e", "test_cco", "-e", "test_util_dtlib", *(w for n in BY_ITSELF for w in ("-x", n)))
-PARTS = {COLLECTIVES: "collectives", REST: "rest", ALONE: "alone"}
+PARTS = {COLLECTIVES: "collectives", BLOCKING: "blocking", REST: "rest", ALONE: "alone"}
 #: Modules on which the bare MPI itself hangs, always or at times: Open MPI 4.1's server of spawned
 #: processes does not always answer their PMIx_Init when the machine is busy.
 HANGS_ALONE = {
@@ -56,10 +58,12 @@ class Run:
 RUNS = [
     Run("o41", 1, COLLECTIVES, 120, long_only=True),
     Run("o41", 2, COLLECTIVES, 120, quick_bare=True),
-    Run("o41", 3, COLLECTIVES, 200),
+    Run("o41", 3, BLOCKING, 200),
+    Run("o41", 3, COLLECTIVES, 200, long_only=True),
     Run("o41", 5, COLLECTIVES, 400, long_only=True),
     Run("m40", 1, COLLECTIVES, 120, long_only=True),
-    Run("m40", 2, COLLECTIVES, 120, quick_bare=True),
+    Run("m40", 2, BLOCKING, 120, quick_bare=True),
+    Run("m40", 2, COLLECTIVES, 120, long_only=True),
     Run("o41", 2, REST, 400),
     Run("o41", 1, ALONE, 120),
     Run("m40", 2, REST, 400, long_only=True),
