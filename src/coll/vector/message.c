@@ -98,11 +98,14 @@ static bool is_swapped(const sb_team_t *team, const sb_sending_t *sending)
 
 /*
  * Where a staged message begins. Where ranks share processors they share caches too: short messages
- * go round in the first bytes of the area, so that the areas of all stay there.
+ * go round in the first bytes of the area, so that the areas of all stay there. Those have room for
+ * two of whole lines: where another one went round before, its reader has passed as many bytes as
+ * are wanted again, though not the rest of its last line.
  */
 static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *sending)
 {
     size_t total = sending->stream->bytes, area = out->cursor.ring;
+    size_t two = 2 * sb_round_up(total, SB_LINE);
     sb_lazy_segment_t *segment = &sb_mesh(team)->resource.segment;
 
     sb_lazy_segment_reach(segment, segment->bytes);
@@ -112,9 +115,9 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
         sending->window = number < 2 ? sb_mesh(team)->swap.window[number] : NULL;
     }
     /* Its reader knows where one begins that could not be read where it was. */
-    if (!team->oversubscribed || 2 * total > area || sending->announced)
+    if (!team->oversubscribed || two > area || sending->announced)
         return;
-    out->cursor.window = sb_min(sb_max(2 * total, WINDOW_LEAST), area);
+    out->cursor.window = sb_min(sb_max(two, WINDOW_LEAST), area);
     sb_cursor_fit(&out->cursor, total);
     out->cursor.window = area;
 }
