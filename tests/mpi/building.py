@@ -16,7 +16,12 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "share" / "sobor" / "examples"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 #: What programs for an MPI have besides, and how they are linked then.
 BESIDES = {} if EMULATOR else {"m40": ["yielding.c"]}
-EXPORTED = {"m40": ["-Wl,--export-dynamic-symbol=ucp_worker_progress"]}
+EXPORTED = {
+    "m40": [
+        f"-Wl,--export-dynamic-symbol={name}"
+        for name in ("ucp_worker_progress", "ucp_worker_destroy", "read")
+    ]
+}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources: those that know
 #: no MPI, and the front end's.
