@@ -260,6 +260,41 @@ static int run_reduce_refused(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* One scan of numbers of 64 bits. */
+static int scan(sb_team_t *team, unsigned call, size_t count, bool in_place)
+{
+    uint64_t *memory = (uint64_t *)(void *)job_memory(2 * count * sizeof *memory), wrong = 0;
+    uint64_t *result = memory + count, *send = in_place ? result : memory;
+    const sb_reduction_t reduction = {.operation = sb_fold_operator(SB_SUM, SB_UINT64),
+                                      .bytes = count * sizeof *memory,
+                                      .send = (char *)send,
+                                      .receive = (char *)result};
+
+    for (size_t i = 0; i < count; i++)
+        send[i] = i * (call + 1) + team->rank;
+    int failed = sb_algorithm_prepare(&sb_scan_rings, team, reduction.bytes) != SB_OK ||
+                 sb_scan_rings.reduction(team, &reduction) != SB_OK;
+    uint64_t ranks = team->rank + 1;
+    for (size_t i = 0; i < count; i++)
+        wrong += result[i] != ranks * (i * (call + 1)) + ranks * (ranks - 1) / 2;
+    free(memory);
+    return failed + (wrong > 0);
+}
+
+/* Of two ranks the first lends what it gives to a scan, but in place. */
+static int run_scan_lent(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    (void)argument;
+    for (unsigned call = 0; call < 12 && failures == 0; call++)
+        failures += scan(team, call, call % 3 == 0 ? 900 : 50000 + call, call >= 6);
+    failures += failures == 0 && sb_workspace(team)->expose.copied < 6 * team->rank;
+    leave(context, team);
+    return failures;
+}
+
 /* What lies in the own block is read by loads, though nothing else may be read. */
 static int run_mapped(rank_context_t *context, void *argument)
 {
@@ -465,9 +500,9 @@ static int run_late(rank_context_t *context, void *argument)
     return failures;
 }
 
-static int run_pair(const char *what, int (*body)(rank_context_t *, void *))
+static int run_pair(const char *what, const char *cma, int (*body)(rank_context_t *, void *))
 {
-    setenv("SOBOR_CMA", "auto", 1);
+    setenv("SOBOR_CMA", cma, 1);
     int failures = job_run(2, 60, body, NULL);
 
     printf("%-50s %s\n", what, failures == 0 ? "ok" : "FAILED");
@@ -507,10 +542,11 @@ static int run_with_the_kernel(void)
            run("broadcasts: none may", "on", run_bcast_refused, &losers[2]) +
            run("reduces: one may not read any more", "on", run_reduce_refused, &losers[0]) +
            run("reduces: none may", "on", run_reduce_refused, &losers[2]) +
+           run_pair("scans of two ranks", "on", run_scan_lent) +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
-           run_pair("two ways of one message are tried", run_learnt) +
-           run_pair("who comes late counts from then", run_late);
+           run_pair("two ways of one message are tried", "auto", run_learnt) +
+           run_pair("who comes late counts from then", "auto", run_late);
 }
 
 int main(void)

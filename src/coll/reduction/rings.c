@@ -11,9 +11,9 @@
  * lines are in its core, and each crosses once for a message. Cost: each rank copies every
  * byte in that others want, and combines p times as many of an allreduce, as many of a
  * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
- * have to run once for each ringful. In a reduce, contributions may also stay where they are
- * (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks. Preconditions: the
- * workspace. Source: ours; the broadcast in a ring, with every rank as a root.
+ * have to run once for each ringful. In a reduce, and a scan of two ranks, contributions may also
+ * stay where they are (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks.
+ * Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -293,8 +293,9 @@ static bool lends(rings_t *rings)
     if (!sb_lent_may_be(team, reduction->bytes, rings->window))
         return false;
     rings->borrows = team->rank == reduction->root;
+    /* In place this rank, if it wants a result, has it out of its ring. */
     if (!rings->borrows)
-        return sb_lent_asked(team, reduction);
+        return sb_lent_asked(team, reduction) && !rings->in_place;
     sb_lent_choose(team, reduction);
     return false;
 }
@@ -396,5 +397,10 @@ RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_pa
 
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
 {
-    return reduce(team, reduction, wanted, team->rank + 1 < team->size, LATER_RANKS);
+    sb_reduction_t last = *reduction;
+
+    /* Of two ranks the second alone wants something of another: for the first it is a reduce. */
+    last.root = team->size - 1;
+    return reduce(team, &last, wanted, team->rank + 1 < team->size,
+                  team->size == 2 ? ROOT : LATER_RANKS);
 }
