@@ -551,6 +551,37 @@ static void copies_share_a_controller(void **state)
         assert_in_range(both.ended[rank], 2 * 64 * 256 * NS * 94 / 100, (2 * 64 * 256 + 200) * NS);
 }
 
+#define SHORT 4 * SB_LINE /* of which each line is a load as any other */
+
+static void copy_short_from_far(void *argument, uint32_t rank)
+{
+    static char target[CORES][SHORT];
+    scene_t *scene = argument;
+    /* Of each rank its own, all on the first node. */
+    const char *source = sb_sim_take(SHORT, 0).address;
+
+    sb_sim_meet(SB_SIM_ALL);
+    scene->began[rank] = sb_sim_clock();
+    sb_copy(target[rank], source, SHORT);
+    scene->ended[rank] = sb_sim_clock() - scene->began[rank];
+}
+
+/* Four loads of 160 ns, one after the other. What they ask the link for later holds up nobody who
+ * comes before: eight lines pass it in 64 ns each. */
+static void lines_of_a_copy_leave_the_link_to_others(void **state)
+{
+    static const uint32_t far[2] = {4, 5};
+    sb_sim_machine_t model = machine();
+    scene_t scene = {0};
+
+    (void)state;
+    model.link_machine_kib = 1024 * NS;
+    assert_int_equal(run(&model, far, 2, copy_short_from_far, &scene), SB_SIM_COMPLETE);
+    uint64_t first = scene.ended[0], second = scene.ended[1];
+    assert_int_equal(first < second ? first : second, 4 * 160 * NS);
+    assert_int_equal(first < second ? second : first, (4 * 64 + 4 * 160) * NS);
+}
+
 static void stream_to_memory(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -1276,6 +1307,7 @@ int main(void)
         cmocka_unit_test(fetches_overlap),
         cmocka_unit_test(lines_are_owned_ahead),
         cmocka_unit_test(copies_share_a_controller),
+        cmocka_unit_test(lines_of_a_copy_leave_the_link_to_others),
         cmocka_unit_test(streaming_spares_the_controller),
         cmocka_unit_test(ends_of_a_stream_stay_near),
         cmocka_unit_test(combining_reads_all_sources),

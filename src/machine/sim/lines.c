@@ -213,13 +213,21 @@ uint32_t sb_lines_origin(const sb_line_place_t *place, sb_source_t source)
     return sb_sim->machine.core[place->line->owner].unit[SB_NEAR_NUMA];
 }
 
-/* How long a line, asked for at `now`, is held up where others use the same links and memory. */
+/*
+ * How long a line, asked for at `now`, is held up where others use the same links and memory. Of a
+ * copy all lines queue there when it begins, as those of a stream do: others, whose turn to run
+ * comes after it, would stand behind what it asks for later.
+ */
 static uint64_t held_up(const sb_rank_t *rank, const sb_line_place_t *place, sb_source_t source,
                         uint64_t now)
 {
+    uint64_t queued = rank->copies && rank->clock < now ? rank->clock : now;
+
     if (!source.memory && source.near < SB_NEAR_PACKAGE)
         return 0;
-    return sb_links_pass(rank, sb_lines_origin(place, source), source, SB_LINE, now).wait;
+    sb_passage_t passage =
+        sb_links_pass(rank, sb_lines_origin(place, source), source, SB_LINE, queued);
+    return later(queued + passage.wait, now) - now;
 }
 
 /* When the first of the neighbours that hold the line has it: some may just be fetching it. */
