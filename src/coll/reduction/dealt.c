@@ -292,14 +292,18 @@ static sb_status_t run_dealt(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, team->size);
 }
 
-/* As many groups as ranks in each: nobody reads of more than twice the root of all. */
+/* About as many groups as ranks in each, and all alike if that is possible: where ranks fill the
+ * machine's units, such groups rarely lie in two of them. Nobody reads of more than three times the
+ * root of all. */
 static uint32_t group_of(uint32_t ranks)
 {
-    uint32_t group = 1;
+    uint32_t root = 1, group;
 
-    while (group * group < ranks)
+    while (root * root < ranks)
+        root++;
+    for (group = root; group < 2 * root && ranks % group != 0;)
         group++;
-    return group;
+    return group < 2 * root ? group : root;
 }
 
 static sb_status_t run_grouped(sb_team_t *team, const sb_reduction_t *reduction)
@@ -316,9 +320,9 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 }
 
 /*
- * Every rank takes a line of each part from who combined there last, and all lines move at once.
- * Between packages they hold each other up, the more the more there are of each part. Groups that
- * do not lie within those of the machine read from farther away.
+ * Every rank takes a line of each part from who combined there last. Groups that do not lie within
+ * those of the machine read from farther away. That what the groups have goes between packages is
+ * not felt: of each part that are as many lines as there are groups.
  */
 static double grouped_cost(const sb_shape_t *shape, size_t bytes)
 {
@@ -330,10 +334,7 @@ static double grouped_cost(const sb_shape_t *shape, size_t bytes)
     /* Not measured where ranks share processors: dearer than slices, so that it is not taken. */
     if (!sb_cost_calm(shape))
         return sb_slices_cost(shape, bytes, (double)bytes / ranks) + time;
-    double lines = 1 + (double)bytes / ranks / SB_LINE;
-    if (shape->apart)
-        time += price->dealt_apart * ranks * ranks * lines * lines;
-    else if (shape->stages > 1 && shape->fan[0] % group != 0)
+    if (shape->stages > 1 && shape->fan[0] % group != 0)
         time += price->dealt_astride;
     return time + price->dealt_part * ranks + price->dealt_byte * (double)bytes;
 }

@@ -55,16 +55,12 @@ double sb_rings_cost_of_root(const sb_shape_t *shape, size_t bytes)
     return cost_of(shape, in, shape->ranks * (double)bytes, 1);
 }
 
-/* All begin a short part of each at once: each counts for several readers, the more the more there
- * are, where the rings have several homes. */
+/* All begin a short part of each at once: each counts for several readers. Ranks with a processor
+ * each come to them one after the other. */
 static double readers_of_parts(const sb_shape_t *shape)
 {
-    double most = shape->stages > 1 ? shape->prices->ring_part_calm : shape->prices->ring_part_near;
-    double each = shape->stages > 1 ? shape->ranks / 8.0 : most;
-
-    if (!sb_cost_calm(shape) || shape->apart)
-        return shape->prices->ring_part;
-    return each < most ? each : most;
+    return sb_cost_calm(shape) ? shape->prices->ring_part_calm
+                               : shape->prices->ring_part * shape->ranks;
 }
 
 /* Of a message that is longer than the rings, the parts have their turns one after the other, and
@@ -77,8 +73,7 @@ double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes)
     bool grouped = sb_cost_calm(shape) && shape->stages > 1;
     double rate = grouped ? shape->prices->ring_part_byte : shape->prices->ring_apart;
 
-    return cost_at(shape, rate, together ? all : 0, ringfuls * all,
-                   readers_of_parts(shape) * shape->ranks);
+    return cost_at(shape, rate, together ? all : 0, ringfuls * all, readers_of_parts(shape));
 }
 
 /*
