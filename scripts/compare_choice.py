@@ -67,8 +67,12 @@ COLLECTIVES = (
 )
 # Their algorithms follow from the built-in prices alone, as the test unit.select looks for.
 REDUCTIONS = COLLECTIVES[3:]
-# An algorithm that is expected to take so many times as long is not simulated.
-HOPELESS = 3.0
+# One that is expected to take so many times as long as what is chosen is looked at in few calls
+# first, and simulated as the others are unless those take so many times as long as all calls of
+# what is chosen: first calls take up to four times as long as later ones.
+DOUBTFUL = 3.0
+HOPELESS = 10.0
+GLANCE = (1, 2)
 
 
 class Point(NamedTuple):
@@ -160,19 +164,20 @@ def ask(point: Point, machine: Machine, native: Native, prices: str | None = Non
     )  # fmt: skip
 
 
-def hopeful(answer: Any) -> list[str]:
-    """Those of the candidates that may be fastest."""
-    expected = {row["name"]: row["expected_us"] for row in answer["candidates"] if row["eligible"]}
-    most = expected[answer["algorithm"]] * HOPELESS
-    return [name for name, us in expected.items() if us is not None and us <= most]
+def candidates(answer: Any) -> dict[str, float]:
+    """What is chosen among, with the expected time."""
+    rows = [row for row in answer["candidates"] if row["eligible"]]
+    return {row["name"]: row["expected_us"] for row in rows if row["expected_us"] is not None}
 
 
-def simulate(point: Point, names: list[str], machine: Machine, native: Native) -> dict[str, float]:
-    """Microseconds by algorithm."""
+def simulate(
+    point: Point, names: list[str], calls: tuple[int, int], machine: Machine, native: Native
+) -> dict[str, float]:
+    """Microseconds by algorithm, of so many calls after so many."""
     command = [
         str(native.simulator), point.collective, "--machine", str(machine.path),
         "--ranks", str(point.ranks), "--bytes", str(point.bytes), "--algorithm", ",".join(names),
-        "--calls", str(CALLS), "--warmup", str(warmups(point)),
+        "--calls", str(calls[0]), "--warmup", str(calls[1]),
     ]  # fmt: skip
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:
@@ -190,13 +195,20 @@ class Kept:
             self.times = json.loads(path.read_text(encoding="utf-8"))
 
     def simulate(
-        self, point: Point, names: list[str], machine: Machine, native: Native
+        self,
+        point: Point,
+        names: list[str],
+        machine: Machine,
+        native: Native,
+        calls: tuple[int, int] | None = None,
     ) -> dict[str, float]:
         """As `simulate`, but for what is known."""
-        keys = {name: " ".join(map(str, (*point, name))) for name in names}
+        how = () if calls is None else calls
+        keys = {name: " ".join(map(str, (*point, name, *how))) for name in names}
         missing = [name for name in names if keys[name] not in self.times]
         if missing:
-            for name, us in simulate(point, missing, machine, native).items():
+            wanted = calls or (CALLS, warmups(point))
+            for name, us in simulate(point, missing, wanted, machine, native).items():
                 self.times[keys[name]] = us
         return {name: self.times[keys[name]] for name in names}
 
@@ -204,6 +216,19 @@ class Kept:
         """For the next run."""
         if self.path is not None:
             self.path.write_text(json.dumps(self.times, indent=0) + "\n", encoding="utf-8")
+
+
+def hopeful(point: Point, answer: Any, machine: Machine, native: Native, kept: Kept) -> list[str]:
+    """Those of the candidates that may be fastest."""
+    expected = candidates(answer)
+    chosen = answer["algorithm"]
+    names = [name for name, us in expected.items() if us <= expected[chosen] * DOUBTFUL]
+    doubtful = [name for name in expected if name not in names]
+    if doubtful:
+        most = kept.simulate(point, [chosen], machine, native)[chosen] * HOPELESS
+        seen = kept.simulate(point, doubtful, machine, native, GLANCE)
+        names += [name for name, us in seen.items() if us <= most]
+    return names
 
 
 def compare(point: Point, machines: dict[str, Machine], native: Native, kept: Kept) -> Answer:
@@ -216,7 +241,7 @@ def compare(point: Point, machines: dict[str, Machine], native: Native, kept: Ke
         name: ask(point, machine, native, prices_of(other))["algorithm"]
         for name, other in priced.items()
     }
-    names = hopeful(answer)
+    names = hopeful(point, answer, machine, native, kept)
     names = list(dict.fromkeys([*names, *swapped.values()]))
     times = kept.simulate(point, names, machine, native)
     best = min(times, key=times.__getitem__)
