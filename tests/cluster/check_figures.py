@@ -24,8 +24,8 @@ SHORT = (
     ("cluster-16x8", "allreduce", 8, 0.6, 0.6),
     ("cluster-16x8", "allreduce", K, 0.45, 0.45),
     ("cluster-16x8", "allreduce", 4 * K, 0.55, 0.55),
-    ("cluster-16x8", "allreduce", 8 * K, 0.7, 0.55),
-    ("cluster-16x8", "allreduce", 16 * K, 0.85, 0.55),
+    ("cluster-16x8", "allreduce", 8 * K, 0.635, 0.55),
+    ("cluster-16x8", "allreduce", 16 * K, 0.79, 0.55),
     ("cluster-16x8", "bcast", 64 * K, 0.6, 0.6),
     ("cluster-16x8", "alltoall", 64, 0.35, 0.35),
     ("cluster-8x64", "barrier", 0, 0.65, 0.65),
@@ -57,7 +57,7 @@ def ratio(simulator: str, machine: str, operation: str, size: int, how: str) -> 
         "--map": how,
         "--bytes": size,
         "--calls": 1,
-        "--warmup": 3 if ranks > nodes * 32 and size >= 64 * K else 1,  # memory takes turns
+        "--warmup": 3 if ranks > nodes * 32 and size >= 16 * K else 1,  # memory takes turns
     }
     if operation == "alltoall":
         words["--algorithm"] = "cluster,host-pairwise"
