@@ -255,6 +255,13 @@ def check_reductions() -> None:
                 collective,
                 machine,
             )
+    words = ("--ranks", 2, "--bytes", "1M", "--algorithm", "rings", "--calls", 10)
+    times = [
+        simulate(name, *words, machine=epyc)[0]["median_us"]
+        for name in ("reduce_scatter_block", "reduce_scatter", "allreduce")
+    ]
+    # A half of the bytes travels, and each line once as well.
+    assert max(times[:2]) < 0.75 * times[2], times
     words = (
         "--bytes",
         "1M",

@@ -6,14 +6,15 @@
  * window from the rings of all as they come, from left to right in rank order, and says in `taken`
  * up to where it is done; who wants nothing says so too. So nobody waits but for data, and for room
  * in its ring: of a reduce the root alone, of a scan the ranks up to itself. Most messages are kept
- * to the span, the first part of the rings, which stays in the caches. Of an allreduce of two ranks
- * each changes rings with the other in every round: what a rank fills it has read before, so those
- * lines are in its core, and each crosses once for a message. Cost: each rank copies every
- * byte in that others want, and combines p times as many of an allreduce, as many of a
- * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
- * have to run once for each ringful. In a reduce, and a scan of two ranks, contributions may also
- * stay where they are (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks.
- * Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a root.
+ * to the span, the first part of the rings, which stays in the caches. Of an allreduce of two
+ * ranks, and of a reduce_scatter with equal parts, each changes rings with the other in every
+ * round: what a rank fills it has read before, so those lines are in its core, and each crosses
+ * once for a message. Cost: each rank copies every byte in that others want, and combines p times
+ * as many of an allreduce, as many of a reduce_scatter; one flag for each window, and no barrier,
+ * so that ranks that share processors have to run once for each ringful. In a reduce, and a scan of
+ * two ranks, contributions may also stay where they are (lent.h). Memory: one ring a rank, of at
+ * most 256 KiB, more of few ranks. Preconditions: the workspace. Source: ours; the broadcast in a
+ * ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
@@ -34,6 +35,7 @@ typedef struct rings {
     sb_team_t *team;
     sb_workspace_t *space;
     const sb_reduction_t *reduction;
+    const char *gives; /* what this rank copies in */
     sb_wanted_t wanted;
     sb_lent_t lent;
     size_t window;
@@ -127,7 +129,7 @@ static void copy_in(const rings_t *rings, const window_t *window)
 {
     const sb_wanted_t *wanted = &rings->wanted;
     size_t end = window->offset + window->bytes;
-    const char *from = rings->reduction->send + window->offset;
+    const char *from = rings->gives + window->offset;
     char *to = ring_of(rings, rings->team->rank, window);
     bool parts = wanted->to - wanted->from < rings->reduction->bytes && !rings->in_place;
     size_t low = sb_min(sb_max(wanted->from, window->offset), end) - window->offset;
@@ -321,10 +323,12 @@ static sb_status_t lend(rings_t *rings)
 
 /*
  * This rank combines what it wants. `gives`: the others want something of its contribution; of what
- * it alone wants they never do. `mode`: of copying in; SB_COPY_ANY: it is chosen here.
+ * it alone wants they never do. `mode`: of copying in; SB_COPY_ANY: it is chosen here. `other`:
+ * what it gives in place of its contribution, or NULL.
  */
 static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
-                             bool gives, receivers_t receivers, sb_copy_mode_t mode)
+                             bool gives, receivers_t receivers, sb_copy_mode_t mode,
+                             const char *other)
 {
     sb_workspace_t *space = sb_workspace(team);
     uint64_t start = space->cursor.position;
@@ -332,9 +336,10 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
     rings_t rings = {.team = team,
                      .space = space,
                      .reduction = reduction,
+                     .gives = other != NULL ? other : reduction->send,
                      .wanted = wanted,
                      .window = window_for(team, reduction, span),
-                     .in_place = reduction->send == reduction->receive,
+                     .in_place = other == NULL && reduction->send == reduction->receive,
                      .swapped = receivers == ALL && team->size == 2 && !team->oversubscribed};
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = round_for(&rings, span);
@@ -357,19 +362,39 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
 static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
                           bool gives, receivers_t receivers)
 {
-    return reduce_as(team, reduction, wanted, gives, receivers, SB_COPY_ANY);
+    return reduce_as(team, reduction, wanted, gives, receivers, SB_COPY_ANY, NULL);
 }
 
 sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reduction,
                                   sb_copy_mode_t mode)
 {
-    return reduce_as(team, reduction, sb_wanted_by_all(team, reduction), true, ALL, mode);
+    return reduce_as(team, reduction, sb_wanted_by_all(team, reduction), true, ALL, mode, NULL);
 }
 
-#define RINGS(algorithm, of, was, wants, gives, receivers, costs, what)                            \
+/*
+ * Of two ranks with equal parts each gives the other its part, of which nothing else is in the
+ * rings: so they change rings as for an allreduce of one part, and lines that a rank fills are
+ * those that it has read. In place a result is written over what was given before: a window is
+ * filled before it is taken.
+ */
+static sb_status_t reduce_parts(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    sb_wanted_t wanted = sb_wanted_part(team, reduction);
+    size_t part = wanted.to - wanted.from;
+    sb_reduction_t own = *reduction;
+
+    if (team->size != 2 || team->oversubscribed || 2 * part != reduction->bytes)
+        return reduce(team, reduction, wanted, true, PARTS);
+    own.bytes = part;
+    own.send = reduction->send + wanted.from;
+    return reduce_as(team, &own, (sb_wanted_t){2, 0, part}, true, ALL, SB_COPY_ANY,
+                     reduction->send + (part - wanted.from));
+}
+
+#define RINGS(algorithm, of, was, call, costs, what)                                               \
     static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
     {                                                                                              \
-        return reduce(team, reduction, wants(team, reduction), gives, receivers);                  \
+        return call;                                                                               \
     }                                                                                              \
     const sb_algorithm_t algorithm = {                                                             \
         .name = "rings",                                                                           \
@@ -382,17 +407,20 @@ sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reducti
         .reduction = algorithm##_run,                                                              \
     }
 
+#define ALL_WANT reduce(team, reduction, sb_wanted_by_all(team, reduction), true, ALL)
+#define ROOT_WANTS                                                                                 \
+    reduce(team, reduction, sb_wanted_by_root(team, reduction), team->rank != reduction->root, ROOT)
 #define PART "; each combines its part in rank order as it comes."
 
 RINGS(
-    sb_allreduce_rings, SB_ALLREDUCE, "whole", sb_wanted_by_all, true, ALL, sb_rings_cost_of_all,
+    sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_rings_cost_of_all,
     "; each combines those of all in rank order as they come. For few ranks, and where they share "
     "processors.");
-RINGS(sb_reduce_rings, SB_REDUCE, NULL, sb_wanted_by_root, team->rank != reduction->root, ROOT,
-      sb_rings_cost_of_root, ", and goes on; the root combines them in rank order as they come.");
-RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_wanted_part, true, PARTS,
+RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_rings_cost_of_root,
+      ", and goes on; the root combines them in rank order as they come.");
+RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, reduce_parts(team, reduction),
       sb_rings_cost_of_parts, PART);
-RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, sb_wanted_part, true, PARTS,
+RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, reduce_parts(team, reduction),
       sb_rings_cost_of_parts, PART);
 
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
