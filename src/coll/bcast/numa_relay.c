@@ -105,6 +105,8 @@ static sb_status_t run(sb_team_t *team, uint32_t root, const sb_stream_t *stream
 /* Of longer messages, the copies of a group leave too little of its caches. */
 #define FITS_CACHES ((size_t)512 << 10)
 #define FIRST_COPIED ((size_t)4 << 10)
+/* So few bytes are some loads as any others, which are under way together. */
+#define FEW_BYTES ((size_t)4 * SB_LINE)
 
 static uint32_t largest_group(const sb_shape_t *shape)
 {
@@ -126,9 +128,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
                    : shape->apart ? price->relay_saved_apart
                                   : others * price->relay_saved;
     double fits = (double)sb_min(bytes, FITS_CACHES);
-    /* The first bytes come a copy later; a large group shares that copy among so many that it is
-     * not felt. */
-    double first = grouped && !shape->apart && shape->fan[0] <= SB_SUBGROUP_MOST
+    /* The first bytes come a copy later, which is not felt where a large group shares it. */
+    double first = grouped && !shape->apart && FIRST_COPIED > shape->fan[0] * FEW_BYTES
                        ? price->relay_first * (double)sb_min(bytes, FIRST_COPIED) / FIRST_COPIED
                        : 0;
     /* Of one rank's lines: the leaders read the root's, a group its leader's. */

@@ -34,7 +34,7 @@ static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 
     if (shape->ranks == 2 && shape->loads != 0)
         shared.loads = SB_COPY_LEAST;
-    return cost_of_result(&shared, bytes, 1.25 * shape->ranks);
+    return cost_of_result(&shared, bytes, 0.5 * shape->ranks);
 }
 
 /* The root takes the whole result: a contribution that is not copied in saves the others' time. */
