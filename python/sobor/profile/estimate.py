@@ -17,7 +17,7 @@ from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
 #: Points that are measured, at most, and of those that take this share of the time.
-_MOST, _SHARE = 16, 0.98
+MOST, SHARE = 16, 0.98
 
 Row = dict[str, Any]
 
@@ -83,8 +83,8 @@ def important(rows: list[Row], kinds: list[Row], after: int) -> list[Row]:
     theirs = [row for row in rows if first.served_share(kinds, row["communicator"], after) > 0]
     moving = sorted(theirs, key=_moving, reverse=True)
     whole, sum_, chosen = sum(map(_moving, theirs)), 0.0, []
-    for row in moving[:_MOST]:
-        if sum_ >= _SHARE * whole:
+    for row in moving[:MOST]:
+        if sum_ >= SHARE * whole:
             break
         chosen.append(row)
         sum_ += _moving(row)
