@@ -94,11 +94,13 @@ def test_a_rank_with_another_build(tester, host, tmp_path):
     assert reasons(result) == {"absent-ranks"}, result.tail()
 
 
-@pytest.mark.parametrize("what", ["nothing", "descriptors", "memory", "root"])
+@pytest.mark.parametrize("what", ["nothing", "descriptors", "memory", "mappings", "root"])
 def test_a_rank_that_lacks_something(tester, host, what):
     """After MPI_Init, at the first call: Sobor serves, or all ranks leave it to the MPI."""
     if what == "root" and os.geteuid() != 0:
         pytest.skip("chroot needs root")
+    if what == "memory" and host.key == "i21":
+        pytest.skip("with no heap left the host crashes, or not, by whose message comes first")
     bare = tester.run(host, 2, ["scarce", what], timeout=SECONDS)
     if bare.timed_out or bare.returncode != 0:
         pytest.skip("the bare MPI does not get through")
