@@ -231,7 +231,7 @@ void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
     append(&text, ", prices %s", sb_prices_origin());
     sb_log("team of %u ranks: %s, barrier %s, %s, control blocks of %zu bytes", team->size,
            team->oversubscribed ? "ranks share processors" : "a processor for each rank",
-           barrier == NULL ? "host" : barrier->name, text.bytes, sizeof(sb_control_t));
+           barrier == NULL ? "host" : barrier->name, text.bytes, sb_control_bytes(team->slots));
 }
 
 void sb_report_cluster(const sb_cluster_t *cluster)

@@ -24,6 +24,10 @@ typedef struct sb_wide_counter {
 #define SB_SLOT_IN_LINE 48
 #define SB_SLOTS 16
 
+/* Where ranks share processors: who fills all of them has to wait until each of the others has run,
+ * and should do so seldom. */
+#define SB_SLOTS_CROWDED 64
+
 typedef struct sb_slot {
     _Alignas(SB_SLOT_BYTES) sb_flag_t flag; /* number of the slot's use + 1; note: see bcast */
     unsigned char payload[SB_SLOT_PAYLOAD];
@@ -46,7 +50,12 @@ typedef struct sb_control {
     sb_wide_counter_t entered; /* any rank: arrivals at the central counter */
     sb_wide_counter_t closed;  /* any rank: members that have left the team */
     sb_box_t box[2];           /* exchanges of odd and even number */
-    sb_slot_t slot[SB_SLOTS];
+    sb_slot_t slot[];          /* of a team's number of them */
 } sb_control_t;
+
+static inline size_t sb_control_bytes(uint32_t slots)
+{
+    return sizeof(sb_control_t) + slots * sizeof(sb_slot_t);
+}
 
 #endif

@@ -143,8 +143,8 @@ static void say_hello(setup_t *setup, sb_arena_source_t source, sb_hello_t *mine
     snprintf(setup->reason.text, sizeof setup->reason.text, "private memory is exhausted");
     if (team == NULL || mine->objection != 0)
         return;
-    sb_status_t status =
-        sb_arena_take(&team->block, sizeof(sb_control_t), source, setup->size, &setup->reason);
+    sb_status_t status = sb_arena_take(&team->block, sb_control_bytes(team->slots), source,
+                                       setup->size, &setup->reason);
     mine->ready = status == SB_OK;
     mine->exhausted = status == SB_ERR_MEMORY;
     if (!mine->ready)
@@ -256,6 +256,7 @@ static void find_places(setup_t *setup)
         return;
     setup->team->oversubscribed = sb_places_oversubscribed(setup->places, setup->size);
     setup->team->processors = (uint32_t)sb_places_processors(setup->places, setup->size);
+    setup->team->slots = setup->team->oversubscribed ? SB_SLOTS_CROWDED : SB_SLOTS;
     sb_team_set_waiter(setup->team);
 }
 

@@ -101,6 +101,7 @@ typedef struct sb_team {
     sb_control_t **controls; /* of all ranks, where they are mapped here */
     sb_status_t failure; /* not SB_OK: a member died, or ranks are out of step; nothing follows */
     bool oversubscribed;
+    uint32_t slots; /* of each control block: a power of two, at least SB_SLOTS */
 
     /* Numbers that every member counts alike. */
     uint64_t slot_uses; /* slots used by messages of the team so far */

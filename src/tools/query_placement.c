@@ -51,7 +51,7 @@ static size_t bytes_of_rank(void)
 
     sb_settings_self(&settings);
     sb_pipeline_form_t form = sb_pipeline_form(&settings);
-    return sizeof(sb_control_t) + (size_t)settings.ring_bytes + sb_pipeline_bytes(&form);
+    return sb_control_bytes(SB_SLOTS) + (size_t)settings.ring_bytes + sb_pipeline_bytes(&form);
 }
 
 /* Adds up where the pages of this rank's regions are, and what of them are huge pages. */

@@ -118,8 +118,8 @@ static void set_flags(sb_team_t *team, uint64_t start)
 
     for (size_t i = 0; i < SB_COUNT_OF(flags); i++)
         sb_flag_publish(flags[i], start);
-    for (uint64_t use = start - SB_SLOTS; use < start; use++)
-        sb_flag_publish(&control->slot[use % SB_SLOTS].flag, use + 1);
+    for (uint64_t use = start - team->slots; use < start; use++)
+        sb_flag_publish(&control->slot[use & (team->slots - 1)].flag, use + 1);
     if (team->resource[SB_RESOURCE_BARRIERS] != NULL)
         set_barrier_block(sb_barrier_block(team, team->rank), start);
     if (sb_rings(team) == NULL)
@@ -471,7 +471,7 @@ static const field_t fields[] = {
     FIELD(entered, 0),
     FIELD(closed, 0),
     FIELD(box, sizeof(sb_box_t)),
-    FIELD(slot, sizeof(sb_slot_t)),
+    {"slot", offsetof(sb_control_t, slot), SB_SLOTS_CROWDED * sizeof(sb_slot_t), sizeof(sb_slot_t)},
 };
 
 static void describe_control(uint32_t rank, size_t offset, char *text, size_t size)

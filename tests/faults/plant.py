@@ -6,8 +6,8 @@ usage: plant.py FAULT --build FOLDER [--libraries "-lhwloc ..."]
 A fault is a text: a paragraph that says what is wrong, and lines of these words.
 
     In: src/coll/bcast/*.c      files, relative to the repository
-    Find: use - SB_SLOTS \\+ 1   a regular expression that is there once in all of them
-    Put: use - SB_SLOTS         what takes its place
+    Find: use - round \\+ 1      a regular expression that is there once in all of them
+    Put: use - round            what takes its place
     Within: coll/bcast/         of a header's users only those; without it, all
     By: sim                     what finds it, see below
     Expect: race|wrong          words of which one is reported

@@ -3,6 +3,7 @@
 
 #include "machine/machine.h"
 #include "segment/arena.h"
+#include "topology/topology.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -78,6 +79,15 @@ void *job_memory(size_t bytes)
 
     return alignment == 0 ? malloc(bytes)
                           : aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
+}
+
+const char *job_little_memory(uint32_t ranks)
+{
+    sb_place_t places[16];
+
+    for (uint32_t i = 0; i < ranks && i < SB_COUNT_OF(places); i++)
+        sb_place_self(&places[i]);
+    return sb_places_oversubscribed(places, sb_min(ranks, SB_COUNT_OF(places))) ? "28KiB" : "16KiB";
 }
 
 sb_team_t *job_team(rank_context_t *context)

@@ -39,6 +39,10 @@ sb_status_t job_allgather(const rank_context_t *context, const void *mine, void 
  * copied may depend on that. Ranks begin at another turn each. To be freed by free(). */
 void *job_memory(size_t bytes);
 
+/* SOBOR_MEMORY for a team of so many ranks, but for hardly more: control blocks of ranks that share
+ * processors are larger. */
+const char *job_little_memory(uint32_t ranks);
+
 /* The team of all ranks, or NULL (with a message). */
 sb_team_t *job_team(rank_context_t *context);
 

@@ -203,7 +203,7 @@ static int run_refusal(rank_context_t *context, void *argument)
     sb_stream_t stream = {.base = data, .bytes = context->rank == 1 ? 8 : sizeof data};
 
     if (context->rank == 2)
-        setenv("SOBOR_MEMORY", "16KiB", 1);
+        setenv("SOBOR_MEMORY", job_little_memory(context->size), 1);
     sb_team_t *team = job_team(context);
     for (int i = 0; team != NULL && i < 20; i++) {
         if (sb_bcast(algorithms[context->rank == 1], team, 0, &stream) != SB_ERR_UNSUPPORTED)
@@ -256,6 +256,34 @@ static void a_plan_is_checked(void **state)
         assert_int_equal(job_run(2, 20, run_bad_plan, (void *)(uintptr_t)&plans[i]), 0);
 }
 
+/* A root goes on for as many short messages as it has slots, before anybody else comes. */
+static int run_ahead(rank_context_t *context, void *argument)
+{
+    char data[8] = {0};
+    const sb_stream_t stream = {.base = data, .bytes = sizeof data};
+    sb_team_t *team = job_team(context);
+
+    (void)argument;
+    if (team == NULL || team->slots != (team->oversubscribed ? SB_SLOTS_CROWDED : SB_SLOTS))
+        return 1;
+    if (context->rank != 0)
+        job_synchronise(context);
+    for (uint32_t i = 0; i < team->slots; i++) {
+        if (sb_bcast(&sb_bcast_slots, team, 0, &stream) != SB_OK)
+            return 1;
+    }
+    if (context->rank == 0)
+        job_synchronise(context);
+    return 0;
+}
+
+static void a_root_runs_ahead(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(2, 20, run_ahead, NULL), 0);
+    assert_int_equal(job_run(5, 20, run_ahead, NULL), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +291,7 @@ int main(void)
         cmocka_unit_test(disagreement_is_told),
         cmocka_unit_test(what_cannot_be_had_is_for_the_host),
         cmocka_unit_test(a_plan_is_checked),
+        cmocka_unit_test(a_root_runs_ahead),
     };
 
     sb_baselines_add();

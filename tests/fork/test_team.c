@@ -86,7 +86,8 @@ static int keep_many(rank_context_t *context, void *argument)
     for (int i = 0; i < TEAMS; i++)
         failures += barrier(teams[i]) != SB_OK;
     sb_arena_usage(&usage);
-    failures += usage.taken != TEAMS * sb_round_up(sizeof(sb_control_t), SB_ARENA_GRAIN);
+    failures +=
+        usage.taken != TEAMS * sb_round_up(sb_control_bytes(teams[0]->slots), SB_ARENA_GRAIN);
     for (int i = TEAMS - 1; i >= 0; i--)
         sb_team_destroy(teams[i]);
     return failures;
@@ -341,7 +342,7 @@ static int refuse_rings(rank_context_t *context, void *argument)
 
     (void)argument;
     if (context->rank == 1)
-        setenv("SOBOR_MEMORY", "16KiB", 1);
+        setenv("SOBOR_MEMORY", job_little_memory(context->size), 1);
     sb_team_t *team = job_team(context);
     if (team == NULL)
         return 1;

@@ -32,13 +32,13 @@ static const sb_bcast_memory_t *memory_at(uint32_t number)
     return number < own ? &rings[number] : baseline_at(number - (uint32_t)own);
 }
 
-sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
+sb_status_t sb_slots_wait_round(sb_team_t *team, uint64_t use, uint32_t round)
 {
-    if (SB_LIKELY(sb_slot_is_free(team, use)))
+    if (use < team->slots_free_below + round)
         return SB_OK;
     const sb_peers_t others = {(void *const *)(void *)team->controls, offsetof(sb_control_t, done),
                                team->size, team->rank};
-    return sb_peers_wait(&others, use - SB_SLOTS + 1, &team->waiter, &team->slots_free_below);
+    return sb_peers_wait(&others, use - round + 1, &team->waiter, &team->slots_free_below);
 }
 
 void sb_slot_show(sb_team_t *team, uint32_t note, const void *payload, size_t bytes)

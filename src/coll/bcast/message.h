@@ -10,10 +10,10 @@
 /*
  * What the broadcasts have in common: how a message is announced, and how it is received.
  *
- * Slots. The team counts slot uses; use u of any root is in slot u mod SB_SLOTS of that root's
- * control block. A rank publishes in `done`, now and then, how many uses it is done with. A root
- * may fill the slot of use u once every rank is done with use u - SB_SLOTS. Since every rank counts
- * every use, one number a rank is enough for all roots.
+ * Slots. The team counts slot uses; use u of any root is in slot u mod k of that root's control
+ * block, of k = team->slots. A rank publishes in `done`, now and then, how many uses it is done
+ * with. A root may fill the slot of use u once every rank is done with use u - k. Since every rank
+ * counts every use, one number a rank is enough for all roots.
  *
  * Announcements. Whatever the root does begins in its slot, with a note that says what follows.
  * Receivers do what it says, and not what their own number of bytes would have them do: so a rank
@@ -32,17 +32,24 @@
 
 static inline sb_slot_t *sb_slot(const sb_team_t *team, uint32_t rank, uint64_t use)
 {
-    return &team->controls[rank]->slot[use % SB_SLOTS];
+    return &team->controls[rank]->slot[use & (team->slots - 1)];
 }
 
 /* Whether this rank's slot of `use` is known to be free. */
 static inline bool sb_slot_is_free(const sb_team_t *team, uint64_t use)
 {
-    return use < team->slots_free_below + SB_SLOTS;
+    return use < team->slots_free_below + team->slots;
 }
 
+/* Waits until all members are known to be done with the uses up to `use` - `round`. */
+sb_status_t sb_slots_wait_round(sb_team_t *team, uint64_t use, uint32_t round);
+
 /* Root: waits until the slot of `use` may be filled. */
-sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use);
+static inline sb_status_t sb_slot_wait_free(sb_team_t *team, uint64_t use)
+{
+    return SB_LIKELY(sb_slot_is_free(team, use)) ? SB_OK
+                                                 : sb_slots_wait_round(team, use, team->slots);
+}
 
 /* All members are known to be done with the uses before this one. */
 static inline void sb_slots_passed(sb_team_t *team, uint64_t use)
@@ -57,8 +64,8 @@ void sb_slot_show(sb_team_t *team, uint32_t note, const void *payload, size_t by
 void sb_slot_show_words(sb_team_t *team, uint32_t note, const void *payload, size_t bytes);
 
 /*
- * A root has SB_SLOTS of them: it is told of every fourth use that this rank is done with. A line
- * that a rank writes at each call is one more that goes back and forth.
+ * A root has SB_SLOTS of them or more: it is told of every fourth use that this rank is done with.
+ * A line that a rank writes at each call is one more that goes back and forth.
  */
 #define SB_SLOTS_TOLD 4
 

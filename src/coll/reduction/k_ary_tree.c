@@ -75,7 +75,8 @@ sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
             sb_slots_passed(team, (met ? last : earliest) - 1);
     }
     keep_mark(team, use);
-    return status == SB_OK ? sb_slot_wait_free(team, end - 1) : status;
+    /* Of the workspace's pieces there are no more, however many slots there are. */
+    return status == SB_OK ? sb_slots_wait_round(team, end - 1, SB_SLOTS) : status;
 }
 
 /* Combines `first` with what the other members of the block of this leader have published. */

@@ -2,6 +2,7 @@
 #ifndef SB_COLL_REDUCTION_K_ARY_TREE_H
 #define SB_COLL_REDUCTION_K_ARY_TREE_H
 
+#include "coll/bcast/message.h"
 #include "coll/reduction/workspace.h"
 
 /*
@@ -56,9 +57,8 @@ static inline bool sb_blocks_large(const sb_team_t *team, size_t bytes)
 static inline char *sb_blocks_data(const sb_team_t *team, const sb_reduction_t *reduction,
                                    uint32_t rank, uint64_t use)
 {
-    return sb_blocks_large(team, reduction->bytes)
-               ? sb_workspace_piece(team, rank, use)
-               : (char *)team->controls[rank]->slot[use % SB_SLOTS].payload;
+    return sb_blocks_large(team, reduction->bytes) ? sb_workspace_piece(team, rank, use)
+                                                   : (char *)sb_slot(team, rank, use)->payload;
 }
 
 static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t *reduction)

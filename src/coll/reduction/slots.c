@@ -43,7 +43,8 @@ static sb_status_t publish(sb_team_t *team, uint64_t use, const void *from, size
 static sb_status_t wait_for(const sb_team_t *team, uint64_t use, uint32_t sources)
 {
     const sb_peers_t flags = {(void *const *)(void *)team->controls,
-                              offsetof(sb_control_t, slot) + use % SB_SLOTS * sizeof(sb_slot_t) +
+                              offsetof(sb_control_t, slot) +
+                                  (use & (team->slots - 1)) * sizeof(sb_slot_t) +
                                   offsetof(sb_slot_t, flag),
                               sources, team->rank};
 

@@ -46,12 +46,14 @@ static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
 /*
  * Fewer slots where there are many ranks, because each has so many for each other, and where memory
  * is short: an eighth of what a ring may take. The more there are the farther ranks may run ahead
- * of one that has no processor.
+ * of one that has no processor: so there are more where ranks share processors.
  */
-static uint32_t slots_for(uint32_t ranks, size_t ring)
+static uint32_t slots_for(uint32_t ranks, bool crowded, size_t ring)
 {
     uint32_t slots = ranks <= 8 ? 32 : ranks <= 16 ? 16 : ranks <= 64 ? 4 : 2;
 
+    if (crowded)
+        slots = sb_max(slots * 4, SB_SLOTS_CROWDED);
     while (slots > 4 && slots * sizeof(sb_slot_t) * ranks > ring / 8)
         slots /= 2;
     return slots;
@@ -65,9 +67,9 @@ typedef struct layout {
     size_t fixed;
 } layout_t;
 
-static layout_t lay_out(uint32_t ranks, size_t ring)
+static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
 {
-    layout_t layout = {.slots = slots_for(ranks, ring)};
+    layout_t layout = {.slots = slots_for(ranks, crowded, ring)};
 
     layout.stride = sizeof(flow_t) + layout.slots * sizeof(sb_slot_t);
     layout.readers = HEAD + ranks * layout.stride;
@@ -230,7 +232,8 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
 
 static sb_status_t make(sb_team_t *team)
 {
-    const layout_t layout = lay_out(team->size, (size_t)team->settings.ring_bytes);
+    const layout_t layout =
+        lay_out(team->size, team->oversubscribed, (size_t)team->settings.ring_bytes);
     size_t fixed = layout.fixed, areas = team->size + 3;
     size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
     size_t least = areas * AREA_LEAST;
