@@ -5,7 +5,6 @@
 #include "segment/process.h"
 #include "team/hello.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define MAGIC 0x6f6c6c65726f6273u /* "sborello" */
@@ -61,7 +60,8 @@ static size_t ring_of_nodes(const sb_config_t *config)
     return sb_max(sb_min(sb_arena_bound() / PART_OF_MEMORY, RING_MOST), ring_bytes(config));
 }
 
-/* What SOBOR_<COLLECTIVE>_ALGORITHM says, for each. */
+/* What SOBOR_<COLLECTIVE>_ALGORITHM says, for each. Of every team that is made, so without printf:
+ * the settings are zero. */
 static void name_algorithms(sb_settings_t *settings, const sb_config_t *config)
 {
     const char *const wishes[] = {
@@ -71,7 +71,7 @@ static void name_algorithms(sb_settings_t *settings, const sb_config_t *config)
     };
 
     for (uint32_t c = 0; c < SB_COLLECTIVES; c++)
-        snprintf(settings->algorithm[c], SB_NAME_BYTES, "%s", wishes[c]);
+        memcpy(settings->algorithm[c], wishes[c], strnlen(wishes[c], SB_NAME_BYTES - 1));
 }
 
 /* The levels that the barrier asked for goes by; all, where it names none. */

@@ -79,7 +79,7 @@ int main(int argc, char **argv)
 
     if (board == MAP_FAILED)
         return 1;
-    setenv("SOBOR_WAIT", "yield", 1);
+    setenv("SOBOR_WAIT", "sleep", 1);
     for (uint64_t i = 0; i < maps; i++) {
         if (!run_map(seed + i, board))
             return 1;

@@ -191,7 +191,7 @@ static int run(const char *what, uint32_t ranks, plan_t *plan)
 
 /*
  * The hierarchical barriers, and all barriers in turn, over ranks that take themselves to be bound
- * to the cores of another machine. They yield: in truth they share the processors of this one.
+ * to the cores of another machine. They sleep: in truth they share the processors of this one.
  */
 static int run_on(const char *machine, sb_mapping_t mapping, uint32_t ranks)
 {
@@ -225,7 +225,7 @@ static int run_on_machines(void)
     static const char caches[] = "package:2 numa:1 l3:2 l2:2 core:2 pu:1";
     int failures = 0;
 
-    setenv("SOBOR_WAIT", "yield", 1);
+    setenv("SOBOR_WAIT", "sleep", 1);
     failures += run_on(four_nodes, SB_MAP_CORE, 7);
     failures += run_on(four_nodes, SB_MAP_NUMA, 9);
     failures += run_on(four_nodes, SB_MAP_SOCKET, 5);
@@ -264,6 +264,8 @@ int main(int argc, char **argv)
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
+        if (r > 0)
+            setenv("SOBOR_WAIT", "sleep", 1);
         for (size_t s = 0; s < SB_COUNT_OF(sizes); s++) {
             for (size_t i = 0; i < sb_algorithm_count(); i++) {
                 plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = 400};
@@ -276,6 +278,7 @@ int main(int argc, char **argv)
             failures += run("all algorithms, drawn", sizes[s], &mixed);
         }
     }
+    unsetenv("SOBOR_WAIT");
     failures += run_arities();
     failures += run_on_machines();
     return failures == 0 ? 0 : 1;

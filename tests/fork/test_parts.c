@@ -527,6 +527,8 @@ int main(int argc, char **argv)
         setenv("SOBOR_RING", rings[r], 1);
         setenv("SOBOR_CMA", pulls[r], 1);
         setenv("SOBOR_BARRIER_ARITY", groups[r], 1);
+        if (r > 0)
+            setenv("SOBOR_WAIT", "sleep", 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 5 ? 1 : 3) {
             setenv("SOBOR_STORES", ranks % 2 == 0 ? "streaming" : stores[r], 1);
             failures += run_all(ranks, only);

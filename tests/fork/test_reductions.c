@@ -449,6 +449,8 @@ int main(int argc, char **argv)
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
         setenv("SOBOR_STORES", stores[r], 1);
+        if (r > 0)
+            setenv("SOBOR_WAIT", "sleep", 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 3 ? 1 : ranks < 5 ? 2 : 3)
             failures += run_all(ranks, only);
     }

@@ -19,6 +19,7 @@ typedef struct message {
 
 typedef struct word {
     sb_where_t where;
+    uint32_t next;   /* of the block, counted from 1; 0: none */
     uint32_t newest; /* number of the newest message; message m is at m % DEPTH */
     message_t messages[DEPTH];
 } word_t;
@@ -37,6 +38,8 @@ typedef struct table {
     uint64_t bytes;
     uint64_t capacity; /* of index */
     uint32_t *index;   /* for each 4 bytes, the number of its word, if that word says so too */
+    uint32_t first;    /* of its words in the order in which they were met, counted from 1; */
+    uint32_t last;     /* 0: none */
 } table_t;
 
 struct sb_history {
@@ -133,7 +136,7 @@ void sb_history_begin(sb_history_t *history, sb_choose_value_t *choose, void *co
     for (uint32_t rank = 0; rank < history->ranks; rank++)
         clock_of(history, rank)[rank] = clock_of(history, rank)[history->ranks + rank] = 1;
     for (uint32_t i = 0; i < history->table_count; i++)
-        history->tables[i].bytes = 0;
+        history->tables[i].bytes = history->tables[i].first = 0;
     history->stores = history->floor = 0;
     history->count = 0;
     history->choose = choose;
@@ -184,6 +187,19 @@ static void make_room(sb_history_t *history)
     history->capacity = (uint32_t)capacity;
 }
 
+/* Makes the word the last of its block's. */
+static void chain(sb_history_t *history, word_t *word, uint32_t number)
+{
+    table_t *table = &history->tables[word->where.block];
+
+    word->next = 0;
+    if (table->first == 0)
+        table->first = number + 1;
+    else
+        history->words[table->last - 1].next = number + 1;
+    table->last = number + 1;
+}
+
 /* The word at a place; new ones hold `now`, which everybody knows. */
 static word_t *word_at(sb_history_t *history, sb_where_t where, uint64_t now)
 {
@@ -195,6 +211,7 @@ static word_t *word_at(sb_history_t *history, sb_where_t where, uint64_t now)
     *number = history->count++;
     word_t *word = &history->words[*number];
     word->where = where;
+    chain(history, word, *number);
     word->newest = 0;
     word->messages[0] = (message_t){.value = now};
     memset(seen_by(history, word, 0), 0, history->ranks * sizeof(seen_t));
@@ -461,9 +478,11 @@ void sb_history_visit(const sb_history_t *history, uint32_t block,
                       bool (*visit)(void *context, sb_where_t where, const sb_stamp_t *access),
                       void *context)
 {
-    for (uint32_t i = 0; i < history->count; i++) {
-        const word_t *word = &history->words[i];
-        for (uint32_t rank = 0; word->where.block == block && rank < history->ranks; rank++) {
+    uint32_t number = block < history->table_count ? history->tables[block].first : 0;
+
+    for (; number != 0; number = history->words[number - 1].next) {
+        const word_t *word = &history->words[number - 1];
+        for (uint32_t rank = 0; rank < history->ranks; rank++) {
             const sb_stamp_t *last = &seen_by(history, word, rank)->last;
             if (last->epoch != 0 && !visit(context, word->where, last))
                 return;
