@@ -326,16 +326,16 @@ static int run_left(rank_context_t *context, void *argument)
 
     (void)argument;
     memset(memory, context->rank == 0 ? 0 : 7, LARGE);
+    if (context->rank == 0)
+        sb_invite(team, 1, &stream);
     job_synchronise(context);
     if (context->rank == 0) {
-        sb_invite(team, 1, &stream);
         while (((volatile char *)memory)[0] == 0)
             usleep(10);
         failures += sb_mesh_finish(team, SB_ERR_PEER_DEAD) != SB_ERR_PEER_DEAD;
         memset(memory, 3, LARGE);
     } else if (context->rank == 1) {
         sb_sending_t sending = {.stream = &stream, .prefer = SB_PREFER_PUSHED};
-        usleep(100000);
         failures += sb_send(team, &sending, SIZE_MAX, true) != SB_OK;
         failures += sending.route != SB_ROUTE_PUSHED;
     }

@@ -237,7 +237,10 @@ static void a_stopped_peer_is_waited_for(void **state)
     assert_int_equal(job_run(3, 20, stop_a_peer, NULL), 0);
 }
 
-/* Sleepers are woken: with a time limit of a sleep that is far away this would take minutes. */
+/* Sleepers are woken: the first sleep of one that is not, a sixteenth of the longest, is longer
+ * than the ranks may take, and that is long for thousands of switches, also on a busy machine. */
+enum { AWAKE_SECONDS = 40, SLEEP_SECONDS = 17 * AWAKE_SECONDS };
+
 typedef struct sleeping {
     const char *algorithm;
     sb_word32_t *sleepers; /* where all ranks count them; NULL: nowhere */
@@ -254,7 +257,7 @@ static int sleep_and_wake(rank_context_t *context, void *argument)
     if (team == NULL)
         return 1;
     team->waiter.sleep_after_ns = 0;
-    team->waiter.sleep_longest_ns = 16000000000u;
+    team->waiter.sleep_longest_ns = SLEEP_SECONDS * UINT64_C(1000000000);
     team->waiter_near = team->waiter;
     for (int i = 0; i < 3000; i++) {
         if (i % 100 == (int)context->rank)
@@ -274,9 +277,9 @@ static void sleepers_are_woken(void **state)
 
     (void)state;
     assert_ptr_not_equal(word, MAP_FAILED);
-    assert_int_equal(job_run(3, 30, sleep_and_wake, &flat), 0);
-    assert_int_equal(job_run(4, 8, sleep_and_wake, &several_at_one_flag), 0);
-    assert_int_equal(job_run(3, 30, sleep_and_wake, &counted), 0);
+    assert_int_equal(job_run(3, AWAKE_SECONDS, sleep_and_wake, &flat), 0);
+    assert_int_equal(job_run(4, AWAKE_SECONDS, sleep_and_wake, &several_at_one_flag), 0);
+    assert_int_equal(job_run(3, AWAKE_SECONDS, sleep_and_wake, &counted), 0);
     /* Relaxed: the ranks have ended. */
     assert_int_equal(atomic_load_explicit(word, memory_order_relaxed), 0);
     munmap(word, sizeof *word);
