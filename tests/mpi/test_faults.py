@@ -153,7 +153,7 @@ def of_the_dead(path: str) -> bool:
 def left_since(before: set[str]) -> set[Path]:
     """Names that stay where nobody has them mapped: one that is being made is mapped soon."""
     left = aftermath.unmapped(aftermath.names() - before)
-    time.sleep(0.2)
+    time.sleep(1 if left else 0)
     return {Path(path) for path in aftermath.unmapped(left)}
 
 

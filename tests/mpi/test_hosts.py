@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -471,9 +470,9 @@ def test_killed(tester, hosts, key, victim, segment):
     program = tester.program(mpi, "spanning")
     settings = {"SOBOR_TRIALS": "off", "SOBOR_SEGMENT": segment, "OMPI_MCA_op": "^avx"}
     job = start_on(tester, mpi, hosts, settings, EVEN, [program, "loop", 1000000])
-    assert aftermath.wait_until(lambda: "loops" in job.output(), TIME_LIMIT), job.errors()
+    # All memory is made: who is killed while it has a name cannot remove that.
+    assert aftermath.wait_until(lambda: "settled" in job.output(), TIME_LIMIT), job.errors()
     ranks = ranks_on(job, program, hosts)
-    time.sleep(1)  # all memory is made: who is killed while it has a name cannot remove that
     os.kill(ranks[victim][0], signal.SIGKILL)
     result = job.wait(30)
     assert not result.timed_out and result.returncode != 0, result.tail()

@@ -3,6 +3,7 @@
  *
  *   spanning wire OPERATION BYTES CALLS: bytes that left the busiest node, as a share of BYTES
  *   spanning loop CALLS: calls of every kind, checked
+ *   spanning until FILE: the same, until there is this file
  *   spanning freeze MS POINTS: calls during which a rank stands still, at so many points of each
  *   spanning asleep CALLS: short broadcasts, whose last rank comes late to the first
  *   spanning many COUNT: communicators made, used and freed, one by one
@@ -11,6 +12,7 @@
 #include "support.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,30 +163,57 @@ static void use(MPI_Comm comm, int calls)
     free(sums);
 }
 
-/* Says when all are in it. */
+static void say(const char *word)
+{
+    if (rank_of(MPI_COMM_WORLD) == 0) {
+        puts(word);
+        fflush(stdout);
+    }
+}
+
+/* Each root has had every length by then: no more memory is made from there on. */
+enum { SETTLED = 600 };
+
+/* Says when all are in it, and when they have all memory. */
 static void loop(int calls)
 {
     use(MPI_COMM_WORLD, 1);
-    if (rank_of(MPI_COMM_WORLD) == 0) {
-        puts("loops");
-        fflush(stdout);
+    say("loops");
+    if (calls > SETTLED) {
+        use(MPI_COMM_WORLD, SETTLED);
+        say("settled");
+        calls -= SETTLED;
     }
     use(MPI_COMM_WORLD, calls - 1);
 }
 
-/* A process that stops this one after `begin` seconds, and lets it go on `length` later. */
+/* Goes on until there is a file of this name. */
+static void until(const char *name)
+{
+    int over = 0;
+
+    CHECK(name != NULL, "usage: see the source");
+    use(MPI_COMM_WORLD, 1);
+    say("loops");
+    while (!over) {
+        use(MPI_COMM_WORLD, 20);
+        over = access(name, F_OK) == 0;
+        CALL(MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    }
+}
+
+/* A process that stops this one after `begin` seconds, and lets it go on `length` later. It is no
+ * other program, which would take longer to begin than some calls take. */
 static pid_t stop_later(double begin, double length)
 {
     pid_t self = getpid(), other = fork();
 
     CHECK(other >= 0, "no process");
     if (other == 0) {
-        char script[200];
-        snprintf(script, sizeof script, "sleep %.4f; kill -STOP %d; sleep %.4f; kill -CONT %d",
-                 begin, (int)self, length, (int)self);
-        unsetenv("LD_PRELOAD");
-        execl("/bin/sh", "sh", "-c", script, (char *)NULL);
-        _exit(1);
+        usleep((useconds_t)(begin * 1e6));
+        kill(self, SIGSTOP);
+        sleep_ms((long)(length * 1e3));
+        _exit(kill(self, SIGCONT));
     }
     return other;
 }
@@ -312,6 +341,8 @@ int main(int argc, char **argv)
         wire(argv[2], (size_t)number(argv, 3), number(argv, 4));
     else if (strcmp(argv[1], "loop") == 0)
         loop(number(argv, 2));
+    else if (strcmp(argv[1], "until") == 0)
+        until(argv[2]);
     else if (strcmp(argv[1], "freeze") == 0)
         freeze(number(argv, 2) / 1000.0, number(argv, 3));
     else if (strcmp(argv[1], "asleep") == 0)
