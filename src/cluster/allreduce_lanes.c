@@ -9,143 +9,163 @@
  * window, and the teams' for moving parts. Order and bits: as in reduce.c; all ranks get each part
  * from the lane of their node, and lanes of all nodes have the same.
  */
-#include "cluster/reduce.h"
+#include "cluster/allreduce_lanes.h"
 
-typedef struct lanes {
-    sb_cluster_t *cluster;
-    const sb_reduction_t *reduction;
-    sb_schedule_t way;
-    size_t segment; /* bytes of one */
-    size_t segments;
-    bool non_temporal; /* the result goes past the caches */
-    size_t landed;     /* bytes of it since programs were turned */
-} lanes_t;
+/* How far the stages of a segment are behind each other, with partners: the node has two more to
+ * deal out while its messages are under way, and two whose results come. */
+#define COMBINED_BEHIND 2
+#define GATHERED_BEHIND 4
 
-/* Whole lines are dealt out if there are so many for each. */
-#define LINES_FOR_EACH 2
+_Static_assert(GATHERED_BEHIND < SB_WINDOW, "a program is over before its place is needed again");
 
 /* Bytes of a result that are copied between two looks at the network. */
 #define TURN_BYTES ((size_t)16 << 10)
 
-static bool is_lane(const lanes_t *lanes)
+/* The slices of a rank of the node; those behind the lanes have none. */
+static uint32_t first_slice(const sb_laned_t *laned, uint32_t local)
 {
-    return lanes->cluster->local < lanes->way.lanes;
+    const sb_partners_t *partners = &laned->partners;
+
+    if (!sb_has_partners(laned))
+        return local;
+    return sb_partners_lane(partners, laned->cluster->node, local) * partners->each;
 }
 
-static size_t bytes_of(const lanes_t *lanes, size_t segment)
+/* Where its part is, in a segment. */
+static sb_range_t part_of(const sb_laned_t *laned, size_t segment, uint32_t local)
 {
-    return sb_min(lanes->segment, lanes->reduction->bytes - segment * lanes->segment);
+    uint32_t first = first_slice(laned, local), count = sb_max(1, laned->partners.each);
+    size_t end = sb_laned_bytes(laned, segment);
+
+    if (local >= laned->way.lanes)
+        return (sb_range_t){end, end};
+    return (sb_range_t){sb_slice_begins(laned, segment, first),
+                        sb_slice_begins(laned, segment, first + count)};
 }
 
-/* Where the part of a rank of the node begins in a segment; those behind the lanes have none. Parts
- * are of whole lines if there are many, so that they lie side by side wherever they are copied. */
-static size_t part_begins(const lanes_t *lanes, size_t segment, uint32_t local)
+static void begin_program(const sb_laned_t *laned, size_t segment)
 {
-    size_t element = lanes->reduction->operation->element, bytes = bytes_of(lanes, segment);
-    bool lined = SB_LINE % element == 0 && bytes >= LINES_FOR_EACH * SB_LINE * lanes->way.lanes;
-    size_t grain = lined ? SB_LINE : element;
-    /* Rounded up: the last part has the rest besides, and is to fit too. */
-    size_t grains = (bytes / grain * local + lanes->way.lanes - 1) / lanes->way.lanes;
+    sb_cluster_t *cluster = laned->cluster;
+    size_t bytes = sb_range_bytes(part_of(laned, segment, cluster->local));
 
-    return local < lanes->way.lanes ? grains * grain : bytes;
-}
-
-static size_t part_bytes(const lanes_t *lanes, size_t segment, uint32_t local)
-{
-    return part_begins(lanes, segment, local + 1) - part_begins(lanes, segment, local);
-}
-
-static char *place_of(const lanes_t *lanes, size_t segment)
-{
-    return sb_window_of(lanes->cluster, segment) + SB_SEGMENT_BYTES;
-}
-
-static void begin_program(const lanes_t *lanes, size_t segment)
-{
-    sb_cluster_t *cluster = lanes->cluster;
-    size_t bytes = part_bytes(lanes, segment, cluster->local);
-
-    if (!is_lane(lanes) || bytes == 0)
+    if (!sb_is_lane(laned) || bytes == 0)
         return;
     sb_program_t *program = sb_program_of(cluster, segment, cluster->rank);
     program->laned = true;
-    sb_program_reduces(program, &lanes->way, lanes->reduction->operation, place_of(lanes, segment),
-                       bytes);
+    sb_program_reduces(program, &laned->way, laned->reduction->operation,
+                       sb_laned_place(laned, segment), bytes);
     sb_program_begin(cluster, program);
 }
 
-static sb_status_t begin_segment(const lanes_t *lanes, size_t segment)
+/* What the node combines is dealt out to its lanes. */
+static sb_status_t deal(const sb_laned_t *laned, size_t segment)
 {
-    sb_cluster_t *cluster = lanes->cluster;
-    sb_status_t status = sb_program_wait(cluster, segment);
+    sb_cluster_t *cluster = laned->cluster;
+    const sb_operator_t *operation = laned->reduction->operation;
+    const char *send = laned->reduction->send + segment * laned->segment;
+    size_t bytes = sb_laned_bytes(laned, segment);
 
     for (uint32_t i = 0; i < cluster->team->size; i++)
-        cluster->parts[i] = part_bytes(lanes, segment, i);
+        cluster->parts[i] = sb_range_bytes(part_of(laned, segment, i));
+    if (!sb_has_partners(laned))
+        return sb_node_reduce_scatter(cluster, operation, send, sb_laned_place(laned, segment),
+                                      bytes);
+    return sb_node_reduce_turned(cluster, operation, send, sb_laned_place(laned, segment), bytes,
+                                 sb_partners_rank(&laned->partners, cluster->node, 0));
+}
+
+static sb_status_t begin_segment(const sb_laned_t *laned, size_t segment)
+{
+    sb_status_t status = sb_program_wait(laned->cluster, segment);
+
     if (status == SB_OK)
-        status = sb_node_reduce_scatter(cluster, lanes->reduction->operation,
-                                        lanes->reduction->send + segment * lanes->segment,
-                                        place_of(lanes, segment), bytes_of(lanes, segment));
-    if (status == SB_OK)
-        begin_program(lanes, segment);
-    return cluster->failure;
+        status = deal(laned, segment);
+    if (status == SB_OK && sb_has_partners(laned))
+        sb_partners_begin(laned, segment);
+    else if (status == SB_OK)
+        begin_program(laned, segment);
+    return laned->cluster->failure;
 }
 
 /* Bytes of the result come to where they belong. Messages go on meanwhile. */
 static sb_status_t land(void *context, size_t offset, const void *from, size_t bytes)
 {
     const sb_stream_t *part = context;
-    lanes_t *lanes = part->context;
+    sb_laned_t *laned = part->context;
 
-    lanes->landed += bytes;
-    if (lanes->landed >= TURN_BYTES) {
-        lanes->landed = 0;
-        sb_programs_turn(lanes->cluster);
+    laned->landed += bytes;
+    if (laned->landed >= TURN_BYTES) {
+        laned->landed = 0;
+        sb_programs_turn(laned->cluster);
     }
-    return lanes->non_temporal ? sb_stream_write_non_temporal(part, offset, from, bytes)
+    return laned->non_temporal ? sb_stream_write_non_temporal(part, offset, from, bytes)
                                : sb_stream_write(part, offset, from, bytes);
 }
 
-static sb_status_t end_segment(lanes_t *lanes, size_t segment)
+static sb_status_t end_segment(sb_laned_t *laned, size_t segment)
 {
-    sb_cluster_t *cluster = lanes->cluster;
+    sb_cluster_t *cluster = laned->cluster;
     uint32_t size = cluster->team->size;
     sb_stream_t *part = cluster->streams + size;
-    char *whole = lanes->reduction->receive + segment * lanes->segment;
-    sb_stream_t own = {.base = place_of(lanes, segment),
-                       .bytes = part_bytes(lanes, segment, cluster->local)};
+    char *whole = laned->reduction->receive + segment * laned->segment;
+    sb_stream_t own = {.base = sb_laned_place(laned, segment),
+                       .bytes = sb_range_bytes(part_of(laned, segment, cluster->local))};
     sb_status_t status = sb_program_wait(cluster, segment);
 
     for (uint32_t i = 0; i < size; i++) {
-        part[i] = (sb_stream_t){.base = whole + part_begins(lanes, segment, i),
-                                .bytes = part_bytes(lanes, segment, i),
-                                .context = lanes};
+        sb_range_t range = part_of(laned, segment, i);
+        part[i] = (sb_stream_t){
+            .base = whole + range.from, .bytes = sb_range_bytes(range), .context = laned};
         cluster->streams[i] =
             (sb_stream_t){.bytes = part[i].bytes, .write = land, .context = &part[i]};
     }
     return status == SB_OK ? sb_node_allgather(cluster, &own, cluster->streams) : status;
 }
 
+static void cut(sb_laned_t *laned)
+{
+    const sb_schedule_t *way = &laned->way;
+    size_t element = laned->reduction->operation->element, unit = element * way->parts;
+    /* Each lane's part has room. */
+    size_t most = SB_SEGMENT_BYTES / element * element * way->lanes;
+
+    laned->segment = sb_min(way->segment, most) / unit * unit;
+    laned->segments = (laned->reduction->bytes + laned->segment - 1) / laned->segment;
+    laned->slices = way->lanes;
+    if (!sb_has_partners(laned))
+        return;
+    laned->partners = (sb_partners_t){way->partners, way->lanes};
+    laned->slices = laned->cluster->map.nodes;
+}
+
+static sb_status_t run(sb_laned_t *laned)
+{
+    size_t segments = laned->segments;
+    size_t behind = sb_has_partners(laned) ? GATHERED_BEHIND : SB_BEHIND;
+    sb_status_t status = SB_OK;
+
+    for (size_t turn = 0; turn < segments + behind && status == SB_OK; turn++) {
+        if (turn < segments)
+            status = begin_segment(laned, turn);
+        if (status == SB_OK && sb_has_partners(laned) && turn >= COMBINED_BEHIND &&
+            turn < segments + COMBINED_BEHIND)
+            status = sb_partners_combine(laned, turn - COMBINED_BEHIND);
+        if (status == SB_OK && turn >= behind)
+            status = end_segment(laned, turn - behind);
+    }
+    return status;
+}
+
 sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *reduction,
                                sb_schedule_t way)
 {
-    lanes_t lanes = {.cluster = cluster,
-                     .reduction = reduction,
-                     .way = way,
-                     .non_temporal = sb_node_past_caches(cluster, reduction->bytes)};
-    size_t element = reduction->operation->element, unit = element * way.parts;
-    /* Each lane's part has room. */
-    size_t most = SB_SEGMENT_BYTES / element * element * way.lanes;
-    sb_status_t status = SB_OK;
+    sb_laned_t laned = {.cluster = cluster,
+                        .reduction = reduction,
+                        .way = way,
+                        .non_temporal = sb_node_past_caches(cluster, reduction->bytes)};
 
-    lanes.segment = sb_min(way.segment, most) / unit * unit;
-    lanes.segments = (reduction->bytes + lanes.segment - 1) / lanes.segment;
-    for (size_t turn = 0; turn < lanes.segments + SB_BEHIND && status == SB_OK; turn++) {
-        if (turn < lanes.segments)
-            status = begin_segment(&lanes, turn);
-        if (status == SB_OK && turn >= SB_BEHIND)
-            status = end_segment(&lanes, turn - SB_BEHIND);
-    }
-    if (status == SB_OK)
+    cut(&laned);
+    if (run(&laned) == SB_OK)
         sb_programs_end(cluster);
     return sb_call_ends(cluster);
 }

@@ -16,6 +16,7 @@ const sb_net_prices_t sb_net_prices_standard = {
     .latency = 1500, .overhead = 500, .byte = 0.08, .eager = 8192};
 
 #define SEGMENT_LEAST ((size_t)1024)
+#define PARTNERS_LEAST ((size_t)2048)
 #define WORTH 0.9
 
 /* A message above the eager limit is announced, and asked for. */
@@ -360,6 +361,60 @@ static void try_ring(sb_schedule_t *way, const asked_t *asked)
     }
 }
 
+/* What the second combination on a node waits for, and copies of what its lanes have. */
+#define MIDDLE_LINES 8
+#define MIDDLE_COPIES 2
+
+/* Of a node's lines so many are waited for once, however many segments there are. */
+#define ONCE_LINES 20
+
+/* Messages of many nodes come to one in no order: the last are late by a part of a link's time. */
+#define LATE 0.5
+
+/* Segments whose messages fill the gap between the two steps of one. */
+#define SEGMENTS_BETWEEN 2
+
+/* A link has the bytes of all segments, and stands still between the steps of the first one, but
+ * for what the next ones have meanwhile; or the processors are what all waits for. */
+static double partners_cost(const asked_t *asked, sb_partners_t partners, size_t segment)
+{
+    double line = sb_prices_standard.line, byte = sb_prices_standard.byte;
+    size_t bytes = sb_min(segment, asked->bytes), slice = bytes / asked->nodes + 1;
+    double segments = (double)asked->bytes / (double)bytes;
+    double link = (asked->nodes - 1.0) * (double)slice * asked->prices->byte, late = LATE * link;
+    double still = fmax(empty(asked->prices, slice), alone(asked, partners.each, slice) - link);
+    double within = inside(asked, bytes) * asked->lanes / partners.lanes;
+    double middle = MIDDLE_LINES * line + MIDDLE_COPIES * byte * (double)(slice * partners.lanes);
+    double gap = still + late + middle - fmin(ceil(segments) - 1, SEGMENTS_BETWEEN) * link;
+    double handled = 4 * partners.each * asked->prices->overhead;
+    double work = within - ONCE_LINES * line + middle + handled;
+
+    return fmax(within + 2 * segments * link + fmax(0, gap) + late, segments * work) + still;
+}
+
+/* By allreduce_partners.c, in few segments. There is room for what the lanes give, for what that
+ * makes, and for what comes to one; slices differ by two lines at most. */
+static void try_partners(sb_schedule_t *way, const asked_t *asked)
+{
+    sb_partners_t partners = sb_partners(asked->nodes, asked->lanes);
+    size_t room = SB_SEGMENT_BYTES / (partners.lanes + partners.each + 1) / (2 * SB_LINE) * SB_LINE;
+    double least = way->cost;
+
+    for (size_t segment = LANES_MOST; segment >= PARTNERS_LEAST; segment /= 2) {
+        bool longer = segment > PARTNERS_LEAST && segment / 2 >= asked->bytes;
+        sb_schedule_t other = {.name = "partners",
+                               .partners = partners.each,
+                               .lanes = partners.lanes,
+                               .segment = segment,
+                               .cost = partners_cost(asked, partners, segment)};
+        bool fits = segment <= room * asked->nodes && asked->bytes <= SB_WINDOW * segment;
+        if (fits && !longer && other.cost < WORTH_ALIKE * least) {
+            least = other.cost;
+            *way = other;
+        }
+    }
+}
+
 sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
                                        const sb_net_prices_t *prices, size_t bytes,
                                        bool commutative)
@@ -383,7 +438,10 @@ sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
         try_halving(&way, &asked, is_long);
     if (ring)
         try_ring(&way, &asked);
-    way.lanes = asked.lanes;
+    if (nodes > 2 && asked.lanes > 1 && nodes <= asked.lanes * (SB_MESSAGES_MOST / 2))
+        try_partners(&way, &asked);
+    if (way.partners == 0)
+        way.lanes = asked.lanes;
     way.digits = sb_max(1, way.digits);
     way.split_digits = sb_max(1, way.split_digits);
     way.parts = way.parts == 0 ? 1 : way.parts;

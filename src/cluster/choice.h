@@ -19,11 +19,12 @@ typedef struct sb_schedule {
     const char *name; /* of the program */
     sb_program_step_t *write_step;
     uint32_t halvings, split_digits, digits; /* of the program: sb_program_t */
-    bool chain;                /* a tree of one branch */
-    uint32_t lanes;            /* ranks of each node that have messages; 1: its leader */
-    uint32_t parts;            /* that the program cuts a segment into, alike */
-    size_t segment;            /* bytes of a segment */
-    double cost;               /* ns between nodes, with those inside that nothing overlaps */
+    bool chain;                              /* a tree of one branch */
+    uint32_t partners; /* nodes that a lane has to do with, if all send to all; or 0 */
+    uint32_t lanes;    /* ranks of each node that have messages; 1: its leader */
+    uint32_t parts;    /* that the program cuts a segment into, alike */
+    size_t segment;    /* bytes of a segment */
+    double cost;       /* ns between nodes, with those inside that nothing overlaps */
 } sb_schedule_t;
 
 /* A broadcast: `name` is "chain" or "binomial"; its program is the operation's own. */

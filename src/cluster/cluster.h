@@ -64,7 +64,7 @@ typedef struct sb_cluster {
     sb_row_t *rows;         /* and as many; with those that follow once parts are ready */
     sb_item_t *items;       /* of rows: one for each rank and node, and what a lane needs */
     uint32_t *sizes;        /* one for each rank */
-    size_t *parts;          /* one for each rank of the node */
+    size_t *parts;          /* one for each rank of the node, and as many for a phase's use */
     struct sb_bagds *bagds; /* asked for: the exchanges of leaders in an Allgather; or NULL */
     bool *told;             /* by each rank, when all agree on something */
     sb_kept_way_t ways[SB_KEPT_WAYS]; /* of allreduces, by their bits */
@@ -179,6 +179,10 @@ sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
 /* Deals the combination out, as `parts` of the cluster says; `to`: room for this rank's. */
 sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *operation,
                                    const char *send, char *to, size_t bytes);
+/* The same, where the part of `first` is at the beginning, and those of ranks below it are at the
+ * end; `to` is apart from `send`. */
+sb_status_t sb_node_reduce_turned(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                  const char *send, char *to, size_t bytes, uint32_t first);
 /* Whether what all ranks of the node receive of a call of so many bytes goes past the caches. */
 bool sb_node_past_caches(const sb_cluster_t *cluster, size_t bytes);
 /* `to`: for each rank of the node what it gives. */

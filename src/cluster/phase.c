@@ -136,6 +136,15 @@ sb_status_t sb_node_scan(sb_cluster_t *cluster, sb_collective_t collective,
 #define GROUPED_LEAST 16
 #define GROUPED_LEAST_APART 8
 
+/* By groups, where there are enough ranks for that. */
+static const sb_algorithm_t *dealer_for(const sb_cluster_t *cluster)
+{
+    uint32_t least = cluster->plan.shape.apart ? GROUPED_LEAST_APART : GROUPED_LEAST;
+
+    return sb_algorithm_find(SB_REDUCE_SCATTER,
+                             cluster->team->size >= least ? "dealt-by-groups" : "dealt");
+}
+
 /* Windows in rings wait for each other where messages come one after the other, and those of slices
  * have a barrier each: what is dealt out at once has one. */
 static const sb_algorithm_t *scatterer_for(sb_cluster_t *cluster, const sb_operator_t *operation,
@@ -144,11 +153,10 @@ static const sb_algorithm_t *scatterer_for(sb_cluster_t *cluster, const sb_opera
     const sb_algorithm_t *algorithm =
         algorithm_for(cluster, SB_REDUCE_SCATTER, bytes, !operation->commutative);
     uint32_t size = cluster->team->size;
-    bool few = size < GROUPED_LEAST, apart = cluster->plan.shape.apart;
-    bool grouped = !few || (apart && size >= GROUPED_LEAST_APART);
-    size_t least = size * (grouped ? (few ? 2 : 1) * SB_LINE : DEALT_LEAST);
-    const sb_algorithm_t *dealt =
-        sb_algorithm_find(SB_REDUCE_SCATTER, grouped ? "dealt-by-groups" : "dealt");
+    const sb_algorithm_t *dealt = dealer_for(cluster);
+    size_t least = size * (!dealt->brackets       ? DEALT_LEAST
+                           : size < GROUPED_LEAST ? 2 * SB_LINE
+                                                  : SB_LINE);
 
     if (!is_named(cluster, SB_REDUCE_SCATTER) && !cluster->team->settings.loads && bytes >= least &&
         sb_algorithm_prepare(dealt, cluster->team, bytes) == SB_OK)
@@ -175,6 +183,44 @@ sb_status_t sb_node_reduce_scatter(sb_cluster_t *cluster, const sb_operator_t *o
     const sb_algorithm_t *algorithm = scatterer_for(cluster, operation, bytes);
 
     return judge(cluster, algorithm->reduction(cluster->team, &reduction));
+}
+
+/* One after the other: the parts of ranks from `first` on, and those of the others. */
+static sb_status_t reduce_halves(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                 const char *send, char *to, size_t bytes, uint32_t first)
+{
+    uint32_t size = cluster->team->size;
+    size_t *parts = cluster->parts, *others = parts + size, begin = 0;
+    sb_status_t status = SB_OK;
+
+    for (uint32_t rank = 0; rank < size; rank++) {
+        others[rank] = rank < first ? parts[rank] : 0;
+        parts[rank] -= others[rank];
+        begin += parts[rank];
+    }
+    if (begin > 0)
+        status = sb_node_reduce_scatter(cluster, operation, send, to, begin);
+    memcpy(parts, others, size * sizeof *parts);
+    return status == SB_OK && bytes > begin
+               ? sb_node_reduce_scatter(cluster, operation, send + begin, to, bytes - begin)
+               : status;
+}
+
+sb_status_t sb_node_reduce_turned(sb_cluster_t *cluster, const sb_operator_t *operation,
+                                  const char *send, char *to, size_t bytes, uint32_t first)
+{
+    const sb_algorithm_t *dealt = dealer_for(cluster);
+    sb_reduction_t reduction = {.operation = operation,
+                                .bytes = bytes,
+                                .parts = cluster->parts,
+                                .first = first,
+                                .send = send,
+                                .receive = to};
+
+    if (is_named(cluster, SB_REDUCE_SCATTER) ||
+        sb_algorithm_prepare(dealt, cluster->team, bytes) != SB_OK)
+        return reduce_halves(cluster, operation, send, to, bytes, first);
+    return judge(cluster, dealt->reduction(cluster->team, &reduction));
 }
 
 sb_status_t sb_node_allgather(sb_cluster_t *cluster, const sb_stream_t *send, const sb_stream_t *to)

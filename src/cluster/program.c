@@ -32,6 +32,7 @@ sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root
     program->nodes = cluster->map.nodes;
     program->self = cluster->node;
     program->laned = false;
+    program->partners = NULL;
     program->leaders = NULL;
     program->root = root;
     program->root_node = cluster->map.node_of[root];
@@ -49,6 +50,9 @@ static uint32_t peer_of(const sb_cluster_t *cluster, const sb_program_t *program
 {
     if (program->laned)
         return sb_map_rank(&cluster->map, node, cluster->local);
+    if (program->partners != NULL)
+        return sb_map_rank(&cluster->map, node,
+                           sb_partners_rank(program->partners, node, program->self));
     if (program->leaders != NULL)
         return program->leaders[node];
     return program->last_leads ? sb_map_last(&cluster->map, node)

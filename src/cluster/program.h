@@ -2,6 +2,7 @@
 #ifndef SB_CLUSTER_PROGRAM_H
 #define SB_CLUSTER_PROGRAM_H
 
+#include "cluster/net/partners.h"
 #include "coll/coll.h"
 #include "machine/net.h"
 
@@ -68,16 +69,17 @@ typedef struct sb_program {
     uint32_t self; /* node */
     uint32_t root; /* rank that speaks for its node */
     uint32_t root_node;
-    char *bytes_at;          /* what the program is about: of the call's bytes */
-    size_t offset;           /* from here on */
-    size_t bytes;            /* so many */
-    char *scratch;           /* a segment */
-    char *before;            /* of an exscan: where what is before the node comes */
-    bool laned;              /* between ranks of one number on their nodes, not between leaders */
-    const uint32_t *leaders; /* of each node, where these are not as `root` says; or NULL */
-    uint32_t halvings;       /* rounds that halve what is combined, before others double it */
-    uint32_t split_digits;   /* that a round of those covers, */
-    uint32_t digits;         /* and one of recursive doubling */
+    char *bytes_at; /* what the program is about: of the call's bytes */
+    size_t offset;  /* from here on */
+    size_t bytes;   /* so many */
+    char *scratch;  /* a segment */
+    char *before;   /* of an exscan: where what is before the node comes */
+    bool laned;     /* between ranks of one number on their nodes, not between leaders */
+    const sb_partners_t *partners; /* or between those that have to do with each other; or NULL */
+    const uint32_t *leaders;       /* of each node, where these are not as `root` says; or NULL */
+    uint32_t halvings;             /* rounds that halve what is combined, before others double it */
+    uint32_t split_digits;         /* that a round of those covers, */
+    uint32_t digits;               /* and one of recursive doubling */
     const sb_operator_t *operation;
     bool in_order; /* a reduction combines in the order of nodes, whichever is the root's */
     sb_packing_t packing;

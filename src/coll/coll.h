@@ -145,6 +145,8 @@ typedef struct sb_reduction {
     const sb_operator_t *operation;
     size_t bytes;        /* of one rank's contribution: whole elements, alike on all ranks */
     const size_t *parts; /* reduce_scatter: bytes of each rank's part, alike on all ranks */
+    uint32_t first; /* whose part is at the beginning, those of ranks below it at the end; other
+                       than 0 is heeded by what deals parts out alone (dealt.c) */
     const char *send;
     char *receive; /* NULL: this rank receives nothing */
 } sb_reduction_t;

@@ -41,6 +41,7 @@ typedef struct plan {
     uint32_t only; /* bit c: operations of collective c; 0: any */
     bool strict;   /* the cluster combines from left to right: float sums are compared to the bit */
     bool exchanges; /* an allgather goes by them */
+    bool named;     /* what deals a reduction out inside the nodes */
     board_t *board;
     void (*settled)(void); /* called after each call; NULL: nothing */
 } plan_t;

@@ -62,6 +62,8 @@ static void run_rank(void *argument, uint32_t rank)
     if (trial->plan.exchanges)
         strcpy(settings.algorithm[SB_ALLGATHER], "bagds"),
             strcpy(settings.algorithm[SB_ALLGATHERV], "bagds");
+    if (trial->plan.named)
+        strcpy(settings.algorithm[SB_REDUCE_SCATTER], "k-ary-tree");
     settings.bcast_form = (uint32_t)(trial->plan.seed / 6 % SB_FORMS);
     settings.scatter_by = trial->plan.seed % 4 < 2 ? SB_SCATTER_FIRST : SB_SCATTER_AUTO;
     front.settings = &settings;
@@ -147,6 +149,7 @@ static void draw(trial_t *trial, const wish_t *wish, uint64_t seed)
                            .only = wish->only,
                            .strict = seed % 3 == 1,
                            .exchanges = seed % 2 == 1,
+                           .named = seed % 7 == 5,
                            .board = &trial->board,
                            .settled = sb_sim_net_settled};
 }

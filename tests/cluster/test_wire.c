@@ -250,6 +250,8 @@ static void nothing_goes_over_the_network_twice(void **state)
         {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
         {ALLGATHER, 4, 3000, 2 * 9, 16 * 3000 * 3},
         {ALLREDUCE, 4, MIB, 8 * 16 * 2 * 2, 2 * 3 * MIB},
+        {ALLREDUCE, 4, 16384, 4 * 4 * 3 * 2, 2 * 3 * 16384}, /* partners, four segments */
+        {ALLREDUCE, 3, 4096, 2 * 3 * 2 * 2, 2 * 2 * 4096},
         {GATHERV, 4, 8, 3, 12 * 8},
         {GATHERV, 4, 8192, 12, 12 * 8192},
         {GATHERV, 4, MIB, 12 * 16, 12 * MIB},
@@ -299,6 +301,7 @@ static void the_busiest_node_sends_no_more_than_it_must(void **state)
         {ALLGATHER, 65536, (14 - 2) * 65536, 0},
         {REDUCE_SCATTER, 14 * 65536, (14 - 2) * 65536, 0},
         {ALLREDUCE, MIB, 2 * 3 * MIB / 4, 0},
+        {ALLREDUCE, 16384, 2 * 3 * 16384 / 4, 0},
         {ALLTOALL, 8, 0, 3},
         {ALLTOALL, 256, 0, 3},
         {ALLTOALLV, 64, 0, 3},

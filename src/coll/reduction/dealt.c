@@ -38,6 +38,24 @@ static size_t part_bytes(const dealt_t *dealt, uint32_t rank)
     return reduction->parts == NULL ? reduction->bytes / dealt->team->size : reduction->parts[rank];
 }
 
+/* Whose part has so many others before it. */
+static uint32_t part_at(const dealt_t *dealt, uint32_t place)
+{
+    uint32_t part = dealt->reduction->first + place, size = dealt->team->size;
+
+    return part < size ? part : part - size;
+}
+
+static sb_range_t own_part(const dealt_t *dealt)
+{
+    uint32_t rank = dealt->team->rank;
+    size_t from = 0;
+
+    for (uint32_t i = 0; part_at(dealt, i) != rank; i++)
+        from += part_bytes(dealt, part_at(dealt, i));
+    return (sb_range_t){from, from + part_bytes(dealt, rank)};
+}
+
 /* What a window has of a part of so many bytes. */
 static sb_range_t piece_of(const dealt_t *dealt, size_t bytes, size_t window)
 {
@@ -148,7 +166,8 @@ static void copy_in(const dealt_t *dealt, size_t window)
     char *to = room_of(dealt, team->rank);
     stretch_t stretch = {.to = to, .from = from};
 
-    for (uint32_t part = 0; part < team->size; part++) {
+    for (uint32_t i = 0; i < team->size; i++) {
+        uint32_t part = part_at(dealt, i);
         size_t bytes = part_bytes(dealt, part);
         sb_range_t piece = piece_of(dealt, bytes, window);
         if (!is_combined_here(dealt, part) || dealt->copies_own)
@@ -222,7 +241,8 @@ static void combine_window(dealt_t *dealt, size_t window, bool mine)
     const char *from = dealt->reduction->send;
     size_t place = 0;
 
-    for (uint32_t part = 0; part < dealt->team->size; part++) {
+    for (uint32_t i = 0; i < dealt->team->size; i++) {
+        uint32_t part = part_at(dealt, i);
         size_t bytes = part_bytes(dealt, part);
         sb_range_t piece = piece_of(dealt, bytes, window);
         if (mine && part == dealt->team->rank)
@@ -272,13 +292,13 @@ static sb_status_t run(sb_team_t *team, const sb_reduction_t *reduction, uint32_
     dealt_t dealt = {.team = team,
                      .reduction = reduction,
                      .group = group,
-                     .part = sb_parts_of(team, reduction, team->rank, team->rank + 1),
                      .windows = windows_for(team, reduction),
                      .copies_own = in_place && group >= team->size,
                      .result = reduction->receive};
 
     if (reduction->bytes == 0)
         return SB_OK;
+    dealt.part = own_part(&dealt);
     if (in_place)
         dealt.result = reduction->receive + dealt.part.from;
     sb_status_t status = go(&dealt);
