@@ -123,33 +123,39 @@ static uint64_t rest_of(const sb_copy_class_t *class, uint8_t usual, uint8_t mod
 {
     uint64_t now = class->ns[usual], tried = class->ns[mode];
 
-    if (class->rest < REST_SETTLED || tried <= now)
+    if (class->rest < REST_SETTLED || tried <= now || !class->proven[mode])
         return class->spoilt[mode];
     return sb_max(class->spoilt[mode], sb_min(SHARE * (tried - now) / now, REST_MOST));
 }
 
+static uint32_t trial_messages(size_t lap, size_t bytes)
+{
+    return lap_messages(lap, bytes, WARMING_LEAST) + lap_messages(lap, bytes, TIMING_LEAST);
+}
+
+/* The last trial has had its rest, and this mode has had one from its own: those of others, which
+ * may be shorter, do not keep it waiting. */
 static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t mode, size_t lap,
                            size_t bytes)
 {
-    uint64_t length =
-        lap_messages(lap, bytes, WARMING_LEAST) + lap_messages(lap, bytes, TIMING_LEAST);
-    uint64_t rest = class->rest > 0 ? class->rest * length : FIRST_TRIAL_AFTER;
+    uint64_t rest = class->rest, length = trial_messages(lap, bytes);
+    uint64_t due = rest > 0 ? rest * class->length : FIRST_TRIAL_AFTER;
+    uint64_t own = sb_max(rest_of(class, usual, mode), rest) * length;
 
-    return class->since >= rest &&
-           class->since + class->waited[mode] >= rest_of(class, usual, mode) * length;
+    return class->since >= due && class->since + class->waited[mode] >= own;
 }
 
 /*
- * All that are for such messages have their turn, but for the one in use; it itself: it is no time
- * for a trial.
+ * All that are for such messages and might be faster have their turn, but for the one in use; it
+ * itself: it is no time for a trial.
  */
 static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
                            uint8_t usual, const size_t *laps, size_t bytes)
 {
     for (uint8_t i = 1; i <= policy->modes && class->ns[usual] > 0; i++) {
         uint8_t next = (uint8_t)((class->tried + i) % policy->modes);
-        if (next != usual && bytes >= policy->least[next] &&
-            time_for_trial(class, usual, next, laps[next], bytes))
+        bool may_gain = bytes >= policy->least[next] && class->ns[usual] > policy->floor[next];
+        if (next != usual && may_gain && time_for_trial(class, usual, next, laps[next], bytes))
             return next;
     }
     return usual;
@@ -160,6 +166,7 @@ static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t
     for (uint8_t i = 0; i < SB_COPY_MODES; i++)
         class->waited[i] = i == mode ? 0 : class->waited[i] + class->since;
     class->tried = mode;
+    class->length = trial_messages(lap, bytes);
     class->warming = lap_messages(lap, bytes, WARMING_LEAST);
     class->timing = lap_messages(lap, bytes, TIMING_LEAST);
     class->rest = class->rest == 0 ? REST_FIRST : (uint32_t)sb_min(2 * class->rest, REST);
@@ -173,10 +180,12 @@ static bool go_on_trying(sb_copy_class_t *class)
 {
     bool warming = class->warming > 0;
 
-    if (warming)
+    if (warming) {
         class->warming--;
-    else if (--class->timing == 0)
+    } else if (--class->timing == 0) {
         class->spoilt[class->tried] = 0;
+        class->proven[class->tried] = true;
+    }
     return warming;
 }
 
@@ -239,6 +248,7 @@ static void judge_trial(sb_copy_class_t *class, uint64_t ns)
     if (class->bad < BAD_MOST)
         return;
     class->warming = class->timing = 0;
+    class->proven[class->tried] = true;
     uint16_t *spoilt = &class->spoilt[class->tried];
     *spoilt = (uint16_t)sb_min(sb_max(2 * *spoilt, REST), REST_MOST);
     class->rest = REST;

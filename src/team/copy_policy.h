@@ -47,9 +47,11 @@ typedef enum sb_copy_mode {
 typedef struct sb_copy_class {
     uint64_t ns[SB_COPY_MODES]; /* of one message, smoothed; 0: not known yet */
     uint32_t since;             /* the last trial, or since the beginning */
-    uint32_t rest; /* until the next trial, in lengths of that one; 0: there was none */
+    uint32_t rest;   /* from one trial to the next, in lengths of them; 0: there was none */
+    uint32_t length; /* messages of the last trial */
     uint32_t waited[SB_COPY_MODES]; /* from each mode's last trial to the last of all */
     uint16_t spoilt[SB_COPY_MODES]; /* its rest after bad trials, if there was none better since */
+    bool proven[SB_COPY_MODES];     /* a trial of it is over: its time is not one of new memory */
     uint32_t warming;               /* left of a trial's first lap */
     uint32_t timing;                /* left of its second */
     uint32_t bad;     /* samples of this trial, one after the other, that were far too long */
@@ -65,6 +67,7 @@ typedef struct sb_copy_class {
 typedef struct sb_copy_policy {
     sb_copy_mode_t mode[SB_COPY_MODES];     /* given: the safe one, the others, */
     size_t least[SB_COPY_MODES];            /* bytes of the shortest message that each is for, */
+    uint64_t floor[SB_COPY_MODES];          /* ns that it takes at least, whatever the message, */
     uint8_t modes;                          /* and how many they are */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
     sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */
@@ -83,10 +86,13 @@ typedef struct sb_copy_choice {
 /* A policy of these two modes; `stores`: SB_STORES_*, of which one that is not auto fixes it. */
 sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores);
 
-/* One more that is tried, for messages of so many bytes and more. */
-static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t mode, size_t least)
+/* One more that is tried, for messages of so many bytes and more, where they take more than so many
+ * ns as they go now: what it costs whatever their length. */
+static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t mode, size_t least,
+                                      uint64_t floor)
 {
     policy->least[policy->modes] = least;
+    policy->floor[policy->modes] = floor;
     policy->mode[policy->modes++] = mode;
 }
 

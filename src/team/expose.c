@@ -27,6 +27,19 @@ static bool reads(const card_t *card)
     return sb_pull(card->process, &seen, card->address, sizeof seen) && seen == card->number;
 }
 
+/* Of the first member that can be read: what it takes when all that it needs has just been used. */
+static bool try_kernel(sb_expose_t *expose, const card_t *card)
+{
+    if (!reads(card))
+        return false;
+    if (expose->call_ns == 0) {
+        uint64_t began = sb_now_ns();
+        (void)reads(card);
+        expose->call_ns = sb_now_ns() - began;
+    }
+    return true;
+}
+
 /* The same by loads. */
 static bool loads(const card_t *card)
 {
@@ -73,7 +86,8 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_s
         if (status != SB_OK)
             return status;
         of[i] = (sb_exposer_t){card.process, card.block, segment->bases[i], false, false};
-        all = all && (i == team->rank || reads(&card));
+        if (all && i != team->rank)
+            all = try_kernel(expose, &card);
     }
     return kernel ? sb_team_agree(team, all, &expose->kernel) : status;
 }

@@ -34,13 +34,14 @@ typedef struct sb_exposer {
 } sb_exposer_t;
 
 typedef struct sb_expose {
-    bool kernel;     /* all members could read the private memory of all when it was tried */
-    uint32_t self;   /* this rank */
-    uint32_t blind;  /* members that have told that they could not read */
-    size_t bytes;    /* of every member's shared block */
-    uint64_t mapped; /* reads by loads so far, */
-    uint64_t copied; /* by the kernel, */
-    uint64_t failed; /* and those that it refused */
+    bool kernel;      /* all members could read the private memory of all when it was tried */
+    uint32_t self;    /* this rank */
+    uint32_t blind;   /* members that have told that they could not read */
+    size_t bytes;     /* of every member's shared block */
+    uint64_t call_ns; /* of a kernel copy of hardly anything */
+    uint64_t mapped;  /* reads by loads so far, */
+    uint64_t copied;  /* by the kernel, */
+    uint64_t failed;  /* and those that it refused */
     sb_exposer_t *of;
 } sb_expose_t;
 

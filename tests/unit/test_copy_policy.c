@@ -257,7 +257,7 @@ static void takes_the_fastest_of_three(void **state)
                                           SB_COPY_CACHED};
     sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
 
-    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0);
+    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0, 0);
     for (size_t i = 0; i < SB_COUNT_OF(fast); i++) {
         play_three(&policy, 3000, fast[i]);
         counts_t counts = play_three(&policy, 1000, fast[i]);
@@ -271,7 +271,7 @@ static void tries_all_in_turn(void **state)
     (void)state;
     sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
 
-    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0);
+    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0, 0);
     counts_t counts = play_three(&policy, 10000, SB_COPY_PULLED);
     assert_in_range(counts.of[SB_COPY_CACHED], 64, 400);
     assert_in_range(counts.of[SB_COPY_NON_TEMPORAL], 64, 400);
@@ -295,11 +295,45 @@ static void a_mode_may_be_for_long_messages(void **state)
     (void)state;
     sb_copy_policy_t policy = new_policy();
 
-    sb_copy_policy_add(&policy, SB_COPY_PULLED, BYTES + 1);
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, BYTES + 1, 0);
     assert_int_equal(play_three(&policy, 1000, SB_COPY_PULLED).of[SB_COPY_PULLED], 0);
     policy.least[2] = BYTES;
     play_three(&policy, 200, SB_COPY_PULLED);
     assert_true(play_three(&policy, 200, SB_COPY_PULLED).of[SB_COPY_PULLED] > 180);
+}
+
+/* Nor is one with messages that take less than it costs whatever their length. */
+static void a_mode_may_cost_too_much_for_short_times(void **state)
+{
+    (void)state;
+    sb_copy_policy_t policy = new_policy();
+
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, 0, 1000);
+    assert_int_equal(play_three(&policy, 1000, SB_COPY_PULLED).of[SB_COPY_PULLED], 0);
+    policy.floor[2] = 999;
+    play_three(&policy, 400, SB_COPY_PULLED);
+    assert_true(play_three(&policy, 200, SB_COPY_PULLED).of[SB_COPY_PULLED] > 180);
+}
+
+/* The first messages meet new memory. A mode that was left after them is soon tried again, however
+ * long they took, and though the trials of another are shorter. */
+static void a_misleading_start_of_the_safe_mode_is_mended(void **state)
+{
+    (void)state;
+    static const size_t three[SB_COPY_MODES] = {16 * BYTES, 2 * BYTES, BYTES};
+    static const uint64_t price[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 700, [SB_COPY_CACHED] = 1000, [SB_COPY_PULLED] = 1200};
+    sb_copy_policy_t policy = new_policy();
+    unsigned last = 0;
+
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, 0, 0);
+    for (unsigned i = 0; i < 4000; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(&policy, BYTES, three, three);
+        last += i >= 3000 && choice.mode == SB_COPY_NON_TEMPORAL;
+        if (choice.timed)
+            sb_copy_record(&policy, &choice, i < FIRST ? 10000 : price[choice.mode]);
+    }
+    assert_true(last > 900);
 }
 
 /* Of a mode that is far worse, however well the trials of the third go. */
@@ -310,7 +344,7 @@ static void bad_trials_become_rare_among_good_ones(void **state)
         [SB_COPY_CACHED] = 1000, [SB_COPY_NON_TEMPORAL] = 5000, [SB_COPY_PULLED] = 900};
     sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
 
-    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0);
+    sb_copy_policy_add(&policy, SB_COPY_CACHED, 0, 0);
     play_priced(&policy, 10000, price);
     counts_t counts = play_priced(&policy, 10000, price);
     assert_in_range(counts.of[SB_COPY_NON_TEMPORAL], 3, 12);
@@ -415,6 +449,8 @@ int main(void)
         cmocka_unit_test(tries_all_in_turn),
         cmocka_unit_test(slower_modes_are_tried_less),
         cmocka_unit_test(a_mode_may_be_for_long_messages),
+        cmocka_unit_test(a_mode_may_cost_too_much_for_short_times),
+        cmocka_unit_test(a_misleading_start_of_the_safe_mode_is_mended),
         cmocka_unit_test(bad_trials_become_rare_among_good_ones),
         cmocka_unit_test(what_follows_a_change_does_not_count),
         cmocka_unit_test(one_long_sample_changes_nothing),

@@ -95,7 +95,7 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
     rings->bounce = (char *)(rings + 1) + team->size * sizeof(sb_exposer_t);
     sb_status_t status = expose(team, rings);
     if (status == SB_OK && (rings->expose.kernel || team->settings.loads))
-        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1);
+        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1, 0);
     return status;
 }
 

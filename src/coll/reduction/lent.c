@@ -21,42 +21,74 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
     if (sb_lent_room(team) == 0)
         return SB_OK;
     space->pieces = (char *)(exposers + team->size);
-    space->lending = sb_copy_policy(SB_COPY_CACHED, SB_COPY_PULLED, SB_STORES_AUTO);
-    return sb_expose_make(&space->expose, team, &space->resource.segment, exposers, true);
+    space->lending = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
+    sb_status_t status =
+        sb_expose_make(&space->expose, team, &space->resource.segment, exposers, true);
+    if (status == SB_OK && space->expose.kernel)
+        sb_copy_policy_add(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns);
+    return status;
 }
 
 bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window)
 {
     const sb_workspace_t *space = sb_workspace(team);
-    bool long_enough = bytes > sb_flow_piece_usual(0) || team->settings.cma == SB_CMA_ON;
+    bool long_enough = bytes >= SB_COPY_LEAST || team->settings.cma == SB_CMA_ON;
 
-    return long_enough && space->expose.kernel && window <= SB_LENT_PIECE;
+    return long_enough && space->pieces != NULL && window <= SB_LENT_PIECE;
 }
+
+/* What a root shows for each class of sizes. */
+static const sb_copy_mode_t ways[] = {SB_COPY_CACHED, SB_COPY_PULLED, SB_COPY_NON_TEMPORAL};
+#define WAY_BITS 2
 
 /* Beside the bits of the classes stands how often they were changed: flags only grow. */
-static uint64_t bit_of(size_t bytes)
+#define CHANGE (UINT64_C(1) << (WAY_BITS * SB_COPY_CLASSES))
+
+static unsigned place_of(size_t bytes)
 {
-    return UINT64_C(1) << sb_copy_class(bytes);
+    return (unsigned)(WAY_BITS * sb_copy_class(bytes));
 }
 
-static void show(const sb_team_t *team, size_t bytes, bool lent)
+static uint64_t way_in(uint64_t shown, unsigned place)
+{
+    return shown >> place & ((1u << WAY_BITS) - 1);
+}
+
+static void show(const sb_team_t *team, size_t bytes, sb_copy_mode_t mode)
 {
     sb_flag_t *shown = &sb_workspace_head(team, team->rank)->given.lending;
-    uint64_t bit = bit_of(bytes), seen = sb_flag_read(shown);
+    uint64_t seen = sb_flag_read(shown), way = 0;
+    unsigned place = place_of(bytes);
 
-    if (((seen & bit) != 0) != lent)
-        sb_flag_publish(shown, (seen ^ bit) + (UINT64_C(1) << SB_COPY_CLASSES));
+    while (way + 1 < SB_COUNT_OF(ways) && ways[way] != mode)
+        way++;
+    if (way_in(seen, place) != way)
+        sb_flag_publish(shown, (seen ^ (way_in(seen, place) ^ way) << place) + CHANGE);
+}
+
+/* What the root shows, as this rank may do it. */
+static sb_copy_mode_t shown_way(const sb_team_t *team, const sb_reduction_t *reduction,
+                                bool may_lend)
+{
+    uint64_t shown = sb_flag_read(&sb_workspace_head(team, reduction->root)->given.lending);
+    uint64_t way = way_in(shown, place_of(reduction->bytes));
+    sb_copy_mode_t mode = way < SB_COUNT_OF(ways) ? ways[way] : SB_COPY_CACHED;
+
+    if (team->settings.cma == SB_CMA_ON)
+        mode = SB_COPY_PULLED;
+    return mode == SB_COPY_PULLED && !may_lend ? SB_COPY_CACHED : mode;
 }
 
 void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
 {
     sb_workspace_t *space = sb_workspace(team);
-    const size_t laps[SB_COPY_MODES] = {space->span, reduction->bytes};
+    /* Those who are ahead have given so much as was shown before. */
+    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span};
 
     if (space->expose.failed > 0)
         return;
     sb_workspace_measure(space, &space->lending, reduction, laps);
-    show(team, reduction->bytes, space->choice.mode == SB_COPY_PULLED);
+    show(team, reduction->bytes, space->choice.mode);
 }
 
 /* When the last of the others began what it is at. */
@@ -91,15 +123,16 @@ void sb_lent_all_gave(sb_team_t *team)
     space->kept = last < now ? now - last : UINT64_MAX;
 }
 
-bool sb_lent_asked(const sb_team_t *team, const sb_reduction_t *reduction)
+sb_copy_mode_t sb_lent_asked(const sb_team_t *team, const sb_reduction_t *reduction)
 {
     const sb_workspace_t *space = sb_workspace(team);
+    /* In place this rank, if it wants a result, has it out of its ring. */
+    bool may_lend =
+        reduction->send != reduction->receive &&
+        sb_expose_serves(&space->expose, reduction->root, reduction->send, reduction->bytes);
 
     sb_flag_publish(&sb_workspace_head(team, team->rank)->given.began, sb_now_ns());
-    if (!sb_expose_serves(&space->expose, reduction->root, reduction->send, reduction->bytes))
-        return false;
-    uint64_t shown = sb_flag_read(&sb_workspace_head(team, reduction->root)->given.lending);
-    return team->settings.cma == SB_CMA_ON || (shown & bit_of(reduction->bytes)) != 0;
+    return shown_way(team, reduction, may_lend);
 }
 
 void sb_lent_show(const sb_team_t *team, const sb_reduction_t *reduction)

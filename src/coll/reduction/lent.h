@@ -10,8 +10,8 @@
  * to a root whose own contribution is there, pass in pieces through memory of the root. The owner
  * says so in the first byte of the message's positions, with where it is beside that, and waits
  * for the root's answer, which comes before the last is combined. If the root could not read it, it
- * fills its ring from the beginning, as others do. The root chooses by the copy policy and shows
- * that; the others do as it shows, each when it sees it.
+ * fills its ring from the beginning, as others do. The root chooses by the copy policy, also how
+ * what is not lent is copied in, and shows that; the others do as it shows, each when it sees it.
  */
 
 /* What passes through the root's memory at once, of each. Longer windows are not lent. */
@@ -33,14 +33,14 @@ size_t sb_lent_room(const sb_team_t *team);
 /* Part of making the workspace. */
 sb_status_t sb_lent_prepare(sb_team_t *team, void *room);
 
-/* Whether something of a message of so many bytes may be lent. The same on all ranks. */
+/* Whether the root chooses how a message of so many bytes comes. The same on all ranks. */
 bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window);
 
 /* Of such a message. Root: chooses, and shows that. sb_workspace_copied ends the message. */
 void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction);
 
-/* Another rank: begins, and is told whether it is to lend its contribution. */
-bool sb_lent_asked(const sb_team_t *team, const sb_reduction_t *reduction);
+/* Another rank: begins, and is told how to give its contribution; SB_COPY_PULLED: it is lent. */
+sb_copy_mode_t sb_lent_asked(const sb_team_t *team, const sb_reduction_t *reduction);
 
 /* That rank shows where it is in the present message; then it waits for the root's answer to the
  * message that began at `start`. `*read`: the root has it. */

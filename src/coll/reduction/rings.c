@@ -286,7 +286,7 @@ static sb_status_t go(rings_t *rings, bool gives)
     return status;
 }
 
-/* What the root alone wants may stay where it is: whether this rank is to lend its own. */
+/* What the root alone wants comes as that chooses: whether this rank is to lend its own. */
 static bool lends(rings_t *rings)
 {
     const sb_reduction_t *reduction = rings->reduction;
@@ -295,11 +295,12 @@ static bool lends(rings_t *rings)
     if (!sb_lent_may_be(team, reduction->bytes, rings->window))
         return false;
     rings->borrows = team->rank == reduction->root;
-    /* In place this rank, if it wants a result, has it out of its ring. */
-    if (!rings->borrows)
-        return sb_lent_asked(team, reduction) && !rings->in_place;
-    sb_lent_choose(team, reduction);
-    return false;
+    if (rings->borrows) {
+        sb_lent_choose(team, reduction);
+        return false;
+    }
+    rings->mode = sb_lent_asked(team, reduction);
+    return rings->mode == SB_COPY_PULLED;
 }
 
 /*

@@ -214,9 +214,9 @@ static sb_copy_policy_t copies_of(const sb_team_t *team, const sb_workspace_t *s
                        space->loads ? SB_COPY_CACHED : SB_COPY_NON_TEMPORAL, team->settings.stores);
 
     if (space->loads)
-        sb_copy_policy_add(&copies, SB_COPY_NON_TEMPORAL, 0);
+        sb_copy_policy_add(&copies, SB_COPY_NON_TEMPORAL, 0, 0);
     if (space->loads && team->size <= SB_PLACED_WHOLE_RANKS)
-        sb_copy_policy_add(&copies, SB_COPY_WHOLE, 0);
+        sb_copy_policy_add(&copies, SB_COPY_WHOLE, 0, 0);
     settle(team, &copies);
     if (team->settings.windows_mode != SB_COPY_ANY)
         copies.fixed = (sb_copy_mode_t)team->settings.windows_mode;

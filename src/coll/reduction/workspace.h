@@ -14,7 +14,8 @@
  *     given       how much of its contributions is in its ring, as a position
  *     taken       how much it is done with in the rings of all
  *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
- *                 and, of a root: whether they stay where they are, see lent.h
+ *                 and, of a root: how they come to it, and whether they stay where they are,
+ *                 see lent.h
  *     sent        where its contribution is, if the others read it there; or 0
  *     entire      whether what it has copied in is all of it, see placed.h
  *     elsewhere   whether nobody could read it where it is, see placed.h
@@ -52,7 +53,7 @@ typedef struct sb_workspace_head {
         _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
         sb_exposure_t exposed; /* of a contribution that was lent: where it is */
         sb_flag_t began;       /* when its owner began it, by sb_now_ns */
-        sb_flag_t lending;     /* of a root: a bit for each class of sizes that it is lent */
+        sb_flag_t lending;     /* of a root: how it is given each class of sizes, see lent.c */
     } given;
     struct {
         _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
@@ -84,7 +85,7 @@ typedef struct sb_workspace {
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t cached_most;            /* see sb_copy_cached_most */
     sb_copy_policy_t copies;       /* into the rings: rank 0 measures */
-    sb_copy_policy_t lending;      /* or not at all, to this rank as a root: it measures */
+    sb_copy_policy_t lending;      /* or not at all, for this rank as a root: it measures */
     sb_expose_t expose;            /* where nothing is lent: all zero */
     char *pieces;                  /* of what is lent: SB_LENT_PIECE for each rank */
     uint64_t lent_at[SB_EXPOSE_FEW]; /* where that is in each rank's memory */

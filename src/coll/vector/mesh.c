@@ -219,14 +219,13 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     mesh->copies.policy =
         sb_copy_policy(SB_COPY_PULLED, past ? SB_COPY_NON_TEMPORAL : SB_COPY_CACHED, stores);
     if (past)
-        sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0);
+        sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0, 0);
     mesh->settled = stores == SB_STORES_AUTO && (team->oversubscribed || cma != SB_CMA_AUTO);
-    mesh->sole.policy = sb_copy_policy(SB_COPY_ANY, SB_COPY_CACHED, SB_STORES_AUTO);
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
                                         mesh->expose.of, cma != SB_CMA_OFF);
-    mesh->sole.measured =
-        team->size == 2 && !mesh->settled && stores == SB_STORES_AUTO && mesh->expose.kernel;
+    if (team->size == 2 && !mesh->settled && stores == SB_STORES_AUTO)
+        sb_sole_prepare(team);
     return status;
 }
 

@@ -348,6 +348,9 @@ static inline uint32_t sb_partner(const sb_team_t *team, uint32_t turn)
     return turn >= team->rank ? turn - team->rank : turn + team->size - team->rank;
 }
 
+/* Makes the choice, where there is one. */
+void sb_sole_prepare(sb_team_t *team);
+
 /* Sender: chooses how the message goes, if it is a long one to the only other rank. */
 void sb_sole_choose(sb_team_t *team, sb_sending_t *sending);
 
@@ -357,7 +360,7 @@ void sb_sole_arrive(sb_team_t *team, const sb_stream_t *part);
 /* Whether the last one that was about as long came through its sender's area. */
 static inline bool sb_sole_is_staged(const sb_mesh_t *mesh, size_t bytes)
 {
-    return mesh->sole.heard[sb_copy_class(bytes)] == SB_COPY_CACHED;
+    return mesh->sole.heard[sb_copy_class(bytes)] != SB_COPY_ANY;
 }
 
 /*

@@ -30,7 +30,7 @@ size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, si
 {
     uint64_t asked = team->settings.fragment_bytes;
 
-    if (sending->mode == SB_COPY_NON_TEMPORAL)
+    if (sending->mode == SB_COPY_NON_TEMPORAL && !sending->sole)
         return area / SB_FLOW_PIECES;
     if (sending->exchanged && asked == 0)
         return sb_mesh(team)->step;
@@ -142,6 +142,18 @@ static char *staged_at(const sb_outlet_t *out, const sb_sending_t *sending)
                                    : out->area + sb_cursor_place(&out->cursor);
 }
 
+/* The next bytes, to where they pass. */
+static sb_status_t put(const sb_outlet_t *out, const sb_sending_t *sending, size_t bytes)
+{
+    const sb_stream_t *stream = sending->stream;
+    char *at = staged_at(out, sending);
+
+    if (!sending->sole || sending->mode != SB_COPY_NON_TEMPORAL)
+        return sb_stream_read(stream, sending->offset, at, bytes);
+    sb_copy_streaming(at, stream->base + sending->offset, bytes);
+    return SB_OK;
+}
+
 static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
 {
     sb_mesh_t *mesh = sb_mesh(team);
@@ -159,8 +171,7 @@ static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t li
             return status;
         /* A rank that cannot read its own data serves the others all the same. */
         if (sending->data == SB_OK)
-            sending->data =
-                sb_stream_read(sending->stream, sending->offset, staged_at(out, sending), bytes);
+            sending->data = put(out, sending, bytes);
         announce(mesh, out, sending, bytes);
         sending->offset += bytes;
         sb_cursor_pass(&out->cursor, bytes);
@@ -186,7 +197,7 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_PUSHED && !sb_push_invited(team, sending)) {
-        sending->prefer = SB_PREFER_BY_SIZE;
+        sending->prefer = sending->sole ? SB_PREFER_EXPOSED : SB_PREFER_BY_SIZE;
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_SLOT)

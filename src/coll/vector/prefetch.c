@@ -31,7 +31,7 @@ static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most
     sb_cursor_t next = out->cursor;
 
     if (sending->route != SB_ROUTE_STAGED || sending->window != NULL ||
-        !takes_ahead(mesh, sending->stream->bytes))
+        sending->mode == SB_COPY_NON_TEMPORAL || !takes_ahead(mesh, sending->stream->bytes))
         return 0;
     size_t bytes =
         sb_min(sb_cursor_piece(&next, sb_min(sending->fragment, sending->stream->bytes)), most);

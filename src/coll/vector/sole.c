@@ -1,19 +1,33 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Long messages to the only other rank of a team, in calls that have a root: nobody shares the
- * work, so what decides is which copy is faster, one by the kernel or two through the area. That
- * differs between machines by a factor of two, both ways. The sender chooses, and says so in the
- * plan; now and then it asks how long a message takes. The time is the longer of both ranks'. The
- * reader's is counted from when the sender began, or it came later itself; the sender's until it
- * was done, so that a sender that has to wait for one who comes late counts.
+ * work, so what decides is which copy is faster, one by the kernel, or two through the area, of
+ * which the first may pass the caches by. Ordinary stores have to take every line back from who has
+ * read it: what they cost depends on how far the ranks are from each other, by a factor of eight,
+ * and where they run may change. So the choice begins with the others. The sender chooses, and says
+ * so in the plan; now and then it asks how long a message takes. The time is the longer of both
+ * ranks'. The reader's is counted from when the sender began, or it came later itself; the sender's
+ * until it was done, so that a sender that has to wait for one who comes late counts.
  */
 #include "coll/vector/message.h"
+
+void sb_sole_prepare(sb_team_t *team)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_sole_t *sole = &mesh->sole;
+
+    sole->measured = true;
+    sole->policy = sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_STORES_AUTO);
+    if (team->settings.loads)
+        sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, 0);
+    else if (mesh->expose.kernel)
+        sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns);
+}
 
 /* Whether a message is one that there is a choice for. */
 static bool is_measured(const sb_team_t *team, const sb_stream_t *stream)
 {
-    return sb_mesh(team)->sole.measured && stream->base != NULL &&
-           sb_sharing_pays(team, stream->bytes, stream->bytes);
+    return sb_mesh(team)->sole.measured && stream->base != NULL && stream->bytes >= SB_COPY_LEAST;
 }
 
 /* Sender: what its last timed message took, if its reader has told. One that it never looked at,
@@ -37,7 +51,7 @@ void sb_sole_choose(sb_team_t *team, sb_sending_t *sending)
     sb_mesh_t *mesh = sb_mesh(team);
     sb_sole_t *sole = &mesh->sole;
     const sb_stream_t *stream = sending->stream;
-    const size_t laps[SB_COPY_MODES] = {stream->bytes, mesh->bytes};
+    const size_t laps[SB_COPY_MODES] = {mesh->bytes, mesh->bytes, stream->bytes};
 
     if (!is_measured(team, stream))
         return;
@@ -46,6 +60,8 @@ void sb_sole_choose(sb_team_t *team, sb_sending_t *sending)
     sb_copy_choice_t choice = sb_copy_choose(&sole->policy, stream->bytes, stream->base, laps);
     sending->mode = choice.mode;
     sending->sole = true;
+    if (choice.mode == SB_COPY_ANY && sending->prefer == SB_PREFER_BY_SIZE)
+        sending->prefer = SB_PREFER_EXPOSED;
     sole->started = 0;
     if (!choice.timed || sole->timed.open)
         return;

@@ -6,7 +6,7 @@
 
 /*
  * How long messages to the only other rank go in calls that have a root, where nobody shares the
- * work (sole.c): by themselves, which is by the kernel, or staged.
+ * work (sole.c): staged, by stores of either kind, or SB_COPY_ANY: where they are.
  */
 typedef struct sb_sole {
     bool measured; /* there is a choice */
