@@ -24,6 +24,9 @@ SETTINGS = [
 ]
 
 
+#: More ranks than these sleep, where it matters by what algorithm they do something, not how they
+#: wait: on a busy machine jobs take half as long.
+AWAKE_MOST = 2
 #: A host that fails now and then is asked so often whether it fails by itself.
 BARE_TRIES = 3
 
@@ -120,6 +123,8 @@ def force_all(tester, query, words, collectives, key, ranks, cases):
     for turn in range(max(map(len, names.values()))):
         forced = {c: of_one[turn % len(of_one)] for c, of_one in names.items()}
         sobor = {f"SOBOR_{c.upper()}_ALGORITHM": name for c, name in forced.items()}
+        if ranks > AWAKE_MOST:
+            sobor["SOBOR_WAIT"] = "sleep"
         result = run_cases(tester, words, key, ranks, cases * len(names), sobor)
         calls = [(*name.split(":"), n) for name, n in result.algorithm_calls().items()]
         for collective, name in forced.items():
