@@ -149,7 +149,7 @@ static void draw(trial_t *trial, const wish_t *wish, uint64_t seed)
                            .only = wish->only,
                            .strict = seed % 3 == 1,
                            .exchanges = seed % 2 == 1,
-                           .named = seed % 7 == 5,
+                           .named = seed / 3 % 3 == 1,
                            .board = &trial->board,
                            .settled = sb_sim_net_settled};
 }
