@@ -8,6 +8,7 @@
 #include "base/config.h"
 #include "select/select.h"
 #include "select/tuning.h"
+#include "topology/topology.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +200,8 @@ int main(void)
         cmocka_unit_test(unknown_names_are_told),
     };
 
-    /* A process for each value, of which none is to read a machine. */
+    /* A process for each value, of which none is to read a machine: all have what is read here. */
     setenv("HWLOC_SYNTHETIC", "pu:2", 1);
+    (void)sb_topology_self();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
