@@ -368,7 +368,7 @@ static void try_ring(sb_schedule_t *way, const asked_t *asked)
 /* Of a node's lines so many are waited for once, however many segments there are. */
 #define ONCE_LINES 20
 
-/* Messages of many nodes come to one in no order: the last are late by a part of a link's time. */
+/* Late by so much of the link's time beyond that in which lanes send: many come to one at once. */
 #define LATE 0.5
 
 /* Segments whose messages fill the gap between the two steps of one. */
@@ -381,7 +381,8 @@ static double partners_cost(const asked_t *asked, sb_partners_t partners, size_t
     double line = sb_prices_standard.line, byte = sb_prices_standard.byte;
     size_t bytes = sb_min(segment, asked->bytes), slice = bytes / asked->nodes + 1;
     double segments = (double)asked->bytes / (double)bytes;
-    double link = (asked->nodes - 1.0) * (double)slice * asked->prices->byte, late = LATE * link;
+    double link = (asked->nodes - 1.0) * (double)slice * asked->prices->byte;
+    double late = LATE * fmax(0, link - (partners.each - 1) * asked->prices->overhead);
     double still = fmax(empty(asked->prices, slice), alone(asked, partners.each, slice) - link);
     double within = inside(asked, bytes) * asked->lanes / partners.lanes;
     double middle = MIDDLE_LINES * line + MIDDLE_COPIES * byte * (double)(slice * partners.lanes);

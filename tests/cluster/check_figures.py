@@ -23,6 +23,7 @@ SHORT = (
     ("cluster-16x8", "barrier", 0, 0.8, 0.8),
     ("cluster-16x8", "allreduce", 8, 0.6, 0.6),
     ("cluster-16x8", "allreduce", K, 0.35, 0.35),
+    ("cluster-16x8", "allreduce", 2 * K, 0.4, 0.4),
     ("cluster-16x8", "allreduce", 4 * K, 0.45, 0.45),
     ("cluster-16x8", "allreduce", 8 * K, 0.55, 0.3),
     ("cluster-16x8", "allreduce", 16 * K, 0.71, 0.3),
