@@ -158,6 +158,7 @@ def warmups(point: Point) -> int:
 def ask(point: Point, machine: Machine, native: Native, prices: str | None = None) -> Any:
     """What would be chosen, and the candidates, by built-in prices if no others are given."""
     words = [] if prices is None else ["--prices", prices]
+    words += [] if machine.processor is None else ["--processor", machine.processor]
     return native.query(
         "choice", "--machine", machine.topology, "--ranks", str(point.ranks),
         "--collective", point.collective, "--bytes", str(asked_bytes(point)), *words,

@@ -168,6 +168,7 @@ class Machine:
     name: str
     title: str
     path: Path
+    processor: str | None  # one of those that Sobor knows more of
     topology: str  # for hwloc: a synthetic description, or the path of an XML file
     nodes: int
     parameters: Mapping[str, Parameter]
@@ -225,6 +226,12 @@ def topology_of(text: str) -> str:
     """
     path = _path_of(text)
     return text if path is None or path.suffix != SUFFIX else read_machine(path).topology
+
+
+def processor_of(text: str) -> str | None:
+    """The processor of a machine by name or file, if that says one."""
+    path = _path_of(text)
+    return None if path is None or path.suffix != SUFFIX else read_machine(path).processor
 
 
 def network_file_of(text: str) -> str:
@@ -287,6 +294,7 @@ class _Reader:
             name=self.text(content, "name"),
             title=self.text(content, "title"),
             path=self.path,
+            processor=self.text(content, "processor") if "processor" in content else None,
             topology=self.topology(content),
             nodes=nodes,
             parameters=self.parameters(content.get("parameters")),

@@ -116,13 +116,22 @@ static const sb_algorithm_t *cheapest_in(sb_collective_t collective, const sb_sh
  * Measured ones are for what combines nothing: between algorithms that combine alike, they never
  * chose a faster one in the simulator.
  */
+sb_prices_t sb_choice_prices(sb_collective_t collective, const sb_shape_t *shape)
+{
+    sb_prices_t prices = collective >= SB_REDUCE ? sb_prices_standard : *shape->prices;
+
+    if (sb_cost_calm(shape))
+        sb_prices_suit(&prices, shape->processor);
+    return prices;
+}
+
 static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes,
                             const order_t *order)
 {
+    sb_prices_t prices = sb_choice_prices(collective, shape);
     sb_shape_t priced = *shape;
 
-    if (collective >= SB_REDUCE)
-        priced.prices = &sb_prices_standard;
+    priced.prices = &prices;
     const sb_algorithm_t *best = cheapest_in(collective, &priced, bytes, order);
     return (sb_choice_t){best, best == NULL ? "no algorithm" : "least expected time", NULL, NULL};
 }
@@ -339,6 +348,7 @@ sb_shape_t sb_team_shape(const sb_team_t *team)
 {
     sb_shape_t shape = {
         .prices = &team->settings.prices,
+        .processor = (sb_processor_t)team->settings.processor,
         .ranks = team->size,
         .oversubscribed = team->oversubscribed,
         .processors = team->processors,

@@ -11,6 +11,21 @@ const sb_prices_t sb_prices_standard = {
 #undef SB_PRICE
 };
 
+void sb_prices_suit(sb_prices_t *of, sb_processor_t processor)
+{
+    switch (processor) {
+#define SB_PROCESSOR_BEGIN(id) case SB_PROCESSOR_##id:
+#define SB_PROCESSOR_PRICE(price, times) of->price *= times;
+#define SB_PROCESSOR_END break;
+#include "team/processor_prices.def"
+#undef SB_PROCESSOR_BEGIN
+#undef SB_PROCESSOR_PRICE
+#undef SB_PROCESSOR_END
+    default:
+        break;
+    }
+}
+
 static const struct {
     sb_price_t words;
     size_t offset;

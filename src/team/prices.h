@@ -2,6 +2,8 @@
 #ifndef SB_TEAM_PRICES_H
 #define SB_TEAM_PRICES_H
 
+#include "topology/processor.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +20,9 @@ typedef struct sb_prices {
 
 /* Of an x86 server. Other processors go by them too: nothing else is known yet. */
 extern const sb_prices_t sb_prices_standard;
+
+/* Makes prices those of several ranks that have a processor of that kind each. */
+void sb_prices_suit(sb_prices_t *prices, sb_processor_t processor);
 
 /* Where prices are from. */
 typedef enum sb_prices_from {

@@ -94,6 +94,15 @@ void sb_settings_price(const sb_prices_t *prices)
     own_prices = prices;
 }
 
+/* Prices that are the same on every machine are those of no processor. */
+static uint32_t own_processor(const sb_config_t *config)
+{
+    const sb_topology_t *topology = sb_topology_self();
+    bool counts = topology != NULL && config->prices.number == SB_PRICES_AUTO;
+
+    return counts ? topology->processor : SB_PROCESSOR_OTHER;
+}
+
 void sb_settings_self(sb_settings_t *settings)
 {
     const sb_config_t *config = sb_config();
@@ -123,6 +132,7 @@ void sb_settings_self(sb_settings_t *settings)
         .bcast_rdaas = (uint32_t)config->cluster_bcast_rdaas.number,
         .scatter_by = (uint32_t)config->cluster_scatter.number,
         .pings = (uint32_t)config->network_pings.number,
+        .processor = own_processor(config),
         .grows = sb_arena_pages_cost() ? RING_LAPS : 0,
         .bcast_short = config->cluster_bcast_short.number,
         .bcast_long = config->cluster_bcast_long.number,

@@ -70,6 +70,7 @@ typedef struct sb_settings {
     uint32_t bcast_rdaas;  /* SB_RDAAS_* */
     uint32_t scatter_by;   /* over nodes: SB_SCATTER_* */
     uint32_t pings;        /* whether what messages cost is measured */
+    uint32_t processor;    /* sb_processor_t */
     uint32_t grows;        /* laps after which a ring grows; 0: it is whole from the beginning */
     uint64_t bcast_short;
     uint64_t bcast_long;

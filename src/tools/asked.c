@@ -22,11 +22,19 @@ static sb_status_t group(sb_shape_t *shape, unsigned kinds, const sb_topology_t 
     return status == SB_ERR_MEMORY ? status : SB_OK;
 }
 
+/* This machine's, as far as settings let it count; another one's. */
+static sb_processor_t processor_of(const sb_settings_t *settings, const sb_topology_t *topology)
+{
+    return topology == sb_topology_self() ? (sb_processor_t)settings->processor
+                                          : topology->processor;
+}
+
 sb_status_t sb_asked_shape(sb_shape_t *shape, const sb_settings_t *settings,
                            const sb_topology_t *topology, const sb_place_t *places, uint32_t ranks)
 {
     *shape = (sb_shape_t){
         .prices = &settings->prices,
+        .processor = processor_of(settings, topology),
         .ranks = ranks,
         .oversubscribed = sb_places_oversubscribed(places, ranks),
         .processors = (uint32_t)sb_places_processors(places, ranks),

@@ -232,6 +232,8 @@ void sb_calibration_write(const sb_calibration_t *calibration, const char *path,
     json_object_set_new(file, "name", json_string(name));
     json_object_set_new(file, "title", json_string(title));
     json_object_set_new(file, "notes", make_notes());
+    json_object_set_new(file, "processor",
+                        json_string(sb_processor_name(calibration->topology->processor)));
     set_topology(file, path, name);
     json_object_set_new(file, "nodes", json_integer(1));
     json_object_set_new(file, "parameters", list_numbers(calibration));

@@ -22,6 +22,7 @@ enum {
     BYTES,
     OVERSUBSCRIBED,
     PRICES,
+    PROCESSOR,
     NODES,
     NETWORK,
     OPTIONS
@@ -72,6 +73,17 @@ static void parse_prices(const sb_option_t *option, void *asked, const char *val
                      option->name, value);
 }
 
+static void parse_processor(const sb_option_t *option, void *field, const char *value)
+{
+    char names[256];
+    sb_processor_t processor = sb_processor_named(value);
+
+    if (processor == SB_PROCESSORS)
+        sb_tool_fail("--%s: expected one of %s, found \"%s\"", option->name,
+                     sb_processor_names(names, sizeof names), value);
+    *(sb_processor_t *)field = processor;
+}
+
 #define PLACE(field) offsetof(sb_query_t, field)
 
 static const sb_option_t known[OPTIONS] = {
@@ -104,6 +116,9 @@ static const sb_option_t known[OPTIONS] = {
         {"prices", "LINE,BYTE", parse_prices,
          .doc = "what a line from another core and a byte that is copied take, in ns; all other "
                 "prices in proportion to them; those that are built in if not given"},
+    [PROCESSOR] = {"processor", "NAME", parse_processor,
+                   .doc = "the processor of another machine that does not say it, such as zen4",
+                   PLACE(processor)},
     [NODES] = {"nodes", "N", sb_option_number, .doc = "number of nodes that the ranks are on",
                PLACE(nodes), 2, RANKS_MOST},
     [NETWORK] = {"network", "FILE", sb_option_text,
@@ -134,7 +149,7 @@ static const command_t commands[] = {
      "the hierarchy of groups that ranks form"},
     {"choice",
      BIT(COLLECTIVE) | BIT(BYTES) | BIT(RANKS) | BIT(OVERSUBSCRIBED) | BIT(MACHINE) | BIT(MAP) |
-         BIT(PRICES),
+         BIT(PRICES) | BIT(PROCESSOR),
      BIT(COLLECTIVE) | BIT(RANKS), sb_query_choice, "which algorithm serves a call, and why"},
     {"exchanges", BIT(RANKS), BIT(RANKS), sb_query_exchanges,
      "the stages of bagds: pairs of ranks, and blocks that go each way"},

@@ -171,6 +171,10 @@ json_t *sb_query_choice(const sb_query_t *query)
     sb_shape_t shape = find_shape(query, &settings);
     sb_asked_rules(&settings, &shape, &rules);
     sb_choice_t choice = choose(query, &shape, &settings);
+    sb_prices_t prices = *shape.prices;
+    if (sb_cost_calm(&shape))
+        sb_prices_suit(&prices, shape.processor);
+    shape.prices = &prices;
     name_rule(query, &settings, &choice, by_rule, sizeof by_rule);
     const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;
     return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:b, s:o, s:o}", "collective",

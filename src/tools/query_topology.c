@@ -18,6 +18,8 @@ sb_query_machine_t sb_query_open_machine(const sb_query_t *query)
         machine.opened = sb_topology_open(query->machine, error, sizeof error);
         if (machine.opened == NULL)
             sb_tool_fail("--machine: %s", error);
+        if (machine.opened->processor == SB_PROCESSOR_OTHER)
+            machine.opened->processor = query->processor;
     }
     machine.topology = machine.opened != NULL ? machine.opened : sb_topology_self();
     sb_levels_read(&machine.levels, machine.topology, query->levels);

@@ -201,6 +201,19 @@ static sb_topology_t *open_topology(const json_t *file, const char *path)
     return topology;
 }
 
+/* Of which the file may say nothing. */
+static sb_processor_t read_processor(const json_t *file, const char *path)
+{
+    const char *name = json_string_value(json_object_get(file, "processor"));
+    sb_processor_t processor = name == NULL ? SB_PROCESSOR_OTHER : sb_processor_named(name);
+    char names[256];
+
+    if (processor == SB_PROCESSORS)
+        sb_tool_fail("%s: processor: expected one of %s, found \"%s\"", path,
+                     sb_processor_names(names, sizeof names), name);
+    return processor;
+}
+
 /* Which unit of this kind each core is in; cores that share none are units of their own. */
 static void read_units(sb_simulated_t *machine, sb_distance_t near, sb_level_kind_t kind)
 {
@@ -261,6 +274,7 @@ void sb_simulated_read(sb_simulated_t *machine, const char *path)
     const json_t *nodes = json_object_get(file, "nodes");
     machine->name = strdup(name == NULL ? path : name);
     machine->topology = open_topology(file, path);
+    machine->topology->processor = read_processor(file, path);
     machine->model.nodes = nodes == NULL ? 1 : (uint32_t)json_integer_value(nodes);
     if (machine->model.nodes < 1 || machine->model.nodes > 65536)
         sb_tool_fail("%s: nodes: expected a number from 1 to 65536", path);

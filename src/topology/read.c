@@ -231,12 +231,28 @@ static void count_all(sb_topology_t *topology, hwloc_topology_t hwloc)
     };
 }
 
+static const char *info_of(hwloc_obj_t package, const char *name)
+{
+    return package == NULL ? NULL : hwloc_obj_get_info_by_name(package, name);
+}
+
+static sb_processor_t processor_of(hwloc_obj_t package)
+{
+    const char *implementer = info_of(package, "CPUImplementer");
+
+    if (implementer != NULL)
+        return sb_processor_find(implementer, info_of(package, "CPUPart"), NULL);
+    return sb_processor_find(info_of(package, "CPUVendor"), info_of(package, "CPUFamilyNumber"),
+                             info_of(package, "CPUModelNumber"));
+}
+
 static void read_rest(sb_topology_t *topology, hwloc_topology_t hwloc)
 {
     hwloc_obj_t package = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, 0);
-    const char *model = package == NULL ? NULL : hwloc_obj_get_info_by_name(package, "CPUModel");
+    const char *model = info_of(package, "CPUModel");
 
     snprintf(topology->model, sizeof topology->model, "%s", model == NULL ? "" : model);
+    topology->processor = processor_of(package);
     copy_cpus(topology->cpus, hwloc_topology_get_topology_cpuset(hwloc));
     copy_cpus(topology->allowed, hwloc_topology_get_allowed_cpuset(hwloc));
     topology->here = hwloc_topology_is_thissystem(hwloc) == 1;

@@ -69,6 +69,16 @@ def edited(tmp_path):
     return edit
 
 
+def test_processors_are_known(real_native):
+    question = ("choice", "--collective", "barrier", "--ranks", "8", "--machine", "core:8 pu:1")
+    processors = {find_machine(name).processor for name in machine_files()} - {None}
+    assert {"zen4", "neoverse-v2"} <= processors
+    for processor in processors:
+        real_native.query(*question, "--processor", processor)
+    with pytest.raises(SoborError, match=r'--processor: expected one of other, .*found "z80"'):
+        real_native.query(*question, "--processor", "z80")
+
+
 def test_machine_file_anywhere(edited, tmp_path):
     edited(lambda content: None)
     assert find_machine(str(tmp_path / "edited.json")).nodes == 16
@@ -94,6 +104,7 @@ NETWORK = [name for name in PARAMETERS if name.startswith("net_")]
     [
         (lambda c: c.update(nodes=0), "nodes: expected a whole number of at least 1, found 0"),
         (lambda c: c.update(nodes=True), "nodes: expected a whole number"),
+        (lambda c: c.update(processor=""), 'processor: expected a text, found ""'),
         (lambda c: c.update(title=3), "title: expected a text, found 3"),
         (lambda c: c.pop("topology"), "topology: expected a text, found nothing"),
         (lambda c: c.update(xml="x.xml"), "expected either xml or topology"),

@@ -346,11 +346,14 @@ def check_wrong() -> None:
         machine = json.loads(SMALL.read_text())
         machine["parameters"]["store"]["value"] = "fast"
         negative.write_text(json.dumps(machine))
+        unknown = Path(folder) / "unknown.json"
+        unknown.write_text(json.dumps({**json.loads(SMALL.read_text()), "processor": "z80"}))
         text = Path(folder) / "text.json"
         text.write_text("{ no json")
         cases = [
             (("barrier",), broken, "read_l3"),
             (("barrier",), negative, "store"),
+            (("barrier",), unknown, "processor: expected one of other, zen4"),
             (("barrier",), text, "text.json:1"),
             (("barrier",), Path(folder) / "none.json", "none.json"),
             (("fly",), SMALL, "barrier, bcast"),

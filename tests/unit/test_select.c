@@ -118,6 +118,49 @@ static void prices_never_choose_a_reduction(void **state)
     assert_true(changed > 0);
 }
 
+static bool suits(sb_prices_t *prices, sb_processor_t processor)
+{
+    *prices = sb_prices_standard;
+    sb_prices_suit(prices, processor);
+    return memcmp(prices, &sb_prices_standard, sizeof *prices) != 0;
+}
+
+/* Choices of all collectives and sizes that are others on a processor than on an unknown one. */
+static uint32_t choices_changed(sb_shape_t ranks, sb_processor_t processor)
+{
+    sb_settings_t usual = settings("auto", "auto");
+    sb_shape_t known = ranks;
+    uint32_t changed = 0;
+
+    known.processor = processor;
+    for (sb_collective_t collective = 0; collective < SB_COLLECTIVES; collective++) {
+        for (size_t bytes = 8; bytes < (size_t)1 << 20; bytes *= 2)
+            changed += sb_choose(collective, &known, &usual, bytes, false).algorithm !=
+                       sb_choose(collective, &ranks, &usual, bytes, false).algorithm;
+    }
+    return changed;
+}
+
+/* What is known of a processor counts for several ranks that have one each, and only for them. */
+static void a_processor_suits_ranks_with_one_each(void **state)
+{
+    sb_prices_t prices;
+
+    (void)state;
+    assert_false(suits(&prices, SB_PROCESSOR_OTHER));
+    for (sb_processor_t processor = 1; processor < SB_PROCESSORS; processor++) {
+        uint32_t changed = 0;
+        assert_true(suits(&prices, processor));
+        for (size_t i = 0; i < sb_price_count(); i++)
+            assert_true(sb_price_sane(i, sb_price_get(&prices, i)));
+        for (uint32_t ranks = 3; ranks <= 128; ranks++)
+            changed += choices_changed(shape(ranks, false), processor);
+        assert_true(changed > 0);
+        assert_int_equal(choices_changed(shape(2, false), processor), 0);
+        assert_int_equal(choices_changed(shape(16, true), processor), 0);
+    }
+}
+
 static void size_classes_hold_their_sizes(void **state)
 {
     (void)state;
@@ -429,6 +472,7 @@ int main(void)
         cmocka_unit_test(no_name_means_two),
         cmocka_unit_test(prices_are_documented_and_count),
         cmocka_unit_test(prices_never_choose_a_reduction),
+        cmocka_unit_test(a_processor_suits_ranks_with_one_each),
         cmocka_unit_test(size_classes_hold_their_sizes),
         cmocka_unit_test(a_forced_algorithm_is_taken_at_every_size),
         cmocka_unit_test(parts_are_moved_by_the_direct_algorithms),

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "team/team.h"
 #include "tools/cores.h"
 #include "tools/machines.h"
 #include "tools/mapping.h"
@@ -1140,6 +1141,114 @@ static void a_machine_can_be_written_and_read_again(void **state)
     assert_int_not_equal(sb_topology_save(FOUR_NODES, "/nowhere/machine.xml"), SB_OK);
 }
 
+static void processors_are_known_by_what_they_say(void **state)
+{
+    static const struct {
+        const char *maker, *family, *model;
+        sb_processor_t processor;
+    } said[] = {
+        {"AuthenticAMD", "25", "17", SB_PROCESSOR_ZEN4},
+        {"AuthenticAMD", "25", "1", SB_PROCESSOR_OTHER},
+        {"AuthenticAMD", "26", "17", SB_PROCESSOR_OTHER},
+        {"GenuineIntel", "25", "17", SB_PROCESSOR_OTHER},
+        {"GenuineIntel", "6", "143", SB_PROCESSOR_SAPPHIRE_RAPIDS},
+        {"0x41", "0xd4f", NULL, SB_PROCESSOR_NEOVERSE_V2},
+        {"0x48", "0xd01", NULL, SB_PROCESSOR_TSV110},
+        {"0x41", "0xd01", NULL, SB_PROCESSOR_OTHER},
+        {NULL, "25", "17", SB_PROCESSOR_OTHER},
+        {"AuthenticAMD", NULL, NULL, SB_PROCESSOR_OTHER},
+    };
+    char names[256];
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(said); i++)
+        assert_int_equal(sb_processor_find(said[i].maker, said[i].family, said[i].model),
+                         said[i].processor);
+    for (sb_processor_t processor = 0; processor < SB_PROCESSORS; processor++) {
+        assert_int_equal(sb_processor_named(sb_processor_name(processor)), processor);
+        assert_non_null(
+            strstr(sb_processor_names(names, sizeof names), sb_processor_name(processor)));
+    }
+    assert_int_equal(sb_processor_named("zen"), SB_PROCESSORS);
+}
+
+/* Writes a machine whose first package says so much of itself. */
+static void write_machine_that_says(const char *path, const char *const said[][2], size_t count)
+{
+    hwloc_topology_t machine;
+
+    hwloc_topology_init(&machine);
+    hwloc_topology_set_synthetic(machine, FOUR_NODES);
+    hwloc_topology_load(machine);
+    for (size_t i = 0; i < count; i++)
+        hwloc_obj_add_info(hwloc_get_obj_by_type(machine, HWLOC_OBJ_PACKAGE, 0), said[i][0],
+                           said[i][1]);
+    assert_int_equal(hwloc_topology_export_xml(machine, path, 0), 0);
+    hwloc_topology_destroy(machine);
+}
+
+static sb_processor_t processor_that_says(const char *const said[][2], size_t count)
+{
+    char path[] = "/tmp/sobor-processor-XXXXXX";
+    int file = mkstemp(path);
+
+    assert_true(file >= 0);
+    close(file);
+    write_machine_that_says(path, said, count);
+    open_machine(path, SB_LEVELS_ALL);
+    unlink(path);
+    return scene.topology->processor;
+}
+
+static const char *const zen4[][2] = {
+    {"CPUVendor", "AuthenticAMD"}, {"CPUFamilyNumber", "25"}, {"CPUModelNumber", "17"}};
+
+static void a_machine_says_its_processor(void **state)
+{
+    static const char *const arm[][2] = {{"CPUImplementer", "0x41"}, {"CPUPart", "0xd4f"}};
+
+    (void)state;
+    assert_int_equal(processor_that_says(zen4, SB_COUNT_OF(zen4)), SB_PROCESSOR_ZEN4);
+    close_machine(NULL);
+    assert_int_equal(processor_that_says(arm, SB_COUNT_OF(arm)), SB_PROCESSOR_NEOVERSE_V2);
+    close_machine(NULL);
+    assert_int_equal(processor_that_says(NULL, 0), SB_PROCESSOR_OTHER);
+}
+
+static void goes_by_its_processor(void)
+{
+    sb_settings_t settings;
+
+    sb_settings_self(&settings);
+    CHILD_EXPECTS(settings.processor == SB_PROCESSOR_ZEN4, 1);
+}
+
+static void goes_by_no_processor(void)
+{
+    sb_settings_t settings;
+
+    setenv("SOBOR_PRICES", "built-in", 1);
+    sb_settings_self(&settings);
+    CHILD_EXPECTS(settings.processor == SB_PROCESSOR_OTHER, 1);
+}
+
+/* Prices that are the same on every machine are not those of its processor. */
+static void built_in_prices_are_of_no_processor(void **state)
+{
+    char path[] = "/tmp/sobor-processor-XXXXXX";
+    int file = mkstemp(path);
+
+    (void)state;
+    assert_true(file >= 0);
+    close(file);
+    write_machine_that_says(path, zen4, SB_COUNT_OF(zen4));
+    setenv("HWLOC_XMLFILE", path, 1);
+    run_in_child(goes_by_its_processor);
+    run_in_child(goes_by_no_processor);
+    unsetenv("HWLOC_XMLFILE");
+    unlink(path);
+}
+
 #define SCENE(test) cmocka_unit_test_teardown(test, close_machine)
 #define FILES(test) cmocka_unit_test_setup_teardown(test, make_root, remove_root)
 #define LAUNCHER(test) cmocka_unit_test_setup_teardown(test, clear_launcher, clear_launcher)
@@ -1153,6 +1262,7 @@ int main(void)
         SCENE(memory_is_wished_on_nodes_that_exist),
         SCENE(plugins_of_hwloc_stay_the_programs),
         SCENE(a_file_stands_for_the_machine),
+        SCENE(built_in_prices_are_of_no_processor),
         SCENE(four_nodes_have_levels_numa_and_package),
         SCENE(ranks_by_core_on_four_nodes),
         SCENE(ranks_by_node_on_four_nodes),
@@ -1178,6 +1288,8 @@ int main(void)
         SCENE(every_rank_follows_once),
         SCENE(wrong_machines_are_refused),
         SCENE(names_of_levels_and_mappings),
+        cmocka_unit_test(processors_are_known_by_what_they_say),
+        SCENE(a_machine_says_its_processor),
         SCENE(sets_of_processors),
         FILES(no_control_group_no_limit),
         FILES(quota_of_unified_groups),

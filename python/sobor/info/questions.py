@@ -9,7 +9,7 @@ from typing import Any
 from sobor import console, outputs, tuning
 from sobor.errors import SoborError
 from sobor.info import picture, views
-from sobor.machines import network_file_of, topology_of
+from sobor.machines import network_file_of, processor_of, topology_of
 from sobor.native import Native, find_native
 from sobor.sizes import parse_size
 from sobor.version import __version__
@@ -125,6 +125,9 @@ def _choice(native: Native, wanted: Wanted) -> dict[str, Any]:
     size = 0 if wanted.size is None else parse_size(wanted.size, "--bytes")
     options = ["--collective", wanted.collective, "--bytes", str(size), *_ranks(wanted)]
     options += _shape(wanted)
+    processor = processor_of(wanted.machine) if wanted.machine else None
+    if processor is not None:
+        options += ["--processor", processor]
     if wanted.oversubscribed is not None:
         options += ["--oversubscribed", str(int(wanted.oversubscribed))]
     question = {"collective": wanted.collective, "bytes": size, "ranks": wanted.ranks}

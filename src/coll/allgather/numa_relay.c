@@ -271,9 +271,6 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
  */
 #define LARGE_GROUP 24
 #define FITS_CACHES ((size_t)48 << 20)
-/* In one group, what a rank receives stays in its own cache up to so many bytes: else nothing is
- * gained. */
-#define STAYS ((size_t)1 << 20)
 
 /* What a read costs, for one from far; more than 1: not near at all. */
 static double nearness(const sb_shape_t *shape, size_t bytes)
@@ -297,21 +294,28 @@ static double brought(const sb_shape_t *shape)
     return grouped && rest > 0 ? (double)(shape->ranks - rest) / rest : 0;
 }
 
-/*
- * Reads from near cost less than those from far. In one group nothing is brought near, but nobody
- * waits for those who have not yet read what was given before.
- */
+/* In one group nothing is brought near, but nobody waits for those who have not yet read what was
+ * given before; nothing is gained by that where what a rank receives leaves its own cache. */
+static double saved(const sb_shape_t *shape, double bytes)
+{
+    const sb_prices_t *price = shape->prices;
+    bool kept = bytes * shape->ranks <= price->alone_most;
+
+    return kept ? price->next_line + price->alone_byte * bytes - price->alone_rank * shape->ranks
+                : 0;
+}
+
+/* Reads from near cost less than those from far. */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
     double others = shape->ranks - 1, near = nearness(shape, bytes);
     bool alone = shape->stages == 1 && sb_cost_calm(shape);
-    bool kept = bytes <= STAYS / shape->ranks;
 
     return (alone ? 1 : 2) * price->line + brought(shape) * price->next_line +
            near * (others * (price->next_line + price->byte * (double)bytes) +
                    price->byte * (double)bytes) -
-           (alone && kept ? price->next_line : 0) + sb_cost_turns(shape, 2);
+           (alone ? saved(shape, (double)bytes) : 0) + sb_cost_turns(shape, 2);
 }
 
 #define RELAY(of)                                                                                  \

@@ -45,7 +45,7 @@ static double queue(const sb_shape_t *shape)
 {
     double each = shape->oversubscribed ? 0.5 : shape->stages > 1 ? 0.25 : 0.4;
 
-    return each * shape->prices->line * (shape->ranks - 2);
+    return each * shape->prices->flat_queue * shape->prices->line * (shape->ranks - 2);
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/reduction/workspace.h"
 
+#include <string.h>
+
 #include "base/config.h"
 #include "coll/barrier/barrier.h"
 #include "coll/reduction/lent.h"
@@ -65,23 +67,29 @@ static uint32_t find_groups(const sb_locality_t *locality, sb_level_kind_t level
     return size - first[groups - 1] < 2 ? 0 : groups;
 }
 
-/* Fills in what follows from the places of the ranks. */
-static void group_ranks(const sb_team_t *team, sb_workspace_t *space)
+/* What follows from the places of the ranks, known before there is a workspace. */
+typedef struct form {
+    uint32_t groups;
+    uint32_t group; /* this rank's */
+    uint32_t depth;
+    uint32_t first[SB_WORKSPACE_GROUPS + 1];
+} form_t;
+
+static void group_ranks(const sb_team_t *team, form_t *form)
 {
     if (team->locality.refusal == NULL && team->locality.unit != NULL) {
-        space->groups = find_groups(&team->locality, SB_LEVEL_NUMA, team->size, space->first);
-        if (space->groups == 0)
-            space->groups =
-                find_groups(&team->locality, SB_LEVEL_PACKAGE, team->size, space->first);
+        form->groups = find_groups(&team->locality, SB_LEVEL_NUMA, team->size, form->first);
+        if (form->groups == 0)
+            form->groups = find_groups(&team->locality, SB_LEVEL_PACKAGE, team->size, form->first);
     }
-    if (space->groups == 0) {
-        space->groups = 1;
-        space->first[0] = 0;
-        space->first[1] = team->size;
+    if (form->groups == 0) {
+        form->groups = 1;
+        form->first[0] = 0;
+        form->first[1] = team->size;
     }
-    while (team->rank >= space->first[space->group + 1])
-        space->group++;
-    space->depth = (uint32_t)sb_max(space->groups + 1, SB_WORKSPACE_DEPTH);
+    while (team->rank >= form->first[form->group + 1])
+        form->group++;
+    form->depth = (uint32_t)sb_max(form->groups + 1, SB_WORKSPACE_DEPTH);
 }
 
 static size_t largest_power(size_t most)
@@ -139,14 +147,18 @@ static sb_shape_t shape_of(const sb_team_t *team, const sb_prices_t *prices)
                         .barrier_arity = team->settings.barrier_arity};
 }
 
-static void adopt(const sb_team_t *team, const sb_workspace_t *form)
+static void adopt(const sb_team_t *team, const form_t *form)
 {
     const sb_shape_t shape = shape_of(team, &sb_prices_standard);
     sb_workspace_t *space = sb_workspace(team);
     const sb_resource_t resource = space->resource;
 
-    *space = *form;
+    memset(space, 0, sizeof *space);
     space->resource = resource;
+    space->groups = form->groups;
+    space->group = form->group;
+    space->depth = form->depth;
+    memcpy(space->first, form->first, sizeof space->first);
     set_ring(team, space, resource.segment.bytes - sizeof(sb_workspace_head_t));
     space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
@@ -177,13 +189,14 @@ static sb_status_t settle_copies(sb_team_t *team, sb_workspace_t *space)
 
 static sb_status_t make(sb_team_t *team)
 {
-    sb_workspace_t form = {0};
+    form_t form = {0};
 
     group_ranks(team, &form);
     const sizes_t sizes = sizes_of(team, form.depth);
     const size_t head = sizeof(sb_workspace_head_t);
     const sb_resource_size_t size = {
-        .own = sizeof form + SCRATCH_BYTES + team->size * sizeof *form.process + sb_lent_room(team),
+        .own = sizeof(sb_workspace_t) + SCRATCH_BYTES + team->size * sizeof(uint64_t) +
+               sb_lent_room(team),
         .bytes = head + sizes.ring,
         .least = head + sizes.least,
         .near = head, /* all flags are there, and what short reductions need */
