@@ -34,10 +34,16 @@ static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
     return sent != NULL && sent == parts->receive[peer].base;
 }
 
-static bool is_staged(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer)
+static sb_prefer_t preference(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer,
+                              sb_copy_mode_t mode)
 {
-    return is_exchanged_in_place(parts, peer) ||
-           (parts->send[peer].bytes <= STAGED_MOST && sb_exposing_waits(team));
+    size_t bytes = parts->send[peer].bytes;
+
+    if (is_exchanged_in_place(parts, peer))
+        return SB_PREFER_STAGED;
+    if (mode == SB_COPY_PULLED && bytes >= sb_mesh(team)->measured_least)
+        return SB_PREFER_EXPOSED;
+    return bytes <= STAGED_MOST && sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE;
 }
 
 /* Writes of all parts what there is room for. */
@@ -50,8 +56,7 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_copy_
         sb_sending_t *sending = &sb_mesh(team)->sending[peer];
         *sending = (sb_sending_t){.stream = &parts->send[peer],
                                   .peer = peer,
-                                  .prefer = is_staged(team, parts, peer) ? SB_PREFER_STAGED
-                                                                         : SB_PREFER_BY_SIZE,
+                                  .prefer = preference(team, parts, peer, mode),
                                   .mode = mode,
                                   .exchanged = true};
         if (peer != team->rank)
@@ -125,7 +130,10 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
 {
     const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
     const sb_stream_t *first = &parts->send[(team->rank + 1) % team->size];
-    sb_copy_mode_t mode = sb_mesh_copy_mode(team, first, sb_mesh(team)->bytes);
+    size_t area = sb_mesh(team)->bytes;
+    /* What does not fit an area would pass in turns of all. */
+    bool turns = sb_exposing_waits(team) && first->bytes > area;
+    sb_copy_mode_t mode = turns ? SB_COPY_ANY : sb_mesh_copy_mode(team, first, area);
     sb_status_t data = SB_OK, status = send_ahead(team, parts, mode);
     uint32_t count = set_up(team, parts);
     bool own_waits =

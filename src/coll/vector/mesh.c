@@ -9,6 +9,7 @@
 #define AREA_MOST ((size_t)128 << 10)
 #define AREA_LEAST ((size_t)1 << 10)
 #define EXPOSE_LEAST (((size_t)16 << 10) + 1)
+#define CROWDED_LEAST ((size_t)16 << 10)
 #define BOUNCE ((size_t)16 << 10)
 
 /* One flow of a block. */
@@ -216,15 +217,20 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     /* Past the caches a call is short, but who reads the result waits for memory: with loads that
      * is more than the call saves. */
     bool past = team->settings.loads == 0 || stores != SB_STORES_AUTO;
+    bool crowded = team->oversubscribed && stores == SB_STORES_AUTO && cma == SB_CMA_AUTO;
     mesh->copies.policy =
         sb_copy_policy(SB_COPY_PULLED, past ? SB_COPY_NON_TEMPORAL : SB_COPY_CACHED, stores);
     if (past)
         sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0, 0);
-    mesh->settled = stores == SB_STORES_AUTO && (team->oversubscribed || cma != SB_CMA_AUTO);
+    if (crowded)
+        mesh->copies.policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_PULLED, stores);
+    mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
+    mesh->measured_least = crowded ? CROWDED_LEAST : sb_max(mesh->expose_least, SB_COPY_LEAST);
     sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
                                         mesh->expose.of, cma != SB_CMA_OFF);
-    if (team->size == 2 && !mesh->settled && stores == SB_STORES_AUTO)
+    mesh->crowded = crowded;
+    if (team->size == 2 && !team->oversubscribed && !mesh->settled && stores == SB_STORES_AUTO)
         sb_sole_prepare(team);
     return status;
 }

@@ -154,10 +154,12 @@ typedef struct sb_mesh {
     size_t bytes_all;    /* of the area to all */
     size_t step;         /* bytes by which those who send and receive take turns */
     size_t expose_least; /* bytes of the shortest message that is exposed by itself */
-    size_t cached_most;  /* see sb_copy_cached_most */
-    sb_flag_t *done;     /* of this rank */
-    uint64_t calls;      /* of the team so far */
-    uint64_t dealt;      /* the call after the last one in which this rank dealt to the others */
+    size_t
+        measured_least; /* and of the shortest part of which is measured how it had better pass */
+    size_t cached_most; /* see sb_copy_cached_most */
+    sb_flag_t *done;    /* of this rank */
+    uint64_t calls;     /* of the team so far */
+    uint64_t dealt;     /* the call after the last one in which this rank dealt to the others */
     uint32_t invitations;
     uint32_t offer_count;
     uint32_t deferred_count;
@@ -172,6 +174,7 @@ typedef struct sb_mesh {
     sb_swap_t swap;
     sb_ahead_t ahead[SB_AHEAD_CLASSES];
     bool settled; /* how long messages pass: by size, whatever was measured */
+    bool crowded; /* that is measured though ranks share processors: each by its own clock alone */
     char *bounce; /* where bytes are copied to that have no one place */
     sb_expose_t expose;
     sb_outlet_t all;
@@ -376,8 +379,7 @@ static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_
 {
     sb_mesh_t *mesh = sb_mesh(team);
 
-    if (mesh->settled || !mesh->expose.kernel ||
-        part->bytes < sb_max(mesh->expose_least, SB_COPY_LEAST))
+    if (mesh->settled || !mesh->expose.kernel || part->bytes < mesh->measured_least)
         return SB_COPY_ANY;
     return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base, area);
 }

@@ -239,7 +239,8 @@ static void hear(sb_mesh_t *mesh, const sb_receiving_t *receiving, const sb_vect
         sb_sole_heard(mesh, plan);
     else
         sb_copy_heard(&mesh->copies, receiving->peer, receiving->bytes,
-                      (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE), plan->started);
+                      (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE),
+                      mesh->crowded ? 0 : plan->started);
 }
 
 static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)
