@@ -484,6 +484,36 @@ static int run_learnt(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Where ranks share processors parts of an exchange that fit an area are tried staged and exposed.
+ */
+static int run_exchange_learnt(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)16 << 10, number = sb_copy_class(bytes);
+    int failures = 0;
+
+    (void)argument;
+    setenv("SOBOR_RING", "512KiB", 1);
+    sb_team_t *team = team_with_mesh(context);
+    if (team == NULL)
+        return 1;
+    char *sent = job_memory(team->size * bytes);
+    sb_mesh_t *mesh = sb_mesh(team);
+    const sb_copy_policy_t *policy = &mesh->copies.policy;
+    for (unsigned call = 0; call < 200; call++)
+        failures += exchange(team, call, bytes, sent);
+    failures += mesh->crowded != team->oversubscribed;
+    if (mesh->crowded && team->rank == 0) {
+        for (uint8_t mode = 0; mode < policy->modes; mode++)
+            failures += policy->of[0][number].ns[mode] + policy->of[1][number].ns[mode] == 0;
+        failures += policy->mode[0] != SB_COPY_CACHED || policy->mode[1] != SB_COPY_PULLED;
+    }
+    if (mesh->crowded)
+        failures += mesh->bytes < bytes || mesh->expose.copied == 0;
+    free(sent);
+    leave(context, team);
+    return failures;
+}
+
 /* A part that is to be read where it is does not pass through the area because its sender is ahead
  * of the root, which has not invited it yet; nor because it is short. */
 static int run_ahead(rank_context_t *context, void *argument)
@@ -613,6 +643,7 @@ static int run_with_the_kernel(void)
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
            run_pair("all ways of one message are tried", "auto", run_learnt) +
+           run("both ways of an exchange are tried", "auto", run_exchange_learnt, NULL) +
            run_pair("who is ahead of the root is read", "auto", run_ahead) +
            run_pair("all ways of contributions are tried", "auto", run_reduce_learnt) +
            run_pair("who comes late counts from then", "auto", run_late);

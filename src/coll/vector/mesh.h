@@ -150,16 +150,15 @@ typedef struct sb_mesh {
     size_t readers; /* where the parts of a block are */
     size_t area_all;
     size_t areas;
-    size_t bytes;        /* of an area to one rank */
-    size_t bytes_all;    /* of the area to all */
-    size_t step;         /* bytes by which those who send and receive take turns */
-    size_t expose_least; /* bytes of the shortest message that is exposed by itself */
-    size_t
-        measured_least; /* and of the shortest part of which is measured how it had better pass */
-    size_t cached_most; /* see sb_copy_cached_most */
-    sb_flag_t *done;    /* of this rank */
-    uint64_t calls;     /* of the team so far */
-    uint64_t dealt;     /* the call after the last one in which this rank dealt to the others */
+    size_t bytes;          /* of an area to one rank */
+    size_t bytes_all;      /* of the area to all */
+    size_t step;           /* bytes by which those who send and receive take turns */
+    size_t expose_least;   /* bytes of the shortest message that is exposed by itself */
+    size_t measured_least; /* of the shortest part of which is measured how it had better pass */
+    size_t cached_most;    /* see sb_copy_cached_most */
+    sb_flag_t *done;       /* of this rank */
+    uint64_t calls;        /* of the team so far */
+    uint64_t dealt;        /* the call after the last one in which this rank dealt to the others */
     uint32_t invitations;
     uint32_t offer_count;
     uint32_t deferred_count;
