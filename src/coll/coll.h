@@ -89,8 +89,8 @@ typedef struct sb_shape {
     uint32_t fan[SB_STAGES_MOST];
     const char *ungrouped; /* why there is no hierarchy, or NULL */
     const sb_prices_t *prices;
-    sb_processor_t processor; /* by which the prices of a choice are others */
-    bool apart; /* in several units of the highest level, most often packages */
+    sb_processor_t processor; /* see sb_shape_prices */
+    bool apart;               /* in several units of the highest level, most often packages */
     const struct sb_over_nodes *over_nodes; /* NULL: they are on one node; else on several: */
     uint32_t nodes;
     const struct sb_net_prices *network;

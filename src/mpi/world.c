@@ -116,8 +116,8 @@ static void prepare_memory(void)
     sb_block_t block;
     sb_reason_t reason;
 
-    if (sb_arena_take(&block, sb_control_bytes(SB_SLOTS), SB_ARENA_ANY, sb_max(job.local, 1), &reason) ==
-        SB_OK)
+    if (sb_arena_take(&block, sb_control_bytes(SB_SLOTS), SB_ARENA_ANY, sb_max(job.local, 1),
+                      &reason) == SB_OK)
         sb_arena_give(&block);
 }
 

@@ -111,24 +111,25 @@ static const sb_algorithm_t *cheapest_in(sb_collective_t collective, const sb_sh
     return best;
 }
 
-/*
- * How a reduction combines never depends on time: it is chosen by the prices that are built in.
- * Measured ones are for what combines nothing: between algorithms that combine alike, they never
- * chose a faster one in the simulator.
- */
-sb_prices_t sb_choice_prices(sb_collective_t collective, const sb_shape_t *shape)
+sb_prices_t sb_shape_prices(const sb_shape_t *shape, const sb_prices_t *known)
 {
-    sb_prices_t prices = collective >= SB_REDUCE ? sb_prices_standard : *shape->prices;
+    sb_prices_t prices = *known;
 
     if (sb_cost_calm(shape))
         sb_prices_suit(&prices, shape->processor);
     return prices;
 }
 
+/*
+ * How a reduction combines never depends on time: it is chosen by the prices that are built in.
+ * Measured ones are for what combines nothing: between algorithms that combine alike, they never
+ * chose a faster one in the simulator.
+ */
 static sb_choice_t cheapest(sb_collective_t collective, const sb_shape_t *shape, size_t bytes,
                             const order_t *order)
 {
-    sb_prices_t prices = sb_choice_prices(collective, shape);
+    const sb_prices_t *known = collective >= SB_REDUCE ? &sb_prices_standard : shape->prices;
+    sb_prices_t prices = sb_shape_prices(shape, known);
     sb_shape_t priced = *shape;
 
     priced.prices = &prices;

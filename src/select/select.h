@@ -58,8 +58,9 @@ typedef struct sb_choice {
                                         against the host (select/trial.h); NULL: it is settled */
 } sb_choice_t;
 
-/* The prices by which algorithms of a collective are chosen. */
-sb_prices_t sb_choice_prices(sb_collective_t collective, const sb_shape_t *shape);
+/* Prices as they are for ranks of this shape: where each of several has a processor, what is known
+ * of that counts too. */
+sb_prices_t sb_shape_prices(const sb_shape_t *shape, const sb_prices_t *known);
 
 /* The reason of a choice that a rule of the tuning file made. */
 extern const char sb_reason_rule[];

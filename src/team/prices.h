@@ -18,7 +18,7 @@ typedef struct sb_prices {
 #undef SB_PRICE
 } sb_prices_t;
 
-/* Of an x86 server. Other processors go by them too: nothing else is known yet. */
+/* Of an x86 server. Other processors go by them too, as far as nothing is known of them. */
 extern const sb_prices_t sb_prices_standard;
 
 /* Makes prices those of several ranks that have a processor of that kind each. */

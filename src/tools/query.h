@@ -20,13 +20,13 @@ typedef struct sb_query {
     bool mapped; /* the mapping was given */
     sb_collective_t collective;
     uint64_t bytes;
-    uint32_t nodes;      /* 0: not given */
-    bool dealt;          /* ranks round the nodes */
-    const char *network; /* a machine file; NULL: as SOBOR_NETWORK says */
-    uint32_t ranks;      /* 0: not given */
-    int oversubscribed;  /* 0, 1; -1: to be found out */
+    uint32_t nodes;           /* 0: not given */
+    bool dealt;               /* ranks round the nodes */
+    const char *network;      /* a machine file; NULL: as SOBOR_NETWORK says */
+    uint32_t ranks;           /* 0: not given */
+    int oversubscribed;       /* 0, 1; -1: to be found out */
     sb_processor_t processor; /* of another machine, which does not say it */
-    double line;         /* prices in nanoseconds; 0: those that are built in */
+    double line;              /* prices in nanoseconds; 0: those that are built in */
     double byte;
 } sb_query_t;
 

@@ -164,6 +164,8 @@ json_t *sb_query_choice(const sb_query_t *query)
     char by_rule[1024];
 
     sb_baselines_add();
+    if (query->machine == NULL && query->processor != SB_PROCESSOR_OTHER)
+        sb_tool_fail("--processor: expected --machine too, as this machine says its own");
     if (query->machine == NULL)
         adopt_measured(query);
     sb_settings_self(&settings);
@@ -171,9 +173,7 @@ json_t *sb_query_choice(const sb_query_t *query)
     sb_shape_t shape = find_shape(query, &settings);
     sb_asked_rules(&settings, &shape, &rules);
     sb_choice_t choice = choose(query, &shape, &settings);
-    sb_prices_t prices = *shape.prices;
-    if (sb_cost_calm(&shape))
-        sb_prices_suit(&prices, shape.processor);
+    sb_prices_t prices = sb_shape_prices(&shape, shape.prices);
     shape.prices = &prices;
     name_rule(query, &settings, &choice, by_rule, sizeof by_rule);
     const char *name = choice.algorithm == NULL ? "host" : choice.algorithm->name;

@@ -56,8 +56,8 @@ typedef struct sb_topology_counts {
 /* A machine. Plain data: whoever reads another one has no more to do with hwloc either. */
 typedef struct sb_topology {
     sb_topology_counts_t counts;
-    bool here;                        /* it is the one that this process runs on */
-    char model[128];                  /* the processors', as the machine names it; or empty */
+    bool here;       /* it is the one that this process runs on */
+    char model[128]; /* the processors', as the machine names it; or empty */
     sb_processor_t processor;
     uint64_t memory;                  /* bytes in all; 0: not known */
     size_t cache[SB_LEVEL_L3 + 1];    /* bytes of one of that level; 0: none, or not known */

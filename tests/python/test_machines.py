@@ -77,6 +77,8 @@ def test_processors_are_known(real_native):
         real_native.query(*question, "--processor", processor)
     with pytest.raises(SoborError, match=r'--processor: expected one of other, .*found "z80"'):
         real_native.query(*question, "--processor", "z80")
+    with pytest.raises(SoborError, match="--processor: expected --machine too"):
+        real_native.query(*question[:-2], "--processor", "zen4")
 
 
 def test_machine_file_anywhere(edited, tmp_path):
