@@ -71,7 +71,7 @@ REDUCTIONS = COLLECTIVES[3:]
 # first, and simulated as the others are unless those take so many times as long as all calls of
 # what is chosen: first calls take up to four times as long as later ones.
 DOUBTFUL = 3.0
-HOPELESS = 10.0
+BEYOND = 10.0
 GLANCE = (1, 2)
 
 
@@ -226,7 +226,7 @@ def hopeful(point: Point, answer: Any, machine: Machine, native: Native, kept: K
     names = [name for name, us in expected.items() if us <= expected[chosen] * DOUBTFUL]
     doubtful = [name for name in expected if name not in names]
     if doubtful:
-        most = kept.simulate(point, [chosen], machine, native)[chosen] * HOPELESS
+        most = kept.simulate(point, [chosen], machine, native)[chosen] * BEYOND
         seen = kept.simulate(point, doubtful, machine, native, GLANCE)
         names += [name for name, us in seen.items() if us <= most]
     return names

@@ -164,8 +164,6 @@ json_t *sb_query_choice(const sb_query_t *query)
     char by_rule[1024];
 
     sb_baselines_add();
-    if (query->machine == NULL && query->processor != SB_PROCESSOR_OTHER)
-        sb_tool_fail("--processor: expected --machine too, as this machine says its own");
     if (query->machine == NULL)
         adopt_measured(query);
     sb_settings_self(&settings);

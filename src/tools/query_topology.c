@@ -14,6 +14,8 @@ sb_query_machine_t sb_query_open_machine(const sb_query_t *query)
     char error[1024];
     sb_query_machine_t machine = {0};
 
+    if (query->machine == NULL && query->processor != SB_PROCESSOR_OTHER)
+        sb_tool_fail("--processor: expected --machine too, as this machine says its own");
     if (query->machine != NULL) {
         machine.opened = sb_topology_open(query->machine, error, sizeof error);
         if (machine.opened == NULL)
@@ -66,6 +68,14 @@ static json_t *show_binding(const sb_query_t *query, const sb_topology_t *topolo
     return json_string(sb_cpus_format(place.cpus, text, sizeof text));
 }
 
+static json_t *show_processor(const sb_topology_t *topology)
+{
+    if (topology == NULL || topology->processor == SB_PROCESSOR_OTHER)
+        return json_null();
+    return json_pack("{s:s, s:s}", "name", sb_processor_name(topology->processor), "doc",
+                     sb_processor_doc(topology->processor));
+}
+
 static json_t *show_quota(const sb_query_t *query)
 {
     double cpus = query->machine == NULL ? sb_cgroup_cpus("") : 0;
@@ -80,8 +90,9 @@ json_t *sb_query_topology(const sb_query_t *query)
 
     sb_topology_count(machine.topology, &counts);
     json_t *answer = json_pack(
-        "{s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "machine", machine_name(query, &machine),
-        "levels", list_levels(&machine.levels), "packages", (json_int_t)counts.packages, "cores",
+        "{s:o, s:o, s:o, s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "machine",
+        machine_name(query, &machine), "processor", show_processor(machine.topology), "levels",
+        list_levels(&machine.levels), "packages", (json_int_t)counts.packages, "cores",
         (json_int_t)counts.cores, "pus", (json_int_t)counts.pus, "numa_nodes",
         (json_int_t)counts.numa_nodes, "allowed_pus", (json_int_t)counts.allowed_pus, "binding",
         show_binding(query, machine.topology), "quota_cpus", show_quota(query));

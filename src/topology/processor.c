@@ -6,14 +6,14 @@
 #include <string.h>
 
 static const struct {
-    const char *name;
+    const char *name, *doc;
     const char *maker;
     unsigned long family;
     unsigned long first, last; /* models */
 } processors[SB_PROCESSORS] = {
-    [SB_PROCESSOR_OTHER] = {.name = "other", .maker = ""},
+    [SB_PROCESSOR_OTHER] = {.name = "other", .doc = "", .maker = ""},
 #define SB_PROCESSOR(id, name, maker, family, first, last, doc)                                    \
-    [SB_PROCESSOR_##id] = {name, maker, family, first, last},
+    [SB_PROCESSOR_##id] = {name, doc, maker, family, first, last},
 #include "topology/processors.def"
 #undef SB_PROCESSOR
 };
@@ -53,4 +53,9 @@ const char *sb_processor_names(char *text, size_t room)
 const char *sb_processor_name(sb_processor_t processor)
 {
     return processors[processor].name;
+}
+
+const char *sb_processor_doc(sb_processor_t processor)
+{
+    return processors[processor].doc;
 }

@@ -28,4 +28,7 @@ const char *sb_processor_names(char *text, size_t room);
 /* "other" and the names of processors.def. */
 const char *sb_processor_name(sb_processor_t processor);
 
+/* What it is called in words; of "other" "". */
+const char *sb_processor_doc(sb_processor_t processor);
+
 #endif

@@ -19,6 +19,7 @@ def test_overview(command, fake_native):
     assert "ompi40, mpich12" in result.out
     assert str(fake_native.preload) in result.out
     assert "2 (4 hardware threads)" in result.out
+    assert "zen4 (AMD EPYC 9004)" in result.out
     assert "by tune, in /etc/sobor/prices" in result.out
 
 

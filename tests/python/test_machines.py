@@ -75,6 +75,9 @@ def test_processors_are_known(real_native):
     assert {"zen4", "neoverse-v2"} <= processors
     for processor in processors:
         real_native.query(*question, "--processor", processor)
+        known = real_native.query("topology", *question[-2:], "--processor", processor)
+        assert known["processor"]["name"] == processor
+    assert real_native.query("topology", *question[-2:])["processor"] is None
     with pytest.raises(SoborError, match=r'--processor: expected one of other, .*found "z80"'):
         real_native.query(*question, "--processor", "z80")
     with pytest.raises(SoborError, match="--processor: expected --machine too"):

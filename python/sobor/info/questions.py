@@ -101,7 +101,7 @@ def _overview(native: Native, wanted: Wanted) -> dict[str, Any]:
     return {
         "version": {**native.query("version"), "command": __version__},
         "paths": {"prefix": str(native.prefix), "preload": str(native.preload)},
-        "topology": native.query("topology", *_machine(wanted)),
+        "topology": native.query("topology", *_machine(wanted), *_processor(wanted)),
         "tuning": tuning.ask(native, os.environ),
         "measured": native.query("measured"),
         "changed": [v for v in native.query("variables") if v["source"] != "default"],
@@ -121,13 +121,15 @@ def _machine(wanted: Wanted) -> list[str]:
     return ["--machine", topology_of(wanted.machine)] if wanted.machine else []
 
 
+def _processor(wanted: Wanted) -> list[str]:
+    processor = processor_of(wanted.machine) if wanted.machine else None
+    return ["--processor", processor] if processor else []
+
+
 def _choice(native: Native, wanted: Wanted) -> dict[str, Any]:
     size = 0 if wanted.size is None else parse_size(wanted.size, "--bytes")
     options = ["--collective", wanted.collective, "--bytes", str(size), *_ranks(wanted)]
-    options += _shape(wanted)
-    processor = processor_of(wanted.machine) if wanted.machine else None
-    if processor is not None:
-        options += ["--processor", processor]
+    options += _shape(wanted) + _processor(wanted)
     if wanted.oversubscribed is not None:
         options += ["--oversubscribed", str(int(wanted.oversubscribed))]
     question = {"collective": wanted.collective, "bytes": size, "ranks": wanted.ranks}

@@ -54,6 +54,8 @@ def _tuning(file: dict[str, Any], out: Console) -> None:
 def _topology(topology: dict[str, Any], out: Console) -> None:
     console.heading(out, "Machine")
     _line(out, "machine", str(topology["machine"]))
+    if known := topology["processor"]:
+        _line(out, "known as", f"{known['name']} ({known['doc']}): some prices are its own")
     _line(out, "cores", f"{topology['cores']} ({topology['pus']} hardware threads)")
     _line(out, "NUMA nodes", str(topology["numa_nodes"]))
     _line(out, "may use", f"{topology['allowed_pus']} threads: {topology['binding']}")

@@ -125,6 +125,7 @@ ANSWERS = {
     ],
     "topology": lambda: {
         "machine": option("--machine") or "this machine",
+        "processor": {"name": "zen4", "doc": "AMD EPYC 9004"},
         "levels": [{"name": "package", "count": 1, "cores_per_unit": 2}],
         "cores": 2,
         "pus": 4,
