@@ -1049,6 +1049,44 @@ static void any_source_takes_what_comes_first(void **state)
     }
 }
 
+static void send_past_a_queue(void *argument, uint32_t rank)
+{
+    static const uint64_t asks[NODES] = {0, 0, 100 * NS, 2500 * NS};
+    scene_t *scene = argument;
+    sb_net_t net = sb_sim_net();
+    sb_net_request_t *request[NODES];
+
+    if (rank == 0) {
+        receive_one(&net, scene, 2, &scene->ended[2]);
+        receive_one(&net, scene, 1, &scene->ended[1]);
+        receive_one(&net, scene, 3, &scene->ended[3]);
+        return;
+    }
+    sb_sim_compute(asks[rank]);
+    for (uint32_t to = NODES - 1; rank == 1 && to > 1; to--)
+        send_one(&net, to, &request[to]);
+    send_one(&net, 0, &request[0]);
+    for (uint32_t to = NODES - 1; rank == 1 && to > 1; to--)
+        wait_done(&net, &request[to], NULL);
+    wait_done(&net, &request[0], NULL);
+    if (rank > 1)
+        receive_one(&net, scene, 1, &scene->began[rank]);
+}
+
+/* Rank 1's third message leaves behind its others and is there from 6 to 7 us. Rank 2's, which it
+ * sends later, is there before; that of rank 3 has no room before, and is behind. */
+static void a_message_that_leaves_late_holds_up_none_before_it(void **state)
+{
+    sb_sim_machine_t model = cluster(false, 10);
+    scene_t scene = {0};
+
+    (void)state;
+    run_cluster(&model, send_past_a_queue, &scene);
+    assert_int_equal(scene.ended[2], (100 + 5000) * NS);
+    assert_int_equal(scene.ended[1], (2000 + 5000) * NS);
+    assert_int_equal(scene.ended[3], 8000 * NS);
+}
+
 static void look_for_mail(void *argument, uint32_t rank)
 {
     scene_t *scene = argument;
@@ -1321,6 +1359,7 @@ int main(void)
         cmocka_unit_test(a_ring_through_both_switches),
         cmocka_unit_test(a_scatter_is_limited_by_injection),
         cmocka_unit_test(any_source_takes_what_comes_first),
+        cmocka_unit_test(a_message_that_leaves_late_holds_up_none_before_it),
         cmocka_unit_test(test_finds_a_message_when_it_is_there),
         cmocka_unit_test(a_message_that_is_too_long_is_told),
         cmocka_unit_test(long_messages_wait_for_both),

@@ -544,5 +544,8 @@ void sb_sim_caches_free(sb_sim_t *sim)
     free(sim->controller);
     free(sim->link_package);
     free(sim->link_machine);
+    for (uint32_t i = 0; sim->wire != NULL && i < sim->machine.nodes; i++)
+        sb_booking_free(&sim->wire[i].in);
     free(sim->wire);
+    sb_booking_free(&sim->star);
 }

@@ -459,11 +459,6 @@ bool sb_history_before(const sb_history_t *history, const sb_stamp_t *access, ui
     return access->epoch <= clock_of(history, rank)[access->rank];
 }
 
-const uint32_t *sb_history_clock(const sb_history_t *history, uint32_t rank)
-{
-    return clock_of(history, rank);
-}
-
 sb_stamp_t sb_history_last_store(const sb_history_t *history, sb_where_t where)
 {
     const word_t *word = find_word(history, where);

@@ -87,9 +87,6 @@ uint32_t sb_history_epoch(const sb_history_t *history, uint32_t rank);
 /* Whether the access happened before the rank's next step. */
 bool sb_history_before(const sb_history_t *history, const sb_stamp_t *access, uint32_t rank);
 
-/* The clock of what happened before the rank's next step: one epoch for each rank. */
-const uint32_t *sb_history_clock(const sb_history_t *history, uint32_t rank);
-
 /* The last store to a word; epoch 0 if there was none. */
 sb_stamp_t sb_history_last_store(const sb_history_t *history, sb_where_t where);
 

@@ -62,14 +62,11 @@ static uint64_t pass_network(uint32_t from, uint32_t to, size_t bytes, uint64_t 
     uint64_t injection = bytes_time(network->injection_kib, bytes);
     uint64_t start = later(now, out->out);
 
-    if (network->star) {
-        start = later(start, sb_sim->star_busy);
-        sb_sim->star_busy = start + link;
-    }
+    if (network->star)
+        start = sb_book(&sb_sim->star, now, start, link);
     out->out = start + injection;
     *left = out->out;
-    uint64_t entered = later(start + network->latency, in->in);
-    in->in = entered + injection;
+    uint64_t entered = sb_book(&in->in, now, start + network->latency, injection);
     sb_sim->messages.count++;
     sb_sim->messages.bytes += bytes;
     out->sent.count++;
@@ -484,8 +481,11 @@ static void forget(sb_rank_t *rank)
 
 void sb_sim_net_begin(sb_sim_t *sim)
 {
-    memset(sim->wire, 0, sim->machine.nodes * sizeof *sim->wire);
-    sim->star_busy = 0;
+    for (uint32_t i = 0; i < sim->machine.nodes; i++) {
+        sb_booking_clear(&sim->wire[i].in);
+        sim->wire[i] = (sb_wire_t){.in = sim->wire[i].in};
+    }
+    sb_booking_clear(&sim->star);
     sim->messages = (sb_sim_messages_t){0};
     for (uint32_t i = 0; i < sim->ranks; i++)
         forget(&sim->rank[i]);

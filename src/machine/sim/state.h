@@ -5,6 +5,7 @@
 /* For the files of this folder only: what the engine is made of. */
 
 #include "machine/primitive.h"
+#include "machine/sim/booking.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/fibre.h"
 #include "machine/sim/net.h"
@@ -168,10 +169,10 @@ typedef struct sb_meeting {
     size_t board_bytes;
 } sb_meeting_t;
 
-/* What a node has put on the network, and what has come to it, occupies it until then. */
+/* A node's way to the network, */
 typedef struct sb_wire {
-    uint64_t out;
-    uint64_t in;
+    uint64_t out;    /* until then it is busy with what was sent; */
+    sb_booking_t in; /* and what comes to it */
     sb_sim_messages_t sent;
 } sb_wire_t;
 
@@ -228,7 +229,7 @@ struct sb_sim {
     uint64_t *link_machine; /* [node][package][package] */
     sb_sim_lines_t lines;
     sb_wire_t *wire; /* of each node */
-    uint64_t star_busy;
+    sb_booking_t star;
     sb_sim_messages_t messages;
 
     /* Memory. */
