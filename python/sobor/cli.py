@@ -506,7 +506,8 @@ def bench_command(
         typer.Option(
             "--algorithms",
             metavar="LIST",
-            help="Force algorithms, one after the other: barrier:tree,bcast:ring,bcast:auto.",
+            help="Force algorithms, one after the other: barrier:tree,bcast:ring,bcast:auto. "
+            "If one operation is measured, their names will do.",
             autocompletion=completion.forced,
         ),
     ] = None,

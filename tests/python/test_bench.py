@@ -85,6 +85,11 @@ def test_algorithms(request_of):
     assert request.algorithms == {"barrier": ["tree"], "bcast": ["ring", "auto"]}
 
 
+def test_of_one_operation_names_will_do(request_of):
+    request = request_of(collectives="bcast", algorithms="ring, bcast:auto")
+    assert request.algorithms == {"bcast": ["ring", "auto"]}
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -98,6 +103,7 @@ def test_algorithms(request_of):
         ({"algorithms": "tree"}, 'found "tree"'),
         ({"algorithms": "barrier:ring"}, 'barrier has auto, host, flat, tree, found "ring"'),
         ({"collectives": "bcast", "algorithms": "barrier:flat"}, "expected COLLECTIVE:NAME"),
+        ({"collectives": "bcast", "algorithms": "ring,"}, "expected COLLECTIVE:NAME"),
     ],
 )
 def test_wrong_requests(request_of, options, words):

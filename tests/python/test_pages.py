@@ -2,12 +2,15 @@
 """The lists in the pages against the code."""
 
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
+import typer
 
 from conftest import ROOT
+from sobor.cli import app
 
 DOCS = ROOT / "docs"
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
@@ -145,6 +148,36 @@ def test_links_lead_somewhere(page: Path, target: str):
     if anchor and aim.suffix == ".md":
         headings = re.findall(r"^#+ (.*)$", aim.read_text(), re.MULTILINE)
         assert anchor in [slug(heading) for heading in headings]
+
+
+def commands_of(page: Path) -> list[str]:
+    """What the page has people type; what is said beside it stands behind two spaces or a #."""
+    text = page.read_text().replace("\\\n", " ")
+    found = re.findall(r"^(?:    )?(?:\./)?sobor +(.+?)(?:  .*| # .*)?$", text, re.MULTILINE)
+    return [words for words in found if "[OPTION]" not in words and "COMMAND" not in words]
+
+
+def parse(words: list[str]) -> None:
+    """Has the command line look at the words, and no more."""
+    command = typer.main.get_command(app)
+    context = command.make_context("sobor", list(words))
+    while hasattr(command, "resolve_command"):  # a group's; Typer may have Click's within itself
+        name, command, words = command.resolve_command(context, words)
+        context = command.make_context(name, words, parent=context)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_are_those_of_the_command_line(page: Path):
+    for words in commands_of(page):
+        for each in words.split("&& sobor "):
+            parse(shlex.split(each))
+
+
+def test_a_command_that_is_wrong_is_found():
+    with pytest.raises(Exception, match="--algoritm"):
+        parse(["bench", "bcast", "--algoritm", "ring"])
+    with pytest.raises(Exception, match="benchmark"):
+        parse(["benchmark"])
 
 
 def test_glossary_is_sorted():

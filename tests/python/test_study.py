@@ -200,8 +200,8 @@ def test_uneven_arrival_here(command, fake_native, arguments, openmpi, tmp_path)
         (["bcast,barrier", "--study", "arrival"], "--study is of one collective: found bcast,bar"),
         (["bcast", "--study", "arrival", "--widths", "5"], "--widths: expected a time such as 4us"),
         (
-            ["bcast", "--study", "arrival", *KUNPENG, "--algorithms", "ring"],
-            '--algorithms: expected bcast:NAME, found "ring"',
+            ["bcast", "--study", "arrival", *KUNPENG, "--algorithms", "barrier:tree"],
+            "--algorithms: expected COLLECTIVE:NAME with a collective that is measured (bcast)",
         ),
         (["bcast", "--widths", "5us"], "--widths goes with --study"),
         (["bcast", "--study", "colour"], "--study: bcast has slots, fragment, tree, placement, ro"),

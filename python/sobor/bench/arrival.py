@@ -21,7 +21,7 @@ from sobor.bench.experiments import KIB
 from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.place import count_ranks, make_folder, target_here
-from sobor.bench.request import SIZELESS, Request, parse_collectives
+from sobor.bench.request import SIZELESS, Request, parse_collectives, split_algorithm
 from sobor.errors import SoborError
 from sobor.machines import find_machine
 from sobor.native import Native
@@ -91,14 +91,8 @@ def _names(wanted: Any, otherwise: str) -> list[str]:
     """The algorithms that were asked for."""
     if wanted.algorithms is None:
         return [otherwise]
-    pairs = [word.strip().partition(":") for word in wanted.algorithms.split(",")]
-    for collective, colon, name in pairs:
-        if collective != wanted.collectives or not colon or not name:
-            raise SoborError(
-                f"--algorithms: expected {wanted.collectives}:NAME, found "
-                f'"{collective}{colon}{name}"'
-            )
-    return [name for _, _, name in pairs]
+    pairs = [split_algorithm(word, [wanted.collectives]) for word in wanted.algorithms.split(",")]
+    return [name for _, name in pairs]
 
 
 def _simulated(wanted: Any, sizes: list[int], native: Native) -> Place:

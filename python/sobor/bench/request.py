@@ -182,15 +182,22 @@ def parse_algorithms(
     return forced
 
 
-def _algorithm(
-    word: str, collectives: list[str], known: dict[str, dict[str, str]]
-) -> tuple[str, str]:
-    collective, colon, name = word.partition(":")
-    if not colon or collective not in collectives:
+def split_algorithm(word: str, collectives: list[str]) -> tuple[str, str]:
+    """A collective and a name; of one collective the name alone will do."""
+    before, colon, name = word.strip().rpartition(":")
+    collective = before if colon or len(collectives) > 1 else collectives[0]
+    if collective not in collectives or not name:
         raise SoborError(
             f"--algorithms: expected COLLECTIVE:NAME with a collective that is measured "
             f'({", ".join(collectives)}), found "{word}"'
         )
+    return collective, name
+
+
+def _algorithm(
+    word: str, collectives: list[str], known: dict[str, dict[str, str]]
+) -> tuple[str, str]:
+    collective, name = split_algorithm(word, collectives)
     names = known.get(collective, {})
     if name not in names:
         listed = ", ".join(dict.fromkeys(names.values()))
