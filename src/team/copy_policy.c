@@ -2,6 +2,7 @@
 #include "team/copy_policy.h"
 
 #include "base/config.h"
+#include "team/block_policy.h"
 #include "topology/topology.h"
 
 /* The place of a policy's first mode. */
@@ -299,7 +300,9 @@ sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, 
     sb_copy_mode_t followed = call->followed[sb_copy_class(bytes)];
 
     call->choice = (sb_copy_choice_t){.mode = followed};
-    if (rank == 0 || call->policy.fixed != SB_COPY_ANY)
+    if (rank == 0 && call->blocks != NULL)
+        call->choice.mode = call->policy.mode[sb_block_choose(call->blocks, bytes, sb_now_ns())];
+    else if (rank == 0 || call->policy.fixed != SB_COPY_ANY)
         call->choice = sb_copy_choose(&call->policy, bytes, buffer, laps);
     else if (followed == SB_COPY_ANY)
         call->choice.mode = call->policy.mode[SAFE];

@@ -130,12 +130,14 @@ static inline uint64_t sb_copy_told(uint64_t use, uint64_t ns)
 /*
  * Calls in which every rank sends to every other. Rank 0 decides; the others do from the next call
  * of the class on as its messages say. The time of a call is counted from when the last of those
- * had begun of whom rank 0 heard, so that ranks that come late do not count. Private to a rank.
+ * had begun of whom rank 0 heard, so that ranks that come late do not count. Where ranks share
+ * processors blocks of calls are compared instead (block_policy.h). Private to a rank.
  */
 typedef struct sb_copy_call {
     sb_copy_policy_t policy;
     sb_copy_mode_t followed[SB_COPY_CLASSES]; /* what rank 0 does */
     sb_copy_choice_t choice;                  /* of the present call, of rank 0 */
+    struct sb_block_policy *blocks;           /* decides in place of the other; or NULL */
     uint64_t started;                         /* by sb_now_ns */
 } sb_copy_call_t;
 

@@ -498,19 +498,54 @@ static int run_exchange_learnt(rank_context_t *context, void *argument)
         return 1;
     char *sent = job_memory(team->size * bytes);
     sb_mesh_t *mesh = sb_mesh(team);
-    const sb_copy_policy_t *policy = &mesh->copies.policy;
     for (unsigned call = 0; call < 200; call++)
         failures += exchange(team, call, bytes, sent);
     failures += mesh->crowded != team->oversubscribed;
-    if (mesh->crowded && team->rank == 0) {
-        for (uint8_t mode = 0; mode < policy->modes; mode++)
-            failures += policy->of[0][number].ns[mode] + policy->of[1][number].ns[mode] == 0;
-        failures += policy->mode[0] != SB_COPY_CACHED || policy->mode[1] != SB_COPY_PULLED;
-    }
+    if (mesh->crowded && team->rank == 0)
+        failures += mesh->exchanged.of[number].comparisons == 0;
     if (mesh->crowded)
         failures += mesh->bytes < bytes || mesh->expose.copied == 0;
     free(sent);
     leave(context, team);
+    return failures;
+}
+
+/* There the root of a gather tries both ways of long parts, and the others do as it shows. */
+static int run_collecting_learnt(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)16 << 10, number = sb_copy_class(bytes);
+    sb_team_t *team = team_with_mesh(context);
+    uint64_t copied[RANKS] = {0};
+    int failures = 0;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    sb_mesh_t *mesh = sb_mesh(team);
+    for (unsigned call = 0; call < 200 * team->size; call++)
+        failures += collect(team, &sb_gather_direct, call, bytes);
+    failures += job_allgather(context, &mesh->expose.copied, copied, sizeof *copied) != SB_OK;
+    if (mesh->crowded)
+        failures += mesh->collecting.policy.of[number].comparisons == 0 ||
+                    copied[0] + copied[1] + copied[2] == 0;
+    leave(context, team);
+    return failures;
+}
+
+/* And that of a reduce how contributions come. */
+static int run_crowded_reduce_learnt(rank_context_t *context, void *argument)
+{
+    enum { COUNT = 2048 };
+    sb_team_t *team = job_team(context);
+    const size_t bytes = COUNT * sizeof(uint64_t), number = sb_copy_class(bytes);
+    int failures = team == NULL;
+
+    (void)argument;
+    for (unsigned call = 0; call < 200 && failures == 0; call++)
+        failures += reduce(team, team->size * call, COUNT);
+    if (failures == 0 && team->oversubscribed && team->rank == 0)
+        failures += sb_workspace(team)->blocks.of[number].comparisons == 0 ||
+                    sb_workspace(team)->expose.copied == 0;
     return failures;
 }
 
@@ -644,6 +679,8 @@ static int run_with_the_kernel(void)
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
            run_pair("all ways of one message are tried", "auto", run_learnt) +
            run("both ways of an exchange are tried", "auto", run_exchange_learnt, NULL) +
+           run("both ways to a crowded root are tried", "auto", run_collecting_learnt, NULL) +
+           run("both ways of a crowded reduce are tried", "auto", run_crowded_reduce_learnt, NULL) +
            run_pair("who is ahead of the root is read", "auto", run_ahead) +
            run_pair("all ways of contributions are tried", "auto", run_reduce_learnt) +
            run_pair("who comes late counts from then", "auto", run_late);

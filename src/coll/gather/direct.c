@@ -35,6 +35,13 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     return count;
 }
 
+/* Whether the kernel is to copy a part of so many bytes, if it is to copy any. */
+static bool pays(const sb_team_t *team, size_t bytes, size_t total)
+{
+    return sb_exposing_waits(team) ? sb_collecting_measures(team, bytes)
+                                   : sb_sharing_pays(team, bytes, total);
+}
+
 /* Has the others put long parts where they belong, all at the same time. */
 static void invite(sb_team_t *team, const sb_receiving_t *receiving, uint32_t count)
 {
@@ -44,7 +51,7 @@ static void invite(sb_team_t *team, const sb_receiving_t *receiving, uint32_t co
         total += receiving[i].stream->bytes;
     for (uint32_t i = 0; i < count; i++) {
         size_t bytes = receiving[i].stream->bytes;
-        if (sb_sharing_pays(team, bytes, total) && !sb_sole_is_staged(sb_mesh(team), bytes))
+        if (pays(team, bytes, total) && !sb_sole_is_staged(sb_mesh(team), bytes))
             sb_invite(team, receiving[i].peer, receiving[i].stream);
     }
 }
@@ -58,7 +65,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
 
     if (count == 1)
         sb_sole_arrive(team, first->stream);
-    if (count > 0 && !sb_exposing_waits(team))
+    if (count > 0 && (!sb_exposing_waits(team) || sb_collecting_choose(team, first, count)))
         invite(team, first, count);
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
@@ -85,13 +92,15 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
 static sb_sending_t contribution(const sb_team_t *team, const sb_parts_t *parts)
 {
     size_t bytes = parts->send->bytes;
-    bool pays = sb_sharing_pays(team, bytes, bytes * (team->size - 1));
+    bool waits = sb_exposing_waits(team);
+    bool pushed = waits ? sb_collecting_asked(team, parts->root, bytes)
+                        : pays(team, bytes, bytes * (team->size - 1));
 
     return (sb_sending_t){.stream = parts->send,
                           .peer = parts->root,
-                          .prefer = sb_exposing_waits(team) ? SB_PREFER_STAGED
-                                    : pays                  ? SB_PREFER_PUSHED
-                                                            : SB_PREFER_BY_SIZE};
+                          .prefer = pushed  ? SB_PREFER_PUSHED
+                                    : waits ? SB_PREFER_STAGED
+                                            : SB_PREFER_BY_SIZE};
 }
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

@@ -6,9 +6,20 @@
 /* Positions of the message that say how a contribution is given, and what was made of it. */
 enum { LENT = 1, READ = LENT, REFUSED = 2 };
 
+/* Where ranks share processors shorter contributions are always copied in: each rank would have to
+ * run once more to hear that it was read. */
+#define CROWDED_LEAST ((size_t)16 << 10)
+
+/* Whether blocks of calls are compared. */
+static bool is_crowded(const sb_team_t *team)
+{
+    return team->oversubscribed && team->settings.cma == SB_CMA_AUTO &&
+           team->settings.stores == SB_STORES_AUTO;
+}
+
 size_t sb_lent_room(const sb_team_t *team)
 {
-    bool room = team->size <= SB_EXPOSE_FEW && sb_expose_pays(team);
+    bool room = team->size <= SB_EXPOSE_FEW && (sb_expose_pays(team) || is_crowded(team));
 
     return room ? team->size * (sizeof(sb_exposer_t) + SB_LENT_PIECE) : 0;
 }
@@ -32,7 +43,8 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
 bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window)
 {
     const sb_workspace_t *space = sb_workspace(team);
-    bool long_enough = bytes >= SB_COPY_LEAST || team->settings.cma == SB_CMA_ON;
+    size_t least = is_crowded(team) ? CROWDED_LEAST : SB_COPY_LEAST;
+    bool long_enough = bytes >= least || team->settings.cma == SB_CMA_ON;
 
     return long_enough && space->pieces != NULL && window <= SB_LENT_PIECE;
 }
@@ -85,8 +97,13 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
     /* Those who are ahead have given so much as was shown before. */
     const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span};
 
-    if (space->expose.failed > 0)
+    if (space->expose.failed > 0 || (is_crowded(team) && !space->expose.kernel))
         return;
+    if (is_crowded(team)) {
+        bool lent = sb_block_choose(&space->blocks, reduction->bytes, sb_now_ns()) == 1;
+        show(team, reduction->bytes, lent ? SB_COPY_PULLED : SB_COPY_CACHED);
+        return;
+    }
     sb_workspace_measure(space, &space->lending, reduction, laps);
     show(team, reduction->bytes, space->choice.mode);
 }

@@ -4,6 +4,7 @@
 
 #include "coll/reduction/reduction.h"
 #include "coll/resources.h"
+#include "team/block_policy.h"
 #include "team/copy_policy.h"
 #include "team/expose.h"
 #include "team/flow.h"
@@ -86,6 +87,7 @@ typedef struct sb_workspace {
     size_t cached_most;            /* see sb_copy_cached_most */
     sb_copy_policy_t copies;       /* into the rings: rank 0 measures */
     sb_copy_policy_t lending;      /* or not at all, for this rank as a root: it measures */
+    sb_block_policy_t blocks;      /* or this one, where ranks share processors */
     sb_expose_t expose;            /* where nothing is lent: all zero */
     char *pieces;                  /* of what is lent: SB_LENT_PIECE for each rank */
     uint64_t lent_at[SB_EXPOSE_FEW]; /* where that is in each rank's memory */

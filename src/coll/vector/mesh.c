@@ -18,8 +18,7 @@ typedef struct flow {
     _Alignas(SB_SLOT_BYTES) sb_slot_t slot[];
 } flow_t;
 
-/* The first of a block: `done`. */
-#define HEAD SB_SLOT_BYTES
+#define HEAD sizeof(sb_mesh_head_t)
 
 /* Number of `other` among the flows of `owner`: after that to all. */
 static uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t other)
@@ -201,7 +200,7 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->bounce = (char *)(mesh->far_first + team->size);
     for (uint32_t i = 0; i < team->size; i++)
         mesh->peer[i].base = resource.segment.bases[i];
-    mesh->done = &((sb_wide_flag_t *)(void *)mesh->peer[team->rank].base)->flag;
+    mesh->done = &sb_mesh_head(mesh, team->rank)->done.flag;
     mesh->cached_most = sb_copy_cached_most(team);
     open_flows(team, mesh);
     open_windows(team, mesh);
@@ -222,8 +221,10 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
         sb_copy_policy(SB_COPY_PULLED, past ? SB_COPY_NON_TEMPORAL : SB_COPY_CACHED, stores);
     if (past)
         sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0, 0);
-    if (crowded)
+    if (crowded) {
         mesh->copies.policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_PULLED, stores);
+        mesh->copies.blocks = &mesh->exchanged;
+    }
     mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     mesh->measured_least = crowded ? CROWDED_LEAST : sb_max(mesh->expose_least, SB_COPY_LEAST);

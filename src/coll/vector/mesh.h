@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "coll/resources.h"
 #include "coll/vector/ahead.h"
+#include "coll/vector/collecting.h"
 #include "coll/vector/sole.h"
 #include "coll/vector/swap.h"
 #include "coll/vector/vector.h"
@@ -17,6 +18,7 @@
  * the vector collectives. Each rank owns a block of shared memory, on its own NUMA node:
  *
  *     done               calls that this rank is done with; told every k / 4 calls
+ *     wanted             how it is to be sent long parts as a root (collecting.h)
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it and to all, and how long it took
@@ -172,8 +174,10 @@ typedef struct sb_mesh {
     sb_sole_t sole;
     sb_swap_t swap;
     sb_ahead_t ahead[SB_AHEAD_CLASSES];
+    sb_block_policy_t exchanged; /* of rank 0, where ranks share processors: to sb_copy_mode_t */
+    sb_collecting_t collecting;
     bool settled; /* how long messages pass: by size, whatever was measured */
-    bool crowded; /* that is measured though ranks share processors: each by its own clock alone */
+    bool crowded; /* that is measured though ranks share processors: by blocks of calls */
     char *bounce; /* where bytes are copied to that have no one place */
     sb_expose_t expose;
     sb_outlet_t all;

@@ -197,7 +197,7 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_PUSHED && !sb_push_invited(team, sending)) {
-        sending->prefer = sending->sole ? SB_PREFER_EXPOSED : SB_PREFER_BY_SIZE;
+        sending->prefer = sending->sole || mesh->crowded ? SB_PREFER_EXPOSED : SB_PREFER_BY_SIZE;
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_SLOT)
@@ -239,8 +239,7 @@ static void hear(sb_mesh_t *mesh, const sb_receiving_t *receiving, const sb_vect
         sb_sole_heard(mesh, plan);
     else
         sb_copy_heard(&mesh->copies, receiving->peer, receiving->bytes,
-                      (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE),
-                      mesh->crowded ? 0 : plan->started);
+                      (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE), plan->started);
 }
 
 static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const sb_slot_t *slot)

@@ -38,6 +38,17 @@ typedef struct sb_vector_plan {
 
 _Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
 
+/* The first of a block. */
+typedef struct sb_mesh_head {
+    sb_wide_flag_t done;
+    sb_wide_flag_t wanted; /* of a root, see collecting.c */
+} sb_mesh_head_t;
+
+static inline sb_mesh_head_t *sb_mesh_head(const sb_mesh_t *mesh, uint32_t rank)
+{
+    return (sb_mesh_head_t *)(void *)mesh->peer[rank].base;
+}
+
 /* How far a reader has come with one writer's flows: it alone writes the flags. */
 typedef struct sb_mesh_reader {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t one;

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Long parts of a gather where ranks share processors. Through areas each byte is copied twice, and
+ * nobody waits but the root. The kernel copies it once, at a price for each page; but who was not
+ * invited in time leaves its part where it is, and has to run once more to hear that it was read.
+ * Which is faster depends most on how far the processors are from each other: by a factor of two
+ * either way. The root decides by blocks of its calls (team/block_policy.h), and shows by size what
+ * it wants. The others look when they come: some calls later, since they may be ahead. The plans
+ * say how each part really goes.
+ */
+#include "coll/vector/message.h"
+
+/* Beside the bits of the classes stands how often they were changed: flags only grow. */
+#define CHANGE (UINT64_C(1) << SB_COPY_CLASSES)
+
+static uint64_t bit_of(size_t bytes)
+{
+    return UINT64_C(1) << sb_copy_class(bytes);
+}
+
+static void show(sb_flag_t *wanted, size_t bytes, bool pulled)
+{
+    uint64_t bit = bit_of(bytes), seen = sb_flag_read(wanted);
+
+    if (((seen & bit) != 0) != pulled)
+        sb_flag_publish(wanted, (seen ^ bit) + CHANGE);
+}
+
+/* What the parts are judged by: the longest. */
+static size_t longest_of(const sb_receiving_t *receiving, uint32_t count)
+{
+    size_t longest = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        longest = sb_max(longest, receiving[i].stream->bytes);
+    return longest;
+}
+
+bool sb_collecting_measures(const sb_team_t *team, size_t bytes)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+
+    return mesh->crowded && mesh->expose.kernel && bytes >= mesh->measured_least;
+}
+
+bool sb_collecting_choose(sb_team_t *team, const sb_receiving_t *receiving, uint32_t count)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    size_t bytes = longest_of(receiving, count);
+
+    if (!sb_collecting_measures(team, bytes))
+        return false;
+    bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, sb_now_ns()) == 1;
+    show(&sb_mesh_head(mesh, team->rank)->wanted.flag, bytes, pulled);
+    return pulled;
+}
+
+bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes)
+{
+    const sb_flag_t *wanted = &sb_mesh_head(sb_mesh(team), root)->wanted.flag;
+
+    return sb_collecting_measures(team, bytes) && (sb_flag_read(wanted) & bit_of(bytes)) != 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_VECTOR_COLLECTING_H
+#define SB_COLL_VECTOR_COLLECTING_H
+
+#include "team/block_policy.h"
+
+/*
+ * How long parts go to the root of a gather where ranks share processors (collecting.c): staged, or
+ * copied by the kernel, as the root has measured it.
+ */
+typedef struct sb_collecting {
+    sb_block_policy_t policy; /* of this rank as a root: 1 is the kernel */
+} sb_collecting_t;
+
+struct sb_receiving;
+
+/* Whether there is a choice for a part of so many bytes. */
+bool sb_collecting_measures(const sb_team_t *team, size_t bytes);
+
+/* Root: chooses for these messages, and shows that. Whether the kernel is to copy them. */
+bool sb_collecting_choose(sb_team_t *team, const struct sb_receiving *receiving, uint32_t count);
+
+/* Another rank: whether that root wants the kernel to copy a part of so many bytes. */
+bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes);
+
+#endif
