@@ -12,6 +12,7 @@
 #include "machine/sim/net.h"
 #include "machine/sim/random.h"
 #include "select/tuning.h"
+#include "team/hello.h"
 #include "tools/self_sim.h"
 #include "tools/simulate_check.h"
 #include "tools/simulate_parts.h"
@@ -39,8 +40,9 @@ typedef struct run {
     size_t bytes;
     uint64_t call_cost; /* picoseconds */
     uint32_t ranks;
-    uint32_t *entered; /* calls, by each rank */
-    uint64_t *spent;   /* by each rank, in calls that count */
+    sb_profile_t *profiles; /* of each rank */
+    uint32_t *entered;      /* calls, by each rank */
+    uint64_t *spent;        /* by each rank, in calls that count */
     call_t *calls;
     unsigned char *pattern; /* call c sends the bytes from place c mod PATTERNS on */
     sb_sim_lines_t before;
@@ -80,9 +82,28 @@ static size_t message_bytes(const run_t *run)
     return reduces(run) ? sb_reduction_bytes(&reduced) : run->bytes;
 }
 
+static const sb_profile_t *profile_of(void *context, uint32_t rank)
+{
+    return &((const run_t *)context)->profiles[rank];
+}
+
+/* A rank for each core would else copy what all say of themselves: most of a short run's time. */
+static sb_front_t front_of(const run_t *run, uint32_t rank)
+{
+    const sb_rules_t *rules = sb_tuning_self();
+
+    sb_profile_self(&run->profiles[rank]);
+    run->profiles[rank].rules = rules == NULL ? 0 : rules->count;
+    sb_sim_meet(SB_SIM_ALL);
+    return (sb_front_t){.allgather = allgather,
+                        .rules = rules,
+                        .profile = profile_of,
+                        .profile_context = (void *)(uintptr_t)run};
+}
+
 static sb_team_t *make_team(const run_t *run, uint32_t rank)
 {
-    sb_front_t front = {.allgather = allgather, .rules = sb_tuning_self()};
+    sb_front_t front = front_of(run, rank);
     sb_team_t *team;
     sb_refusal_t refusal;
     sb_reason_t reason;
@@ -664,12 +685,13 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     sb_place_t *places = calloc(options->ranks, sizeof *places);
     uint32_t *cores = calloc(options->ranks, sizeof *cores);
 
+    run.profiles = calloc(options->ranks, sizeof *run.profiles);
     run.entered = calloc(options->ranks, sizeof *run.entered);
     run.spent = calloc(options->ranks, sizeof *run.spent);
     run.calls = calloc(options->warmup + options->calls, sizeof *run.calls);
     run.pattern = malloc(bytes + PATTERNS);
-    if (nodes == NULL || places == NULL || cores == NULL || run.entered == NULL ||
-        run.spent == NULL || run.calls == NULL || run.pattern == NULL)
+    if (nodes == NULL || places == NULL || cores == NULL || run.profiles == NULL ||
+        run.entered == NULL || run.spent == NULL || run.calls == NULL || run.pattern == NULL)
         sb_tool_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
     sb_ideal_tell(head_of, &run);
@@ -679,6 +701,7 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     free(nodes);
     free(places);
     free(cores);
+    free(run.profiles);
     free(run.entered);
     free(run.spent);
     free(run.calls);
