@@ -525,6 +525,9 @@ static int run_collecting_learnt(rank_context_t *context, void *argument)
     for (unsigned call = 0; call < 200 * team->size; call++)
         failures += collect(team, &sb_gather_direct, call, bytes);
     failures += job_allgather(context, &mesh->expose.copied, copied, sizeof *copied) != SB_OK;
+    for (unsigned call = 0; call < 200 * team->size; call++)
+        failures += deal(team, call, bytes);
+    failures += mesh->crowded && mesh->collecting.dealing.of[number].comparisons == 0;
     if (mesh->crowded)
         failures += mesh->collecting.policy.of[number].comparisons == 0 ||
                     copied[0] + copied[1] + copied[2] == 0;

@@ -16,6 +16,21 @@
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
+/* Whether the others copy long parts from where they are. */
+static void prefer(sb_team_t *team, uint32_t count, size_t total)
+{
+    sb_sending_t *sending = sb_mesh(team)->sending;
+    sb_prefer_t way = count > 0 ? sb_dealing_choose(team, sending, count) : SB_PREFER_BY_SIZE;
+
+    for (uint32_t i = 0; i < count; i++) {
+        size_t bytes = sending[i].stream->bytes;
+        if (sb_exposing_waits(team) && bytes >= sb_mesh(team)->measured_least)
+            sending[i].prefer = way;
+        else if (sb_sharing_pays(team, bytes, total))
+            sending[i].prefer = SB_PREFER_EXPOSED;
+    }
+}
+
 /*
  * The root's messages: to far ranks first, because near ones, which travel for less long, may come
  * later. Returns how many did not leave at once.
@@ -34,10 +49,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
         mesh->sending[count++] = (sb_sending_t){.stream = part, .peer = peer};
         total += part->bytes;
     }
-    for (uint32_t i = 0; i < count; i++)
-        mesh->sending[i].prefer = sb_sharing_pays(team, mesh->sending[i].stream->bytes, total)
-                                      ? SB_PREFER_EXPOSED
-                                      : SB_PREFER_BY_SIZE;
+    prefer(team, count, total);
     if (count == 1)
         sb_sole_choose(team, mesh->sending);
     return count;

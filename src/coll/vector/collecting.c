@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Long parts of a gather where ranks share processors. Through areas each byte is copied twice, and
- * nobody waits but the root. The kernel copies it once, at a price for each page; but who was not
- * invited in time leaves its part where it is, and has to run once more to hear that it was read.
- * Which is faster depends most on how far the processors are from each other: by a factor of two
- * either way. The root decides by blocks of its calls (team/block_policy.h), and shows by size what
- * it wants. The others look when they come: some calls later, since they may be ahead. The plans
- * say how each part really goes.
+ * Long parts of a gather or a scatter where ranks share processors. Through areas each byte is
+ * copied twice, and nobody waits but the root. The kernel copies it once, at a price for each page;
+ * but who was not invited in time leaves its part where it is, and has to run once more to hear
+ * that it was read. Which is faster depends most on how far the processors are from each other: by
+ * a factor of two either way. The root decides by blocks of its calls (team/block_policy.h), and
+ * shows by size what it wants. The others look when they come: some calls later, since they may be
+ * ahead. The plans say how each part really goes; those of a scatter are all of the root.
  */
 #include "coll/vector/message.h"
 
@@ -53,6 +53,20 @@ bool sb_collecting_choose(sb_team_t *team, const sb_receiving_t *receiving, uint
     bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, sb_now_ns()) == 1;
     show(&sb_mesh_head(mesh, team->rank)->wanted.flag, bytes, pulled);
     return pulled;
+}
+
+/* Parts that are just long enough to be measured are staged by size, all others are exposed. */
+sb_prefer_t sb_dealing_choose(sb_team_t *team, const sb_sending_t *sending, uint32_t count)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    size_t bytes = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        bytes = sb_max(bytes, sending[i].stream->bytes);
+    if (!sb_collecting_measures(team, bytes) ||
+        sb_block_choose(&mesh->collecting.dealing, bytes, sb_now_ns()) == 0)
+        return SB_PREFER_BY_SIZE;
+    return bytes < mesh->expose_least ? SB_PREFER_EXPOSED : SB_PREFER_STAGED;
 }
 
 bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes)

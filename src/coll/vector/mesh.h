@@ -58,14 +58,6 @@
 /* In place of a rank: the flow to all. */
 #define SB_TO_ALL SB_EXPOSE_TO_ALL
 
-/* What an algorithm would have of a message that is too long for a slot. */
-typedef enum sb_prefer {
-    SB_PREFER_BY_SIZE, /* exposed, if it is long enough */
-    SB_PREFER_STAGED,
-    SB_PREFER_EXPOSED, /* even if it is shorter than most that are */
-    SB_PREFER_PUSHED,  /* if there is an invitation; otherwise by its size */
-} sb_prefer_t;
-
 typedef enum sb_route {
     SB_ROUTE_OPEN, /* not chosen yet */
     SB_ROUTE_SLOT,
