@@ -86,6 +86,15 @@ typedef struct sb_arena_usage {
 
 void sb_arena_usage(sb_arena_usage_t *usage);
 
+/* Whether so little is taken that a block may be long of which most is hardly ever touched. */
+static inline bool sb_arena_is_roomy(void)
+{
+    sb_arena_usage_t usage;
+
+    sb_arena_usage(&usage);
+    return usage.taken < usage.bound / 4;
+}
+
 /* The regions that this process owns, one by one; NULL: there are no more. */
 const sb_region_t *sb_arena_region(size_t index);
 

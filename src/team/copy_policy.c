@@ -135,13 +135,15 @@ static uint32_t trial_messages(size_t lap, size_t bytes)
 }
 
 /* The last trial has had its rest, and this mode has had one from its own: those of others, which
- * may be shorter, do not keep it waiting. */
+ * may be shorter, do not keep it waiting; nor do they one that goes round in more than they do, and
+ * has not been tried yet. */
 static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t mode, size_t lap,
                            size_t bytes)
 {
     uint64_t rest = class->rest, length = trial_messages(lap, bytes);
     uint64_t due = rest > 0 ? rest * class->length : FIRST_TRIAL_AFTER;
-    uint64_t own = sb_max(rest_of(class, usual, mode), rest) * length;
+    uint64_t known = sb_max(rest_of(class, usual, mode), rest);
+    uint64_t own = (class->ns[mode] > 0 ? known : sb_min(rest, REST_FIRST)) * length;
 
     return class->since >= due && class->since + class->waited[mode] >= own;
 }
@@ -294,11 +296,13 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
 }
 
 sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
-                             size_t lap)
+                             sb_copy_laps_t lap)
 {
-    const size_t laps[SB_COPY_MODES] = {lap, lap, lap};
+    size_t laps[SB_COPY_MODES];
     sb_copy_mode_t followed = call->followed[sb_copy_class(bytes)];
 
+    for (uint8_t i = 0; i < SB_COPY_MODES; i++)
+        laps[i] = call->policy.mode[i] == SB_COPY_WIDE ? lap.wide : lap.usual;
     call->choice = (sb_copy_choice_t){.mode = followed};
     if (rank == 0 && call->blocks != NULL)
         call->choice.mode = call->policy.mode[sb_block_choose(call->blocks, bytes, sb_now_ns())];

@@ -14,6 +14,9 @@
  *                 from there, fast; a reader on another package waits for every line to be fetched
  *                 out of a far cache, up to five times longer
  *   non-temporal  stores that pass the caches by: about the same everywhere
+ *   wide          ordinary stores that go round in so much memory that its lines have left the
+ *                 writer's and the reader's own caches before they are written again: those of a
+ *                 small part have to be taken back from the reader's, one by one
  *   pulled        the receiver has the kernel copy from the sender's private memory
  *
  * Which is better depends on where the ranks run, what else runs, and on the size, and may change
@@ -31,6 +34,7 @@ typedef enum sb_copy_mode {
     SB_COPY_ANY, /* as the transport does by itself */
     SB_COPY_CACHED,
     SB_COPY_NON_TEMPORAL,
+    SB_COPY_WIDE,
     SB_COPY_PULLED,
     SB_COPY_WHOLE, /* of reductions: pulled, and each rank combines everything itself */
 } sb_copy_mode_t;
@@ -96,6 +100,15 @@ static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t m
     policy->mode[policy->modes++] = mode;
 }
 
+static inline bool sb_copy_policy_has(const sb_copy_policy_t *policy, sb_copy_mode_t mode)
+{
+    bool has = false;
+
+    for (uint8_t i = 0; i < policy->modes; i++)
+        has = has || policy->mode[i] == mode;
+    return has;
+}
+
 size_t sb_copy_class(size_t bytes);
 
 /*
@@ -141,9 +154,15 @@ typedef struct sb_copy_call {
     uint64_t started;                         /* by sb_now_ns */
 } sb_copy_call_t;
 
+/* Bytes that messages go round in, in most modes and in the wide one. */
+typedef struct sb_copy_laps {
+    size_t usual;
+    size_t wide;
+} sb_copy_laps_t;
+
 /* How this rank moves its data in the present call: so many bytes to each other rank. */
 sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
-                             size_t lap);
+                             sb_copy_laps_t lap);
 
 /* What the plan of a message of the present call says of its sender, and when that began. */
 void sb_copy_heard(sb_copy_call_t *call, uint32_t from, size_t bytes, sb_copy_mode_t mode,

@@ -445,14 +445,14 @@ static int run_forged_chunk(rank_context_t *context, void *argument)
 #define LATE_NS UINT64_C(20000000)
 
 /* What was learnt of all ways, of either kind of buffers. */
-static bool knows_all(const sb_copy_policy_t *policy, size_t bytes)
+static bool knows_all(const sb_copy_policy_t *policy, size_t bytes, uint8_t ways)
 {
     size_t number = sb_copy_class(bytes);
     bool all = true;
 
     for (uint8_t mode = 0; mode < policy->modes; mode++)
         all = all && policy->of[0][number].ns[mode] + policy->of[1][number].ns[mode] > 0;
-    return all && policy->modes == 3;
+    return all && policy->modes == ways;
 }
 
 /* The third way is found to be by far the fastest, and no trial is near. */
@@ -475,11 +475,11 @@ static int run_learnt(rank_context_t *context, void *argument)
         return 1;
     sb_mesh_t *mesh = sb_mesh(team);
     mesh->sole.policy.floor[2] = 0;
-    for (unsigned call = 0; call < 400; call++)
+    for (unsigned call = 0; call < 2400; call++)
         failures +=
             collect(team, &sb_gather_direct, call, LEARNT_BYTES) + deal(team, call, LEARNT_BYTES);
     failures += mesh->sole.measured == team->oversubscribed;
-    failures += mesh->sole.measured && !knows_all(&mesh->sole.policy, LEARNT_BYTES);
+    failures += mesh->sole.measured && !knows_all(&mesh->sole.policy, LEARNT_BYTES, 4);
     leave(context, team);
     return failures;
 }
@@ -592,7 +592,7 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
     int failures = team == NULL;
 
     (void)argument;
-    for (unsigned call = 0; call < 800 && failures == 0; call++) {
+    for (unsigned call = 0; call < 4000 && failures == 0; call++) {
         failures += reduce(team, 2 * call, COUNT);
         /* However fast the others are. */
         sb_workspace(team)->lending.floor[2] = 0;
@@ -602,7 +602,7 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
         }
     }
     if (failures == 0 && !team->oversubscribed && team->rank == 0) {
-        failures += !knows_all(&sb_workspace(team)->lending, bytes);
+        failures += !knows_all(&sb_workspace(team)->lending, bytes, 4);
         failures += warming + 1 < sb_workspace(team)->span / bytes;
     }
     leave(context, team);

@@ -243,7 +243,7 @@ static counts_t play_priced(sb_copy_policy_t *policy, unsigned messages, const u
 /* `fast` takes half as long as the others. */
 static counts_t play_three(sb_copy_policy_t *policy, unsigned messages, sb_copy_mode_t fast)
 {
-    uint64_t price[SB_COPY_PULLED + 1] = {0, 1000, 1000, 1000};
+    uint64_t price[SB_COPY_PULLED + 1] = {0, 1000, 1000, 1000, 1000};
 
     price[fast] = 500;
     return play_priced(policy, messages, price);

@@ -17,6 +17,12 @@
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
+/* Of two ranks it is the flow to the other one. */
+static uint32_t to_others(const sb_team_t *team)
+{
+    return team->size == 2 ? 1 - team->rank : SB_TO_ALL;
+}
+
 /* The messages of the others. Returns how many there are. */
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
@@ -30,7 +36,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
         if (parts->receive[peer].bytes > 0)
             sb_mesh(team)->receiving[count++] = (sb_receiving_t){.stream = &parts->receive[peer],
                                                                  .peer = peer,
-                                                                 .of_all = true,
+                                                                 .of_all = team->size > 2,
                                                                  .non_temporal = non_temporal};
     }
     return count;
@@ -50,16 +56,17 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
             return false;
         all_spoke = all_spoke && parts->receive[i].bytes > 0;
     }
-    if (!sb_send_at_once(mesh, &mesh->all, part))
+    if (!sb_send_at_once(mesh, team->size == 2 ? &mesh->peer[1 - team->rank].out : &mesh->all,
+                         part))
         return false;
     data = parts->in_place ? SB_OK : sb_copy_own(part, own);
     for (uint32_t i = 1; i < team->size && status == SB_OK; i++) {
         uint32_t peer = team->rank + i;
         peer = peer < team->size ? peer : peer - team->size;
-        status = sb_receive_whole(team, peer, true, &parts->receive[peer], &data);
+        status = sb_receive_whole(team, peer, team->size > 2, &parts->receive[peer], &data);
     }
     /* Whoever sent in this call is done with those before. */
-    if (all_spoke && status == SB_OK)
+    if (all_spoke && status == SB_OK && team->size > 2)
         sb_flow_credit(&mesh->all.slots, mesh->calls);
     *outcome = sb_mesh_finish(team, sb_first(status, data));
     return true;
@@ -73,9 +80,9 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     const sb_stream_t *part = parts->in_place ? own : parts->send;
     sb_copy_mode_t mode = sb_exposing_waits(team)
                               ? SB_COPY_ANY
-                              : sb_mesh_copy_mode(team, part, sb_mesh(team)->bytes_all);
+                              : sb_mesh_copy_mode(team, part, sb_mesh(team)->bytes * 4);
     sb_sending_t sending = {.stream = part,
-                            .peer = SB_TO_ALL,
+                            .peer = to_others(team),
                             .prefer =
                                 sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE,
                             .mode = mode,

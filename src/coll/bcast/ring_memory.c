@@ -14,7 +14,8 @@
 #define RING_LEAST ((size_t)16 << 10)
 /*
  * Ordinary stores go round in this part of the ring, a quarter of the second-level cache: what they
- * write over is still there, and is not to be fetched.
+ * write over is still there, and is not to be fetched from memory. Or they go round in all of it,
+ * where that is measured to be faster: then it need not be fetched from the readers' caches.
  */
 #define NEAR_PART 8
 
@@ -99,6 +100,13 @@ static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
     return status;
 }
 
+/* Ordinary stores may go round in more than the near part. */
+static void settle_whole(const sb_team_t *team, sb_rings_t *rings)
+{
+    if (rings->near < sb_rings_usual(team))
+        sb_copy_policy_add(&rings->copies, SB_COPY_WIDE, 0, 0);
+}
+
 /* `bytes` of a ring: less where memory is short. */
 static sb_status_t make(sb_team_t *team, size_t bytes)
 {
@@ -112,6 +120,7 @@ static sb_status_t make(sb_team_t *team, size_t bytes)
     rings->usual = usual_ring(team);
     sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
     rings->copies = sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
+    settle_whole(team, rings);
     return settle_pulling(team, rings);
 }
 
@@ -131,6 +140,7 @@ static sb_status_t grow(sb_team_t *team)
     if (status != SB_OK)
         return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
     sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
+    settle_whole(team, rings);
     rings->uses = 0;
     rings->timed.open = false;
     return rings->bounce != NULL ? expose(team, rings) : SB_OK;

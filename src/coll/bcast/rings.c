@@ -69,13 +69,25 @@ static bool can_stay(const sb_rings_t *rings, const sb_plan_t *plan, const void 
            sb_expose_serves(&rings->expose, SB_EXPOSE_TO_ALL, buffer, (size_t)plan->bytes);
 }
 
+/* Bytes that the message goes round in, in that mode. */
+static size_t lap_of(const sb_team_t *team, const sb_plan_t *plan, sb_copy_mode_t mode)
+{
+    if (mode == SB_COPY_PULLED)
+        return (size_t)plan->bytes;
+    return mode == SB_COPY_CACHED ? near_window(team, plan) : (size_t)plan->window;
+}
+
 /* The choice; what cannot stay where it is goes the safe way, and its time says nothing. */
 static sb_copy_choice_t choose(const sb_team_t *team, const sb_plan_t *plan, const void *buffer)
 {
     sb_rings_t *rings = sb_rings(team);
-    const size_t laps[] = {(size_t)plan->window, near_window(team, plan), (size_t)plan->bytes};
+    bool stays =
+        sb_copy_policy_has(&rings->copies, SB_COPY_PULLED) && can_stay(rings, plan, buffer);
+    size_t laps[SB_COPY_MODES];
+
+    for (uint8_t i = 0; i < rings->copies.modes; i++)
+        laps[i] = lap_of(team, plan, rings->copies.mode[i]);
     sb_copy_choice_t choice = sb_copy_choose(&rings->copies, (size_t)plan->bytes, buffer, laps);
-    bool stays = rings->copies.modes > 2 && can_stay(rings, plan, buffer);
 
     if (stays && team->settings.cma == SB_CMA_ON)
         return (sb_copy_choice_t){.mode = SB_COPY_PULLED};
@@ -149,7 +161,7 @@ static void finish(sb_team_t *team, const sb_cursor_t *end)
 static sb_status_t put(const sb_stream_t *stream, size_t offset, char *to, size_t bytes,
                        sb_copy_mode_t mode)
 {
-    if (mode == SB_COPY_CACHED || stream->base == NULL)
+    if (mode == SB_COPY_CACHED || mode == SB_COPY_WIDE || stream->base == NULL)
         return sb_stream_read(stream, offset, to, bytes);
     sb_copy_streaming(to, stream->base + offset, bytes);
     return SB_OK;

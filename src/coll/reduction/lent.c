@@ -3,6 +3,9 @@
 
 #include "base/config.h"
 
+/* Beside a position, which is one of a line. */
+#define WIDE UINT64_C(1)
+
 /* Positions of the message that say how a contribution is given, and what was made of it. */
 enum { LENT = 1, READ = LENT, REFUSED = 2 };
 
@@ -37,6 +40,8 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
         sb_expose_make(&space->expose, team, &space->resource.segment, exposers, true);
     if (status == SB_OK && space->expose.kernel)
         sb_copy_policy_add(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns);
+    if (space->cursor.ring > space->usual)
+        sb_copy_policy_add(&space->lending, SB_COPY_WIDE, 0, 0);
     return status;
 }
 
@@ -72,6 +77,8 @@ static void show(const sb_team_t *team, size_t bytes, sb_copy_mode_t mode)
     uint64_t seen = sb_flag_read(shown), way = 0;
     unsigned place = place_of(bytes);
 
+    /* Where such stores go round is told beside. */
+    mode = mode == SB_COPY_WIDE ? SB_COPY_CACHED : mode;
     while (way + 1 < SB_COUNT_OF(ways) && ways[way] != mode)
         way++;
     if (way_in(seen, place) != way)
@@ -91,11 +98,47 @@ static sb_copy_mode_t shown_way(const sb_team_t *team, const sb_reduction_t *red
     return mode == SB_COPY_PULLED && !may_lend ? SB_COPY_CACHED : mode;
 }
 
+/* The word of the message's root: the position from which on it holds, and whether messages are
+ * wide from there on. Before that they are the other. */
+static sb_flag_t *wide_word(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return &sb_workspace_head(team, reduction->root)->wide[sb_copy_class(reduction->bytes)];
+}
+
+bool sb_lent_is_wide(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    if (team->size != 2 || reduction->bytes < SB_COPY_LEAST)
+        return false;
+    uint64_t said = sb_flag_read(wide_word(team, reduction));
+    bool later = sb_workspace(team)->cursor.position < (said & ~(uint64_t)WIDE);
+
+    return ((said & WIDE) != 0) != later;
+}
+
+/* Root: from a ring ahead on messages like this one are to be wide or not, unless an earlier word
+ * has yet to hold. A time counts for what its message was. */
+static void settle_wide(const sb_team_t *team, const sb_reduction_t *reduction, bool is_wide)
+{
+    sb_workspace_t *space = sb_workspace(team);
+    sb_flag_t *word = wide_word(team, reduction);
+    bool wanted = space->choice.mode == SB_COPY_WIDE;
+    bool stored = wanted || space->choice.mode == SB_COPY_CACHED;
+    uint64_t at = space->cursor.position, said = sb_flag_read(word);
+
+    if (!stored || is_wide == wanted)
+        return;
+    space->choice.timed = false;
+    if (at >= (said & ~(uint64_t)WIDE))
+        sb_flag_publish(word, at + space->cursor.ring + SB_LINE + (wanted ? WIDE : 0));
+}
+
 void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
 {
     sb_workspace_t *space = sb_workspace(team);
+    bool is_wide = sb_lent_is_wide(team, reduction);
     /* Those who are ahead have given so much as was shown before. */
-    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span};
+    size_t before = is_wide ? (size_t)space->cursor.ring : space->span;
+    size_t laps[SB_COPY_MODES];
 
     if (space->expose.failed > 0 || (is_crowded(team) && !space->expose.kernel))
         return;
@@ -104,7 +147,11 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
         show(team, reduction->bytes, lent ? SB_COPY_PULLED : SB_COPY_CACHED);
         return;
     }
+    for (uint8_t i = 0; i < SB_COPY_MODES; i++)
+        laps[i] =
+            before + (space->lending.mode[i] == SB_COPY_WIDE ? (size_t)space->cursor.ring : 0);
     sb_workspace_measure(space, &space->lending, reduction, laps);
+    settle_wide(team, reduction, is_wide);
     show(team, reduction->bytes, space->choice.mode);
 }
 

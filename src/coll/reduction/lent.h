@@ -36,6 +36,14 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room);
 /* Whether the root chooses how a message of so many bytes comes. The same on all ranks. */
 bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window);
 
+/*
+ * Whether the message goes round in all of the rings instead of their span: as its root has decided
+ * for all that begin from some position on. The root says that a ring ahead, so that each rank has
+ * heard of it by then: who has got there has had news of the root since. To be asked by every rank,
+ * before its root chooses.
+ */
+bool sb_lent_is_wide(const sb_team_t *team, const sb_reduction_t *reduction);
+
 /* Of such a message. Root: chooses, and shows that. sb_workspace_copied ends the message. */
 void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction);
 

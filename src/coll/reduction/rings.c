@@ -83,7 +83,7 @@ static bool is_left(const rings_t *rings, const window_t *window)
  */
 static size_t span_for(const sb_workspace_t *space, size_t bytes, bool dealt)
 {
-    return dealt && bytes <= space->cursor.ring ? space->cursor.ring : space->span;
+    return dealt && bytes <= space->usual ? space->usual : space->span;
 }
 
 /*
@@ -333,7 +333,9 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
 {
     sb_workspace_t *space = sb_workspace(team);
     uint64_t start = space->cursor.position;
-    size_t span = span_for(space, reduction->bytes, receivers == PARTS);
+    bool wide = receivers == ROOT && sb_lent_is_wide(team, reduction);
+    size_t span =
+        wide ? (size_t)space->cursor.ring : span_for(space, reduction->bytes, receivers == PARTS);
     rings_t rings = {.team = team,
                      .space = space,
                      .reduction = reduction,
@@ -344,7 +346,8 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .swapped = receivers == ALL && team->size == 2 && !team->oversubscribed};
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = round_for(&rings, span);
-    sb_workspace_reach_ring(space, reduction->bytes);
+    if (gives || rings.in_place)
+        sb_workspace_reach_ring(space, reduction->bytes);
     rings.mode = mode != SB_COPY_ANY
                      ? mode
                      : sb_workspace_copy_mode(team, &space->copies, reduction, together);

@@ -73,6 +73,7 @@ typedef struct form {
     uint32_t group; /* this rank's */
     uint32_t depth;
     uint32_t first[SB_WORKSPACE_GROUPS + 1];
+    size_t ring; /* bytes of the usual part of one */
 } form_t;
 
 static void group_ranks(const sb_team_t *team, form_t *form)
@@ -129,12 +130,21 @@ static sizes_t sizes_of(const sb_team_t *team, uint32_t depth)
     return (sizes_t){buffer, largest_power(sb_min(room - buffers * buffer, ring)), least};
 }
 
+/* Two ranks may go round in as much as a broadcast does, which is more than their caches hold. */
+static size_t whole_ring(const sb_team_t *team, const sizes_t *sizes)
+{
+    size_t whole = largest_power((size_t)team->settings.ring_bytes);
+    bool gains = team->size == 2 && !team->oversubscribed && whole > sizes->ring;
+
+    return gains && sb_arena_is_roomy() ? whole : sizes->ring;
+}
+
 /* Of what the ranks could get. */
-static void set_ring(const sb_team_t *team, sb_workspace_t *space, size_t bytes)
+static void set_ring(const sb_team_t *team, sb_workspace_t *space, size_t usual, size_t bytes)
 {
     space->cursor = sb_cursor(largest_power(bytes), 0);
-    space->span =
-        sb_max(space->cursor.ring / spans_of(team), sb_min(SPAN_LEAST, space->cursor.ring));
+    space->usual = sb_min(usual, (size_t)space->cursor.ring);
+    space->span = sb_max(space->usual / spans_of(team), sb_min(SPAN_LEAST, space->usual));
     space->out.room = space->cursor.ring;
 }
 
@@ -159,7 +169,7 @@ static void adopt(const sb_team_t *team, const form_t *form)
     space->group = form->group;
     space->depth = form->depth;
     memcpy(space->first, form->first, sizeof space->first);
-    set_ring(team, space, resource.segment.bytes - sizeof(sb_workspace_head_t));
+    set_ring(team, space, form->ring, resource.segment.bytes - sizeof(sb_workspace_head_t));
     space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);
@@ -194,10 +204,11 @@ static sb_status_t make(sb_team_t *team)
     group_ranks(team, &form);
     const sizes_t sizes = sizes_of(team, form.depth);
     const size_t head = sizeof(sb_workspace_head_t);
+    form.ring = sizes.ring;
     const sb_resource_size_t size = {
         .own = sizeof(sb_workspace_t) + SCRATCH_BYTES + team->size * sizeof(uint64_t) +
                sb_lent_room(team),
-        .bytes = head + sizes.ring,
+        .bytes = head + whole_ring(team, &sizes),
         .least = head + sizes.least,
         .near = head, /* all flags are there, and what short reductions need */
         .willing = true,

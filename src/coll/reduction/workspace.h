@@ -17,6 +17,8 @@
  *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
  *                 and, of a root: how they come to it, and whether they stay where they are,
  *                 see lent.h
+ *     wide[]      of a root: from what position on such messages go round in all of the rings,
+ *                 or in the span again, see lent.h
  *     sent        where its contribution is, if the others read it there; or 0
  *     entire      whether what it has copied in is all of it, see placed.h
  *     elsewhere   whether nobody could read it where it is, see placed.h
@@ -61,6 +63,7 @@ typedef struct sb_workspace_head {
         sb_flag_t answered; /* of a root: the last message of which something was lent */
     } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode[SB_COPY_CLASSES];
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t wide[SB_COPY_CLASSES];
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
@@ -81,6 +84,7 @@ typedef struct sb_workspace {
     size_t buffer;                 /* bytes of one, where there are some */
     uint32_t depth;                /* d */
     uint64_t turns;                /* of windows so far */
+    size_t usual;                  /* bytes of a ring, but for messages that go round in more */
     size_t span;                   /* of a ring, where most messages go round */
     sb_cursor_t cursor;            /* in the rings: where the next message begins */
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */

@@ -40,7 +40,7 @@ static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
     char *base = mesh->peer[owner].base;
 
     return other == SB_TO_ALL ? base + mesh->area_all
-                              : base + mesh->areas + index_of(team, owner, other) * mesh->bytes;
+                              : base + mesh->areas + index_of(team, owner, other) * mesh->wide;
 }
 
 /*
@@ -77,16 +77,21 @@ static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
     return layout;
 }
 
-/* Areas out of `room` bytes: that to all is as large as four others, while there is enough. Two
- * ranks have a window in half of it. */
+/*
+ * Areas out of `room` bytes: that to all is as large as four others, while there is enough. Two
+ * ranks have a window instead, in half of it, and what is left behind the only other area belongs
+ * to that.
+ */
 static void lay_out_areas(sb_mesh_t *mesh, uint32_t ranks, size_t room)
 {
-    size_t each = room / (ranks + 3) & ~(size_t)(SB_LINE * SB_FLOW_PIECES - 1);
+    const size_t whole = SB_LINE * SB_FLOW_PIECES;
+    size_t each = room / (ranks + 3) & ~(whole - 1);
 
     mesh->bytes = sb_min(each, AREA_MOST);
-    mesh->bytes_all = mesh->bytes * (ranks == 2 ? 2 : 4);
+    mesh->bytes_all = ranks == 2 ? whole : mesh->bytes * 4;
     mesh->swap.bytes = ranks == 2 ? mesh->bytes * 2 : 0;
     mesh->areas = mesh->area_all + mesh->bytes_all + mesh->swap.bytes;
+    mesh->wide = ranks == 2 ? (room - 2 * mesh->bytes - whole) & ~(whole - 1) : mesh->bytes;
     mesh->step = mesh->bytes / SB_FLOW_PIECES;
 }
 
@@ -129,7 +134,7 @@ static void open_outlet(const sb_team_t *team, sb_outlet_t *out, uint32_t to, sb
     readers.offset = mesh->readers + team->rank * sizeof(sb_mesh_reader_t) + flag;
     out->staged = (sb_flow_out_t){.readers = readers,
                                   .published = &flow->published.flag,
-                                  .room = all ? mesh->bytes_all : mesh->bytes};
+                                  .room = all ? mesh->bytes_all : mesh->wide};
     out->cursor = sb_cursor(out->staged.room, 0);
     out->slot = flow->slot;
     out->area = area_of(team, team->rank, to);
@@ -145,7 +150,7 @@ static sb_inlet_t inlet_of(const sb_team_t *team, uint32_t from, uint32_t to)
     return (sb_inlet_t){.staged = {.published = &flow->published.flag, .consumed = consumed},
                         .slot = flow->slot,
                         .area = area_of(team, from, to),
-                        .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->bytes};
+                        .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->wide};
 }
 
 /* The windows that two ranks swap lie behind the areas to all. */
@@ -221,6 +226,8 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
         sb_copy_policy(SB_COPY_PULLED, past ? SB_COPY_NON_TEMPORAL : SB_COPY_CACHED, stores);
     if (past)
         sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0, 0);
+    if (sb_mesh_is_wide(mesh))
+        sb_copy_policy_add(&mesh->copies.policy, SB_COPY_WIDE, 0, 0);
     if (crowded) {
         mesh->copies.policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_PULLED, stores);
         mesh->copies.blocks = &mesh->exchanged;
@@ -236,12 +243,25 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     return status;
 }
 
+/*
+ * Bytes of all areas. Of two ranks that to the other one is as long as a ring: no page of it is
+ * touched before a message goes round in all of it. Not so where many such teams have taken much.
+ */
+static size_t most_of_areas(const sb_team_t *team)
+{
+    size_t areas = team->size + 3, ring = (size_t)team->settings.ring_bytes;
+
+    if (team->size != 2 || team->oversubscribed || ring <= areas * AREA_MOST)
+        return sb_min(ring, areas * AREA_MOST);
+    return areas * AREA_MOST + (sb_arena_is_roomy() ? ring : 0);
+}
+
 static sb_status_t make(sb_team_t *team)
 {
     const layout_t layout =
         lay_out(team->size, team->oversubscribed, (size_t)team->settings.ring_bytes);
     size_t fixed = layout.fixed, areas = team->size + 3;
-    size_t most = sb_min((size_t)team->settings.ring_bytes, areas * AREA_MOST);
+    size_t most = most_of_areas(team);
     size_t least = areas * AREA_LEAST;
     size_t each = sizeof(sb_mesh_peer_t) + sizeof(sb_sending_t) + 2 * sizeof(sb_receiving_t) +
                   sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);

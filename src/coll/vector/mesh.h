@@ -144,7 +144,8 @@ typedef struct sb_mesh {
     size_t readers; /* where the parts of a block are */
     size_t area_all;
     size_t areas;
-    size_t bytes;          /* of an area to one rank */
+    size_t bytes;          /* of an area to one rank, as far as most messages go round in it, */
+    size_t wide;           /* and of all of it */
     size_t bytes_all;      /* of the area to all */
     size_t step;           /* bytes by which those who send and receive take turns */
     size_t expose_least;   /* bytes of the shortest message that is exposed by itself */
@@ -376,7 +377,8 @@ static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_
 
     if (mesh->settled || !mesh->expose.kernel || part->bytes < mesh->measured_least)
         return SB_COPY_ANY;
-    return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base, area);
+    return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base,
+                         (sb_copy_laps_t){area, mesh->wide});
 }
 
 static inline bool sb_sent(const sb_sending_t *sending)

@@ -47,8 +47,9 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
         return SB_ROUTE_SLOT;
     if (least > SB_LOADS_LEAST && sb_shares(stream->base, stream->bytes))
         least = SB_LOADS_LEAST;
-    if (sending->prefer == SB_PREFER_STAGED || sending->mode == SB_COPY_NON_TEMPORAL ||
-        sending->mode == SB_COPY_CACHED || stream->base == NULL)
+    bool stored = sending->mode == SB_COPY_NON_TEMPORAL || sending->mode == SB_COPY_CACHED ||
+                  sending->mode == SB_COPY_WIDE;
+    if (sending->prefer == SB_PREFER_STAGED || stored || stream->base == NULL)
         return SB_ROUTE_STAGED;
     if (sending->prefer == SB_PREFER_PUSHED)
         return SB_ROUTE_PUSHED;
@@ -93,7 +94,7 @@ static void send_short(const sb_mesh_t *mesh, const sb_outlet_t *out, sb_sending
 static bool is_swapped(const sb_team_t *team, const sb_sending_t *sending)
 {
     return sending->exchanged && !sending->announced && !team->oversubscribed &&
-           sending->mode != SB_COPY_NON_TEMPORAL;
+           sending->mode != SB_COPY_NON_TEMPORAL && sending->mode != SB_COPY_WIDE;
 }
 
 /*
@@ -104,15 +105,18 @@ static bool is_swapped(const sb_team_t *team, const sb_sending_t *sending)
  */
 static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *sending)
 {
-    size_t total = sending->stream->bytes, area = out->cursor.ring;
+    sb_mesh_t *mesh = sb_mesh(team);
+    size_t total = sending->stream->bytes, area = sb_outlet_window(mesh, sending);
     size_t two = 2 * sb_round_up(total, SB_LINE);
-    sb_lazy_segment_t *segment = &sb_mesh(team)->resource.segment;
+    sb_lazy_segment_t *segment = &mesh->resource.segment;
 
-    sb_lazy_segment_reach(segment, segment->bytes);
+    sb_lazy_segment_reach(segment,
+                          segment->bytes - (mesh->wide - sb_window_of(mesh, sending->mode)));
+    out->cursor.window = area;
     sending->fragment = sb_staged_fragment(team, sending, area);
     if (is_swapped(team, sending)) {
-        uint32_t number = sb_swap_give(&sb_mesh(team)->swap, total);
-        sending->window = number < 2 ? sb_mesh(team)->swap.window[number] : NULL;
+        uint32_t number = sb_swap_give(&mesh->swap, total);
+        sending->window = number < 2 ? mesh->swap.window[number] : NULL;
     }
     /* Its reader knows where one begins that could not be read where it was. */
     if (!team->oversubscribed || two > area || sending->announced)
@@ -254,6 +258,9 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     receiving->fragment = plan.fragment;
     receiving->exposed = plan.exposed;
     receiving->cursor = sb_cursor(room, plan.position);
+    if (!receiving->of_all)
+        receiving->cursor.window =
+            sb_window_of(sb_mesh(team), (sb_copy_mode_t)(plan.mode & SB_PLAN_MODE));
     if ((plan.mode & SB_PLAN_SWAPPED) != 0)
         receiving->window = sb_mesh(team)->swap.window[(plan.mode & SB_PLAN_WINDOW) == 0 ? 0 : 1];
     receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL;

@@ -82,6 +82,24 @@ static inline const char *sb_arrived_at(const sb_inlet_t *in, const sb_receiving
                                      : in->area + sb_cursor_place(&receiving->cursor);
 }
 
+/* Whether messages may go round in so much that it makes a difference. */
+static inline bool sb_mesh_is_wide(const sb_mesh_t *mesh)
+{
+    return mesh->wide >= 2 * SB_FLOW_PIECES * mesh->bytes;
+}
+
+/* Bytes that a message to one rank goes round in. */
+static inline size_t sb_window_of(const sb_mesh_t *mesh, sb_copy_mode_t mode)
+{
+    return mode == SB_COPY_WIDE ? mesh->wide : mesh->bytes;
+}
+
+/* The same of its sender's area, and of that to all. */
+static inline size_t sb_outlet_window(const sb_mesh_t *mesh, const sb_sending_t *sending)
+{
+    return sending->peer == SB_TO_ALL ? mesh->bytes_all : sb_window_of(mesh, sending->mode);
+}
+
 /* Where its bytes are, as a plan's mode says it. */
 static inline uint64_t sb_window_said(const sb_mesh_t *mesh, const sb_sending_t *sending)
 {

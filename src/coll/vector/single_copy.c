@@ -29,11 +29,12 @@ void sb_offer(sb_team_t *team, sb_sending_t *sending)
     sb_mesh_t *mesh = sb_mesh(team);
     sb_outlet_t *out = sb_outlet(mesh, sending->peer);
 
+    out->cursor.window = sb_outlet_window(mesh, sending);
     sb_cursor_fit(&out->cursor, SB_LINE);
     sb_vector_plan_t plan = sb_plan_of(mesh, sending);
     plan.position = out->cursor.position;
     plan.exposed = sb_expose_at(sending->stream->base);
-    plan.fragment = sb_staged_fragment(team, sending, out->cursor.ring);
+    plan.fragment = sb_staged_fragment(team, sending, out->cursor.window);
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sb_cursor_pass(&out->cursor, SB_LINE);
     mesh->offer[mesh->offer_count++] =

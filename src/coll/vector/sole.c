@@ -22,6 +22,14 @@ void sb_sole_prepare(sb_team_t *team)
         sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, 0);
     else if (mesh->expose.kernel)
         sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns);
+    if (sb_mesh_is_wide(mesh))
+        sb_copy_policy_add(&sole->policy, SB_COPY_WIDE, 0, 0);
+}
+
+/* Bytes that messages of so many go round in, in that mode. */
+static size_t lap_of(const sb_mesh_t *mesh, sb_copy_mode_t mode, size_t bytes)
+{
+    return mode == SB_COPY_ANY ? bytes : sb_window_of(mesh, mode);
 }
 
 /* Whether a message is one that there is a choice for. */
@@ -51,10 +59,12 @@ void sb_sole_choose(sb_team_t *team, sb_sending_t *sending)
     sb_mesh_t *mesh = sb_mesh(team);
     sb_sole_t *sole = &mesh->sole;
     const sb_stream_t *stream = sending->stream;
-    const size_t laps[SB_COPY_MODES] = {mesh->bytes, mesh->bytes, stream->bytes};
+    size_t laps[SB_COPY_MODES];
 
     if (!is_measured(team, stream))
         return;
+    for (uint8_t i = 0; i < sole->policy.modes; i++)
+        laps[i] = lap_of(mesh, sole->policy.mode[i], stream->bytes);
     if (sole->timed.open)
         learn(team);
     sb_copy_choice_t choice = sb_copy_choose(&sole->policy, stream->bytes, stream->base, laps);
