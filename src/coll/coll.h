@@ -55,7 +55,7 @@ static inline sb_status_t sb_take(const sb_stream_t *stream, size_t offset, cons
 {
     if (SB_UNLIKELY(offset >= stream->bytes))
         return SB_OK;
-    return sb_stream_write(stream, offset, from, sb_min(bytes, stream->bytes - offset));
+    return sb_stream_write_far(stream, offset, from, sb_min(bytes, stream->bytes - offset));
 }
 
 /* As sb_stream_write; data in one piece goes past this core's caches. */

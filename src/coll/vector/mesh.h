@@ -144,8 +144,7 @@ typedef struct sb_mesh {
     size_t readers; /* where the parts of a block are */
     size_t area_all;
     size_t areas;
-    size_t bytes;          /* of an area to one rank, as far as most messages go round in it, */
-    size_t wide;           /* and of all of it */
+    size_t bytes, wide;    /* of an area to one rank: where most messages go round; all of it */
     size_t bytes_all;      /* of the area to all */
     size_t step;           /* bytes by which those who send and receive take turns */
     size_t expose_least;   /* bytes of the shortest message that is exposed by itself */

@@ -224,7 +224,7 @@ static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
     bytes = sb_min(bytes, room - offset);
     receiving->data = receiving->non_temporal && bytes > SB_SLOT_PAYLOAD
                           ? sb_stream_write_non_temporal(stream, offset, from, bytes)
-                          : sb_stream_write(stream, offset, from, bytes);
+                          : sb_stream_write_far(stream, offset, from, bytes);
 }
 
 /* A plan comes from another process: what would lead this one astray is refused. */
