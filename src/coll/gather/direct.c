@@ -2,10 +2,11 @@
 /*
  * Gather over flows to the root: every rank writes its part into its flow to the root as soon as it
  * comes, without waiting for a turn, and leaves when it is in. The root takes from all what is
- * there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line.
- * Cost: the root reads p - 1 lines of short parts; two copies of each byte of long ones, the root's
- * one after the other, the others' at the same time. Memory: the mesh (coll/vector/mesh.h).
- * Preconditions: the mesh. Source: this project.
+ * there, and waits only if nothing is. Up to SB_SLOT_IN_LINE bytes are in the flag's own line. Of
+ * two ranks the one that sends a word again takes the line of a later one ahead, and the root
+ * that is behind fetches those of the next. Cost: the root reads p - 1 lines of short parts; two
+ * copies of each byte of long ones, the root's one after the other, the others' at the same time.
+ * Memory: the mesh (coll/vector/mesh.h). Preconditions: the mesh. Source: this project.
  *
  * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
  * of which it has read all that was sent.
@@ -110,7 +111,10 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 
     if (team->rank == parts->root) {
         outcome = collect(team, parts);
-    } else if (!sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
+    } else if (sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
+        if (team->size == 2 && parts->send->bytes <= SB_STORED_AT_ONCE)
+            sb_prefetch_line(team, parts->root, parts->send->bytes);
+    } else {
         sb_sending_t sending = contribution(team, parts);
         sb_sole_choose(team, &sending);
         outcome = sb_send(team, &sending, SIZE_MAX, true);

@@ -55,8 +55,9 @@
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
 
-/* In place of a rank: the flow to all. */
+/* In place of a rank: the flow to all. And bytes that are one store. */
 #define SB_TO_ALL SB_EXPOSE_TO_ALL
+#define SB_STORED_AT_ONCE 16
 
 typedef enum sb_route {
     SB_ROUTE_OPEN, /* not chosen yet */
@@ -325,6 +326,10 @@ void sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
  */
 void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
                        uint32_t count);
+
+/* The same for who has sent the only other rank a message that is stored at once, beside its flag.
+ * A line that is there early may be taken away again between the stores of a longer one. */
+void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes);
 
 /* The same for who has sent one message of so many, which are about alike. */
 void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t messages);

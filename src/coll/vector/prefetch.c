@@ -47,16 +47,35 @@ void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t mes
         own_area(sb_mesh(team), sending, OWNED / messages);
 }
 
+/* Whether this rank sent parts in the call before too. */
+static bool sends_again(const sb_team_t *team, sb_mesh_t *mesh)
+{
+    bool again = mesh->dealt == mesh->calls && !team->oversubscribed;
+
+    mesh->dealt = mesh->calls + 1;
+    return again;
+}
+
+void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+    sb_outlet_t *out = &mesh->peer[peer].out;
+
+    if (!sends_again(team, mesh))
+        return;
+    if ((mesh->calls & (mesh->slots / 2 - 1)) == 0)
+        sb_flow_look_credit(&out->slots, mesh->calls);
+    sb_own_later(mesh, out, bytes);
+}
+
 void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
                        uint32_t count)
 {
     sb_mesh_t *mesh = sb_mesh(team);
-    bool again = mesh->dealt == mesh->calls && !team->oversubscribed;
     uint32_t turn = mesh->slots / 2;
     size_t most = OWNED;
 
-    mesh->dealt = mesh->calls + 1;
-    if (!again)
+    if (!sends_again(team, mesh))
         return;
     for (uint32_t i = 0; i + 1 < team->size; i++) {
         uint32_t peer = mesh->far_first[i];
