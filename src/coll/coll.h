@@ -166,6 +166,7 @@ typedef struct sb_algorithm {
     bool on_request;    /* never chosen but by name */
     bool over_nodes;    /* the name also says what the leaders of nodes do */
     bool unlisted;      /* a variant that the documentation of another stands for */
+    bool swaps;         /* what goes to a rank may lie where as much comes from it, both plain */
     /* Collective: gets the team what the algorithm needs beside its control blocks; NULL: nothing.
      */
     sb_status_t (*prepare)(sb_team_t *team);

@@ -257,9 +257,16 @@ static sb_status_t read_nothing(void *context, size_t offset, void *to, size_t b
     return SB_ERR_DATA;
 }
 
+/* Whether the algorithm, with this rank's blocks, needs no other place for what is sent. */
+static bool swaps(const sb_comm_t *comm, const sb_algorithm_t *algorithm, int parts)
+{
+    return comm->server.team != NULL && algorithm->swaps && comm->scratch->open == 0 && parts > 0;
+}
+
 /*
- * An all-to-all in place sends what lies where it receives: it goes to a place of its own first. If
- * there is no memory for that the rank still takes part, so that the others are served.
+ * An all-to-all in place sends what lies where it receives: where it cannot be sent from there it
+ * goes to a place of its own first. If there is no memory for that the rank still takes part, so
+ * that the others are served.
  */
 static sb_status_t stage(sb_scratch_t *scratch, int parts)
 {
@@ -380,6 +387,8 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
         parts.receive = &scratch->send[comm->rank];
     } else if (call->in_place && call->collective < SB_ALLTOALL) {
         parts.send = &scratch->receive[comm->rank];
+    } else if (call->in_place && swaps(comm, algorithm, call->receive.blocks)) {
+        parts.send = scratch->receive;
     } else if (call->in_place) {
         staged = stage(scratch, call->receive.blocks);
         parts.send = scratch->send;

@@ -57,10 +57,12 @@ def measured(tester, folder: Path) -> str:
         return kept_text[0]
     for _ in range(ATTEMPTS):
         result = run(tester, folder)
-        if path.exists():
+        text = path.read_text() if path.exists() else ""
+        if "\nprice line " in text:  # two ranks ran at the same time
             assert origin(result) == "measured now"
-            kept_text.append(path.read_text())
-            return kept_text[0]
+            kept_text.append(text)
+            return text
+        path.unlink(missing_ok=True)
         assert origin(result) in ("measured now", "built in")
     pytest.skip("this machine is too busy to measure anything on it")
 

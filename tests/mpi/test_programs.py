@@ -181,8 +181,8 @@ def test_unequal_broadcasts(tester, key, ranks):
 @pytest.mark.parametrize("cma", ["auto", "off"])
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_in_place(tester, key, cma):
-    """What an all-to-all in place sends is not lost to what it receives."""
-    result = tester.run(usable_mpi(key), 2, ["in_place"], sobor={"SOBOR_CMA": cma})
+    """What an all-to-all in place sends is not lost to what it receives, and not copied first."""
+    result = tester.run(usable_mpi(key), 2, ["in_place", "lean"], sobor={"SOBOR_CMA": cma})
     tester.expect_pass(result, served=True)
 
 

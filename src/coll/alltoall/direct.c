@@ -180,7 +180,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "direct", .collective = of,                                                        \
         .doc = "Every rank writes each part into its flow to that rank; what is left of long "     \
                "parts is exchanged in pairs.",                                                     \
-        .source = "this project", .prepare = sb_mesh_prepare, .cost = cost, .parts = run,          \
+        .source = "this project", .swaps = true, .prepare = sb_mesh_prepare, .cost = cost,         \
+        .parts = run,                                                                              \
     }
 
 const sb_algorithm_t sb_alltoall_direct = DIRECT(SB_ALLTOALL);

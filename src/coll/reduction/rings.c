@@ -41,8 +41,9 @@ typedef struct rings {
     size_t window;
     sb_copy_mode_t mode; /* of copying in */
     bool in_place;
-    bool swapped; /* in every other round of the rings two ranks have each other's */
-    bool borrows; /* the others may lend what they give */
+    bool own_in_ring; /* combined from there, as the result overwrites it where it was */
+    bool swapped;     /* in every other round of the rings two ranks have each other's */
+    bool borrows;     /* the others may lend what they give */
     sb_status_t data;
 } rings_t;
 
@@ -162,7 +163,7 @@ static sb_status_t fill(rings_t *rings, window_t *window)
 /* Where the bytes of a window are of that rank. */
 static const char *source(const rings_t *rings, const window_t *window, uint32_t rank)
 {
-    if (rank == rings->team->rank && !rings->in_place)
+    if (rank == rings->team->rank && !rings->own_in_ring)
         return rings->reduction->send + window->offset;
     if (sb_lent_is(&rings->lent, rank))
         return sb_lent_at(rings->team, &rings->lent, rank, window->offset);
@@ -322,6 +323,13 @@ static sb_status_t lend(rings_t *rings)
     return status;
 }
 
+/* In place a result may be made over one of those that it is made of, in one pass and where that
+ * is; parts come before it. */
+static bool needs_own_in_ring(const rings_t *rings, receivers_t receivers)
+{
+    return rings->in_place && (receivers == PARTS || rings->team->rank >= SB_FOLD_MOST);
+}
+
 /*
  * This rank combines what it wants. `gives`: the others want something of its contribution; of what
  * it alone wants they never do. `mode`: of copying in; SB_COPY_ANY: it is chosen here. `other`:
@@ -346,13 +354,14 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .swapped = receivers == ALL && team->size == 2 && !team->oversubscribed};
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = round_for(&rings, span);
-    if (gives || rings.in_place)
+    rings.own_in_ring = needs_own_in_ring(&rings, receivers);
+    if (gives || rings.own_in_ring)
         sb_workspace_reach_ring(space, reduction->bytes);
     rings.mode = mode != SB_COPY_ANY
                      ? mode
                      : sb_workspace_copy_mode(team, &space->copies, reduction, together);
     bool lending = receivers == ROOT && lends(&rings);
-    sb_status_t status = lending ? lend(&rings) : go(&rings, gives || rings.in_place);
+    sb_status_t status = lending ? lend(&rings) : go(&rings, gives || rings.own_in_ring);
     if (status != SB_OK)
         return status;
     if (mode == SB_COPY_ANY)
