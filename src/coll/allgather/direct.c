@@ -78,9 +78,10 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     bool alone = team->size == 1, progress;
     const sb_stream_t *own = &parts->receive[team->rank];
     const sb_stream_t *part = parts->in_place ? own : parts->send;
-    sb_copy_mode_t mode = sb_exposing_waits(team)
-                              ? SB_COPY_ANY
-                              : sb_mesh_copy_mode(team, part, sb_mesh(team)->bytes * 4);
+    const sb_mesh_t *mesh = sb_mesh(team);
+    size_t area = team->size == 2 ? mesh->bytes : mesh->bytes_all;
+    sb_copy_mode_t mode =
+        sb_exposing_waits(team) ? SB_COPY_ANY : sb_mesh_copy_mode(team, part, area);
     sb_sending_t sending = {.stream = part,
                             .peer = to_others(team),
                             .prefer =
