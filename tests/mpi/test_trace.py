@@ -204,7 +204,8 @@ def test_exit_without_finalize(traced, key):
     _, folder = traced(key, 2, ["late", "0", "5", "exit"])
     trace = files.read(str(folder))
     ended = [note for note in trace.notes if note.endswith("ended without MPI_Finalize")]
-    assert ended and all(path.suffix == ".trace" for path in folder.iterdir())
+    # Who was ended while it wrote leaves a part of a file, which is nobody's trace.
+    assert ended and len(ended) == sum(path.suffix == ".trace" for path in folder.iterdir())
     # Who was ended by the launcher may have had calls before it, whatever its number.
     assert max(len(records_of(trace, int(note.split()[1]))) for note in ended) == 18
 
