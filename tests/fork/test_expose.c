@@ -49,9 +49,9 @@ static int differs(const char *at, size_t bytes, uint32_t from, uint32_t to, uns
 }
 
 /* One call of all to all of `bytes` a part, the parts at `sent`. */
-static int exchange(sb_team_t *team, unsigned call, size_t bytes, char *sent)
+static int exchange(sb_team_t *team, unsigned call, size_t bytes, char *sent, bool in_place)
 {
-    char *received = job_memory(team->size * bytes);
+    char *received = in_place ? sent : job_memory(team->size * bytes);
     sb_stream_t from[RANKS], to[RANKS];
     int failed;
 
@@ -60,11 +60,12 @@ static int exchange(sb_team_t *team, unsigned call, size_t bytes, char *sent)
         from[i] = (sb_stream_t){.base = sent + i * bytes, .bytes = bytes};
         to[i] = (sb_stream_t){.base = received + i * bytes, .bytes = bytes};
     }
-    sb_parts_t parts = {.send = from, .receive = to};
+    sb_parts_t parts = {.in_place = in_place, .send = from, .receive = to};
     failed = sb_alltoall_direct.parts(team, &parts) != SB_OK;
     for (uint32_t i = 0; i < team->size; i++)
         failed += differs(received + i * bytes, bytes, i, team->rank, call);
-    free(received);
+    if (!in_place)
+        free(received);
     return failed;
 }
 
@@ -112,7 +113,7 @@ static int call_each(sb_team_t *team, unsigned call, size_t bytes)
     char *sent = job_memory(team->size * bytes);
     int failed = collect(team, &sb_gather_direct, call, bytes) +
                  collect(team, &sb_allgather_direct, call, bytes) + deal(team, call, bytes) +
-                 exchange(team, call, bytes, sent);
+                 exchange(team, call, bytes, sent, false);
 
     free(sent);
     return failed;
@@ -307,7 +308,7 @@ static int run_mapped(rank_context_t *context, void *argument)
         sb_mesh_t *mesh = sb_mesh(team);
         failures += mesh->expose.kernel || mesh->all.staged.room < RANKS * bytes;
         for (unsigned call = 0; call < 5 && failures == 0; call++)
-            failures += exchange(team, call, bytes, mesh->all.area);
+            failures += exchange(team, call, bytes, mesh->all.area, false);
         failures += mesh->expose.mapped != 5u * (context->size - 1) || mesh->expose.copied != 0;
     }
     leave(context, team);
@@ -499,12 +500,38 @@ static int run_exchange_learnt(rank_context_t *context, void *argument)
     char *sent = job_memory(team->size * bytes);
     sb_mesh_t *mesh = sb_mesh(team);
     for (unsigned call = 0; call < 200; call++)
-        failures += exchange(team, call, bytes, sent);
+        failures += exchange(team, call, bytes, sent, false);
     failures += mesh->crowded != team->oversubscribed;
     if (mesh->crowded && team->rank == 0)
         failures += mesh->exchanged.of[number].comparisons == 0;
     if (mesh->crowded)
         failures += mesh->bytes < bytes || mesh->expose.copied == 0;
+    free(sent);
+    leave(context, team);
+    return failures;
+}
+
+/* What an exchange in place takes says nothing of those that may be read where they are: it has
+ * ways of its own. */
+static int run_in_place_learnt(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)64 << 10, number = sb_copy_class(bytes);
+    sb_team_t *team = team_with_mesh(context);
+    int failures = 0;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    char *sent = job_memory(team->size * bytes);
+    sb_mesh_t *mesh = sb_mesh(team);
+    for (unsigned call = 0; call < 2400; call++)
+        failures += exchange(team, call, bytes, sent, true);
+    for (unsigned again = 0; again < 2; again++) {
+        for (uint8_t mode = 0; mode < mesh->copies.policy.modes; mode++)
+            failures += mesh->copies.policy.of[again][number].ns[mode] > 0;
+    }
+    if (team->rank == 0 && !team->oversubscribed && mesh->expose.kernel)
+        failures += !knows_all(&mesh->in_place.policy, bytes, 3);
     free(sent);
     leave(context, team);
     return failures;
@@ -682,6 +709,7 @@ static int run_with_the_kernel(void)
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
            run_pair("all ways of one message are tried", "auto", run_learnt) +
            run("both ways of an exchange are tried", "auto", run_exchange_learnt, NULL) +
+           run_pair("exchanges in place learn of themselves", "auto", run_in_place_learnt) +
            run("both ways to a crowded root are tried", "auto", run_collecting_learnt, NULL) +
            run("both ways of a crowded reduce are tried", "auto", run_crowded_reduce_learnt, NULL) +
            run_pair("who is ahead of the root is read", "auto", run_ahead) +

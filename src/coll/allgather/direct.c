@@ -81,7 +81,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     const sb_mesh_t *mesh = sb_mesh(team);
     size_t area = team->size == 2 ? mesh->bytes : mesh->bytes_all;
     sb_copy_mode_t mode =
-        sb_exposing_waits(team) ? SB_COPY_ANY : sb_mesh_copy_mode(team, part, area);
+        sb_exposing_waits(team) ? SB_COPY_ANY : sb_mesh_copy_mode(team, part, area, false);
     sb_sending_t sending = {.stream = part,
                             .peer = to_others(team),
                             .prefer =
@@ -103,7 +103,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     }
     status = sb_mesh_finish(team, status);
     sb_prefetch_area(team, &sending, 1);
-    sb_copy_end(&sb_mesh(team)->copies);
+    sb_copy_end(sb_mesh(team)->call);
     return sb_first(sb_first(status, sending.data), data);
 }
 

@@ -129,11 +129,13 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
 static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
 {
     const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
-    const sb_stream_t *first = &parts->send[(team->rank + 1) % team->size];
+    uint32_t next = (team->rank + 1) % team->size;
+    const sb_stream_t *first = &parts->send[next];
+    bool in_place = is_exchanged_in_place(parts, next);
     size_t area = sb_mesh(team)->bytes;
     /* What does not fit an area would pass in turns of all. */
     bool turns = sb_exposing_waits(team) && first->bytes > area;
-    sb_copy_mode_t mode = turns ? SB_COPY_ANY : sb_mesh_copy_mode(team, first, area);
+    sb_copy_mode_t mode = turns ? SB_COPY_ANY : sb_mesh_copy_mode(team, first, area, in_place);
     sb_status_t data = SB_OK, status = send_ahead(team, parts, mode);
     uint32_t count = set_up(team, parts);
     bool own_waits =
@@ -154,7 +156,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     if (own_waits)
         data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
     status = sb_mesh_finish(team, status);
-    sb_copy_end(&sb_mesh(team)->copies);
+    sb_copy_end(sb_mesh(team)->call);
     return sb_first(status, data);
 }
 

@@ -323,8 +323,8 @@ static sb_status_t lend(rings_t *rings)
     return status;
 }
 
-/* In place a result may be made over one of those that it is made of, in one pass and where that
- * is; parts come before it. */
+/* In place a result may come exactly where a contribution is that the same pass reads; that of who
+ * wants a part comes elsewhere. */
 static bool needs_own_in_ring(const rings_t *rings, receivers_t receivers)
 {
     return rings->in_place && (receivers == PARTS || rings->team->rank >= SB_FOLD_MOST);

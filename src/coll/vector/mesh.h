@@ -163,7 +163,8 @@ typedef struct sb_mesh {
     sb_receiving_t *receiving; /* and from each */
     sb_offer_t *offer;         /* messages whose readers this rank has to wait for */
     sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
-    sb_copy_call_t copies;
+    sb_copy_call_t copies, in_place; /* what was learnt of such calls; of those in place alone */
+    sb_copy_call_t *call;            /* the one that the present call goes by */
     sb_sole_t sole;
     sb_swap_t swap;
     sb_ahead_t ahead[SB_AHEAD_CLASSES];
@@ -371,17 +372,19 @@ static inline bool sb_sole_is_staged(const sb_mesh_t *mesh, size_t bytes)
  * parts, of which this is one that may pass through so large an area. Where buffers are in caches,
  * reading them where they are is best; where they are not, pages and lines are waited for that way,
  * and parts that are staged and then written non-temporal may take less time; where the kernel
- * is slow, parts that are staged. Each sender decides for its own messages and says so in the plan.
- * sb_copy_end ends the call.
+ * is slow, parts that are staged, as all are `in_place`. Each sender decides for its own messages
+ * and says so in the plan. sb_copy_end ends the call.
  */
 static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_t *part,
-                                               size_t area)
+                                               size_t area, bool in_place)
 {
     sb_mesh_t *mesh = sb_mesh(team);
 
-    if (mesh->settled || !mesh->expose.kernel || part->bytes < mesh->measured_least)
+    mesh->call = in_place ? &mesh->in_place : &mesh->copies;
+    if (mesh->settled || !mesh->expose.kernel || part->bytes < mesh->measured_least ||
+        (in_place && mesh->crowded))
         return SB_COPY_ANY;
-    return sb_copy_begin(&mesh->copies, team->rank, part->bytes, part->base,
+    return sb_copy_begin(mesh->call, team->rank, part->bytes, part->base,
                          (sb_copy_laps_t){area, mesh->wide});
 }
 

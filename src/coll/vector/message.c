@@ -242,7 +242,7 @@ static void hear(sb_mesh_t *mesh, const sb_receiving_t *receiving, const sb_vect
     if ((plan->mode & SB_PLAN_SOLE) != 0)
         sb_sole_heard(mesh, plan);
     else
-        sb_copy_heard(&mesh->copies, receiving->peer, receiving->bytes,
+        sb_copy_heard(mesh->call, receiving->peer, receiving->bytes,
                       (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE), plan->started);
 }
 

@@ -114,7 +114,7 @@ static inline sb_vector_plan_t sb_plan_of(const sb_mesh_t *mesh, const sb_sendin
     return (sb_vector_plan_t){
         .bytes = sending->stream->bytes,
         .mode = (sending->sole ? SB_PLAN_SOLE : 0) | sending->mode | sb_window_said(mesh, sending),
-        .started = sending->sole ? mesh->sole.started : mesh->copies.started,
+        .started = sending->sole ? mesh->sole.started : mesh->call->started,
     };
 }
 
