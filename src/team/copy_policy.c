@@ -310,6 +310,8 @@ sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, 
         call->choice = sb_copy_choose(&call->policy, bytes, buffer, laps);
     else if (followed == SB_COPY_ANY)
         call->choice.mode = call->policy.mode[SAFE];
+    if (rank != 0)
+        call->choice.again = used_before(call->policy.last[sb_copy_class(bytes)], buffer);
     call->started = sb_now_ns();
     return call->choice.mode;
 }

@@ -431,6 +431,25 @@ static void a_setting_is_obeyed(void **state)
     }
 }
 
+/* Whose part may be in caches depends on its own buffers, whoever decides. */
+static void all_ranks_know_buffers_that_were_used_before(void **state)
+{
+    static const char buffers[3];
+    const sb_copy_laps_t lap = {65536, 65536};
+
+    (void)state;
+    for (uint32_t rank = 0; rank < 2; rank++) {
+        sb_copy_call_t call = {
+            .policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO)};
+        for (size_t i = 0; i < 6; i++) {
+            sb_copy_begin(&call, rank, 65536, &buffers[i % 3], lap);
+            assert_false(call.choice.again);
+        }
+        sb_copy_begin(&call, rank, 65536, &buffers[1], lap);
+        assert_true(call.choice.again);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -459,6 +478,7 @@ int main(void)
         cmocka_unit_test(buffers_used_again_are_judged_apart),
         cmocka_unit_test(small_messages_are_cached),
         cmocka_unit_test(a_setting_is_obeyed),
+        cmocka_unit_test(all_ranks_know_buffers_that_were_used_before),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,6 +65,31 @@ static void it_is_seen_that_the_other_way_has_become_faster(void **state)
     assert_in_range(copy(&way, &first, 1000), 1, 50);
 }
 
+/* Each way is known by then: trials that find the same again and again become rare. */
+static void what_stays_known_is_seldom_tried(void **state)
+{
+    const prices_t first = {1000, 1500, 0, 0}, second = {1500, 1000, 0, 0};
+    sb_way_t way = {0};
+
+    (void)state;
+    copy(&way, &first, 10000);
+    assert_in_range(copy(&way, &first, 10000), 1, 10000 / 500);
+    /* And the other one becomes the faster: it takes one rest to see it. */
+    copy(&way, &second, SB_WAY_REST_MOST + SB_WAY_TRIED * 2 * SB_WAY_LEAD);
+    assert_int_equal(copy(&way, &second, SB_WAY_REST / 2), SB_WAY_REST / 2);
+}
+
+/* What is as long or half as long again is another class, and the last one has no end. */
+static void classes_are_of_like_sizes(void **state)
+{
+    (void)state;
+    assert_int_equal(sb_way_class(SB_COPY_FAR), 0);
+    assert_int_equal(sb_way_class(SB_COPY_FAR / 2 * 3 - 1), 0);
+    assert_int_equal(sb_way_class(SB_COPY_FAR / 2 * 3), 1);
+    assert_int_equal(sb_way_class(2 * SB_COPY_FAR), 2);
+    assert_int_equal(sb_way_class(SIZE_MAX / 4), SB_WAY_CLASSES - 1);
+}
+
 static void every_other_copy_may_take_longer(void **state)
 {
     const prices_t first = {1000, 1100, 3000, 0}, second = {1000, 900, 3000, 0};
@@ -91,6 +116,8 @@ int main(void)
         cmocka_unit_test(the_faster_way_is_taken),
         cmocka_unit_test(few_copies_are_enough),
         cmocka_unit_test(it_is_seen_that_the_other_way_has_become_faster),
+        cmocka_unit_test(what_stays_known_is_seldom_tried),
+        cmocka_unit_test(classes_are_of_like_sizes),
         cmocka_unit_test(every_other_copy_may_take_longer),
         cmocka_unit_test(disturbed_copies_do_not_decide),
     };

@@ -72,6 +72,19 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
     return true;
 }
 
+/*
+ * Of two ranks that read each other's part where it is the one that is done first copies its own
+ * while the other one reads. But a part that is in this rank's caches goes first: some processors
+ * give a line that another core reads away to it.
+ */
+static bool own_part_waits(const sb_team_t *team, sb_copy_mode_t mode, size_t bytes, uint32_t count)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+
+    return count == 1 && team->settings.loads && !mesh->call->choice.again &&
+           sb_own_waits(team, mode, bytes, mesh->receiving);
+}
+
 static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
 {
     size_t step = sb_mesh(team)->step;
@@ -89,9 +102,12 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
                             .mode = mode,
                             .exchanged = true};
     sb_status_t status = alone ? SB_OK : sb_send(team, &sending, SIZE_MAX, false);
-    sb_status_t data = parts->in_place ? SB_OK : sb_copy_own_as(mode, part, own);
+    sb_status_t data = SB_OK;
     uint32_t count = set_up(team, parts);
+    bool own_waits = !parts->in_place && own_part_waits(team, mode, own->bytes, count);
 
+    if (!parts->in_place && !own_waits)
+        data = sb_copy_own_as(mode, part, own);
     for (size_t limit = step; status == SB_OK && !alone; limit += step) {
         status = sb_send(team, &sending, limit, true);
         if (status == SB_OK)
@@ -101,6 +117,8 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
         if (status == SB_OK)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
+    if (own_waits)
+        data = sb_first(data, sb_copy_own_as(mode, part, own));
     status = sb_mesh_finish(team, status);
     sb_prefetch_area(team, &sending, 1);
     sb_copy_end(sb_mesh(team)->call);

@@ -6,10 +6,12 @@
  * malloc gives, 16 bytes past one. Elsewhere it is the slower copy of what the first cache holds,
  * the faster one beyond, and by far the faster one into lines that another core has read: it takes
  * them over without fetching what it overwrites. A look at the start tells what holds here, for
- * each class of sizes. This file is compiled so that the compiler makes no memcpy of the loops
- * (unit.copy_loops looks for one).
+ * each class of sizes. What is not in caches can not be foreseen by it: long copies show themselves
+ * which of the two is the faster, unless the look has met the trap. This file is compiled so that
+ * the compiler makes no memcpy of the loops (unit.copy_loops looks for one).
  */
 #include "machine/primitive.h"
+#include "machine/real/copy_way.h"
 
 #include <stdlib.h>
 
@@ -55,6 +57,9 @@ static sb_copy_t *const loops[SB_INSTRUCTIONS] = {copy_baseline};
 static sb_copy_t *usual[CLASSES] = {copy_baseline, copy_baseline, copy_baseline,
                                     copy_baseline, copy_baseline, copy_baseline};
 static sb_copy_t *shared = copy_baseline;
+/* Long copies go by this loop or by the library's copy, as they themselves find; NULL: as above. */
+static sb_copy_t *long_loop;
+static sb_way_t ways[SB_WAY_CLASSES];
 
 static size_t class_of(size_t bytes)
 {
@@ -65,9 +70,17 @@ static size_t class_of(size_t bytes)
     return size_class;
 }
 
+static void copy_by_library(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+}
+
 void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes)
 {
-    usual[class_of(bytes)](to, from, bytes);
+    if (bytes < SB_COPY_FAR || long_loop == NULL)
+        usual[class_of(bytes)](to, from, bytes);
+    else
+        sb_way_copy(&ways[sb_way_class(bytes)], long_loop, copy_by_library, to, from, bytes);
 }
 
 void sb_copy_shared_long(void *restrict to, const void *restrict from, size_t bytes)
@@ -82,6 +95,7 @@ bool sb_copy_use(sb_instructions_t set)
     for (size_t size_class = 0; size_class < CLASSES; size_class++)
         usual[size_class] = loops[set];
     shared = loops[set];
+    long_loop = NULL;
     return true;
 }
 
@@ -112,11 +126,6 @@ static uint64_t shortest_time(sb_copy_t *copy, char *to, const char *from, size_
         shortest = sb_min(shortest, sb_now_ns() - began);
     }
     return shortest;
-}
-
-static void copy_by_library(void *restrict to, const void *restrict from, size_t bytes)
-{
-    memcpy(to, from, bytes);
 }
 
 /* What a look at one class of sizes has found of the library's copy beside the loop. */
@@ -160,6 +169,7 @@ static void choose(sb_copy_t *loop, char *pages)
         trapped = trapped || look.trapped;
     }
     shared = trapped ? loop : copy_by_library;
+    long_loop = trapped ? NULL : loop;
 }
 
 void sb_copy_start(void)

@@ -18,23 +18,12 @@
 #define ROWS 3
 #define AHEAD (8 * SB_LINE)
 
-/* Two for each doubling of sizes from SB_COPY_FAR on; the last holds all that is longer. */
-#define CLASSES 12
+static sb_way_t ways[SB_WAY_CLASSES];
 
-static sb_way_t ways[CLASSES];
-
-static size_t class_of(size_t bytes)
+static void copy_rows(void *restrict target, const void *restrict source, size_t bytes)
 {
-    size_t doubled = 0;
-
-    while (bytes >= SB_COPY_FAR << (doubled + 1))
-        doubled++;
-    bool upper = 2 * bytes >= (size_t)3 * SB_COPY_FAR << doubled;
-    return sb_min(2 * doubled + upper, CLASSES - 1);
-}
-
-static void copy_rows(char *restrict to, const char *restrict from, size_t bytes)
-{
+    char *to = target;
+    const char *from = source;
     size_t row = bytes / ROWS / SB_LINE * SB_LINE;
 
     for (size_t i = 0; i < row; i += SB_LINE) {
@@ -48,14 +37,5 @@ static void copy_rows(char *restrict to, const char *restrict from, size_t bytes
 
 void sb_copy_far_long(void *restrict to, const void *restrict from, size_t bytes, sb_copy_t *usual)
 {
-    sb_way_t *way = &ways[class_of(bytes)];
-    sb_way_choice_t choice = sb_way_next(way);
-    uint64_t began = choice.timed ? sb_now_ns() : 0;
-
-    if (choice.second)
-        copy_rows(to, from, bytes);
-    else
-        usual(to, from, bytes);
-    if (choice.timed)
-        sb_way_record(way, choice, bytes, sb_now_ns() - began);
+    sb_way_copy(&ways[sb_way_class(bytes)], usual, copy_rows, to, from, bytes);
 }

@@ -2,7 +2,7 @@
 #ifndef SB_MACHINE_COPY_WAY_H
 #define SB_MACHINE_COPY_WAY_H
 
-#include "base/compiler.h"
+#include "machine/primitive.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -21,12 +21,15 @@
 #define SB_WAY_TRIED 4
 /* So many trials more that one way has won than the other settle it, */
 #define SB_WAY_LEAD 4
-/* and then there are so many copies from one trial to the next. */
+/* and then there are so many copies from one trial to the next, twice as many after each that finds
+ * what was known, up to the most. */
 #define SB_WAY_REST 128
+#define SB_WAY_REST_MOST 1024
 
 typedef struct sb_way {
     _Atomic uint32_t turn;           /* copies since the present trial, or the last one, began */
     _Atomic int32_t lead;            /* trials that the second way has won more than the first */
+    _Atomic uint32_t rest;           /* copies to the next trial beyond SB_WAY_REST */
     _Atomic uint64_t spent[SB_WAYS]; /* by the present trial */
 } sb_way_t;
 
@@ -44,7 +47,8 @@ static inline sb_way_choice_t sb_way_next(sb_way_t *way)
 
     if (turn < SB_WAY_TRIED)
         return (sb_way_choice_t){second[turn], true, turn == SB_WAY_TRIED - 1};
-    if (turn >= SB_WAY_TRIED + SB_WAY_REST - 1)
+    if (turn >=
+        SB_WAY_TRIED + SB_WAY_REST - 1 + atomic_load_explicit(&way->rest, memory_order_relaxed))
         atomic_store_explicit(&way->turn, 0, memory_order_relaxed);
     return (sb_way_choice_t){.second = atomic_load_explicit(&way->lead, memory_order_relaxed) > 0};
 }
@@ -53,10 +57,14 @@ static inline void sb_way_vote(sb_way_t *way)
 {
     uint64_t first = atomic_exchange_explicit(&way->spent[0], 0, memory_order_relaxed);
     uint64_t second = atomic_exchange_explicit(&way->spent[1], 0, memory_order_relaxed);
-    int32_t lead = atomic_load_explicit(&way->lead, memory_order_relaxed);
+    int32_t before = atomic_load_explicit(&way->lead, memory_order_relaxed);
+    int32_t lead =
+        second < first ? sb_min(before + 1, SB_WAY_LEAD) : sb_max(before - 1, -SB_WAY_LEAD);
+    uint32_t rest = SB_WAY_REST + atomic_load_explicit(&way->rest, memory_order_relaxed);
 
-    lead = second < first ? sb_min(lead + 1, SB_WAY_LEAD) : sb_max(lead - 1, -SB_WAY_LEAD);
     atomic_store_explicit(&way->lead, lead, memory_order_relaxed);
+    rest = lead == before ? sb_min(2 * rest, SB_WAY_REST_MOST) : SB_WAY_REST;
+    atomic_store_explicit(&way->rest, rest - SB_WAY_REST, memory_order_relaxed);
     if (lead > -SB_WAY_LEAD && lead < SB_WAY_LEAD)
         atomic_store_explicit(&way->turn, 0, memory_order_relaxed);
 }
@@ -67,6 +75,31 @@ static inline void sb_way_record(sb_way_t *way, sb_way_choice_t choice, size_t b
     atomic_fetch_add_explicit(&way->spent[choice.second], (ns << 20) / bytes, memory_order_relaxed);
     if (choice.last)
         sb_way_vote(way);
+}
+
+/* Two classes for each doubling of sizes from SB_COPY_FAR on; the last holds all that is longer. */
+#define SB_WAY_CLASSES 12
+
+static inline size_t sb_way_class(size_t bytes)
+{
+    size_t doubled = 0;
+
+    while (bytes >= SB_COPY_FAR << (doubled + 1))
+        doubled++;
+    bool upper = 2 * bytes >= (size_t)3 * SB_COPY_FAR << doubled;
+    return sb_min(2 * doubled + upper, SB_WAY_CLASSES - 1);
+}
+
+/* Copies the one way or the other. */
+static inline void sb_way_copy(sb_way_t *way, sb_copy_t *first, sb_copy_t *second,
+                               void *restrict to, const void *restrict from, size_t bytes)
+{
+    sb_way_choice_t choice = sb_way_next(way);
+    uint64_t began = choice.timed ? sb_now_ns() : 0;
+
+    (choice.second ? second : first)(to, from, bytes);
+    if (choice.timed)
+        sb_way_record(way, choice, bytes, sb_now_ns() - began);
 }
 
 #endif
