@@ -65,7 +65,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     bool progress = true;
 
     if (count == 1)
-        sb_sole_arrive(team, first->stream);
+        sb_sole_arrive(team, first->peer, first->stream, false);
     if (count > 0 && (!sb_exposing_waits(team) || sb_collecting_choose(team, first, count)))
         invite(team, first, count);
     if (!parts->in_place)

@@ -358,8 +358,8 @@ void sb_sole_prepare(sb_team_t *team);
 /* Sender: chooses how the message goes, if it is a long one to the only other rank. */
 void sb_sole_choose(sb_team_t *team, sb_sending_t *sending);
 
-/* Receiver: comes to take a part that may be one. */
-void sb_sole_arrive(sb_team_t *team, const sb_stream_t *part);
+/* Receiver: comes to take a part that may be one. `looks`: for it in its slot, at once. */
+void sb_sole_arrive(sb_team_t *team, uint32_t from, const sb_stream_t *part, bool looks);
 
 /* Whether the last one that was about as long came through its sender's area. */
 static inline bool sb_sole_is_staged(const sb_mesh_t *mesh, size_t bytes)

@@ -80,12 +80,31 @@ void sb_sole_choose(sb_team_t *team, sb_sending_t *sending)
     sole->busy = true;
 }
 
-void sb_sole_arrive(sb_team_t *team, const sb_stream_t *part)
+/* Whether the message has come, and it can be seen that its time is not wanted. */
+static bool is_untimed(const sb_mesh_t *mesh, const sb_slot_t *slot)
+{
+    sb_vector_plan_t plan;
+
+    if (sb_flag_read(&slot->flag) <= mesh->calls)
+        return false;
+    if (sb_flag_note(&slot->flag) < SB_NOTE_PLAN)
+        return true;
+    sb_copy(&plan, slot->payload, sizeof plan);
+    return (plan.mode & SB_PLAN_SOLE) == 0 || plan.started == 0;
+}
+
+/*
+ * Who has to wait for the message has the time to read the clock. Who has something else to do
+ * first does not look whether it has: its sender would have to take the slot's line back.
+ */
+void sb_sole_arrive(sb_team_t *team, uint32_t from, const sb_stream_t *part, bool looks)
 {
     sb_mesh_t *mesh = sb_mesh(team);
 
-    if (is_measured(team, part))
-        mesh->sole.arrived = sb_now_ns();
+    if (!is_measured(team, part) ||
+        (looks && is_untimed(mesh, sb_slot_now(mesh, mesh->peer[from].one.slot))))
+        return;
+    mesh->sole.arrived = sb_now_ns();
 }
 
 void sb_sole_heard(sb_mesh_t *mesh, const sb_vector_plan_t *plan)
