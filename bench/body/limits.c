@@ -143,7 +143,7 @@ int bench_limits_measure(struct bench_point *point, struct bench_limit_times *ti
             continue;
         job->host.barrier(MPI_COMM_WORLD);
         if (job->rank == 0)
-            memset(segment, 0, limit_segment_bytes);
+            limit_begin(segment);
         at_work = (struct limit){
             .segment = segment, .rank = job->rank, .form = (enum limit_form)form, .reach = reach};
         job->host.barrier(MPI_COMM_WORLD);

@@ -9,9 +9,10 @@
 #include <emmintrin.h>
 #endif
 
-/* So far apart that no processor has two on a line or a pair of lines. A ring stays in a
- * second-level cache. */
-enum { LINE = 64, APART = 256, RING = 256 << 10, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
+/* So far apart that no processor has two on a line or a pair of lines. What most forms go round in
+ * stays in a second-level cache, what the wide one does in none of a core's own. */
+enum { LINE = 64, APART = 256, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
+enum { ROUND = 256 << 10, WIDE_ROUND = 4 << 20 };
 
 struct direction {
     _Alignas(APART) _Atomic uint64_t met;
@@ -20,7 +21,7 @@ struct direction {
     _Alignas(APART) _Atomic uint64_t shown; /* calls for which `address` holds */
     uint64_t address;
     _Alignas(APART) _Atomic uint64_t read; /* calls, by the other */
-    _Alignas(APART) char ring[RING];
+    _Alignas(APART) char ring[WIDE_ROUND];
 };
 
 struct limit_segment {
@@ -29,7 +30,13 @@ struct limit_segment {
 
 const size_t limit_segment_bytes = sizeof(struct limit_segment);
 
-const char *const limit_forms[LIMIT_FORMS] = {"ordinary", "non_temporal", "direct"};
+const char *const limit_forms[LIMIT_FORMS] = {"ordinary", "wide", "non_temporal", "direct"};
+
+void limit_begin(struct limit_segment *segment)
+{
+    for (int rank = 0; rank < 2; rank++)
+        memset(&segment->from[rank], 0, offsetof(struct direction, ring));
+}
 
 static void await(const _Atomic uint64_t *count, uint64_t value)
 {
@@ -57,7 +64,7 @@ static void store(char *to, const char *from, size_t bytes, enum limit_form form
     memcpy(to, from, bytes);
 }
 
-/* Chunks begin on lines, and none goes round the ring's end: RING is a multiple of each length. */
+/* Chunks begin on lines, and none goes over the end: a round is a multiple of each length. */
 static size_t piece_of(size_t bytes)
 {
     size_t piece = PIECE_LEAST;
@@ -71,13 +78,19 @@ static size_t least(size_t a, size_t b)
     return a < b ? a : b;
 }
 
+static uint64_t round_of(const struct limit *limit)
+{
+    return limit->form == LIMIT_WIDE ? WIDE_ROUND : ROUND;
+}
+
 static void give(struct limit *limit, const char *from, size_t bytes, size_t piece)
 {
     struct direction *out = &limit->segment->from[limit->rank];
+    uint64_t round = round_of(limit);
     if (limit->given % piece != 0)
         limit->given += piece - limit->given % piece;
-    await(&out->taken, limit->given + piece < RING ? 0 : limit->given + piece - RING);
-    store(out->ring + limit->given % RING, from, bytes, limit->form);
+    await(&out->taken, limit->given + piece < round ? 0 : limit->given + piece - round);
+    store(out->ring + limit->given % round, from, bytes, limit->form);
     limit->given += piece;
     atomic_store_explicit(&out->given, limit->given, memory_order_release);
 }
@@ -91,7 +104,7 @@ static void take(struct limit *limit, char *to, const char *own, size_t bytes, s
     if (limit->taken % piece != 0)
         limit->taken += piece - limit->taken % piece;
     await(&in->given, limit->taken + piece);
-    taker(to, own, in->ring + limit->taken % RING, bytes);
+    taker(to, own, in->ring + limit->taken % round_of(limit), bytes);
     limit->taken += piece;
     atomic_store_explicit(&in->taken, limit->taken, memory_order_release);
 }

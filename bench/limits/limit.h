@@ -2,9 +2,11 @@
 /*
  * What two processes can reach: the best simple loops over private buffers and a shared segment,
  * without MPI and without anything that a library has to do. Each direction has a ring of chunks
- * and two counts of bytes, given and taken. Chunks are written by ordinary stores (memcpy) or by
- * non-temporal ones. Where each can read the other's buffers there is a third form, without rings:
- * each says where its data is, reads the other's there, and leaves when its own was read.
+ * and two counts of bytes, given and taken. Chunks are written by ordinary stores (memcpy), which
+ * go round in what a core's own cache holds or in so much that lines have left it before they are
+ * written again, or by non-temporal ones. Where each can read the other's buffers there is one more
+ * form, without rings: each says where its data is, reads the other's there, and leaves when its
+ * own was read.
  */
 #ifndef SOBOR_BENCH_LIMIT_H
 #define SOBOR_BENCH_LIMIT_H
@@ -12,16 +14,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum limit_form { LIMIT_ORDINARY, LIMIT_NON_TEMPORAL, LIMIT_DIRECT, LIMIT_FORMS };
+enum limit_form { LIMIT_ORDINARY, LIMIT_WIDE, LIMIT_NON_TEMPORAL, LIMIT_DIRECT, LIMIT_FORMS };
 
 extern const char *const limit_forms[LIMIT_FORMS];
 
 enum limit_element { LIMIT_BYTE, LIMIT_FLOAT, LIMIT_DOUBLE };
 
-/* Zero at first, shared by both processes. */
+/* Shared by both processes. */
 struct limit_segment;
 
 extern const size_t limit_segment_bytes;
+
+/* Before any process has a view of it, and again before both begin with new ones. */
+void limit_begin(struct limit_segment *segment);
 
 /* One process's view; `rank` is 0 or 1. */
 struct limit {

@@ -184,7 +184,9 @@ def test_buffers_are_of_malloc(tester):
         found = rows(bench(tester, usable_mpi("o41"), 2, *words, sobor=sobor))
         assert [row["collective"] for row in found] == names.split(",")
         for row in found:
-            assert row["checked"] is True and row["limit_ordinary_us"] > 0, row
+            assert (
+                row["checked"] is True and row["limit_ordinary_us"] > 0 and row["limit_wide_us"] > 0
+            ), row
             assert (row["limit_direct_us"] is not None) == bool(sobor), row
 
 

@@ -130,9 +130,10 @@ static bool run(struct limit_segment *segment, unsigned char *buffers, int rank,
 static void loops_are_right(enum limit_form form)
 {
     int status = 0;
-    void *segment = share(limit_segment_bytes);
+    struct limit_segment *segment = share(limit_segment_bytes);
     unsigned char *buffers = share((size_t)2 * BUFFERS);
 
+    limit_begin(segment);
     /* A side that waits for one that gave up ends too. */
     pid_t other = fork();
     alarm(30);
@@ -153,6 +154,12 @@ static void ordinary_loops_are_right(void **state)
     loops_are_right(LIMIT_ORDINARY);
 }
 
+static void wide_loops_are_right(void **state)
+{
+    (void)state;
+    loops_are_right(LIMIT_WIDE);
+}
+
 static void non_temporal_loops_are_right(void **state)
 {
     (void)state;
@@ -169,6 +176,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ordinary_loops_are_right),
+        cmocka_unit_test(wide_loops_are_right),
         cmocka_unit_test(non_temporal_loops_are_right),
         cmocka_unit_test(direct_loops_are_right),
     };
