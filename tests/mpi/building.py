@@ -14,14 +14,9 @@ PROGRAMS = Path(__file__).resolve().parent / "programs"
 #: What is installed as an example, and built as a user would.
 EXAMPLES = Path(__file__).resolve().parents[2] / "share" / "sobor" / "examples"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
-#: What programs for an MPI have besides, and how they are linked then.
-BESIDES = {} if EMULATOR else {"m40": ["yielding.c"]}
-EXPORTED = {
-    "m40": [
-        f"-Wl,--export-dynamic-symbol={name}"
-        for name in ("ucp_worker_progress", "ucp_worker_destroy", "read")
-    ]
-}
+#: What C programs have besides, and its functions that stand in for others; and those for one MPI.
+BESIDES = {"resting.c": ["sched_yield"]}
+BESIDES_OF = {"m40": {"yielding.c": ["ucp_worker_progress", "ucp_worker_destroy", "read"]}}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with its sources: those that know
 #: no MPI, and the front end's.
@@ -58,6 +53,10 @@ def _source(name: str) -> Path:
         if path.exists():
             return path
     raise FileNotFoundError(f"no program {name} in {PROGRAMS}")
+
+
+def _besides(mpi: Mpi) -> dict[str, list[str]]:
+    return {} if EMULATOR else {**BESIDES, **BESIDES_OF.get(mpi.key, {})}
 
 
 def _inside_flags(mpi: Mpi) -> list[str]:
@@ -118,7 +117,8 @@ def build(mpi: Mpi, name: str) -> Path:
     target = folder / mpi.key / name
     target.parent.mkdir(parents=True, exist_ok=True)
     own = [source, *INSIDE.get(name, [])]
-    shared = [*SHARED, *BESIDES.get(mpi.key, [])] if source.suffix == ".c" else []
+    besides = _besides(mpi) if source.suffix == ".c" else {}
+    shared = [*SHARED, *besides] if source.suffix == ".c" else []
     helpers = [PROGRAMS / helper for helper in shared]
     engine = [*CORE, *FRONT] if inside else []
     compiler = mpi.compilers[language]
@@ -129,7 +129,7 @@ def build(mpi: Mpi, name: str) -> Path:
             command += _inside_flags(mpi)
             objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)
             objects += _objects(target.parent / "front", FRONT, command, True)
-        exported = EXPORTED[mpi.key] if mpi.key in BESIDES and helpers else []
+        exported = [f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names]
         libraries = ["-ldl", "-lpthread", "-lm"]
         _compile([*command, *map(str, own), *objects, *exported, *libraries], target)
     return target

@@ -24,8 +24,10 @@ EMULATOR = tuple(os.environ.get("SOBOR_TEST_EMULATOR", "").split())
 #: Root may start jobs, more ranks than cores may run, and nobody is bound to a core. Between ranks
 #: of one node Open MPI chooses none of the networks' own ways, but asks each: version 4.1 takes
 #: longer to hear UCX and PSM2 than for all the rest of MPI_Init, version 5 waits a second for
-#: libfabric. Intel MPI has no libfabric here; its compilers find it by its root alone. And hwloc
-#: need not read every device on the bus, which in a virtual machine takes a third of a launch.
+#: libfabric. Intel MPI has no libfabric here; its compilers find it by its root alone. hwloc need
+#: not read every device on the bus, which in a virtual machine takes a third of a launch, nor load
+#: what asks graphics cards. And PMIx tells ranks by its sockets: the files that all map take longer
+#: to make than so few ranks to be told. These two are another quarter.
 LAUNCH_ENVIRONMENT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -37,6 +39,8 @@ LAUNCH_ENVIRONMENT = {
     "OMPI_MCA_mtl": "^ofi",
     "OMPI_MCA_btl": "^ofi",
     "HWLOC_COMPONENTS": "-pci,-linux:pci",
+    "HWLOC_PLUGINS_PATH": "/dev/null",
+    "PMIX_MCA_gds": "hash",
     "I_MPI_ROOT": str(PEERS / "impi"),
     "I_MPI_FABRICS": "shm",
     "I_MPI_PIN": "0",
