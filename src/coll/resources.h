@@ -21,6 +21,7 @@ typedef enum sb_resource_slot {
     SB_RESOURCE_COLL_SM,   /* baseline/bcast_coll_sm.c */
     SB_RESOURCE_MVAPICH,   /* baseline/bcast_mvapich.c */
     SB_RESOURCE_HALL,      /* cluster/arrival/hall.c */
+    SB_RESOURCE_ROWS,      /* coll/alltoall/rows.h */
     SB_RESOURCES,
 } sb_resource_slot_t;
 

@@ -526,6 +526,43 @@ static int run_gathers(void)
     return failures;
 }
 
+/* Parts of one rank alone, who never hears of the others by theirs: it waits for those that are
+ * behind before it writes over what they have not read. */
+static int run_one_way(rank_context_t *context, void *argument)
+{
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    uint64_t sent = 0, received = 0;
+    sb_stream_t send[3] = {{.base = NULL}}, receive[3] = {{.base = NULL}};
+    const sb_parts_t parts = {.send = send, .receive = receive};
+
+    for (uint32_t i = 1; context->rank == 0 && i < 3; i++)
+        send[i] = (sb_stream_t){.base = (char *)&sent, .bytes = sizeof sent};
+    if (context->rank != 0)
+        receive[0] = (sb_stream_t){.base = (char *)&received, .bytes = sizeof received};
+    for (uint32_t i = 1; i <= 48 && failures == 0; i++) {
+        sent = i;
+        if (context->rank == 2 && i % 12 == 0)
+            usleep(20000);
+        failures += algorithm->parts(team, &parts) != SB_OK;
+        failures += context->rank != 0 && received != i;
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
+}
+
+static int run_rows(void)
+{
+    int failures = job_run(3, 60, run_one_way, (void *)&sb_alltoallv_direct);
+
+    printf("%-12s %-24s %2u ranks: %s\n", "alltoallv", "of one rank alone", 3,
+           failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
 /* Half of the calls where time counts. */
 static int calls_of(int all)
 {
@@ -571,6 +608,6 @@ int main(int argc, char **argv)
         }
     }
     if (only == NULL)
-        failures += run_unreadable() + run_turns() + run_gathers();
+        failures += run_unreadable() + run_turns() + run_gathers() + run_rows();
     return failures == 0 ? 0 : 1;
 }

@@ -5,8 +5,12 @@
  * turn, and exchanges with each what is left, in both directions at the same time. In turn t rank r
  * meets rank (t - r) mod p, which meets r: so no two ranks draw on the same third. Cost: p - 1
  * lines written and p - 1 read by each rank for short parts; two copies of each byte of long ones,
- * at the same time on all ranks. Memory: the mesh (coll/vector/mesh.h). Preconditions: the mesh.
- * Source: this project; the pairwise exchange is common knowledge.
+ * at the same time on all ranks. Memory: the mesh (coll/vector/mesh.h), and rows. Preconditions:
+ * the mesh. Source: this project; the pairwise exchange is common knowledge.
+ *
+ * Where ranks share processors short parts pass in rows instead (coll/alltoall/rows.h), beside what
+ * longer parts there are. Each rank has written its row before it waits for anything that another
+ * one does later.
  *
  * No deadlock: two that meet go in steps of as many bytes as a quarter of an area. In step m of
  * turn t a rank first sends up to the step's end, then receives up to there. Consider the ranks of
@@ -19,6 +23,7 @@
  * that many bytes of it were sent: a step sends before it receives, and both parts have one size;
  * without waiting it is received only when all of it has been sent.
  */
+#include "coll/alltoall/rows.h"
 #include "coll/vector/mesh.h"
 #include "coll/vector/vector.h"
 
@@ -46,19 +51,24 @@ static sb_prefer_t preference(const sb_team_t *team, const sb_parts_t *parts, ui
     return bytes <= STAGED_MOST && sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE;
 }
 
-/* Writes of all parts what there is room for. */
-static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_copy_mode_t mode)
+static const sb_stream_t nothing = {.base = NULL};
+
+/* Writes of all parts what there is room for; of those that do not pass in rows, if there are. */
+static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, const sb_rows_t *rows,
+                              sb_copy_mode_t mode)
 {
     sb_status_t status = SB_OK;
 
     for (uint32_t turn = 0; turn < team->size && status == SB_OK; turn++) {
         uint32_t peer = sb_partner(team, turn);
         sb_sending_t *sending = &sb_mesh(team)->sending[peer];
-        *sending = (sb_sending_t){.stream = &parts->send[peer],
-                                  .peer = peer,
-                                  .prefer = preference(team, parts, peer, mode),
-                                  .mode = mode,
-                                  .exchanged = true};
+        const sb_stream_t *part = &parts->send[peer];
+        *sending =
+            (sb_sending_t){.stream = rows != NULL && sb_goes_by_row(rows, part) ? &nothing : part,
+                           .peer = peer,
+                           .prefer = preference(team, parts, peer, mode),
+                           .mode = mode,
+                           .exchanged = true};
         if (peer != team->rank)
             status = sb_send(team, sending, SIZE_MAX, false);
     }
@@ -66,15 +76,16 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, sb_copy_
 }
 
 /* The messages of the others, in the order of the turns. Returns how many there are. */
-static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts, const sb_rows_t *rows)
 {
     uint32_t count = 0;
 
     for (uint32_t turn = 0; turn < team->size; turn++) {
         uint32_t peer = sb_partner(team, turn);
+        bool came = rows != NULL && peer != team->rank && rows->comes_by_row[peer];
         if (peer != team->rank)
             sb_mesh(team)->receiving[count++] =
-                (sb_receiving_t){.stream = &parts->receive[peer],
+                (sb_receiving_t){.stream = came ? &nothing : &parts->receive[peer],
                                  .peer = peer,
                                  .stepwise = is_exchanged_in_place(parts, peer)};
     }
@@ -126,23 +137,25 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
     return true;
 }
 
-static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
+/* How the parts go that are as long as this rank's first one. */
+static sb_copy_mode_t mode_of(sb_team_t *team, const sb_parts_t *parts)
 {
-    const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
     uint32_t next = (team->rank + 1) % team->size;
     const sb_stream_t *first = &parts->send[next];
-    bool in_place = is_exchanged_in_place(parts, next);
     size_t area = sb_mesh(team)->bytes;
     /* What does not fit an area would pass in turns of all. */
     bool turns = sb_exposing_waits(team) && first->bytes > area;
-    sb_copy_mode_t mode = turns ? SB_COPY_ANY : sb_mesh_copy_mode(team, first, area, in_place);
-    sb_status_t data = SB_OK, status = send_ahead(team, parts, mode);
-    uint32_t count = set_up(team, parts);
-    bool own_waits =
-        own != NULL && count > 0 && sb_own_waits(team, mode, own->bytes, sb_mesh(team)->receiving);
 
-    if (own != NULL && !own_waits)
-        data = sb_copy_own_as(mode, own, &parts->receive[team->rank]);
+    return turns ? SB_COPY_ANY
+                 : sb_mesh_copy_mode(team, first, area, is_exchanged_in_place(parts, next));
+}
+
+/* What is left of all messages, in turns. */
+static sb_status_t exchange_all(sb_team_t *team, const sb_parts_t *parts, uint32_t count,
+                                sb_status_t *data)
+{
+    sb_status_t status = SB_OK;
+
     for (uint32_t i = 0; i < count && status == SB_OK; i++) {
         sb_receiving_t *receiving = &sb_mesh(team)->receiving[i];
         sb_sending_t *sending = &sb_mesh(team)->sending[receiving->peer];
@@ -150,9 +163,25 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
             status = pass_on(team, parts->in_place, count);
         if (status == SB_OK)
             status = sb_exchange(team, sending, receiving);
-        data = sb_first(data, sb_first(sending->data, sb_receipt(receiving)));
+        *data = sb_first(*data, sb_first(sending->data, sb_receipt(receiving)));
         sb_prefetch_area(team, sending, count);
     }
+    return status;
+}
+
+static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
+{
+    const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
+    sb_copy_mode_t mode = mode_of(team, parts);
+    sb_status_t data = SB_OK, status = send_ahead(team, parts, NULL, mode);
+    uint32_t count = set_up(team, parts, NULL);
+    bool own_waits =
+        own != NULL && count > 0 && sb_own_waits(team, mode, own->bytes, sb_mesh(team)->receiving);
+
+    if (own != NULL && !own_waits)
+        data = sb_copy_own_as(mode, own, &parts->receive[team->rank]);
+    if (status == SB_OK)
+        status = exchange_all(team, parts, count, &data);
     if (own_waits)
         data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
     status = sb_mesh_finish(team, status);
@@ -160,11 +189,58 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     return sb_first(status, data);
 }
 
-static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+/* Short parts pass in rows, the others as ever. */
+static sb_status_t run_rows(sb_team_t *team, const sb_parts_t *parts)
+{
+    sb_rows_t *rows = sb_rows(team);
+    sb_copy_mode_t mode = SB_COPY_ANY;
+    sb_status_t data = SB_OK, status = sb_rows_write(team, parts, &data);
+    bool sends = rows->sends_others, comes = false;
+
+    if (status == SB_OK && sends) {
+        mode = mode_of(team, parts);
+        status = send_ahead(team, parts, rows, mode);
+    }
+    if (!parts->in_place)
+        data = sb_first(
+            data, sb_copy_own_as(mode, &parts->send[team->rank], &parts->receive[team->rank]));
+    if (status == SB_OK)
+        status = sb_rows_take(team, parts, &data, &comes);
+    if (status == SB_OK && comes && !sends)
+        status = send_ahead(team, parts, rows, mode);
+    if (status == SB_OK && (comes || sends))
+        status = exchange_all(team, parts, set_up(team, parts, rows), &data);
+    status = sb_mesh_finish(team, status);
+    if (sends)
+        sb_copy_end(sb_mesh(team)->call);
+    return sb_first(status, data);
+}
+
+static sb_status_t run_flows(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_status_t status;
 
     return run_short(team, parts, &status) ? status : run_long(team, parts);
+}
+
+/* All parts have one length on all ranks. */
+static sb_status_t run_alike(sb_team_t *team, const sb_parts_t *parts)
+{
+    bool rows = sb_rows_serve(team, parts->send[team->rank].bytes);
+
+    return rows ? run_rows(team, parts) : run_flows(team, parts);
+}
+
+static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
+{
+    return sb_rows(team) != NULL ? run_rows(team, parts) : run_flows(team, parts);
+}
+
+static sb_status_t prepare(sb_team_t *team)
+{
+    sb_status_t status = sb_mesh_prepare(team);
+
+    return status == SB_OK ? sb_rows_prepare(team) : status;
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)
@@ -177,15 +253,14 @@ static double cost(const sb_shape_t *shape, size_t bytes)
            sb_cost_turns(shape, 1);
 }
 
-#define DIRECT(of)                                                                                 \
+#define DIRECT(of, how)                                                                            \
     {                                                                                              \
         .name = "direct", .collective = of,                                                        \
         .doc = "Every rank writes each part into its flow to that rank; what is left of long "     \
                "parts is exchanged in pairs.",                                                     \
-        .source = "this project", .swaps = true, .prepare = sb_mesh_prepare, .cost = cost,         \
-        .parts = run,                                                                              \
+        .source = "this project", .swaps = true, .prepare = prepare, .cost = cost, .parts = how,   \
     }
 
-const sb_algorithm_t sb_alltoall_direct = DIRECT(SB_ALLTOALL);
-const sb_algorithm_t sb_alltoallv_direct = DIRECT(SB_ALLTOALLV);
-const sb_algorithm_t sb_alltoallw_direct = DIRECT(SB_ALLTOALLW);
+const sb_algorithm_t sb_alltoall_direct = DIRECT(SB_ALLTOALL, run_alike);
+const sb_algorithm_t sb_alltoallv_direct = DIRECT(SB_ALLTOALLV, run);
+const sb_algorithm_t sb_alltoallw_direct = DIRECT(SB_ALLTOALLW, run);

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "coll/alltoall/rows.h"
+
+#include "base/config.h"
+#include "team/flow.h"
+
+/* Longer parts go as was measured to be faster (sb_mesh_copy_mode). */
+#define PART_MOST ((size_t)8 << 10)
+
+/* Those up to here are in the row itself: few pages, whatever else passes. The kernel copies longer
+ * ones, if that is asked for. */
+#define PART_NEAR ((size_t)256)
+#define PART_LEAST ((size_t)SB_LINE)
+
+/* In a flag's note: parts have bytes of their own, and cells of so many. */
+#define MIXED 0x80000000u
+#define ELSEWHERE UINT32_MAX
+
+typedef struct row {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag; /* the row's number + 1; note: bytes, or MIXED */
+    uint32_t bytes[];                        /* of each part, or ELSEWHERE */
+} row_t;
+
+static size_t place_of(const sb_rows_t *rows, uint64_t number)
+{
+    return (size_t)(number % SB_ROWS) * rows->stride;
+}
+
+static row_t *row_of(const sb_rows_t *rows, uint32_t rank)
+{
+    return (row_t *)(void *)(rows->resource.segment.bases[rank] + place_of(rows, rows->count));
+}
+
+/* Where the larger cells of the present row begin in a block. */
+static size_t large_of(const sb_team_t *team, const sb_rows_t *rows)
+{
+    return SB_ROWS * rows->stride + (size_t)(rows->count % SB_ROWS) * team->size * rows->part_most;
+}
+
+/* What several ranks read stands close together, what is longer in lines of its own. */
+static size_t cell_of(size_t bytes)
+{
+    return sb_round_up(bytes, bytes <= SB_LINE / 2 ? sizeof(uint64_t) : SB_LINE);
+}
+
+static size_t head_of(uint32_t ranks)
+{
+    return sb_round_up(sizeof(row_t) + ranks * sizeof(uint32_t), SB_LINE);
+}
+
+/* Where the part of one rank for another is, by the note of its row. */
+static char *cell_at(const sb_team_t *team, uint32_t from, uint32_t note, uint32_t to)
+{
+    const sb_rows_t *rows = sb_rows(team);
+    bool mixed = (note & MIXED) != 0;
+    size_t cell = mixed ? note & ~MIXED : cell_of(note);
+    size_t head = mixed ? head_of(team->size) : offsetof(row_t, bytes);
+
+    if (cell > rows->part_near)
+        return rows->resource.segment.bases[from] + large_of(team, rows) + to * cell;
+    if (cell >= SB_LINE)
+        head = sb_round_up(head, SB_LINE);
+    return (char *)row_of(rows, from) + head + to * cell;
+}
+
+/* Notes what each part says of itself; returns the row's note. */
+static uint32_t describe(const sb_team_t *team, sb_rows_t *rows, const sb_parts_t *parts)
+{
+    const size_t first = parts->send[team->rank == 0 ? 1 : 0].bytes;
+    size_t longest = 0;
+    bool alike = first <= rows->part_most;
+
+    rows->sends_others = false;
+    for (uint32_t i = 0; i < team->size; i++) {
+        size_t bytes = parts->send[i].bytes;
+        bool here = bytes <= rows->part_most;
+        rows->bytes[i] = here ? (uint32_t)bytes : ELSEWHERE;
+        if (i == team->rank)
+            continue;
+        rows->sends_others = rows->sends_others || !here;
+        longest = here ? sb_max(longest, bytes) : longest;
+        alike = alike && bytes == first;
+    }
+    return alike ? (uint32_t)first : MIXED | (uint32_t)cell_of(longest);
+}
+
+/* Until all others have read what was in this row's place. */
+static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows)
+{
+    const uint64_t least = rows->count + 2 - SB_ROWS;
+
+    if (rows->count + 2 <= SB_ROWS || rows->met >= least)
+        return SB_OK;
+    const sb_peers_t peers = {.blocks = (void *const *)(void *)rows->resource.segment.bases,
+                              .offset = place_of(rows, least - 1),
+                              .count = team->size,
+                              .self = team->rank};
+    sb_status_t status = sb_peers_wait(&peers, least, &team->waiter, NULL);
+    if (status == SB_OK)
+        rows->met = least;
+    return status;
+}
+
+/* The large cells of the row are about to be used. */
+static void reach(const sb_team_t *team, sb_rows_t *rows, uint32_t note)
+{
+    size_t cell = cell_of(note & ~MIXED);
+
+    if (cell > rows->part_near)
+        sb_lazy_segment_reach(&rows->resource.segment, large_of(team, rows) + team->size * cell);
+}
+
+sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data)
+{
+    sb_rows_t *rows = sb_rows(team);
+    row_t *row = row_of(rows, team->rank);
+    uint32_t note = describe(team, rows, parts);
+    sb_status_t status = wait_for_room(team, rows);
+
+    if (status != SB_OK)
+        return status;
+    reach(team, rows, note);
+    if ((note & MIXED) != 0)
+        sb_copy_shared(row->bytes, rows->bytes, team->size * sizeof(uint32_t));
+    for (uint32_t i = 0; i < team->size; i++) {
+        const sb_stream_t *part = &parts->send[i];
+        if (i != team->rank && part->bytes > 0 && sb_goes_by_row(rows, part))
+            *data = sb_first(
+                *data, sb_stream_read(part, 0, cell_at(team, team->rank, note, i), part->bytes));
+    }
+    sb_flag_set_note(&row->flag, note);
+    sb_flag_publish(&row->flag, rows->count + 1);
+    return SB_OK;
+}
+
+/* The row of that rank has come: takes this rank's part, if it is there. */
+static sb_status_t take(const sb_team_t *team, sb_rows_t *rows, uint32_t from,
+                        const sb_stream_t *part)
+{
+    row_t *row = row_of(rows, from);
+    uint32_t note = sb_flag_note(&row->flag), bytes = note;
+
+    if ((note & MIXED) != 0)
+        sb_copy(&bytes, &row->bytes[team->rank], sizeof bytes);
+    rows->comes_by_row[from] = bytes != ELSEWHERE;
+    if (bytes == ELSEWHERE)
+        return SB_OK;
+    /* The row comes from another process: it must not lead this one astray. */
+    if (bytes > rows->part_most || (note & ~MIXED) > rows->part_most)
+        return SB_ERR_TRUNCATE;
+    sb_status_t data = sb_take(part, 0, cell_at(team, from, note, team->rank), bytes);
+    return data == SB_OK && bytes != part->bytes ? SB_ERR_TRUNCATE : data;
+}
+
+/* Takes what has come by now; notes who is late. */
+static uint32_t take_first(const sb_team_t *team, sb_rows_t *rows, const sb_parts_t *parts,
+                           sb_status_t *data)
+{
+    uint32_t others = 0;
+
+    rows->late = 0;
+    for (uint32_t step = 1; step < team->size; step++) {
+        uint32_t rank =
+            team->rank + step < team->size ? team->rank + step : team->rank + step - team->size;
+        rows->comes_by_row[rank] = true;
+        if (parts->receive[rank].bytes == 0)
+            continue;
+        others++;
+        if (sb_flag_read(&row_of(rows, rank)->flag) > rows->count)
+            *data = sb_first(*data, take(team, rows, rank, &parts->receive[rank]));
+        else
+            rows->is_late[rows->late++] = rank;
+    }
+    return others;
+}
+
+sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data, bool *others)
+{
+    sb_rows_t *rows = sb_rows(team);
+    uint32_t seen = take_first(team, rows, parts, data);
+    sb_status_t status = SB_OK;
+
+    for (uint32_t i = 0; i < rows->late && status == SB_OK; i++) {
+        uint32_t rank = rows->is_late[i];
+        status = sb_flag_wait(&row_of(rows, rank)->flag, rows->count + 1,
+                              sb_team_waiter(team, rows->late - i));
+        if (status == SB_OK)
+            *data = sb_first(*data, take(team, rows, rank, &parts->receive[rank]));
+    }
+    rows->count++;
+    if (seen == team->size - 1)
+        rows->met = rows->count;
+    *others = false;
+    for (uint32_t i = 0; i < team->size; i++)
+        *others = *others || (i != team->rank && !rows->comes_by_row[i]);
+    return status;
+}
+
+/* Bytes of a row with room for such parts. */
+static size_t row_bytes(uint32_t ranks, size_t part)
+{
+    return sb_round_up(head_of(ranks) + ranks * part, SB_FLAG_STRIDE);
+}
+
+static void adopt(const sb_team_t *team, size_t near)
+{
+    sb_rows_t *rows = sb_rows(team);
+    size_t room = rows->resource.segment.bytes;
+
+    rows->part_near = near;
+    rows->stride = row_bytes(team->size, near);
+    rows->part_most = (room / SB_ROWS - rows->stride) / team->size & ~(size_t)(SB_LINE - 1);
+    rows->part_most = sb_max(rows->part_most, near);
+    rows->bytes = (uint32_t *)(void *)(rows + 1);
+    rows->is_late = rows->bytes + team->size;
+    rows->comes_by_row = (bool *)(rows->is_late + team->size);
+}
+
+static sb_status_t make(sb_team_t *team)
+{
+    size_t room = (size_t)team->settings.ring_bytes / 4 / (SB_ROWS * team->size);
+    size_t most = team->settings.cma == SB_CMA_ON ? PART_NEAR : PART_MOST;
+    size_t part = sb_min(room, most) & ~(size_t)(SB_LINE - 1);
+    size_t near = sb_min(sb_max(part, PART_LEAST), PART_NEAR);
+    size_t fixed = SB_ROWS * row_bytes(team->size, near);
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_rows_t) + team->size * (2 * sizeof(uint32_t) + sizeof(bool)),
+        .bytes = sb_round_up(fixed + SB_ROWS * team->size * part, SB_PAGE),
+        .least = sb_round_up(fixed, SB_PAGE),
+        .near = fixed,
+        .willing = true,
+    };
+    sb_status_t status = sb_resource_make(team, SB_RESOURCE_ROWS, &size);
+
+    if (status == SB_OK)
+        adopt(team, near);
+    return status;
+}
+
+static const sb_resource_kind_t kind = {SB_RESOURCE_ROWS, make};
+
+sb_status_t sb_rows_prepare(sb_team_t *team)
+{
+    sb_status_t status = team->oversubscribed ? sb_resource_need(team, &kind) : SB_OK;
+
+    return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
+}
