@@ -29,7 +29,7 @@ build: setup ## build into build/release (PRESET=debug, coverage for others); ./
 test: test-setup ## build and run all tests (CTEST_ARGS="-L python" for some)
 	@$(CONFIGURE)
 	@cmake --build $(BUILD)
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$((3 * $$(nproc)))" --repeat until-pass:2 \
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$((7 * $$(nproc) / 2))" --repeat until-pass:2 \
 		$(CTEST_ARGS)
 
 demo: ## build what it needs, look at this machine, and time Open MPI against Sobor

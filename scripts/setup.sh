@@ -108,8 +108,10 @@ make_environment() {
         "$PYTHON" -m venv "${options[@]}" "$folder" && echo "$python" >"$folder/.python" || return 1
     fi
     # shellcheck disable=SC2086 # the requirements are words
-    "${pip[@]}" install --quiet --disable-pip-version-check --no-input \
+    "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-compile \
         $requirements || return 1
+    # By all cores, which pip does not.
+    "$folder/bin/python" -m compileall -q -j 0 "$folder/lib" || true
     echo "$wanted" >"$stamp"
 }
 
@@ -195,11 +197,16 @@ else
     check_commands
 fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
-make_command_environment
-[ "$WHAT" = tests ] || exit 0
+if [ "$WHAT" != tests ]; then
+    make_command_environment
+    exit 0
+fi
 mkdir -p .peers
+{
+    fetch_kernel
+    fetch_sysroot
+} &
+make_command_environment
 make_peers &
 make_site_environment
-fetch_kernel
-fetch_sysroot
 wait
