@@ -207,7 +207,7 @@ static sb_status_t run_rows(sb_team_t *team, const sb_parts_t *parts)
     if (status == SB_OK)
         status = sb_rows_take(team, parts, &data, &comes);
     if (status == SB_OK && comes && !sends)
-        status = send_ahead(team, parts, rows, mode);
+        status = send_ahead(team, parts, rows, mode_of(team, parts));
     if (status == SB_OK && (comes || sends))
         status = exchange_all(team, parts, set_up(team, parts, rows), &data);
     status = sb_mesh_finish(team, status);
