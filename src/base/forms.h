@@ -4,7 +4,7 @@
 
 /*
  * The forms of a broadcast over several nodes in which it matters who comes first, by the names of
- * SOBOR_CLUSTER_BCAST: X(symbol, name) stands for sb_bcast_<symbol>, in a file of cluster/arrival.
+ * SOBOR_CLUSTER_BCAST: X(symbol, name) stands for sb_bcast_<symbol>, of cluster/arrival.
  */
 #define SB_EACH_FORM(X)                                                                            \
     X(cp_tree, "cp-tree")                                                                          \

@@ -1,9 +1,30 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cluster/arrival/aas.h"
-
+/*
+ * The published broadcasts for longer messages: a scatter of one block for each node down a
+ * binomial tree of leaders, and an allgather of the blocks: by recursive doubling, of a power of
+ * two of nodes (rdaas), or round a ring (ringaas). What a step of the allgather brings is broadcast
+ * on the node at once; the scatter hands nothing to the node, and the root's node gets all after
+ * it. What a leader has already is not sent to the root again. Leaders are fixed (p), or the ranks
+ * that come first (cp): each step of an allgather needs all nodes, so the root tells all leaders
+ * who the others are as soon as it knows that. Cost: 2 log2 N a + 2 (N - 1) / N m b, in the ring
+ * (log2 N + N - 1) a + 2 (N - 1) / N m b; and for leaders that come first a message to the root and
+ * one back. Memory: none; of data in pieces a copy. Source: P-RDAAS, P-RingAAS, CP-RDAAS and
+ * CP-RingAAS of MPIActor, which addresses nodes; between nodes that is van de Geijn's algorithm, as
+ * in MPICH.
+ */
 #include "cluster/arrival/words.h"
 
 #include <stdlib.h>
+
+typedef struct aas {
+    sb_cluster_t *cluster;
+    const sb_stream_t *stream;
+    uint32_t root;
+    bool doubles; /* by recursive doubling; else round a ring */
+    char *bytes;  /* the whole message, at a leader */
+    sb_program_t *program;
+    uint32_t wanted; /* steps of the allgather */
+} aas_t;
 
 /* Blocks, counted from the root's node on. */
 typedef struct range {
@@ -11,41 +32,41 @@ typedef struct range {
     uint32_t count;
 } range_t;
 
-static uint32_t nodes_of(const sb_aas_t *aas)
+static uint32_t nodes_of(const aas_t *aas)
 {
     return aas->cluster->map.nodes;
 }
 
-static uint32_t root_node(const sb_aas_t *aas)
+static uint32_t root_node(const aas_t *aas)
 {
     return aas->cluster->map.node_of[aas->root];
 }
 
-static uint32_t place_of(const sb_aas_t *aas)
+static uint32_t place_of(const aas_t *aas)
 {
     return (aas->cluster->node + nodes_of(aas) - root_node(aas)) % nodes_of(aas);
 }
 
-static uint32_t node_at(const sb_aas_t *aas, uint32_t place)
+static uint32_t node_at(const aas_t *aas, uint32_t place)
 {
     return (uint32_t)(((uint64_t)place + root_node(aas)) % nodes_of(aas));
 }
 
-static size_t offset_of(const sb_aas_t *aas, uint32_t block)
+static size_t offset_of(const aas_t *aas, uint32_t block)
 {
     size_t each = (aas->stream->bytes + nodes_of(aas) - 1) / nodes_of(aas);
 
     return sb_min(block * each, aas->stream->bytes);
 }
 
-static size_t bytes_of(const sb_aas_t *aas, range_t range)
+static size_t bytes_of(const aas_t *aas, range_t range)
 {
     return offset_of(aas, range.first + range.count) - offset_of(aas, range.first);
 }
 
 /* --- the allgather's steps ----------------------------------------------------------------- */
 
-static uint32_t steps_of(const sb_aas_t *aas)
+static uint32_t steps_of(const aas_t *aas)
 {
     return aas->doubles ? sb_rounds(nodes_of(aas)) : nodes_of(aas) - 1;
 }
@@ -57,7 +78,7 @@ static range_t doubled(uint32_t place, uint32_t steps)
 }
 
 /* The blocks that come to the place in a step, from 1 on; in step 0 its own, by the scatter. */
-static range_t comes(const sb_aas_t *aas, uint32_t place, uint32_t step)
+static range_t comes(const aas_t *aas, uint32_t place, uint32_t step)
 {
     uint32_t nodes = nodes_of(aas);
 
@@ -68,7 +89,7 @@ static range_t comes(const sb_aas_t *aas, uint32_t place, uint32_t step)
 
 /* --- the leaders' program ------------------------------------------------------------------ */
 
-static void add(const sb_aas_t *aas, sb_step_t *step, uint32_t place, range_t range, bool receives)
+static void add(const aas_t *aas, sb_step_t *step, uint32_t place, range_t range, bool receives)
 {
     size_t bytes = bytes_of(aas, range);
 
@@ -78,14 +99,14 @@ static void add(const sb_aas_t *aas, sb_step_t *step, uint32_t place, range_t ra
 }
 
 /* Blocks of the place and of all below it in the tree. */
-static range_t below(const sb_aas_t *aas, uint32_t place)
+static range_t below(const aas_t *aas, uint32_t place)
 {
     uint32_t lowest = place == 0 ? nodes_of(aas) : place & (~place + 1);
 
     return (range_t){place, (uint32_t)sb_min(lowest, nodes_of(aas) - place)};
 }
 
-static void scatter(const sb_aas_t *aas, uint32_t number, sb_step_t *step)
+static void scatter(const aas_t *aas, uint32_t number, sb_step_t *step)
 {
     sb_net_tree_t tree = sb_net_tree(nodes_of(aas), aas->cluster->node, root_node(aas), false);
     uint32_t place = place_of(aas);
@@ -98,7 +119,7 @@ static void scatter(const sb_aas_t *aas, uint32_t number, sb_step_t *step)
     }
 }
 
-static void allgather(const sb_aas_t *aas, uint32_t number, sb_step_t *step)
+static void allgather(const aas_t *aas, uint32_t number, sb_step_t *step)
 {
     uint32_t nodes = nodes_of(aas), place = place_of(aas);
     uint32_t from = aas->doubles ? place ^ 1u << (number - 1) : (place + nodes - 1) % nodes;
@@ -112,7 +133,7 @@ static void allgather(const sb_aas_t *aas, uint32_t number, sb_step_t *step)
 
 static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
-    const sb_aas_t *aas = program->context;
+    const aas_t *aas = program->context;
 
     if (number <= 1)
         scatter(aas, number, step);
@@ -127,14 +148,14 @@ static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
 
 static bool is_here(void *context)
 {
-    const sb_aas_t *aas = context;
+    const aas_t *aas = context;
 
     /* Two steps scatter; the program's number is that of the next one. */
     return !aas->program->open || aas->program->number >= (aas->wanted == 0 ? 2 : aas->wanted + 3);
 }
 
 /* What came in the step is broadcast on the node. */
-static sb_status_t hand_on(sb_aas_t *aas, uint32_t leader, range_t range)
+static sb_status_t hand_on(aas_t *aas, uint32_t leader, range_t range)
 {
     size_t offset = offset_of(aas, range.first), bytes = bytes_of(aas, range);
     sb_item_t item = {aas->stream, offset, bytes};
@@ -153,7 +174,7 @@ static sb_status_t hand_on(sb_aas_t *aas, uint32_t leader, range_t range)
 }
 
 /* All ranks of a node go through the same steps. */
-static sb_status_t spread(sb_aas_t *aas, uint32_t leader)
+static sb_status_t spread(aas_t *aas, uint32_t leader)
 {
     sb_status_t status = SB_OK;
 
@@ -169,7 +190,7 @@ static sb_status_t spread(sb_aas_t *aas, uint32_t leader)
     return status;
 }
 
-static sb_status_t pack(sb_aas_t *aas)
+static sb_status_t pack(aas_t *aas)
 {
     sb_cluster_t *cluster = aas->cluster;
     const sb_stream_t *stream = aas->stream;
@@ -182,7 +203,7 @@ static sb_status_t pack(sb_aas_t *aas)
     return SB_OK;
 }
 
-static sb_status_t lead(sb_aas_t *aas)
+static sb_status_t lead(aas_t *aas)
 {
     sb_cluster_t *cluster = aas->cluster;
 
@@ -203,14 +224,14 @@ static sb_status_t lead(sb_aas_t *aas)
 
 /* --- who leads ----------------------------------------------------------------------------- */
 
-sb_status_t sb_aas(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,
-                   bool competitive, bool doubles)
+static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,
+                       bool competitive, bool doubles)
 {
     uint32_t nodes = cluster->map.nodes, leader;
-    sb_aas_t aas = {.cluster = cluster,
-                    .stream = stream,
-                    .root = root,
-                    .doubles = doubles && (nodes & (nodes - 1)) == 0};
+    aas_t aas = {.cluster = cluster,
+                 .stream = stream,
+                 .root = root,
+                 .doubles = doubles && (nodes & (nodes - 1)) == 0};
     sb_status_t status = sb_form_opens(cluster, root, stream, competitive, &leader);
 
     if (status != SB_OK || stream->bytes == 0)
@@ -225,3 +246,24 @@ sb_status_t sb_aas(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stre
         sb_leaders_fixed(cluster, root);
     return status == SB_OK ? lead(&aas) : status;
 }
+
+#define AAS(symbol, text, competitive, doubles, what, of)                                          \
+    static sb_status_t symbol(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)     \
+    {                                                                                              \
+        return run(cluster, root, stream, competitive, doubles);                                   \
+    }                                                                                              \
+                                                                                                   \
+    const sb_spanning_t sb_bcast_##symbol = {                                                      \
+        .name = text,                                                                              \
+        .collective = SB_BCAST,                                                                    \
+        .doc = "A scatter and an allgather " what,                                                 \
+        .source = "Liu, Song, Lu, Xu 2011, " of,                                                   \
+        .bcast = symbol,                                                                           \
+    }
+
+AAS(p_rdaas, "p-rdaas", false, true, "by recursive doubling among fixed leaders.", "P-RDAAS");
+AAS(p_ringaas, "p-ringaas", false, false, "round a ring of fixed leaders.", "P-RingAAS");
+AAS(cp_rdaas, "cp-rdaas", true, true, "by recursive doubling among leaders that came first.",
+    "CP-RDAAS");
+AAS(cp_ringaas, "cp-ringaas", true, false, "round a ring of leaders that came first.",
+    "CP-RingAAS");
