@@ -102,6 +102,12 @@ static sb_status_t land(void *context, size_t offset, const void *from, size_t b
                                : sb_stream_write(part, offset, from, bytes);
 }
 
+/* An allgather may pass on what has come. */
+static sb_status_t fetch(void *context, size_t offset, void *to, size_t bytes)
+{
+    return sb_stream_read(context, offset, to, bytes);
+}
+
 static sb_status_t end_segment(sb_laned_t *laned, size_t segment)
 {
     sb_cluster_t *cluster = laned->cluster;
@@ -116,8 +122,8 @@ static sb_status_t end_segment(sb_laned_t *laned, size_t segment)
         sb_range_t range = part_of(laned, segment, i);
         part[i] = (sb_stream_t){
             .base = whole + range.from, .bytes = sb_range_bytes(range), .context = laned};
-        cluster->streams[i] =
-            (sb_stream_t){.bytes = part[i].bytes, .write = land, .context = &part[i]};
+        cluster->streams[i] = (sb_stream_t){
+            .bytes = part[i].bytes, .read = fetch, .write = land, .context = &part[i]};
     }
     return status == SB_OK ? sb_node_allgather(cluster, &own, cluster->streams) : status;
 }

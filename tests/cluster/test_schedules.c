@@ -13,6 +13,7 @@
 #include "ground.h"
 
 #include "base/config.h"
+#include "baseline/baseline.h"
 #include "machine/sim/engine.h"
 #include "machine/sim/join.h"
 #include "machine/sim/net.h"
@@ -233,6 +234,7 @@ int main(int argc, char **argv)
                "value\n");
         return 2;
     }
+    sb_baselines_add();
     for (uint64_t i = 0; i < wish.maps; i++) {
         if (!run_map(&wish, wish.seed + i))
             return 1;
