@@ -2,6 +2,7 @@
 #include "baseline/baseline.h"
 
 #include "baseline/announced.h"
+#include "baseline/forms.h"
 #include "select/select.h"
 
 static const sb_algorithm_t *const baselines[] = {
@@ -20,5 +21,6 @@ static const sb_bcast_memory_t *const announced[] = {
 void sb_baselines_add(void)
 {
     sb_bcast_baselines = announced;
+    sb_form_by_name = sb_form_find;
     sb_algorithms_add(baselines, SB_COUNT_OF(baselines));
 }

@@ -7,7 +7,7 @@
  */
 #include "baseline/bcast_ideal.h"
 
-#include "cluster/arrival/arrival.h"
+#include "baseline/forms.h"
 
 static sb_oracle_t *oracle;
 static void *oracle_context;

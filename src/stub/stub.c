@@ -16,6 +16,7 @@
  */
 #include "base/collectives.h"
 #include "base/compiler.h"
+#include "base/forms.h"
 
 #include <sobor/sobor.h>
 
@@ -210,6 +211,22 @@ static bool has_rule(const char *rules, const char *collective, const char *quot
     return false;
 }
 
+/* SOBOR_CLUSTER_BCAST names what is in those back ends alone: all that it may, but for one form. */
+static bool wants_form(void)
+{
+    static const char *const forms[] = {"p", "cp",
+#define SB_FORM_NAME(symbol, name) name,
+                                        SB_EACH_FORM(SB_FORM_NAME)
+#undef SB_FORM_NAME
+    };
+    const char *wish = getenv("SOBOR_CLUSTER_BCAST");
+    bool wanted = false;
+
+    for (size_t i = 0; wish != NULL && strcmp(wish, "cp-chain") != 0 && i < SB_COUNT_OF(forms); i++)
+        wanted = wanted || strcmp(wish, forms[i]) == 0;
+    return wanted;
+}
+
 /* A variable, or a rule, names an algorithm that only the back ends with the baselines have. */
 static bool wants_baselines(void)
 {
@@ -233,7 +250,7 @@ static bool wants_baselines(void)
 #undef SB_BASELINE
     };
     char *rules = tuning_text();
-    bool wanted = false;
+    bool wanted = wants_form();
 
     for (size_t b = 0; b < SB_COUNT_OF(baselines) && !wanted; b++) {
         const char *quoted = baselines[b].quoted;

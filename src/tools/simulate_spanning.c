@@ -6,9 +6,9 @@
 #include "tools/simulate.h"
 
 #include "baseline/bcast_ideal.h"
+#include "baseline/forms.h"
 #include "baseline/heads_ideal.h"
 #include "baseline/host.h"
-#include "cluster/arrival/arrival.h"
 
 #include <stdio.h>
 #include <string.h>

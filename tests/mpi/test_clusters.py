@@ -90,6 +90,7 @@ def test_arrivals(tester, long_run, key, nodes, form):
     setting = {"SOBOR_CLUSTER_BCAST": form}
     result = run_some(tester, key, nodes, ["differential"], cases, setting, max_bytes=300000)
     assert "bcast" in served_calls(result), result.tail()
+    assert "not in the library" not in result.stderr, result.tail()
 
 
 @pytest.mark.parametrize(

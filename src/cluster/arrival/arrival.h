@@ -13,13 +13,15 @@
  * words of a few bytes (words.h). The message itself is a flow from leader to leader (flow.h).
  */
 
-#define SB_FORM_DECLARATION(symbol, name) extern const sb_spanning_t sb_bcast_##symbol;
-SB_EACH_FORM(SB_FORM_DECLARATION)
-#undef SB_FORM_DECLARATION
+extern const sb_spanning_t sb_bcast_cp_chain;
 
-/* In the order of SB_EACH_FORM. */
-size_t sb_form_count(void);
-const sb_spanning_t *sb_form_at(size_t index);
+/*
+ * The forms that are taken by name alone (baseline/forms.h), for a message of so many bytes. Set
+ * before there are clusters; NULL: they are not here, and then nobody has asked for one.
+ */
+typedef const sb_spanning_t *sb_form_find_t(const sb_cluster_t *cluster, sb_form_t form,
+                                            size_t bytes);
+extern sb_form_find_t *sb_form_by_name;
 
 /* From a rank to the root, or back. */
 typedef enum sb_word_kind {
@@ -67,7 +69,7 @@ typedef struct sb_doorway {
     sb_waits_t waits;
     sb_guest_t *guest; /* of each node */
     uint32_t *child;   /* ranks to serve, one for each node */
-    uint32_t *leader;  /* of each node */
+    uint32_t *leader;  /* of each node, for the forms that are taken by name alone */
     sb_word_t *said;   /* words under way: three for each node, and their */
     sb_net_request_t **saying;
     sb_word_t heard;
@@ -141,13 +143,5 @@ sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_
  */
 bool sb_form_begins(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, bool elects,
                     sb_status_t *status);
-
-/* Writes those that were elected: the root hears of all and tells all, who wait for that. */
-sb_status_t sb_leaders_elected(sb_cluster_t *cluster, uint32_t root, size_t bytes);
-/* Writes the fixed leaders of all nodes into `doorway->leader`. */
-void sb_leaders_fixed(sb_cluster_t *cluster, uint32_t root);
-
-/* A broadcast to the leader of each node, as `doorway->leader` has them, by a binomial tree. */
-sb_status_t sb_bcast_down_tree(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
 
 #endif

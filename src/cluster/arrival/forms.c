@@ -2,26 +2,12 @@
 #include "cluster/arrival/arrival.h"
 
 #include "base/config.h"
+#include "base/log.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
-static const sb_spanning_t *const forms[] = {
-#define SB_FORM_ADDRESS(symbol, name) &sb_bcast_##symbol,
-    SB_EACH_FORM(SB_FORM_ADDRESS)
-#undef SB_FORM_ADDRESS
-};
-
-_Static_assert(SB_COUNT_OF(forms) == SB_FORMS - SB_FORM_cp_tree, "forms are numbered in order");
-
-size_t sb_form_count(void)
-{
-    return SB_COUNT_OF(forms);
-}
-
-const sb_spanning_t *sb_form_at(size_t index)
-{
-    return forms[index];
-}
+sb_form_find_t *sb_form_by_name;
 
 /* --- what they have in common -------------------------------------------------------------- */
 
@@ -61,12 +47,6 @@ void sb_doorway_free(sb_cluster_t *cluster)
     free(doorway);
 }
 
-void sb_leaders_fixed(sb_cluster_t *cluster, uint32_t root)
-{
-    for (uint32_t node = 0; node < cluster->map.nodes; node++)
-        cluster->doorway->leader[node] = sb_leader_of(cluster, node, root);
-}
-
 sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream,
                           bool elects, uint32_t *leader)
 {
@@ -101,26 +81,6 @@ bool sb_form_begins(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *str
 
 /* --- which ---------------------------------------------------------------------------------- */
 
-static bool is_power_of_two(uint32_t number)
-{
-    return (number & (number - 1)) == 0;
-}
-
-/* The published form for a message of so many bytes; what is competitive comes after what is not.
- */
-static sb_form_t published(const sb_cluster_t *cluster, size_t bytes, bool competitive)
-{
-    const sb_settings_t *settings = &cluster->settings;
-    bool doubles = settings->bcast_rdaas == SB_RDAAS_POWER_OF_TWO && bytes < settings->bcast_long &&
-                   is_power_of_two(cluster->map.nodes);
-
-    if (bytes < settings->bcast_short)
-        return competitive ? SB_FORM_cp_bt : SB_FORM_p_bt;
-    if (doubles)
-        return competitive ? SB_FORM_cp_rdaas : SB_FORM_p_rdaas;
-    return competitive ? SB_FORM_cp_ringaas : SB_FORM_p_ringaas;
-}
-
 /* Where it is a small part of the whole it is paid in advance, elsewhere when waits are longer. */
 #define SMALL_PART 0.05
 
@@ -137,8 +97,15 @@ static sb_form_t suited(const sb_cluster_t *cluster, size_t bytes)
 static sb_status_t run(sb_cluster_t *cluster, sb_form_t form, uint32_t root,
                        const sb_stream_t *stream)
 {
-    return form == SB_FORM_FIXED ? sb_cluster_bcast_fixed(cluster, root, stream)
-                                 : forms[form - SB_FORM_cp_tree]->bcast(cluster, root, stream);
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+
+    if (form == SB_FORM_cp_chain)
+        return sb_bcast_cp_chain.bcast(cluster, root, stream);
+    if (form != SB_FORM_FIXED && sb_form_by_name != NULL)
+        return sb_form_by_name(cluster, form, stream->bytes)->bcast(cluster, root, stream);
+    if (form != SB_FORM_FIXED && !atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
+        sb_log_once("SOBOR_CLUSTER_BCAST: this form is not in the library; leaders are fixed");
+    return sb_cluster_bcast_fixed(cluster, root, stream);
 }
 
 sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
@@ -147,8 +114,6 @@ sb_status_t sb_cluster_bcast(sb_cluster_t *cluster, uint32_t root, const sb_stre
 
     if (cluster->map.nodes == 1 || stream->bytes == 0)
         return sb_cluster_bcast_fixed(cluster, root, stream);
-    if (form == SB_FORM_P || form == SB_FORM_CP)
-        form = published(cluster, stream->bytes, form == SB_FORM_CP);
     if (form != SB_FORM_AUTO)
         return run(cluster, form, root, stream);
     if (sb_waits_begin(cluster, root) != SB_OK)

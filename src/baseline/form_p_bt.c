@@ -7,6 +7,7 @@
  * child that is late. Memory: none; of data in pieces a copy. Source: P-BT of Liu,
  * Song, Lu, Xu, 2011.
  */
+#include "baseline/forms.h"
 #include "cluster/arrival/flow.h"
 
 static void turn(void *context)

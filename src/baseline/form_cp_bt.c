@@ -6,6 +6,7 @@
  * before the first is sent. Memory: as p-bt. Source: the CP-BT of MPIActor, which addresses nodes;
  * here the root tells who came.
  */
+#include "baseline/forms.h"
 #include "cluster/arrival/cast.h"
 
 static sb_net_tree_t tree_of(const sb_cast_t *cast, uint32_t node)

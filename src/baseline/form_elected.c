@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The leaders that came first, as the root hears of them and tells all of them. */
+#include "baseline/forms.h"
 #include "cluster/arrival/words.h"
 
 typedef struct roll {

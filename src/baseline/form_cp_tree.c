@@ -5,8 +5,9 @@
  * itself, or a leader that has not left yet. If all come together that is a binomial tree, or a
  * flatter one where latency counts; nobody but the root waits for a node of which nobody has come.
  * Cost: that of the best tree for the order of arrival, and a message to the root and one back.
- * Memory: of data in pieces a copy. Source: own; competition is that of MPIActor, see cp_bt.c.
+ * Memory: of data in pieces a copy. Source: own; competition is that of MPIActor, see form_cp_bt.c.
  */
+#include "baseline/forms.h"
 #include "cluster/arrival/cast.h"
 
 #define AHEAD 2 /* the next child is announced while the one before is served */

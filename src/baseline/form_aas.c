@@ -12,6 +12,7 @@
  * CP-RingAAS of MPIActor, which addresses nodes; between nodes that is van de Geijn's algorithm, as
  * in MPICH.
  */
+#include "baseline/forms.h"
 #include "cluster/arrival/words.h"
 
 #include <stdlib.h>
