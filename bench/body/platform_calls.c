@@ -6,7 +6,7 @@
  * each: whole, and with the (p - 1)^2 transfers that are published for it, which leave out the
  * block of end 0.
  */
-#include "coll/allgather/exchanges.h"
+#include "baseline/exchanges.h"
 #include "platform.h"
 
 #include <stdlib.h>

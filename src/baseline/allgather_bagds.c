@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allgather made of sends and receives, for comparison: in each stage pairs of ranks exchange all
- * that the partner lacks (coll/allgather/exchanges.h), for any number of ranks and parts of any
+ * that the partner lacks (baseline/exchanges.h), for any number of ranks and parts of any
  * size. Cost: log2 p messages one after the other where p is a power of two, else more; 2 (p - 1)
  * copies of each byte. Memory: a ring of at most 32 KiB and 256 bytes for each other rank, and the
- * schedule. Preconditions: the pairs. Source: see coll/allgather/exchanges.c.
+ * schedule. Preconditions: the pairs. Source: see baseline/exchanges.c.
  *
  * No deadlock: both of a pair go through the same stages, and exchange in steps, see
  * sb_pair_exchange.
  */
+#include "baseline/exchanges.h"
 #include "baseline/pairs.h"
-#include "coll/allgather/exchanges.h"
 #include "coll/vector/vector.h"
 
 #include <stdlib.h>

@@ -22,5 +22,6 @@ void sb_baselines_add(void)
 {
     sb_bcast_baselines = announced;
     sb_form_by_name = sb_form_find;
+    sb_named_allgather = &sb_cluster_bagds;
     sb_algorithms_add(baselines, SB_COUNT_OF(baselines));
 }

@@ -16,8 +16,9 @@ SB_EACH_FORM(SB_FORM_DECLARATION)
 size_t sb_form_count(void);
 const sb_spanning_t *sb_form_at(size_t index);
 
-/* For sb_form_by_name. */
+/* For sb_form_by_name, and for sb_named_allgather. */
 sb_form_find_t sb_form_find;
+extern const sb_named_allgather_t sb_cluster_bagds;
 
 /* Writes the leaders of all nodes into `doorway->leader`: the fixed ones; or those that were
  * elected, of whom the root hears, and tells all, who wait for that. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Allgather and Allgatherv between all ranks by exchanges of all that the partner lacks
- * (coll/allgather/exchanges.h), each packed into one message. Cost: log2 p a + (p - 1) / p m b for
+ * (baseline/exchanges.h), each packed into one message. Cost: log2 p a + (p - 1) / p m b for
  * m bytes of all where p is a power of two, else more. Memory: the bytes of all parts. Source: see
- * coll/allgather/exchanges.c.
+ * baseline/exchanges.c.
  */
+#include "baseline/exchanges.h"
 #include "baseline/host.h"
-#include "coll/allgather/exchanges.h"
 
 #include <stdlib.h>
 

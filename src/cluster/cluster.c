@@ -9,7 +9,7 @@
 #include "cluster/arrival/arrival.h"
 #include "cluster/lanes.h"
 #include "cluster/pings.h"
-#include "coll/allgather/exchanges.h"
+
 #include "coll/vector/mesh.h"
 
 #include <stdlib.h>
@@ -204,19 +204,22 @@ static sb_status_t set_up(sb_cluster_t *cluster, uint64_t node)
     return status;
 }
 
-bool sb_exchanges_asked(const sb_cluster_t *cluster, sb_collective_t collective)
+const sb_named_allgather_t *sb_named_allgather;
+
+bool sb_allgather_is_named(const sb_cluster_t *cluster, sb_collective_t collective)
 {
-    return strcmp(cluster->settings.algorithm[collective], "bagds") == 0;
+    return sb_named_allgather != NULL &&
+           strcmp(cluster->settings.algorithm[collective], sb_named_allgather->name) == 0;
 }
 
-static bool make_exchanges(sb_cluster_t *cluster)
+static bool make_schedule(sb_cluster_t *cluster)
 {
-    bool asked =
-        sb_exchanges_asked(cluster, SB_ALLGATHER) || sb_exchanges_asked(cluster, SB_ALLGATHERV);
+    bool named = sb_allgather_is_named(cluster, SB_ALLGATHER) ||
+                 sb_allgather_is_named(cluster, SB_ALLGATHERV);
 
-    if (asked)
-        cluster->bagds = sb_bagds_new(cluster->map.nodes, cluster->node);
-    return !asked || cluster->bagds != NULL;
+    if (named)
+        cluster->schedule = sb_named_allgather->make(cluster->map.nodes, cluster->node);
+    return !named || cluster->schedule != NULL;
 }
 
 static bool make_lists(sb_cluster_t *cluster)
@@ -231,7 +234,7 @@ static bool make_lists(sb_cluster_t *cluster)
     cluster->sizes = calloc(map->ranks, sizeof *cluster->sizes);
     cluster->parts = calloc(local, sizeof *cluster->parts);
     return cluster->streams != NULL && cluster->rows != NULL && cluster->items != NULL &&
-           cluster->sizes != NULL && cluster->parts != NULL && make_exchanges(cluster);
+           cluster->sizes != NULL && cluster->parts != NULL && make_schedule(cluster);
 }
 
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster)
@@ -290,7 +293,7 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     free(cluster->items);
     free(cluster->sizes);
     free(cluster->parts);
-    free(cluster->bagds);
+    free(cluster->schedule);
     free(cluster->told);
     sb_doorway_free(cluster);
     free(cluster);

@@ -60,13 +60,13 @@ typedef struct sb_cluster {
     sb_program_t program[SB_WINDOW]; /* of segment i: i mod SB_WINDOW */
     void (*refill)(void *context);   /* begins further programs of the present call; or NULL */
     void *refill_context;
-    sb_stream_t *streams;   /* two for each rank of the node, */
-    sb_row_t *rows;         /* and as many; with those that follow once parts are ready */
-    sb_item_t *items;       /* of rows: one for each rank and node, and what a lane needs */
-    uint32_t *sizes;        /* one for each rank */
-    size_t *parts;          /* one for each rank of the node, and as many for a phase's use */
-    struct sb_bagds *bagds; /* asked for: the exchanges of leaders in an Allgather; or NULL */
-    bool *told;             /* by each rank, when all agree on something */
+    sb_stream_t *streams; /* two for each rank of the node, */
+    sb_row_t *rows;       /* and as many; with those that follow once parts are ready */
+    sb_item_t *items;     /* of rows: one for each rank and node, and what a lane needs */
+    uint32_t *sizes;      /* one for each rank */
+    size_t *parts;        /* one for each rank of the node, and as many for a phase's use */
+    void *schedule;       /* of leaders in an Allgather that was asked for by name; or NULL */
+    bool *told;           /* by each rank, when all agree on something */
     sb_kept_way_t ways[SB_KEPT_WAYS]; /* of allreduces, by their bits */
     bool parts_ready;                 /* all teams have what moving parts needs */
     bool parts_refused;
@@ -200,8 +200,17 @@ sb_status_t sb_node_scatter(sb_cluster_t *cluster, uint32_t leader, const sb_str
 sb_status_t sb_node_alltoall(sb_cluster_t *cluster, const sb_stream_t *send,
                              const sb_stream_t *receive);
 
-/* Whether leaders exchange all that the other lacks in this operation, as was asked for by name. */
-bool sb_exchanges_asked(const sb_cluster_t *cluster, sb_collective_t collective);
+/* What leaders do in an Allgather that nothing but a name takes: programs with a schedule as their
+ * context, which is made once and freed by free(). NULL: there is none here. Set before there are
+ * clusters. */
+typedef struct sb_named_allgather {
+    const char *name;
+    sb_program_step_t *write_step;
+    void *(*make)(uint32_t nodes, uint32_t self); /* NULL: private memory is exhausted */
+} sb_named_allgather_t;
+extern const sb_named_allgather_t *sb_named_allgather;
+/* Whether that was asked for of this operation. */
+bool sb_allgather_is_named(const sb_cluster_t *cluster, sb_collective_t collective);
 
 /* Gets all ranks what moving parts needs, at the first call. Collective over the communicator. */
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster);

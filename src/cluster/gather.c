@@ -6,7 +6,7 @@
  * segment. While the leaders are busy with one segment the node works on those before and behind.
  * Cost: ceil(log2 N) a + m b for the m bytes of all parts, in the ring (N - 1) a + m b, and a
  * gather and a broadcast on the node of the last segments. Memory: the window, and the teams' for
- * moving parts. On request by exchanges of all that the other lacks (net/bagds.c).
+ * moving parts. Another schedule of leaders may be had by name (sb_named_allgather).
  */
 #include "cluster/cluster.h"
 #include "cluster/packed.h"
@@ -23,6 +23,7 @@ typedef struct gathering {
     uint32_t root;
     uint32_t leader;
     sb_program_step_t *write_step;
+    bool named;   /* that is what sb_named_allgather has */
     bool alike;   /* parts */
     size_t each;  /* bytes of a part; of the longest */
     size_t piece; /* bytes of each part in a segment */
@@ -120,8 +121,8 @@ static sb_status_t begin_segment(const gathering_t *gathering, size_t segment)
     program->write_step = gathering->write_step;
     program->packing = packing;
     program->bytes_at = packed;
-    if (gathering->write_step == sb_net_bagds) {
-        program->context = cluster->bagds;
+    if (gathering->named) {
+        program->context = cluster->schedule;
         program->scratch = packed + SB_SEGMENT_BYTES;
     }
     if (status == SB_OK)
@@ -174,7 +175,7 @@ static sb_status_t run(gathering_t *gathering)
         return status;
     gathering->leader = sb_leader_of(cluster, cluster->node, gathering->root);
     gathering->piece = sb_packed_piece(&cluster->map, gathering->each);
-    if (gathering->write_step == sb_net_bagds)
+    if (gathering->named)
         gathering->piece = sb_min(gathering->piece, SB_SEGMENT_BYTES / cluster->map.ranks);
     size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
     if (gathering->write_step == sb_net_bruck && ring_suits(gathering, segments))
@@ -207,11 +208,12 @@ sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts)
 static sb_status_t gather_to_all(sb_cluster_t *cluster, const sb_parts_t *parts,
                                  sb_collective_t collective)
 {
-    bool exchanges = sb_exchanges_asked(cluster, collective);
+    bool named = sb_allgather_is_named(cluster, collective);
     gathering_t gathering = {.cluster = cluster,
                              .parts = parts,
                              .root = sb_map_rank(&cluster->map, 0, 0),
-                             .write_step = exchanges ? sb_net_bagds : sb_net_bruck,
+                             .named = named,
+                             .write_step = named ? sb_named_allgather->write_step : sb_net_bruck,
                              .alike = true};
 
     for (uint32_t rank = 0; rank < cluster->map.ranks; rank++) {

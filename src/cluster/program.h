@@ -159,7 +159,6 @@ sb_program_step_t sb_net_exscan_chain;
 sb_program_step_t sb_net_from_before;
 sb_program_step_t sb_net_to_next;
 sb_program_step_t sb_net_last_to_root;
-sb_program_step_t sb_net_bagds;
 sb_program_step_t sb_net_bruck;
 sb_program_step_t sb_net_ring_blocks;
 sb_program_step_t sb_net_gather;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/query.h"
 
-#include "coll/allgather/exchanges.h"
+#include "baseline/exchanges.h"
 
 typedef struct listing {
     json_t *stages;

@@ -2,7 +2,7 @@
 /* The schedule of BAGDS: its published shape, the same for all, and everything for everybody. */
 #include "testing.h"
 
-#include "coll/allgather/exchanges.h"
+#include "baseline/exchanges.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,7 +7,7 @@
  * each. Memory: p^2 bits while it is computed. Source: the block algorithm of global data
  * distribution, published with measurements of cluster platforms on Fast and Gigabit Ethernet.
  */
-#include "coll/allgather/exchanges.h"
+#include "baseline/exchanges.h"
 
 #include <stdlib.h>
 #include <string.h>

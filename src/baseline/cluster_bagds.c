@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allgather over nodes by exchanges of all that the partner lacks (coll/allgather/exchanges.h), one
+ * Allgather over nodes by exchanges of all that the partner lacks (baseline/exchanges.h), one
  * message each way: blocks that do not lie in a row are packed. For any number of nodes and blocks
  * of any size. Cost: log2 N a + (N - 1) / N m b for m bytes of all where N is a power of two; else
  * more stages, and up to 2.3 times the bytes of a ring, one after the other. Memory: a segment, for
- * what is packed. Source: see coll/allgather/exchanges.c.
+ * what is packed. Source: see baseline/exchanges.c.
  */
-#include "cluster/map.h"
-#include "cluster/program.h"
-#include "coll/allgather/exchanges.h"
+#include "baseline/exchanges.h"
+#include "cluster/cluster.h"
 
 typedef enum way { COUNT, PACK, UNPACK } way_t;
 
@@ -53,7 +52,7 @@ static void end_stage(const sb_program_t *program, uint32_t stage)
     pass(program, stage, true, UNPACK, program->scratch + sent);
 }
 
-bool sb_net_bagds(sb_program_t *program, uint32_t number, sb_step_t *step)
+static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
     const sb_bagds_t *bagds = program->context;
 
@@ -72,3 +71,10 @@ bool sb_net_bagds(sb_program_t *program, uint32_t number, sb_step_t *step)
         sb_step_send(step, partner, program->scratch, sent);
     return true;
 }
+
+static void *make(uint32_t nodes, uint32_t self)
+{
+    return sb_bagds_new(nodes, self);
+}
+
+const sb_named_allgather_t sb_cluster_bagds = {"bagds", write_step, make};

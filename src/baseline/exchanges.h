@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef SB_COLL_ALLGATHER_EXCHANGES_H
-#define SB_COLL_ALLGATHER_EXCHANGES_H
+#ifndef SB_BASELINE_EXCHANGES_H
+#define SB_BASELINE_EXCHANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
