@@ -62,6 +62,20 @@ size_t sb_copy_class(size_t bytes)
     return number;
 }
 
+/* Beside the modes stands how often one was changed: flags only grow. */
+#define CHANGE (UINT64_C(1) << SB_COPY_SHOWN_BITS * SB_COPY_CLASSES)
+
+_Static_assert(SB_COPY_WHOLE >> SB_COPY_SHOWN_BITS == 0, "all modes can be shown");
+
+void sb_copy_show(sb_flag_t *flag, size_t bytes, sb_copy_mode_t mode)
+{
+    uint64_t seen = sb_flag_read(flag), changed = (uint64_t)(sb_copy_shown(flag, bytes) ^ mode);
+
+    changed <<= SB_COPY_SHOWN_BITS * sb_copy_class(bytes);
+    if (changed != 0)
+        sb_flag_publish(flag, (seen ^ changed) + CHANGE);
+}
+
 static bool used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
 {
     for (size_t i = 0; i < SB_COPY_BUFFERS; i++) {

@@ -112,6 +112,20 @@ static inline bool sb_copy_policy_has(const sb_copy_policy_t *policy, sb_copy_mo
 size_t sb_copy_class(size_t bytes);
 
 /*
+ * A mode for each class of sizes in one flag, by which a rank shows what it wants of the others.
+ * They look when they come, nobody waits for it, and no result depends on it.
+ */
+#define SB_COPY_SHOWN_BITS 3
+static inline sb_copy_mode_t sb_copy_shown(const sb_flag_t *flag, size_t bytes)
+{
+    uint64_t shown = sb_flag_read(flag) >> SB_COPY_SHOWN_BITS * sb_copy_class(bytes);
+
+    return (sb_copy_mode_t)(shown & ((1u << SB_COPY_SHOWN_BITS) - 1));
+}
+
+void sb_copy_show(sb_flag_t *flag, size_t bytes, sb_copy_mode_t mode);
+
+/*
  * How this rank should move its next message of `bytes` in `buffer`. `laps`: bytes that each mode
  * goes round in, in the policy's order.
  */

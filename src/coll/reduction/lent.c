@@ -54,48 +54,22 @@ bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window)
     return long_enough && space->pieces != NULL && window <= SB_LENT_PIECE;
 }
 
-/* What a root shows for each class of sizes. */
-static const sb_copy_mode_t ways[] = {SB_COPY_CACHED, SB_COPY_PULLED, SB_COPY_NON_TEMPORAL};
-#define WAY_BITS 2
-
-/* Beside the bits of the classes stands how often they were changed: flags only grow. */
-#define CHANGE (UINT64_C(1) << (WAY_BITS * SB_COPY_CLASSES))
-
-static unsigned place_of(size_t bytes)
-{
-    return (unsigned)(WAY_BITS * sb_copy_class(bytes));
-}
-
-static uint64_t way_in(uint64_t shown, unsigned place)
-{
-    return shown >> place & ((1u << WAY_BITS) - 1);
-}
-
 static void show(const sb_team_t *team, size_t bytes, sb_copy_mode_t mode)
 {
-    sb_flag_t *shown = &sb_workspace_head(team, team->rank)->given.lending;
-    uint64_t seen = sb_flag_read(shown), way = 0;
-    unsigned place = place_of(bytes);
-
     /* Where such stores go round is told beside. */
     mode = mode == SB_COPY_WIDE ? SB_COPY_CACHED : mode;
-    while (way + 1 < SB_COUNT_OF(ways) && ways[way] != mode)
-        way++;
-    if (way_in(seen, place) != way)
-        sb_flag_publish(shown, (seen ^ (way_in(seen, place) ^ way) << place) + CHANGE);
+    sb_copy_show(&sb_workspace_head(team, team->rank)->given.lending, bytes, mode);
 }
 
 /* What the root shows, as this rank may do it. */
 static sb_copy_mode_t shown_way(const sb_team_t *team, const sb_reduction_t *reduction,
                                 bool may_lend)
 {
-    uint64_t shown = sb_flag_read(&sb_workspace_head(team, reduction->root)->given.lending);
-    uint64_t way = way_in(shown, place_of(reduction->bytes));
-    sb_copy_mode_t mode = way < SB_COUNT_OF(ways) ? ways[way] : SB_COPY_CACHED;
+    const sb_flag_t *flag = &sb_workspace_head(team, reduction->root)->given.lending;
+    sb_copy_mode_t mode =
+        team->settings.cma == SB_CMA_ON ? SB_COPY_PULLED : sb_copy_shown(flag, reduction->bytes);
 
-    if (team->settings.cma == SB_CMA_ON)
-        mode = SB_COPY_PULLED;
-    return mode == SB_COPY_PULLED && !may_lend ? SB_COPY_CACHED : mode;
+    return mode == SB_COPY_ANY || (mode == SB_COPY_PULLED && !may_lend) ? SB_COPY_CACHED : mode;
 }
 
 /* The word of the message's root: the position from which on it holds, and whether messages are

@@ -279,22 +279,6 @@ sb_status_t sb_buffers_prepare(sb_team_t *team)
     return status == SB_OK ? sb_resource_need(team, &buffers_kind) : status;
 }
 
-/* Beside the mode stands how often it was changed: flags only grow. */
-#define MODES 8
-
-static sb_copy_mode_t shown_mode(const sb_flag_t *shown)
-{
-    return (sb_copy_mode_t)(sb_flag_read(shown) % MODES);
-}
-
-static void show_mode(sb_flag_t *shown, sb_copy_mode_t mode)
-{
-    uint64_t changes = sb_flag_read(shown) / MODES;
-
-    if (shown_mode(shown) != mode)
-        sb_flag_publish(shown, (changes + 1) * MODES + mode);
-}
-
 void sb_workspace_measure(sb_workspace_t *space, sb_copy_policy_t *policy,
                           const sb_reduction_t *reduction, const size_t *laps)
 {
@@ -330,11 +314,14 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, sb_copy_policy_t *policy,
         return SB_COPY_CACHED;
     if (policy->fixed != SB_COPY_ANY)
         return policy->fixed;
-    sb_flag_t *shown = &sb_workspace_head(team, 0)->mode[sb_copy_class(reduction->bytes)];
-    if (team->rank != 0 || !together)
-        return shown_mode(shown) != SB_COPY_ANY ? shown_mode(shown) : policy->mode[0];
+    sb_flag_t *flag = &sb_workspace_head(team, 0)->mode;
+
+    if (team->rank != 0 || !together) {
+        sb_copy_mode_t shown = sb_copy_shown(flag, reduction->bytes);
+        return shown != SB_COPY_ANY ? shown : policy->mode[0];
+    }
     sb_workspace_measure(space, policy, reduction, laps);
-    show_mode(shown, space->choice.mode);
+    sb_copy_show(flag, reduction->bytes, space->choice.mode);
     return space->choice.mode;
 }
 

@@ -14,9 +14,8 @@
  *
  *     given       how much of its contributions is in its ring, as a position
  *     taken       how much it is done with in the rings of all
- *     mode[]      of rank 0: how contributions are copied in, for each class of sizes
- *                 and, of a root: how they come to it, and whether they stay where they are,
- *                 see lent.h
+ *     mode        of rank 0: how contributions are copied in, for each class of sizes
+ *     lending     of a root: how they come to it, and whether they stay where they are, see lent.h
  *     wide[]      of a root: from what position on such messages go round in all of the rings,
  *                 or in the span again, see lent.h
  *     sent        where its contribution is, if the others read it there; or 0
@@ -56,13 +55,13 @@ typedef struct sb_workspace_head {
         _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
         sb_exposure_t exposed; /* of a contribution that was lent: where it is */
         sb_flag_t began;       /* when its owner began it, by sb_now_ns */
-        sb_flag_t lending;     /* of a root: how it is given each class of sizes, see lent.c */
+        sb_flag_t lending;     /* of a root: how it is given each class of sizes */
     } given;
     struct {
         _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
         sb_flag_t answered; /* of a root: the last message of which something was lent */
     } taken;
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t mode[SB_COPY_CLASSES];
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t mode;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t wide[SB_COPY_CLASSES];
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */

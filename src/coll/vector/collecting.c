@@ -10,22 +10,6 @@
  */
 #include "coll/vector/message.h"
 
-/* Beside the bits of the classes stands how often they were changed: flags only grow. */
-#define CHANGE (UINT64_C(1) << SB_COPY_CLASSES)
-
-static uint64_t bit_of(size_t bytes)
-{
-    return UINT64_C(1) << sb_copy_class(bytes);
-}
-
-static void show(sb_flag_t *wanted, size_t bytes, bool pulled)
-{
-    uint64_t bit = bit_of(bytes), seen = sb_flag_read(wanted);
-
-    if (((seen & bit) != 0) != pulled)
-        sb_flag_publish(wanted, (seen ^ bit) + CHANGE);
-}
-
 /* What the parts are judged by: the longest. */
 static size_t longest_of(const sb_receiving_t *receiving, uint32_t count)
 {
@@ -51,7 +35,8 @@ bool sb_collecting_choose(sb_team_t *team, const sb_receiving_t *receiving, uint
     if (!sb_collecting_measures(team, bytes))
         return false;
     bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, sb_now_ns()) == 1;
-    show(&sb_mesh_head(mesh, team->rank)->wanted.flag, bytes, pulled);
+    sb_copy_show(&sb_mesh_head(mesh, team->rank)->wanted.flag, bytes,
+                 pulled ? SB_COPY_PULLED : SB_COPY_CACHED);
     return pulled;
 }
 
@@ -73,5 +58,5 @@ bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes)
 {
     const sb_flag_t *wanted = &sb_mesh_head(sb_mesh(team), root)->wanted.flag;
 
-    return sb_collecting_measures(team, bytes) && (sb_flag_read(wanted) & bit_of(bytes)) != 0;
+    return sb_collecting_measures(team, bytes) && sb_copy_shown(wanted, bytes) == SB_COPY_PULLED;
 }
