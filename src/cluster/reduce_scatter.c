@@ -17,25 +17,9 @@ typedef struct scattered {
     sb_program_step_t *write_step;
 } scattered_t;
 
-static size_t part_bytes(const sb_cluster_t *cluster, const sb_reduction_t *reduction,
-                         uint32_t rank)
-{
-    return reduction->parts != NULL ? reduction->parts[rank]
-                                    : reduction->bytes / cluster->map.ranks;
-}
-
-static sb_range_t part_of(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
-{
-    sb_range_t part = {0, part_bytes(cluster, reduction, 0)};
-
-    for (uint32_t rank = 1; rank <= cluster->rank; rank++)
-        part = (sb_range_t){part.to, part.to + part_bytes(cluster, reduction, rank)};
-    return part;
-}
-
 sb_piece_t sb_piece_first(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {
-    return (sb_piece_t){.number = SIZE_MAX, .end = part_bytes(cluster, reduction, 0)};
+    return (sb_piece_t){.number = SIZE_MAX, .end = sb_part_bytes(reduction, cluster->map.ranks, 0)};
 }
 
 bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction, sb_piece_t *piece)
@@ -48,7 +32,7 @@ bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction,
         if (++piece->rank == cluster->map.ranks)
             return false;
         piece->begin = piece->end;
-        piece->end += part_bytes(cluster, reduction, piece->rank);
+        piece->end += sb_part_bytes(reduction, cluster->map.ranks, piece->rank);
     }
     piece->bytes = sb_min(SB_SEGMENT_BYTES / element * element, piece->end - piece->from);
     return true;
@@ -135,7 +119,9 @@ sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_
     if (status != SB_OK || reduction->bytes == 0)
         return status;
     if (reduction->bytes / cluster->map.ranks <= SB_SHORT_SCATTERED)
-        return sb_reduce_and_keep(cluster, reduction, part_of(cluster, reduction));
+        return sb_reduce_and_keep(
+            cluster, reduction,
+            sb_parts_of(reduction, cluster->map.ranks, cluster->rank, cluster->rank + 1));
     size_t segments = (reduction->bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES;
     scattered.write_step = sb_net_chain_suits(cluster->map.nodes, segments)
                                ? sb_net_reduce_chain

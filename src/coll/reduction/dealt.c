@@ -33,9 +33,7 @@ typedef struct dealt {
 
 static size_t part_bytes(const dealt_t *dealt, uint32_t rank)
 {
-    const sb_reduction_t *reduction = dealt->reduction;
-
-    return reduction->parts == NULL ? reduction->bytes / dealt->team->size : reduction->parts[rank];
+    return sb_part_bytes(dealt->reduction, dealt->team->size, rank);
 }
 
 /* Whose part has so many others before it. */

@@ -248,10 +248,10 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, take
 
     find_place(&part);
     if (taker == TAKER_EACH)
-        part.own = sb_parts_of(team, reduction, team->rank, team->rank + 1);
+        part.own = sb_parts_of(reduction, team->size, team->rank, team->rank + 1);
     part.below = part.own;
     if (taker == TAKER_EACH)
-        part.below = sb_parts_of(team, reduction, team->rank, part.end);
+        part.below = sb_parts_of(reduction, team->size, team->rank, part.end);
     if (taker == TAKER_ROOT) {
         part.meets = team->rank == reduction->root;
         part.hands_down = false;

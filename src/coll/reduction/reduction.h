@@ -46,11 +46,17 @@ static inline sb_wanted_t sb_wanted_by_root(const sb_team_t *team, const sb_redu
     return (sb_wanted_t){root ? team->size : 0, 0, root ? reduction->bytes : 0};
 }
 
-/* What ranks [first, end) get of a message that is dealt out; equal parts where none are given. */
-static inline sb_range_t sb_parts_of(const sb_team_t *team, const sb_reduction_t *reduction,
+/* What a rank gets of a message that is dealt out; equal parts where none are given. */
+static inline size_t sb_part_bytes(const sb_reduction_t *reduction, uint32_t ranks, uint32_t rank)
+{
+    return reduction->parts == NULL ? reduction->bytes / ranks : reduction->parts[rank];
+}
+
+/* And what ranks [first, end) get. */
+static inline sb_range_t sb_parts_of(const sb_reduction_t *reduction, uint32_t ranks,
                                      uint32_t first, uint32_t end)
 {
-    size_t equal = reduction->bytes / team->size;
+    size_t equal = reduction->bytes / ranks;
     sb_range_t range = {0, 0};
 
     if (reduction->parts == NULL)
@@ -65,7 +71,7 @@ static inline sb_range_t sb_parts_of(const sb_team_t *team, const sb_reduction_t
 /* This rank's part. */
 static inline sb_wanted_t sb_wanted_part(const sb_team_t *team, const sb_reduction_t *reduction)
 {
-    sb_range_t part = sb_parts_of(team, reduction, team->rank, team->rank + 1);
+    sb_range_t part = sb_parts_of(reduction, team->size, team->rank, team->rank + 1);
 
     return (sb_wanted_t){team->size, part.from, part.to};
 }
