@@ -11,6 +11,8 @@
  */
 #include "cluster/pings.h"
 
+#include "base/middle.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -62,35 +64,14 @@ sb_status_t sb_hear(const sb_cluster_t *cluster, uint32_t rank, void *data, size
 
 /* --- prices -------------------------------------------------------------------------------- */
 
-/* The one in the middle; puts them in order. */
-static double middle(double time[SB_PING_ROUNDS])
-{
-    for (unsigned i = 1; i < SB_PING_ROUNDS; i++) {
-        for (unsigned j = i; j > 0 && time[j] < time[j - 1]; j--) {
-            double swapped = time[j];
-            time[j] = time[j - 1];
-            time[j - 1] = swapped;
-        }
-    }
-    return time[SB_PING_ROUNDS / 2];
-}
-
-static double middle_back(const sb_ping_t ping[SB_PING_ROUNDS])
+/* Until the answer came, or until it was sent. */
+static double middle(const sb_ping_t ping[SB_PING_ROUNDS], bool back)
 {
     double time[SB_PING_ROUNDS];
 
     for (unsigned i = 0; i < SB_PING_ROUNDS; i++)
-        time[i] = ping[i].back;
-    return middle(time);
-}
-
-static double middle_sent(const sb_ping_t ping[SB_PING_ROUNDS])
-{
-    double time[SB_PING_ROUNDS];
-
-    for (unsigned i = 0; i < SB_PING_ROUNDS; i++)
-        time[i] = ping[i].sent;
-    return middle(time);
+        time[i] = back ? ping[i].back : ping[i].sent;
+    return sb_middle_of(time, SB_PING_ROUNDS);
 }
 
 /* A byte takes so much of the time of the longer message by itself, at the least. */
@@ -100,10 +81,10 @@ static double middle_sent(const sb_ping_t ping[SB_PING_ROUNDS])
 
 sb_net_prices_t sb_prices_of_pings(const sb_ping_t ping[SB_PINGS][SB_PING_ROUNDS])
 {
-    double empty = middle_back(ping[SB_PING_EMPTY]), whole = middle_back(ping[SB_PING_LONG]);
+    double empty = middle(ping[SB_PING_EMPTY], true), whole = middle(ping[SB_PING_LONG], true);
     double way = fmax(empty / 2, 1);
-    double overhead = fmin(middle_sent(ping[SB_PING_EMPTY]), way * (1 - LEAST_WAY) / 2);
-    double more = (whole - middle_back(ping[SB_PING_SHORT])) /
+    double overhead = fmin(middle(ping[SB_PING_EMPTY], false), way * (1 - LEAST_WAY) / 2);
+    double more = (whole - middle(ping[SB_PING_SHORT], true)) /
                   (double)(bytes_of[SB_PING_LONG] - bytes_of[SB_PING_SHORT]);
     double most = fmax(whole, 1) / (double)bytes_of[SB_PING_LONG];
 

@@ -41,6 +41,15 @@ typedef struct sb_counter {
     sb_word64_t value;
 } sb_counter_t;
 
+/* The same on lines of their own. */
+typedef struct sb_wide_flag {
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
+} sb_wide_flag_t;
+
+typedef struct sb_wide_counter {
+    _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
+} sb_wide_counter_t;
+
 /*
  * How one rank waits, and what it does meanwhile. One for each team; private to the rank.
  */

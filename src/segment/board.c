@@ -29,15 +29,11 @@
 /* Seconds. Ranks that miss each other for it are brought together later, by the host. */
 #define FOUNDED_WITHIN 10
 
-typedef struct wide_flag {
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
-} wide_flag_t;
-
 typedef struct slot {
     _Alignas(4096) _Atomic uint64_t start_time; /* of its rank's process */
     sb_flag_t told;                             /* 1: `text` is there; note: 1 if it is any */
     struct {
-        wide_flag_t flag;
+        sb_wide_flag_t flag;
         unsigned char bytes[SB_BOARD_BOX];
     } box[2];
     unsigned char text[SB_BOARD_TEXT];

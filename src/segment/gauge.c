@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "segment/gauge.h"
 
+#include "base/middle.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,22 +26,18 @@
 /* In place of a partner's number: the result is there. */
 #define OVER UINT32_MAX
 
-typedef struct wide_flag {
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
-} wide_flag_t;
-
 struct sb_gauge {
     _Alignas(4096) unsigned char piece[PIECE];
     sb_word64_t claims; /* who finds 0 measures */
     sb_gauge_result_t result;
-    wide_flag_t call;   /* number of the call << 32 | 1 + whom it is for, or OVER */
-    wide_flag_t ping;   /* of who measures: number of the call << 32 | step */
-    wide_flag_t pong[]; /* of each process: 1: it is here; then its answer to ping */
+    sb_wide_flag_t call;   /* number of the call << 32 | 1 + whom it is for, or OVER */
+    sb_wide_flag_t ping;   /* of who measures: number of the call << 32 | step */
+    sb_wide_flag_t pong[]; /* of each process: 1: it is here; then its answer to ping */
 };
 
 size_t sb_gauge_bytes(uint32_t size)
 {
-    return sb_round_up(sizeof(sb_gauge_t) + size * sizeof(wide_flag_t), _Alignof(sb_gauge_t));
+    return sb_round_up(sizeof(sb_gauge_t) + size * sizeof(sb_wide_flag_t), _Alignof(sb_gauge_t));
 }
 
 /* One process's part. */
@@ -109,18 +107,6 @@ static void attend(part_t *part, sb_gauge_result_t *result)
 
 /* ---- who measures ---- */
 
-static double median(double *values, size_t count)
-{
-    for (size_t i = 1; i < count; i++) {
-        for (size_t j = i; j > 0 && values[j] < values[j - 1]; j--) {
-            double kept = values[j];
-            values[j] = values[j - 1];
-            values[j - 1] = kept;
-        }
-    }
-    return values[count / 2];
-}
-
 static bool do_step(const part_t *part, uint32_t other, uint64_t step)
 {
     sb_flag_publish(&part->gauge->ping.flag, part->call << 32 | step);
@@ -138,7 +124,7 @@ static bool time_hops(const part_t *part, uint32_t other, double *line)
             on = do_step(part, other, batch * BATCH + i);
         batches[batch] = (double)(sb_now_ns() - started) / (2 * BATCH);
     }
-    *line = on ? median(batches, BATCHES) : 0;
+    *line = on ? sb_middle_of(batches, BATCHES) : 0;
     return on;
 }
 
@@ -172,7 +158,7 @@ static bool time_piece(const part_t *part, uint32_t other, uint64_t before,
         clock[i] = (double)(middle - started);
     }
     if (on)
-        *ns = median(samples, SAMPLES) - median(clock, SAMPLES);
+        *ns = sb_middle_of(samples, SAMPLES) - sb_middle_of(clock, SAMPLES);
     return on;
 }
 

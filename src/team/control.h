@@ -10,14 +10,6 @@
  * otherwise. Every number in it only grows, for as long as the team exists.
  */
 
-typedef struct sb_wide_flag {
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t flag;
-} sb_wide_flag_t;
-
-typedef struct sb_wide_counter {
-    _Alignas(SB_FLAG_STRIDE) sb_counter_t counter;
-} sb_wide_counter_t;
-
 /* A small message beside its flag: up to 48 bytes travel in the flag's own line. */
 #define SB_SLOT_BYTES 256
 #define SB_SLOT_PAYLOAD (SB_SLOT_BYTES - 16)
