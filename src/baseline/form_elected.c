@@ -21,7 +21,7 @@ static void note(roll_t *roll, const sb_word_t *word)
     sb_cluster_t *cluster = roll->cluster;
 
     if (word->bytes != roll->bytes)
-        cluster->failure = sb_first(cluster->failure, SB_ERR_TRUNCATE);
+        sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
     cluster->doorway->leader[cluster->map.node_of[word->rank]] = word->rank;
     roll->missing--;
 }

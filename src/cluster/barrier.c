@@ -40,6 +40,6 @@ sb_status_t sb_cluster_barrier(sb_cluster_t *cluster)
         status = meet_other_nodes(cluster);
     if (status == SB_OK && cluster->team != NULL)
         status = sb_barrier_meet_at_root(cluster->team, cluster->team->barriers);
-    cluster->failure = sb_first(cluster->failure, status);
+    sb_cluster_fails(cluster, status);
     return sb_call_ends(cluster);
 }

@@ -139,6 +139,12 @@ static inline void sb_data_ends(sb_cluster_t *cluster, sb_status_t status)
     cluster->data = sb_first(cluster->data, status);
 }
 
+/* Nothing can follow: somebody is out of step, or the network failed. */
+static inline void sb_cluster_fails(sb_cluster_t *cluster, sb_status_t status)
+{
+    cluster->failure = sb_first(cluster->failure, status);
+}
+
 /* The next call begins: the same on all ranks. Returns the cluster's failure. */
 static inline sb_status_t sb_call_begins(sb_cluster_t *cluster)
 {
@@ -154,6 +160,17 @@ static inline sb_status_t sb_call_ends(sb_cluster_t *cluster)
     sb_programs_hurry(cluster, false);
     return sb_first(cluster->failure, cluster->data);
 }
+
+/* What a rank does with a segment of a call. Returns the cluster's failure. */
+typedef sb_status_t sb_segment_step_t(const void *context, size_t segment);
+
+/*
+ * A call segment by segment: each is begun, and ended SB_BEHIND later, so that the node works while
+ * the messages of its leader are under way. `end`: NULL: there is nothing left to do. Ends the
+ * call, and returns as sb_call_ends.
+ */
+sb_status_t sb_segments_run(sb_cluster_t *cluster, size_t segments, sb_segment_step_t *begin,
+                            sb_segment_step_t *end, const void *context);
 
 /* Two segments of memory for the program's own use. */
 static inline char *sb_window_of(const sb_cluster_t *cluster, size_t segment)

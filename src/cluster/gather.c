@@ -96,8 +96,9 @@ static sb_status_t unpack(void *context, size_t offset, const void *from, size_t
 }
 
 /* The node's bytes come to the leader, which begins to exchange them. */
-static sb_status_t begin_segment(const gathering_t *gathering, size_t segment)
+static sb_status_t begin_segment(const void *context, size_t segment)
 {
+    const gathering_t *gathering = context;
     sb_cluster_t *cluster = gathering->cluster;
     const sb_map_t *map = &cluster->map;
     sb_packing_t packing = packing_of(gathering, segment);
@@ -130,8 +131,9 @@ static sb_status_t begin_segment(const gathering_t *gathering, size_t segment)
     return status;
 }
 
-static sb_status_t end_segment(const gathering_t *gathering, size_t segment)
+static sb_status_t end_segment(const void *context, size_t segment)
 {
+    const gathering_t *gathering = context;
     sb_cluster_t *cluster = gathering->cluster;
     sb_packing_t packing = packing_of(gathering, segment);
     size_t bytes = sb_packed_before(&packing, cluster->map.ranks);
@@ -181,15 +183,7 @@ static sb_status_t run(gathering_t *gathering)
     if (gathering->write_step == sb_net_bruck && ring_suits(gathering, segments))
         gathering->write_step = sb_net_ring_blocks;
 
-    for (size_t turn = 0; turn < segments + SB_BEHIND && status == SB_OK; turn++) {
-        if (turn < segments)
-            status = begin_segment(gathering, turn);
-        if (status == SB_OK && turn >= SB_BEHIND)
-            status = end_segment(gathering, turn - SB_BEHIND);
-    }
-    if (status == SB_OK)
-        sb_programs_end(cluster);
-    return sb_call_ends(cluster);
+    return sb_segments_run(cluster, segments, begin_segment, end_segment, gathering);
 }
 
 sb_status_t sb_cluster_gather(sb_cluster_t *cluster, const sb_parts_t *parts)

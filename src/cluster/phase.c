@@ -13,7 +13,7 @@
 static sb_status_t judge(sb_cluster_t *cluster, sb_status_t status)
 {
     if (cluster->team->failure != SB_OK || (status != SB_OK && status != SB_ERR_DATA))
-        cluster->failure = sb_first(cluster->failure, sb_first(status, cluster->team->failure));
+        sb_cluster_fails(cluster, sb_first(status, cluster->team->failure));
     sb_data_ends(cluster, status);
     return cluster->failure;
 }

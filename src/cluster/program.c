@@ -40,12 +40,6 @@ sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root
     return program;
 }
 
-/* Nothing can follow: somebody is out of step, or the network failed. */
-static void fail(sb_cluster_t *cluster, sb_status_t status)
-{
-    cluster->failure = sb_first(cluster->failure, status);
-}
-
 static uint32_t peer_of(const sb_cluster_t *cluster, const sb_program_t *program, uint32_t node)
 {
     if (program->laned)
@@ -64,10 +58,11 @@ static void begin_message(sb_cluster_t *cluster, const sb_program_t *program, sb
     const sb_net_t *net = &cluster->net;
     uint32_t peer = peer_of(cluster, program, message->node);
 
-    fail(cluster, message->receives ? net->receive(net->context, peer, program->tag, message->data,
-                                                   message->bytes, &message->request)
-                                    : net->send(net->context, peer, program->tag, message->data,
-                                                message->bytes, &message->request));
+    sb_cluster_fails(cluster, message->receives
+                                  ? net->receive(net->context, peer, program->tag, message->data,
+                                                 message->bytes, &message->request)
+                                  : net->send(net->context, peer, program->tag, message->data,
+                                              message->bytes, &message->request));
 }
 
 /* The next step that has messages; false: there is none. */
@@ -117,9 +112,9 @@ static void look_at_message(sb_cluster_t *cluster, sb_message_t *message)
     sb_net_news_t news = {.bytes = message->bytes};
     bool done;
 
-    fail(cluster, net->test(net->context, &message->request, &done, &news));
+    sb_cluster_fails(cluster, net->test(net->context, &message->request, &done, &news));
     if (done && news.bytes != message->bytes && !message->at_most)
-        fail(cluster, SB_ERR_TRUNCATE);
+        sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
     if (done)
         message->bytes = news.bytes;
 }
@@ -233,7 +228,7 @@ static sb_status_t wait(awaited_t *awaited)
     sb_cluster_t *cluster = awaited->cluster;
 
     if (!look(awaited))
-        fail(cluster, sb_wait_for(look, awaited, &cluster->waiter));
+        sb_cluster_fails(cluster, sb_wait_for(look, awaited, &cluster->waiter));
     return cluster->failure;
 }
 
@@ -257,4 +252,21 @@ sb_status_t sb_programs_end(sb_cluster_t *cluster)
     awaited_t awaited = {.cluster = cluster, .ready = is_over, .context = &awaited};
 
     return wait(&awaited);
+}
+
+sb_status_t sb_segments_run(sb_cluster_t *cluster, size_t segments, sb_segment_step_t *begin,
+                            sb_segment_step_t *end, const void *context)
+{
+    size_t behind = end == NULL ? 0 : SB_BEHIND;
+    sb_status_t status = SB_OK;
+
+    for (size_t turn = 0; turn < segments + behind && status == SB_OK; turn++) {
+        if (turn < segments)
+            status = begin(context, turn);
+        if (status == SB_OK && end != NULL && turn >= behind)
+            status = end(context, turn - behind);
+    }
+    if (status == SB_OK)
+        sb_programs_end(cluster);
+    return sb_call_ends(cluster);
 }

@@ -72,8 +72,9 @@ void sb_program_reduces(sb_program_t *program, const sb_schedule_t *way,
     program->digits = sb_cube_fits(way->digits, elements, element, way->halvings, false, room);
 }
 
-static sb_status_t begin_segment(course_t *course, size_t segment)
+static sb_status_t begin_segment(const void *context, size_t segment)
 {
+    const course_t *course = context;
     sb_cluster_t *cluster = course->cluster;
     const sb_reduction_t *reduction = course->reduction;
     sb_status_t status = is_leader(course) ? sb_program_wait(cluster, segment) : SB_OK;
@@ -112,8 +113,9 @@ static sb_status_t keep(void *context, size_t offset, const void *from, size_t b
     return SB_OK;
 }
 
-static sb_status_t end_segment(course_t *course, size_t segment)
+static sb_status_t end_segment(const void *context, size_t segment)
 {
+    const course_t *course = context;
     sb_cluster_t *cluster = course->cluster;
     coming_t coming = {course, segment * course->segment};
     size_t bytes = bytes_of(course, segment);
@@ -129,21 +131,10 @@ static sb_status_t end_segment(course_t *course, size_t segment)
     return status;
 }
 
-static sb_status_t run(course_t *course)
+static sb_status_t run(const course_t *course)
 {
-    sb_cluster_t *cluster = course->cluster;
-    size_t turns = course->segments + (course->to_all ? SB_BEHIND : 0);
-    sb_status_t status = SB_OK;
-
-    for (size_t turn = 0; turn < turns && status == SB_OK; turn++) {
-        if (turn < course->segments)
-            status = begin_segment(course, turn);
-        if (status == SB_OK && course->to_all && turn >= SB_BEHIND)
-            status = end_segment(course, turn - SB_BEHIND);
-    }
-    if (status == SB_OK && is_leader(course))
-        sb_programs_end(cluster);
-    return sb_call_ends(cluster);
+    return sb_segments_run(course->cluster, course->segments, begin_segment,
+                           course->to_all ? end_segment : NULL, course);
 }
 
 sb_status_t sb_cluster_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)

@@ -21,8 +21,8 @@ typedef struct course {
     const sb_reduction_t *reduction;
     sb_collective_t collective;
     uint32_t leader;
-    sb_program_step_t *write_step; /* NULL: strictly from left to right */
-    size_t segment;                /* bytes of one */
+    sb_program_step_t *write_step;
+    size_t segment; /* bytes of one */
 } course_t;
 
 static size_t bytes_of(const course_t *course, size_t segment)
@@ -92,8 +92,9 @@ static sb_status_t scan_node(const course_t *course, size_t segment, const char 
     return cluster->failure;
 }
 
-static sb_status_t begin_segment(const course_t *course, size_t segment)
+static sb_status_t begin_segment(const void *context, size_t segment)
 {
+    const course_t *course = context;
     sb_cluster_t *cluster = course->cluster;
     bool leads = course->leader == cluster->rank;
     sb_status_t status = leads ? sb_program_wait(cluster, segment) : SB_OK;
@@ -113,8 +114,9 @@ static sb_status_t begin_segment(const course_t *course, size_t segment)
     return cluster->failure;
 }
 
-static sb_status_t end_segment(const course_t *course, size_t segment)
+static sb_status_t end_segment(const void *context, size_t segment)
 {
+    const course_t *course = context;
     sb_cluster_t *cluster = course->cluster;
     size_t bytes = bytes_of(course, segment);
     char *before = before_of(course, segment), *result = result_of(course, segment);
@@ -169,8 +171,9 @@ static const char *take_up(const course_t *course, size_t segment)
     return both;
 }
 
-static sb_status_t link(const course_t *course, size_t segment)
+static sb_status_t link(const void *context, size_t segment)
 {
+    const course_t *course = context;
     sb_cluster_t *cluster = course->cluster;
     const char *given = take_up(course, segment);
     bool goes_on = course->leader == cluster->rank && cluster->node + 1 < cluster->map.nodes;
@@ -187,24 +190,8 @@ static sb_status_t link(const course_t *course, size_t segment)
 
 /* --- the operations -------------------------------------------------------------------------- */
 
-static sb_status_t turn(const course_t *course, size_t number, size_t segments)
+static sb_program_step_t *schedule(const sb_cluster_t *cluster, size_t segments)
 {
-    sb_status_t status = SB_OK;
-
-    if (course->write_step == NULL)
-        return number < segments ? link(course, number) : SB_OK;
-    if (number < segments)
-        status = begin_segment(course, number);
-    if (status == SB_OK && number >= SB_BEHIND)
-        status = end_segment(course, number - SB_BEHIND);
-    return status;
-}
-
-static sb_program_step_t *schedule(const sb_cluster_t *cluster, const sb_reduction_t *reduction,
-                                   size_t segments)
-{
-    if (sb_is_strict(cluster, reduction))
-        return NULL;
     return sb_net_chain_suits(cluster->map.nodes, segments) ? sb_net_exscan_chain
                                                             : sb_net_exscan_doubling;
 }
@@ -223,12 +210,13 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction,
     if (!cluster->map.contiguous)
         return SB_ERR_UNSUPPORTED;
     sb_status_t status = sb_call_begins(cluster);
-    course.write_step = schedule(cluster, reduction, segments);
-    for (size_t i = 0; bytes > 0 && i < segments + SB_BEHIND && status == SB_OK; i++)
-        status = turn(&course, i, segments);
-    if (status == SB_OK)
-        sb_programs_end(cluster);
-    return sb_call_ends(cluster);
+
+    if (status != SB_OK || bytes == 0)
+        return status;
+    if (sb_is_strict(cluster, reduction))
+        return sb_segments_run(cluster, segments, link, NULL, &course);
+    course.write_step = schedule(cluster, segments);
+    return sb_segments_run(cluster, segments, begin_segment, end_segment, &course);
 }
 
 sb_status_t sb_cluster_scan(sb_cluster_t *cluster, const sb_reduction_t *reduction)

@@ -35,8 +35,9 @@ static void pack(const scattering_t *scattering, const sb_packing_t *packing, ch
                                              packing->from, to + i * bytes, bytes));
 }
 
-static sb_status_t begin_segment(const scattering_t *scattering, size_t segment)
+static sb_status_t begin_segment(const void *context, size_t segment)
 {
+    const scattering_t *scattering = context;
     sb_cluster_t *cluster = scattering->cluster;
     char *packed = sb_window_of(cluster, segment);
 
@@ -67,8 +68,9 @@ static void take_own(const scattering_t *scattering, const sb_packing_t *packing
                                               packed + place * bytes, bytes));
 }
 
-static sb_status_t end_segment(const scattering_t *scattering, size_t segment)
+static sb_status_t end_segment(const void *context, size_t segment)
 {
+    const scattering_t *scattering = context;
     sb_cluster_t *cluster = scattering->cluster;
     const sb_map_t *map = &cluster->map;
     sb_packing_t packing = packing_of(scattering, segment);
@@ -101,15 +103,7 @@ static sb_status_t scatter_by_tree(sb_cluster_t *cluster, const sb_parts_t *part
         return status;
     scattering.piece = sb_packed_piece(&cluster->map, scattering.each);
     size_t segments = (scattering.each + scattering.piece - 1) / scattering.piece;
-    for (size_t turn = 0; turn < segments + SB_BEHIND && status == SB_OK; turn++) {
-        if (turn < segments)
-            status = begin_segment(&scattering, turn);
-        if (status == SB_OK && turn >= SB_BEHIND)
-            status = end_segment(&scattering, turn - SB_BEHIND);
-    }
-    if (status == SB_OK)
-        sb_programs_end(cluster);
-    return sb_call_ends(cluster);
+    return sb_segments_run(cluster, segments, begin_segment, end_segment, &scattering);
 }
 
 sb_status_t sb_cluster_scatter(sb_cluster_t *cluster, const sb_parts_t *parts)

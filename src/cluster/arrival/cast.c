@@ -63,7 +63,7 @@ static void asks(sb_cast_t *cast, uint32_t node, const sb_word_t *word)
     sb_cluster_t *cluster = cast->cluster;
 
     if (word->bytes != cast->flow.stream->bytes)
-        cluster->failure = sb_first(cluster->failure, SB_ERR_TRUNCATE);
+        sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
     guest_of(cast, node)->leader = word->rank;
     cast->missing--;
     cast->asked(cast, node);

@@ -13,11 +13,6 @@ static char *place_of(const sb_flow_t *flow, size_t segment)
     return flow->bytes + segment * flow->segment;
 }
 
-static void fail(const sb_flow_t *flow, sb_status_t status)
-{
-    flow->cluster->failure = sb_first(flow->cluster->failure, status);
-}
-
 sb_status_t sb_flow_open(sb_flow_t *flow, sb_cluster_t *cluster, uint32_t root,
                          const sb_stream_t *stream, size_t segment, uint32_t ahead)
 {
@@ -46,9 +41,9 @@ static void look_at(const sb_flow_t *flow, sb_net_request_t **request, size_t by
     sb_net_news_t news = {.bytes = bytes};
     bool done = false;
 
-    fail(flow, net->test(net->context, request, &done, &news));
+    sb_cluster_fails(flow->cluster, net->test(net->context, request, &done, &news));
     if (done && news.bytes != bytes)
-        fail(flow, SB_ERR_TRUNCATE);
+        sb_cluster_fails(flow->cluster, SB_ERR_TRUNCATE);
 }
 
 /* A segment is here, and all before it. */
@@ -76,9 +71,11 @@ static void receive(sb_flow_t *flow)
     for (; flow->source != SB_NET_ANY && flow->begun < flow->segments &&
            flow->begun < flow->arrived + SB_FLOW_MOST;
          flow->begun++)
-        fail(flow, net->receive(net->context, flow->source, sb_tag_of(flow->cluster, flow->begun),
-                                place_of(flow, flow->begun), bytes_of(flow, flow->begun),
-                                &flow->in[flow->begun % SB_FLOW_MOST]));
+        sb_cluster_fails(flow->cluster,
+                         net->receive(net->context, flow->source,
+                                      sb_tag_of(flow->cluster, flow->begun),
+                                      place_of(flow, flow->begun), bytes_of(flow, flow->begun),
+                                      &flow->in[flow->begun % SB_FLOW_MOST]));
 }
 
 static void send_next(sb_flow_t *flow)
@@ -87,10 +84,11 @@ static void send_next(sb_flow_t *flow)
     size_t segment = (size_t)(flow->sends % flow->segments);
     bool met = flow->met && net->send_met != NULL;
 
-    fail(flow, (met ? net->send_met : net->send)(
-                   net->context, flow->cluster->doorway->child[flow->sends / flow->segments],
-                   sb_tag_of(flow->cluster, segment), place_of(flow, segment),
-                   bytes_of(flow, segment), &flow->out[flow->sends % SB_FLOW_MOST]));
+    sb_cluster_fails(flow->cluster,
+                     (met ? net->send_met : net->send)(
+                         net->context, flow->cluster->doorway->child[flow->sends / flow->segments],
+                         sb_tag_of(flow->cluster, segment), place_of(flow, segment),
+                         bytes_of(flow, segment), &flow->out[flow->sends % SB_FLOW_MOST]));
 }
 
 static void send(sb_flow_t *flow)

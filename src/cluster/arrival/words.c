@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-static void fail(sb_cluster_t *cluster, sb_status_t status)
-{
-    cluster->failure = sb_first(cluster->failure, status);
-}
-
 void sb_word_say(sb_cluster_t *cluster, uint32_t to, bool to_root, sb_word_t word)
 {
     sb_doorway_t *doorway = cluster->doorway;
@@ -16,8 +11,9 @@ void sb_word_say(sb_cluster_t *cluster, uint32_t to, bool to_root, sb_word_t wor
 
     word.call = cluster->calls;
     doorway->said[place] = word;
-    fail(cluster, net->send(net->context, to, sb_word_tag(to_root), &doorway->said[place],
-                            sizeof word, &doorway->saying[place]));
+    sb_cluster_fails(cluster,
+                     net->send(net->context, to, sb_word_tag(to_root), &doorway->said[place],
+                               sizeof word, &doorway->saying[place]));
 }
 
 bool sb_words_are_gone(sb_cluster_t *cluster)
@@ -28,7 +24,7 @@ bool sb_words_are_gone(sb_cluster_t *cluster)
 
     for (uint32_t i = doorway->spoken; i < doorway->words && cluster->failure == SB_OK; i++) {
         if (doorway->saying[i] != NULL)
-            fail(cluster, net->test(net->context, &doorway->saying[i], &done, NULL));
+            sb_cluster_fails(cluster, net->test(net->context, &doorway->saying[i], &done, NULL));
     }
     while (doorway->spoken < doorway->words && doorway->saying[doorway->spoken] == NULL)
         doorway->spoken++;
@@ -40,8 +36,8 @@ void sb_word_listen(sb_cluster_t *cluster, uint32_t from, sb_word_t *word,
 {
     const sb_net_t *net = &cluster->net;
 
-    fail(cluster, net->receive(net->context, from, sb_word_tag(from == SB_NET_ANY), word,
-                               sizeof *word, request));
+    sb_cluster_fails(cluster, net->receive(net->context, from, sb_word_tag(from == SB_NET_ANY),
+                                           word, sizeof *word, request));
 }
 
 /* Who is some calls ahead may be heard too early. */
@@ -53,7 +49,7 @@ static void keep(sb_cluster_t *cluster, const sb_word_t *word)
         uint32_t room = 2 * doorway->early_room + 8;
         sb_word_t *early = realloc(doorway->early, room * sizeof *early);
         if (early == NULL) {
-            fail(cluster, SB_ERR_MEMORY);
+            sb_cluster_fails(cluster, SB_ERR_MEMORY);
             return;
         }
         doorway->early = early;
@@ -71,7 +67,7 @@ bool sb_word_has_come(sb_cluster_t *cluster, uint32_t from, sb_word_t *word,
 
     if (*request == NULL)
         return false;
-    fail(cluster, net->test(net->context, request, &done, &news));
+    sb_cluster_fails(cluster, net->test(net->context, request, &done, &news));
     if (!done || cluster->failure != SB_OK)
         return false;
     if (from == SB_NET_ANY && word->call > cluster->calls) {
@@ -80,7 +76,7 @@ bool sb_word_has_come(sb_cluster_t *cluster, uint32_t from, sb_word_t *word,
         return false;
     }
     if (word->call != cluster->calls || news.bytes != sizeof *word)
-        fail(cluster, SB_ERR_TRUNCATE);
+        sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
     return cluster->failure == SB_OK;
 }
 
