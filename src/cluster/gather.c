@@ -43,56 +43,19 @@ static sb_packing_t packing_of(const gathering_t *gathering, size_t segment)
                           .most = gathering->piece};
 }
 
-/* Bytes that lie one behind the other, here and where they go. */
-typedef struct piece {
-    char *to;
-    const char *from;
-    size_t bytes;
-} piece_t;
-
-static void end_piece(piece_t *piece)
+/* Where the packed bytes of all belong. */
+static sb_stream_t unpacked(const gathering_t *gathering, size_t segment)
 {
-    if (piece->bytes > 0)
-        sb_copy(piece->to, piece->from, piece->bytes);
-    piece->bytes = 0;
-}
+    sb_cluster_t *cluster = gathering->cluster;
+    sb_packing_t packing = packing_of(gathering, segment);
+    uint32_t count = 0;
 
-/* Bytes of a part, from its place `at` on. */
-static sb_status_t unpack_part(piece_t *piece, const sb_stream_t *part, size_t at, const char *from,
-                               size_t bytes)
-{
-    if (part->base == NULL) {
-        end_piece(piece);
-        return sb_stream_write(part, at, from, bytes);
+    for (uint32_t i = 0; i < cluster->map.ranks; i++) {
+        uint32_t rank = cluster->map.member[i];
+        count = sb_items_add(cluster->items, count, &packing.part[rank], packing.from,
+                             sb_packed_bytes(&packing, rank));
     }
-    if (piece->to + piece->bytes != part->base + at || piece->bytes == 0) {
-        end_piece(piece);
-        *piece = (piece_t){.to = part->base + at, .from = from};
-    }
-    piece->bytes += bytes;
-    return SB_OK;
-}
-
-/* Packed bytes go to where they belong. */
-static sb_status_t unpack(void *context, size_t offset, const void *from, size_t bytes)
-{
-    const sb_packing_t *packing = context;
-    size_t begin = 0, end = offset + bytes;
-    piece_t piece = {.bytes = 0};
-    sb_status_t status = SB_OK;
-
-    for (uint32_t i = 0; i < packing->map->ranks && begin < end; i++) {
-        uint32_t rank = packing->map->member[i];
-        size_t next = begin + sb_packed_bytes(packing, rank);
-        size_t first = sb_max(begin, offset), last = sb_min(next, end);
-        if (first < last)
-            status = sb_first(
-                status, unpack_part(&piece, &packing->part[rank], packing->from + (first - begin),
-                                    (const char *)from + (first - offset), last - first));
-        begin = next;
-    }
-    end_piece(&piece);
-    return status;
+    return sb_row_stream(cluster->rows, cluster->items, count);
 }
 
 /* The node's bytes come to the leader, which begins to exchange them. */
@@ -135,20 +98,17 @@ static sb_status_t end_segment(const void *context, size_t segment)
 {
     const gathering_t *gathering = context;
     sb_cluster_t *cluster = gathering->cluster;
-    sb_packing_t packing = packing_of(gathering, segment);
-    size_t bytes = sb_packed_before(&packing, cluster->map.ranks);
-    sb_stream_t stream = {.bytes = bytes, .write = unpack, .context = &packing};
-
     if (!is_to_all(gathering) && gathering->root != cluster->rank)
         return cluster->failure;
+    sb_stream_t to = unpacked(gathering, segment);
+    sb_stream_t packed = {.base = sb_window_of(cluster, segment), .bytes = to.bytes};
     if (gathering->leader != cluster->rank)
-        return sb_node_bcast(cluster, gathering->leader, &stream);
+        return sb_node_bcast(cluster, gathering->leader, &to);
     sb_status_t status = sb_program_wait(cluster, segment);
-    stream.base = sb_window_of(cluster, segment);
     if (status == SB_OK && is_to_all(gathering))
-        status = sb_node_bcast(cluster, cluster->rank, &stream);
+        status = sb_node_bcast(cluster, cluster->rank, &packed);
     if (status == SB_OK)
-        sb_data_ends(cluster, unpack(&packing, 0, stream.base, bytes));
+        sb_data_ends(cluster, sb_stream_write(&to, 0, packed.base, packed.bytes));
     return status;
 }
 

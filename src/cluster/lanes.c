@@ -84,26 +84,6 @@ static void make_row(const shelf_t *shelf, const sb_item_t *first, size_t count,
     cluster->streams[place] = sb_row_stream(&cluster->rows[place], first, (uint32_t)count);
 }
 
-/* Continues the item before, if that is of the same row and ends where these bytes begin. */
-static bool continues(const shelf_t *shelf, const sb_item_t *first, const sb_stream_t *part)
-{
-    const sb_item_t *last = shelf->item - 1;
-    const sb_stream_t *stream = shelf->item > first ? last->stream : NULL;
-
-    return stream != NULL && stream->base != NULL && part->base != NULL &&
-           stream->base + last->from + last->bytes == part->base + shelf->lanes->from;
-}
-
-static void put(shelf_t *shelf, const sb_item_t *first, const sb_stream_t *part)
-{
-    size_t bytes = share_of(shelf->lanes, part);
-
-    if (continues(shelf, first, part))
-        shelf->item[-1].bytes += bytes;
-    else
-        *shelf->item++ = (sb_item_t){part, shelf->lanes->from, bytes};
-}
-
 /* This rank's parts for, or from, the nodes of each lane. */
 static void lay_own(shelf_t *shelf, sb_way_t way)
 {
@@ -112,13 +92,16 @@ static void lay_own(shelf_t *shelf, sb_way_t way)
     const sb_stream_t *part = way == SB_OUT ? lanes->parts->send : lanes->parts->receive;
 
     for (uint32_t lane = 0; lane < local_ranks(lanes); lane++) {
-        const sb_item_t *first = shelf->item;
+        uint32_t count = 0;
+
         for (uint32_t d = lane + 1; d < map->nodes; d += local_ranks(lanes)) {
             uint32_t node = node_at(lanes, way, d);
             for (uint32_t i = map->begin[node]; i < map->begin[node + 1]; i++)
-                put(shelf, first, &part[map->member[i]]);
+                count = sb_items_add(shelf->item, count, &part[map->member[i]], lanes->from,
+                                     share_of(lanes, &part[map->member[i]]));
         }
-        make_row(shelf, first, (size_t)(shelf->item - first), way, lane);
+        make_row(shelf, shelf->item, count, way, lane);
+        shelf->item += count;
     }
 }
 

@@ -1,6 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cluster/row.h"
 
+uint32_t sb_items_add(sb_item_t *item, uint32_t count, const sb_stream_t *stream, size_t from,
+                      size_t bytes)
+{
+    sb_item_t *last = count > 0 ? &item[count - 1] : NULL;
+
+    if (last != NULL && last->stream->base != NULL && stream->base != NULL &&
+        last->stream->base + last->from + last->bytes == stream->base + from) {
+        last->bytes += bytes;
+        return count;
+    }
+    item[count] = (sb_item_t){stream, from, bytes};
+    return count + 1;
+}
+
 /* Moves bytes of the row to `to`, or from `from`: one of them is NULL. */
 static sb_status_t move(sb_row_t *row, size_t offset, char *to, const char *from, size_t bytes)
 {

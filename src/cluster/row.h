@@ -20,6 +20,11 @@ typedef struct sb_row {
     size_t before; /* and the bytes before it */
 } sb_row_t;
 
+/* Puts bytes of a stream behind so many items, as part of the last one if they lie behind its own
+ * in memory. Returns how many items there are then. */
+uint32_t sb_items_add(sb_item_t *item, uint32_t count, const sb_stream_t *stream, size_t from,
+                      size_t bytes);
+
 /* The row as a stream, with so many items. Row and items stay until it was used. */
 sb_stream_t sb_row_stream(sb_row_t *row, const sb_item_t *item, uint32_t count);
 
