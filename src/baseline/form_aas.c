@@ -161,14 +161,12 @@ static sb_status_t hand_on(aas_t *aas, uint32_t leader, range_t range)
     size_t offset = offset_of(aas, range.first), bytes = bytes_of(aas, range);
     sb_item_t item = {aas->stream, offset, bytes};
     sb_row_t row;
-    sb_stream_t part = sb_row_stream(&row, &item, 1);
+    sb_stream_t part = sb_item_stream(&row, &item);
 
     if (bytes == 0)
         return SB_OK;
     if (aas->bytes != NULL)
         part.base = aas->bytes + offset;
-    else if (aas->stream->base != NULL)
-        part.base = aas->stream->base + offset;
     if (aas->bytes != NULL && aas->stream->base == NULL && aas->cluster->rank != aas->root)
         sb_data_ends(aas->cluster, sb_stream_write(aas->stream, offset, part.base, bytes));
     return sb_node_bcast(aas->cluster, leader, &part);

@@ -65,8 +65,10 @@ static sb_status_t begin_segment(const void *context, size_t segment)
     sb_cluster_t *cluster = gathering->cluster;
     const sb_map_t *map = &cluster->map;
     sb_packing_t packing = packing_of(gathering, segment);
-    sb_slice_t slice = {own_part(cluster, gathering->parts), packing.from};
-    sb_stream_t send = sb_slice_stream(&slice, sb_packed_bytes(&packing, cluster->rank));
+    sb_item_t own = {own_part(cluster, gathering->parts), packing.from,
+                     sb_packed_bytes(&packing, cluster->rank)};
+    sb_row_t row;
+    sb_stream_t send = sb_item_stream(&row, &own);
     sb_stream_t *to = cluster->streams;
     char *packed = sb_window_of(cluster, segment);
 

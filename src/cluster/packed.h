@@ -27,36 +27,4 @@ static inline size_t sb_packed_piece(const sb_map_t *map, size_t longest)
     return sb_min(segment / map->ranks, longest);
 }
 
-/* A stream from some place on. */
-typedef struct sb_slice {
-    const sb_stream_t *stream;
-    size_t offset;
-} sb_slice_t;
-
-static inline sb_status_t sb_slice_read(void *context, size_t offset, void *to, size_t bytes)
-{
-    const sb_slice_t *slice = context;
-
-    return sb_stream_read(slice->stream, slice->offset + offset, to, bytes);
-}
-
-static inline sb_status_t sb_slice_write(void *context, size_t offset, const void *from,
-                                         size_t bytes)
-{
-    const sb_slice_t *slice = context;
-
-    return sb_stream_write(slice->stream, slice->offset + offset, from, bytes);
-}
-
-static inline sb_stream_t sb_slice_stream(sb_slice_t *slice, size_t bytes)
-{
-    const sb_stream_t *stream = slice->stream;
-
-    return (sb_stream_t){.base = stream->base == NULL ? NULL : stream->base + slice->offset,
-                         .bytes = bytes,
-                         .read = sb_slice_read,
-                         .write = sb_slice_write,
-                         .context = slice};
-}
-
 #endif

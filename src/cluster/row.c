@@ -60,3 +60,12 @@ sb_stream_t sb_row_stream(sb_row_t *row, const sb_item_t *item, uint32_t count)
         stream.bytes += item[i].bytes;
     return stream;
 }
+
+sb_stream_t sb_item_stream(sb_row_t *row, const sb_item_t *item)
+{
+    sb_stream_t stream = sb_row_stream(row, item, 1);
+
+    if (item->stream->base != NULL)
+        stream.base = item->stream->base + item->from;
+    return stream;
+}

@@ -28,4 +28,7 @@ uint32_t sb_items_add(sb_item_t *item, uint32_t count, const sb_stream_t *stream
 /* The row as a stream, with so many items. Row and items stay until it was used. */
 sb_stream_t sb_row_stream(sb_row_t *row, const sb_item_t *item, uint32_t count);
 
+/* One item alone; where it lies in one piece, that is known of the stream too. */
+sb_stream_t sb_item_stream(sb_row_t *row, const sb_item_t *item);
+
 #endif

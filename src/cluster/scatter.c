@@ -78,8 +78,9 @@ static sb_status_t end_segment(const void *context, size_t segment)
     char *packed = sb_window_of(cluster, segment);
 
     if (scattering->leader != cluster->rank) {
-        sb_slice_t slice = {scattering->parts->receive, packing.from};
-        sb_stream_t receive = sb_slice_stream(&slice, bytes);
+        sb_item_t own = {scattering->parts->receive, packing.from, bytes};
+        sb_row_t row;
+        sb_stream_t receive = sb_item_stream(&row, &own);
         return sb_node_scatter(cluster, scattering->leader, NULL, &receive);
     }
     if (sb_program_wait(cluster, segment) != SB_OK)
