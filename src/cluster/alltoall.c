@@ -57,19 +57,11 @@ static sb_status_t exchange_directly(sb_lanes_t *lanes, size_t above)
     return status == SB_OK ? sb_post_end(&post) : status;
 }
 
-static sb_status_t begin(sb_cluster_t *cluster)
-{
-    if (cluster->map.ranks > SB_PACKED_RANKS)
-        return SB_ERR_UNSUPPORTED;
-    sb_status_t status = sb_cluster_need_parts(cluster);
-    return status == SB_OK ? sb_call_begins(cluster) : status;
-}
-
 sb_status_t sb_cluster_alltoall(sb_cluster_t *cluster, const sb_parts_t *parts)
 {
     sb_lanes_t lanes = {.cluster = cluster, .parts = parts};
     size_t bytes = parts->send[0].bytes, most = sb_lanes_most(&cluster->map, false);
-    sb_status_t status = begin(cluster);
+    sb_status_t status = sb_parts_begin(cluster);
 
     if (status != SB_OK || bytes == 0)
         return status;
@@ -89,7 +81,7 @@ sb_status_t sb_cluster_alltoallv(sb_cluster_t *cluster, const sb_parts_t *parts)
     size_t most = sb_min(sb_lanes_most(&cluster->map, true), SB_SHORT_EXCHANGED);
     sb_lanes_t lanes = {.cluster = cluster, .parts = parts, .told = true, .piece = most};
     bool by_lanes = most >= PIECE_LEAST;
-    sb_status_t status = begin(cluster);
+    sb_status_t status = sb_parts_begin(cluster);
 
     if (status != SB_OK)
         return status;

@@ -129,12 +129,8 @@ static bool ring_suits(const gathering_t *gathering, size_t segments)
 static sb_status_t run(gathering_t *gathering)
 {
     sb_cluster_t *cluster = gathering->cluster;
+    sb_status_t status = sb_parts_begin(cluster);
 
-    if (cluster->map.ranks > SB_PACKED_RANKS)
-        return SB_ERR_UNSUPPORTED;
-    sb_status_t status = sb_cluster_need_parts(cluster);
-    if (status == SB_OK)
-        status = sb_call_begins(cluster);
     if (status != SB_OK || gathering->each == 0)
         return status;
     gathering->leader = sb_leader_of(cluster, cluster->node, gathering->root);
@@ -144,7 +140,6 @@ static sb_status_t run(gathering_t *gathering)
     size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
     if (gathering->write_step == sb_net_bruck && ring_suits(gathering, segments))
         gathering->write_step = sb_net_ring_blocks;
-
     return sb_segments_run(cluster, segments, begin_segment, end_segment, gathering);
 }
 

@@ -160,11 +160,7 @@ sb_status_t sb_cluster_gatherv(sb_cluster_t *cluster, const sb_parts_t *parts)
                                         .part = at_root ? parts->receive : parts->send,
                                         .only = at_root ? SB_NET_ANY : parts->root,
                                         .above = most}};
+    sb_status_t status = sb_parts_begin(cluster);
 
-    if (cluster->map.ranks > SB_PACKED_RANKS)
-        return SB_ERR_UNSUPPORTED;
-    sb_status_t status = sb_cluster_need_parts(cluster);
-    if (status == SB_OK)
-        status = sb_call_begins(cluster);
     return status == SB_OK ? run(&gathering) : status;
 }

@@ -13,6 +13,15 @@
 /* More ranks have no byte each in a segment. */
 #define SB_PACKED_RANKS SB_PACKED_LEAST
 
+/* A call that moves parts begins, if the map suits, as all find alike. */
+static inline sb_status_t sb_parts_begin(sb_cluster_t *cluster)
+{
+    if (cluster->map.ranks > SB_PACKED_RANKS)
+        return SB_ERR_UNSUPPORTED;
+    sb_status_t status = sb_cluster_need_parts(cluster);
+    return status == SB_OK ? sb_call_begins(cluster) : status;
+}
+
 /* Fewer bytes of a part at once cost as much as so many. */
 #define SB_PACKED_PIECE ((size_t)256)
 

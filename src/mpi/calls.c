@@ -196,24 +196,25 @@ int sb_mpi_Comm_disconnect(MPI_Comm *handle)
     return sb_comm_free(handle, sb_host.Comm_disconnect);
 }
 
-int sb_mpi_Init(int *argc, char ***argv)
+/* What follows the host's initialisation, which has come to this. */
+static int initialised(int error)
 {
-    sb_world_join();
-    int error = sb_host.Init(argc, argv);
     sb_world_tell(error == MPI_SUCCESS);
     if (error == MPI_SUCCESS)
         sb_recording_begin();
     return error;
 }
 
+int sb_mpi_Init(int *argc, char ***argv)
+{
+    sb_world_join();
+    return initialised(sb_host.Init(argc, argv));
+}
+
 int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     sb_world_join();
-    int error = sb_host.Init_thread(argc, argv, required, provided);
-    sb_world_tell(error == MPI_SUCCESS);
-    if (error == MPI_SUCCESS)
-        sb_recording_begin();
-    return error;
+    return initialised(sb_host.Init_thread(argc, argv, required, provided));
 }
 
 int sb_mpi_Finalize(void)
