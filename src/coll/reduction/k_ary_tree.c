@@ -79,16 +79,14 @@ sb_status_t sb_blocks_begin(sb_team_t *team, uint64_t use, uint64_t uses)
     return status == SB_OK ? sb_slots_wait_round(team, end - 1, SB_SLOTS) : status;
 }
 
-/* Combines `first` with what the other members of the block of this leader have published. */
-static sb_status_t lead(sb_team_t *team, const sb_reduction_t *reduction, uint32_t unit,
-                        uint32_t end, uint64_t use, const void *first, sb_fold_t *fold)
+sb_status_t sb_blocks_add(sb_team_t *team, const sb_reduction_t *reduction, uint64_t use,
+                          sb_block_ranks_t ranks, size_t skip, sb_fold_t *fold)
 {
-    sb_fold_add(fold, first);
-    for (uint32_t rank = team->rank + unit; rank < end; rank += unit) {
+    for (uint32_t rank = ranks.first; rank < ranks.end; rank += ranks.step) {
         sb_status_t status = wait_published(team, rank, use);
         if (status != SB_OK)
             return status;
-        sb_fold_add(fold, sb_blocks_data(team, reduction, rank, use));
+        sb_fold_add(fold, sb_blocks_data(team, reduction, rank, use) + skip);
     }
     return SB_OK;
 }
@@ -120,7 +118,9 @@ static sb_status_t climb(part_t *part, uint64_t use, sb_range_t piece)
         sb_fold_t fold;
         sb_fold_begin(&fold, reduction->operation, shown, sb_range_bytes(piece));
         end = (uint32_t)sb_min(part->end, (size_t)team->rank + (size_t)unit * fan);
-        sb_status_t status = lead(team, reduction, unit, end, use, mine, &fold);
+        sb_fold_add(&fold, mine);
+        sb_status_t status = sb_blocks_add(
+            team, reduction, use, (sb_block_ranks_t){team->rank + unit, end, unit}, 0, &fold);
         if (status != SB_OK)
             return status;
         part->data = sb_first(part->data, sb_fold_end(&fold));
@@ -137,18 +137,14 @@ static sb_status_t climb(part_t *part, uint64_t use, sb_range_t piece)
 static sb_status_t meet(part_t *part, uint64_t use, size_t skip, char *to, size_t bytes)
 {
     sb_team_t *team = part->team;
-    uint32_t top = sb_block_top(team->size);
+    const sb_block_ranks_t last = {0, team->size, sb_block_top(team->size)};
     sb_fold_t fold;
 
     sb_fold_begin(&fold, part->reduction->operation, to, bytes);
-    for (uint32_t rank = 0; rank < team->size; rank += top) {
-        sb_status_t status = wait_published(team, rank, use);
-        if (status != SB_OK)
-            return status;
-        sb_fold_add(&fold, sb_blocks_data(team, part->reduction, rank, use) + skip);
-    }
-    part->data = sb_first(part->data, sb_fold_end(&fold));
-    return SB_OK;
+    sb_status_t status = sb_blocks_add(team, part->reduction, use, last, skip, &fold);
+    if (status == SB_OK)
+        part->data = sb_first(part->data, sb_fold_end(&fold));
+    return status;
 }
 
 /* Combines, or brings down from the leader, what of a piece is wanted. */

@@ -68,6 +68,15 @@ static inline size_t sb_blocks_piece(const sb_team_t *team, const sb_reduction_t
     return room / reduction->operation->element * reduction->operation->element;
 }
 
+/* Some of the ranks, each so far from the one before. */
+typedef struct sb_block_ranks {
+    uint32_t first, end, step;
+} sb_block_ranks_t;
+
+/* Adds what they have published in that use, from the byte `skip` on. */
+sb_status_t sb_blocks_add(sb_team_t *team, const sb_reduction_t *reduction, uint64_t use,
+                          sb_block_ranks_t ranks, size_t skip, sb_fold_t *fold);
+
 /* The way up and the meeting; and with the way down, which a block reads at once. */
 #define SB_BLOCKS_UP 1.0
 #define SB_BLOCKS_DOWN 1.6

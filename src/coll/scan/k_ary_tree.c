@@ -47,22 +47,6 @@ static uint32_t count_levels(uint32_t ranks)
     return levels;
 }
 
-/* Adds what the ranks from `rank` on, below `end`, have published. */
-static sb_status_t add_published(const climber_t *climber, sb_fold_t *fold, uint32_t rank,
-                                 uint32_t end, uint32_t unit)
-{
-    sb_team_t *team = climber->team;
-
-    for (; rank < end; rank += unit) {
-        sb_flag_t *flag = &sb_slot(team, rank, climber->use)->flag;
-        sb_status_t status = sb_flag_wait(flag, climber->use + 1, &team->waiter);
-        if (status != SB_OK)
-            return status;
-        sb_fold_add(fold, sb_blocks_data(team, climber->reduction, rank, climber->use));
-    }
-    return SB_OK;
-}
-
 static void begin_fold(const climber_t *climber, sb_fold_t *fold, void *to)
 {
     sb_fold_begin(fold, climber->reduction->operation, to, climber->bytes);
@@ -89,7 +73,9 @@ static sb_status_t climb(climber_t *climber)
         begin_fold(climber, &fold, to);
         sb_fold_add(&fold, climber->own[climber->led]);
         uint32_t end = (uint32_t)sb_min(size, (size_t)team->rank + (size_t)unit * fan);
-        sb_status_t status = add_published(climber, &fold, team->rank + unit, end, unit);
+        const sb_block_ranks_t others = {team->rank + unit, end, unit};
+        sb_status_t status =
+            sb_blocks_add(team, climber->reduction, climber->use, others, 0, &fold);
         if (status != SB_OK)
             return status;
         end_fold(climber, &fold);
@@ -113,14 +99,14 @@ static sb_status_t bring(climber_t *climber)
     begin_fold(climber, &fold, climber->kept);
     if (climber->led < climber->levels) {
         uint64_t use = climber->use + 1 + climber->led;
-        sb_flag_t *flag = &sb_slot(team, climber->leader, use)->flag;
-        sb_status_t status = sb_flag_wait(flag, use + 1, &team->waiter);
+        const sb_block_ranks_t leader = {climber->leader, climber->leader + 1, 1};
+        sb_status_t status = sb_blocks_add(team, climber->reduction, use, leader, 0, &fold);
         if (status != SB_OK)
             return status;
-        sb_fold_add(&fold, sb_blocks_data(team, climber->reduction, climber->leader, use));
         from = climber->leader + climber->unit;
     }
-    sb_status_t status = add_published(climber, &fold, from, team->rank, climber->unit);
+    const sb_block_ranks_t between = {from, team->rank, climber->unit};
+    sb_status_t status = sb_blocks_add(team, climber->reduction, climber->use, between, 0, &fold);
     climber->first = fold.count == 0;
     if (status == SB_OK && !climber->first)
         end_fold(climber, &fold);
