@@ -36,7 +36,8 @@ typedef enum sb_copy_mode {
     SB_COPY_NON_TEMPORAL,
     SB_COPY_WIDE,
     SB_COPY_PULLED,
-    SB_COPY_WHOLE, /* of reductions: pulled, and each rank combines everything itself */
+    SB_COPY_WHOLE,  /* of reductions: pulled, and each rank combines everything itself */
+    SB_COPY_HALVED, /* of two ranks' allreduce: each combines one half, and they swap the results */
 } sb_copy_mode_t;
 
 /* Classes of doubling sizes from this on; the last holds all that is larger. Smaller is cached. */

@@ -65,7 +65,7 @@ typedef struct sb_settings {
     uint32_t trial_rest;   /* calls between two trials; 0: as is usual */
     uint32_t reproducible; /* SB_REPRODUCIBLE_* */
     uint32_t loads;        /* shortest block of users' memory that may be shared, bytes; 0: none */
-    uint32_t windows_mode; /* tests: an sb_copy_mode_t that reductions in steps keep to; 0: none */
+    uint32_t windows_mode; /* tests: an sb_copy_mode_t that reductions keep to; 0: none */
     uint32_t bcast_form;   /* over nodes: sb_form_t */
     uint32_t bcast_rdaas;  /* SB_RDAAS_* */
     uint32_t scatter_by;   /* over nodes: SB_SCATTER_* */

@@ -84,6 +84,8 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
     team->settings.loads = wish->loads;
     if (wish->combine_whole)
         team->settings.windows_mode = SB_COPY_WHOLE;
+    if (wish->halves)
+        team->settings.windows_mode = SB_COPY_HALVED;
     if (wish->streams)
         team->settings.windows_mode =
             wish->half && rank % 2 == 1 ? SB_COPY_CACHED : SB_COPY_NON_TEMPORAL;

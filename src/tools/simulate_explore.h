@@ -40,6 +40,7 @@ typedef struct sb_exploration {
     bool pulls;         /* parts are read out of their senders' memory, watched too */
     bool loads;         /* and by loads: ranks have heaps, */
     bool combine_whole; /* and each of two combines everything; */
+    bool halves;        /* an allreduce of two goes in halves, however short; */
     bool streams; /* reductions copy in past the caches; half: of those of even numbers alone */
     uint32_t heap_room;           /* of so many blocks; 0: no end; */
     bool half;                    /* those of odd numbers have none; */

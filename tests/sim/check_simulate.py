@@ -260,8 +260,8 @@ def check_reductions() -> None:
         simulate(name, *words, machine=epyc)[0]["median_us"]
         for name in ("reduce_scatter_block", "reduce_scatter", "allreduce")
     ]
-    # A half of the bytes travels, and each line once as well.
-    assert max(times[:2]) < 0.75 * times[2], times
+    # Parts are half of what an allreduce in halves moves; each line crosses once in all of them.
+    assert max(times[:2]) < times[2], times
     words = (
         "--bytes",
         "1M",

@@ -39,6 +39,7 @@ typedef struct scenario {
     bool pulls;   /* parts are pulled out of their senders' memory: of the algorithms that can */
     bool loads;   /* and by loads: ranks have heaps, */
     bool combine_whole; /* and each of two combines everything; */
+    bool halves;        /* an allreduce of two goes in halves */
     bool streams;       /* reductions copy in past the caches, half: even numbers do */
     uint32_t heap_room; /* of so many blocks; 0: no end; */
     bool half;          /* those of odd numbers have none; */
@@ -412,6 +413,29 @@ static const scenario_t particular[] = {
      .ring_bytes = 32768,
      .tree_arity = 2,
      .weight = 2},
+    {.name = "halves",
+     .algorithms = {&sb_allreduce_rings},
+     .bytes = {1600, 16, 5000, 999},
+     .calls = 6,
+     .start = NEAR_2_32,
+     .ring_bytes = 1024,
+     .halves = true,
+     .weight = 2,
+     .most_ranks = 2},
+    {.name = "halves between",
+     .algorithms = {&sb_allreduce_rings, &sb_reduce_rings, &sb_scan_rings},
+     .bytes = {5000, 304},
+     .calls = 8,
+     .ring_bytes = 4096,
+     .halves = true,
+     .weight = 2,
+     .most_ranks = 2},
+    {.name = "ways",
+     .algorithms = {&sb_allreduce_rings},
+     .bytes = {32 << 10},
+     .calls = 24,
+     .weight = 1,
+     .most_ranks = 2},
     {.name = "batches",
      .algorithms = {&sb_reduce_k_ary_tree},
      .bytes = {4000, 20, 17000},
@@ -573,6 +597,7 @@ static sb_exploration_t exploration_of(const scenario_t *scenario, uint32_t rank
         .reaches = scenario->reaches,
         .loads = scenario->loads,
         .combine_whole = scenario->combine_whole,
+        .halves = scenario->halves,
         .streams = scenario->streams,
         .heap_room = scenario->heap_room,
         .half = scenario->half,

@@ -9,15 +9,16 @@
  * to the span, the first part of the rings, which stays in the caches. Of an allreduce of two
  * ranks, and of a reduce_scatter with equal parts, each changes rings with the other in every
  * round: what a rank fills it has read before, so those lines are in its core, and each crosses
- * once for a message. Cost: each rank copies every byte in that others want, and combines p times
- * as many of an allreduce, as many of a reduce_scatter; one flag for each window, and no barrier,
- * so that ranks that share processors have to run once for each ringful. In a reduce, and a scan of
- * two ranks, contributions may also stay where they are (lent.h). Memory: one ring a rank, of at
- * most 256 KiB, more of few ranks. Preconditions: the workspace. Source: ours; the broadcast in a
- * ring, with every rank as a root.
+ * once for a message. A long allreduce of two ranks goes in halves too (halves.h). Cost: each rank
+ * copies every byte in that others want, and combines p times as many of an allreduce, as many of a
+ * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
+ * have to run once for each ringful. In a reduce, and a scan of two ranks, contributions may also
+ * stay where they are (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks.
+ * Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
+#include "coll/reduction/halves.h"
 #include "coll/reduction/lent.h"
 
 /* Windows of a message, unless they get smaller or larger; two above what goes in one alone. */
@@ -420,15 +421,16 @@ static sb_status_t reduce_parts(sb_team_t *team, const sb_reduction_t *reduction
         .reduction = algorithm##_run,                                                              \
     }
 
-#define ALL_WANT reduce(team, reduction, sb_wanted_by_all(team, reduction), true, ALL)
+#define ALL_WANT                                                                                   \
+    sb_halves_may_be(team, reduction) ? sb_halves_allreduce(team, reduction)                       \
+                                      : sb_rings_allreduce_as(team, reduction, SB_COPY_ANY)
 #define ROOT_WANTS                                                                                 \
     reduce(team, reduction, sb_wanted_by_root(team, reduction), team->rank != reduction->root, ROOT)
 #define PART "; each combines its part in rank order as it comes."
 
-RINGS(
-    sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_rings_cost_of_all,
-    "; each combines those of all in rank order as they come. For few ranks, and where they share "
-    "processors.");
+RINGS(sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_rings_cost_of_all,
+      "; each combines those of all in rank order as they come, or of two ranks one half. For few "
+      "ranks, and where they share processors.");
 RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_rings_cost_of_root,
       ", and goes on; the root combines them in rank order as they come.");
 RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, reduce_parts(team, reduction),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "coll/reduction/slices.h"
 
+#include "coll/reduction/halves.h"
 #include "coll/reduction/placed.h"
 #include "coll/reduction/rings.h"
 
@@ -277,13 +278,16 @@ static void begin(slices_t *slices)
         sb_placed_say_elsewhere(team, slices->reduction);
 }
 
-/* What is chosen and timed is how it is copied in, if that is what was chosen. */
+/* What is chosen and timed is how it is copied in, if that is what was chosen. How long messages go
+ * through rings is chosen there: it has to be the same on both ranks. */
 static sb_status_t through_rings(const slices_t *slices)
 {
     sb_workspace_t *space = sb_workspace(slices->team);
 
     if (slices->mode == SB_COPY_PULLED || slices->mode == SB_COPY_WHOLE)
         space->choice.timed = false;
+    if (sb_halves_may_be(slices->team, slices->reduction))
+        return sb_halves_within(slices->team, slices->reduction);
     return sb_rings_allreduce_as(slices->team, slices->reduction, slices->mode);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/config.h"
 #include "coll/barrier/barrier.h"
+#include "coll/reduction/halves.h"
 #include "coll/reduction/lent.h"
 #include "coll/reduction/placed.h"
 
@@ -219,6 +220,7 @@ static sb_status_t make(sb_team_t *team)
         return status;
     adopt(team, &form);
     sb_workspace_t *space = sb_workspace(team);
+    sb_halves_prepare(team);
     status = settle_copies(team, space);
     return status == SB_OK ? sb_lent_prepare(team, space->process + team->size) : status;
 }

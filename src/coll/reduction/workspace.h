@@ -18,6 +18,8 @@
  *     lending     of a root: how they come to it, and whether they stay where they are, see lent.h
  *     wide[]      of a root: from what position on such messages go round in all of the rings,
  *                 or in the span again, see lent.h
+ *     halving[]   of rank 0: from what position on a long allreduce of two ranks goes how, see
+ *                 halves.h
  *     sent        where its contribution is, if the others read it there; or 0
  *     entire      whether what it has copied in is all of it, see placed.h
  *     elsewhere   whether nobody could read it where it is, see placed.h
@@ -63,6 +65,7 @@ typedef struct sb_workspace_head {
     } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t wide[SB_COPY_CLASSES];
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t halving[SB_COPY_CLASSES];
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
@@ -89,6 +92,7 @@ typedef struct sb_workspace {
     sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
     size_t cached_most;            /* see sb_copy_cached_most */
     sb_copy_policy_t copies;       /* into the rings: rank 0 measures */
+    sb_copy_policy_t halving;      /* of a long allreduce of two ranks: rank 0 measures */
     sb_copy_policy_t lending;      /* or not at all, for this rank as a root: it measures */
     sb_block_policy_t blocks;      /* or this one, where ranks share processors */
     sb_expose_t expose;            /* where nothing is lent: all zero */
