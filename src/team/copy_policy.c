@@ -65,7 +65,7 @@ size_t sb_copy_class(size_t bytes)
 /* Beside the modes stands how often one was changed: flags only grow. */
 #define CHANGE (UINT64_C(1) << SB_COPY_SHOWN_BITS * SB_COPY_CLASSES)
 
-_Static_assert(SB_COPY_WHOLE >> SB_COPY_SHOWN_BITS == 0, "all modes can be shown");
+_Static_assert(SB_COPY_HALVED >> SB_COPY_SHOWN_BITS == 0, "all modes can be shown");
 
 void sb_copy_show(sb_flag_t *flag, size_t bytes, sb_copy_mode_t mode)
 {
