@@ -3,94 +3,224 @@
 
 #include "base/config.h"
 
-/* Calls of a class before its first comparison: who makes fewer keeps to what is safe. */
-#define FIRST_AFTER 8
+/*
+ * Calls of a short block, and of those that are not measured before one of another way: others
+ * follow one after the other, and may be as much ahead as there is room for.
+ */
+#define SHORT 4
+#define SHORT_SETTLING 2
 
-/* Calls of a block before those that are measured: the others follow one after the other, and may
- * be as much ahead as there is room for. */
-#define SETTLING 4
-#define MEASURED 16
+/* Of a long one. */
+#define LONG 16
+#define LONG_SETTLING 4
 
 /* So many pairs that one way has won decide. */
 #define ENOUGH 2
 
 /*
- * From one comparison to the next there are so many times its calls: after the first few, which
- * were in new memory, and then twice as many each time. Where the slower way takes r times as long,
- * at least SHARE (r - 1) times as many: then it costs a 64th of all time, half of the comparison
- * being the faster way.
+ * Calls from one comparison to the next: after the first one, which was in new memory, or one that
+ * has changed the way, and then twice as many each time. What a comparison has cost more than usual
+ * calls is at most one part of SHARE.
  */
-#define REST_FIRST 4
-#define REST 32
-#define REST_MOST 128
-#define SHARE 32
+#define REST_FIRST 128
+#define REST_LONG 2048
+#define REST_MOST 4096
+#define SHARE 64
 
-/* A u b b a a b: neither way is always the first or the last of a pair. */
+/* From a comparison to one because of a change, and twice as many after each that was in vain. */
+#define ALARM_LEAST 16
+#define ALARM_MOST 4096
+
+/* Blocks one after the other in which it shows. */
+#define ODD_ENOUGH 2
+
+/* So much above or below a time is more than chance. */
+static bool is_far_above(uint64_t ns, uint64_t than)
+{
+    return ns > than + than / 2;
+}
+
+/* A b a a b b a: neither way is always the first or the last of a pair. */
 static bool is_other(const sb_block_class_t *class)
 {
-    return (class->block + 1) / 2 % 2 == 1;
+    return class->stage == SB_BLOCK_GLANCE ||
+           (class->stage == SB_BLOCK_PAIRS && (class->block + 1) / 2 % 2 == 0);
 }
 
-static void begin(sb_block_class_t *class)
+static void enter(sb_block_class_t *class, sb_block_stage_t stage, uint64_t now)
 {
-    class->comparing = true;
-    class->sum[0] = class->sum[1] = 0;
-    class->call = class->block = class->won = class->lost = 0;
+    class->stage = (uint8_t)stage;
+    class->entered = now;
+    class->call = 0;
+    class->settling = stage == SB_BLOCK_PAIRS ? LONG_SETTLING : SHORT_SETTLING;
 }
 
-/* The comparison is over. */
-static void end(sb_block_class_t *class)
+/* When to look again because something has changed. */
+static uint32_t next_alarm(const sb_block_class_t *class, bool changed)
 {
-    uint64_t slower = sb_max(class->sum[0], class->sum[1]);
-    uint64_t faster = sb_max(sb_min(class->sum[0], class->sum[1]), 1);
-    uint64_t share = class->comparisons == 0 ? 0 : SHARE * (slower - faster) / faster;
-    uint32_t calls = class->block * (uint32_t)(SETTLING + MEASURED);
+    if (changed || class->alarm == 0)
+        return ALARM_LEAST;
+    return class->alarmed ? sb_min(2 * class->alarm, ALARM_MOST) : class->alarm;
+}
 
-    class->lengths = class->rest == 0 ? REST_FIRST : sb_min(2 * class->lengths, REST);
-    class->rest = calls * (uint32_t)sb_min(sb_max(share, class->lengths), REST_MOST);
-    if (class->won == ENOUGH)
-        class->usual = !class->usual;
-    class->comparisons = (uint8_t)sb_min(class->comparisons + 1, UINT8_MAX);
-    class->comparing = false;
+/* The comparison is over. `cost`: what it has taken more than usual calls would have, in calls. */
+static void end(sb_block_class_t *class, bool changed, uint64_t cost, uint64_t now)
+{
+    bool anew = changed || !class->compared;
+
+    class->rest_even = anew ? REST_FIRST : sb_min(2 * class->rest_even, REST_LONG);
+    class->rest =
+        anew ? REST_FIRST : (uint32_t)sb_min(sb_max(SHARE * cost, class->rest_even), REST_MOST);
+    class->alarm = next_alarm(class, changed);
+    class->usual = changed ? !class->usual : class->usual;
+    class->compared = true;
     class->since = 0;
+    class->odd = 0;
+    enter(class, SB_BLOCK_WATCH, now);
 }
 
-/* A pair has been measured. What takes more than twice as long is given up at once. */
-static void judge(sb_block_class_t *class)
+/* What so many calls have cost that took so long, in calls of the usual way. */
+static uint64_t cost_of(const sb_block_class_t *class, uint64_t ns, uint32_t calls)
 {
+    uint64_t as_many = ns * SHORT / sb_max(class->recent, 1);
+
+    return as_many > calls ? as_many - calls : 0;
+}
+
+/* Whether the usual way has come to take longer, or shorter, and a comparison for that is due. */
+static bool has_changed(sb_block_class_t *class)
+{
+    if (class->known == 0)
+        class->known = class->recent;
+    bool odd =
+        is_far_above(class->recent, class->known) || is_far_above(class->known, class->recent);
+
+    class->odd = odd ? (uint8_t)sb_min(class->odd + 1, ODD_ENOUGH) : 0;
+    return class->odd == ODD_ENOUGH && class->since >= class->alarm;
+}
+
+/* A short block of the usual way is over. */
+static void watched(sb_block_class_t *class, uint64_t now)
+{
+    class->recent = now - class->began;
+    class->call = 0;
+    class->settling = 0;
+    class->alarmed = has_changed(class);
+    if (!class->alarmed && class->since < class->rest)
+        return;
+    class->known = 0;
+    enter(class, SB_BLOCK_GLANCE, now);
+}
+
+static void begin_pairs(sb_block_class_t *class, uint64_t now)
+{
+    class->sum[0] = class->sum[1] = 0;
+    class->block = class->won = class->lost = 0;
+    enter(class, SB_BLOCK_PAIRS, now);
+}
+
+/* The short block of the other way is over. Early in a program only a clear gain is followed up. */
+static void glanced(sb_block_class_t *class, uint64_t now)
+{
+    bool hopeless = is_far_above(class->glanced, class->recent);
+    bool loses = class->glanced + class->glanced / 16 >= class->recent;
+
+    if (is_far_above(class->recent, class->glanced))
+        enter(class, SB_BLOCK_CONFIRM, now);
+    else if (hopeless || (loses && !class->compared))
+        end(class, false, cost_of(class, now - class->entered, class->call), now);
+    else
+        begin_pairs(class, now);
+}
+
+/* A short block of the usual way is over, which the other one seems to be better than. */
+static void confirmed(sb_block_class_t *class, uint64_t now)
+{
+    class->recent = now - class->began;
+    if (!is_far_above(class->recent, class->glanced)) {
+        begin_pairs(class, now);
+        return;
+    }
+    class->known = class->glanced;
+    end(class, true, 0, now);
+}
+
+/* A long block is over; a pair, if it is its second. */
+static void paired(sb_block_class_t *class, uint64_t now)
+{
+    class->ns[is_other(class)] = now - class->began;
+    class->block++;
+    class->call = 0;
+    if (class->block % 2 != 0)
+        return;
     bool won = class->ns[1] + class->ns[1] / 16 < class->ns[0];
     bool hopeless = class->ns[1] / 2 > class->ns[0];
-
     class->sum[0] += class->ns[0];
     class->sum[1] += class->ns[1];
     class->won += won;
     class->lost += !won;
-    if (class->won == ENOUGH || class->lost == ENOUGH || hopeless)
-        end(class);
+    if (class->won != ENOUGH && class->lost != ENOUGH && !hopeless)
+        return;
+    uint64_t slower = sb_max(class->sum[0], class->sum[1]);
+    uint64_t faster = sb_max(sb_min(class->sum[0], class->sum[1]), 1);
+    uint32_t calls = class->block / 2 * (uint32_t)(LONG_SETTLING + LONG);
+    end(class, class->won == ENOUGH, (slower - faster) * calls / faster, now);
 }
 
-static void end_block(sb_block_class_t *class, uint64_t ns)
+static void end_block(sb_block_class_t *class, uint64_t now)
 {
-    class->ns[is_other(class)] = ns;
-    class->block++;
-    class->call = 0;
-    if (class->block % 2 == 0)
-        judge(class);
-}
-
-uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint64_t now)
-{
-    sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
-
-    if (!class->comparing && class->since >= sb_max(class->rest, FIRST_AFTER))
-        begin(class);
-    else if (class->comparing && class->call == SETTLING + MEASURED)
-        end_block(class, now - class->began);
-    if (!class->comparing) {
-        class->since++;
-        return class->usual;
+    switch (class->stage) {
+    case SB_BLOCK_WATCH:
+        watched(class, now);
+        break;
+    case SB_BLOCK_GLANCE:
+        class->glanced = now - class->began;
+        glanced(class, now);
+        break;
+    case SB_BLOCK_CONFIRM:
+        confirmed(class, now);
+        break;
+    default:
+        paired(class, now);
     }
-    if (class->call++ == SETTLING)
+}
+
+/* Whether a glance has taken twice what it may in the end. */
+static bool goes_badly(const sb_block_class_t *class, uint64_t now)
+{
+    uint64_t calls = class->settling + SHORT;
+
+    return class->stage == SB_BLOCK_GLANCE &&
+           (now - class->entered) * SHORT > 2 * calls * class->recent;
+}
+
+/* The class of such messages, which may be the first ones. */
+static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, uint8_t first,
+                                  uint64_t now)
+{
+    size_t number = sb_copy_class(bytes);
+    sb_block_class_t *class = &policy->of[number];
+
+    if (!class->begun) {
+        class->begun = true;
+        bool longer = number > 0 && class[-1].compared && class[-1].usual == 1;
+        class->usual = longer ? 1 : first;
+        enter(class, SB_BLOCK_WATCH, now);
+    }
+    return class;
+}
+
+uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint8_t first, uint64_t now)
+{
+    sb_block_class_t *class = class_of(policy, bytes, first, now);
+    uint32_t length = class->stage == SB_BLOCK_PAIRS ? LONG : SHORT;
+
+    if (class->call == class->settling + length)
+        end_block(class, now);
+    else if (goes_badly(class, now))
+        end(class, false, cost_of(class, now - class->entered, class->call), now);
+    if (class->call++ == class->settling)
         class->began = now;
+    class->since += class->stage == SB_BLOCK_WATCH;
     return is_other(class) ? !class->usual : class->usual;
 }

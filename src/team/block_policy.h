@@ -15,35 +15,65 @@
  * the beginning of a call to that of the same rank's call so many later. What the rank does between
  * its calls is in it, and with that whatever the others do on its processor meanwhile.
  *
- * Now and then there is a comparison: blocks of both ways by turns, in pairs. The other way is
- * taken if it was faster by a sixteenth in two pairs, of three at most; so one block in which
- * something else ran decides nothing. The rest after a comparison is so long that the slower way
- * takes a small part of all time. Private to the rank that decides; it tells the others.
+ * The usual way is timed all the while, in short blocks. Now and then there is a comparison. It
+ * begins with a glance: one short block of the other way, which is broken off as soon as it cannot
+ * end well. One that is half as slow again is given up; one that takes two thirds of the time is
+ * taken, if another short block of the usual way agrees. Only ways that are nearer to each other
+ * are compared by long blocks, by turns, in pairs: the other one is taken if it was faster by a
+ * sixteenth in two pairs, of three at most; so one block in which something else ran decides
+ * nothing. The rest after a comparison is so long that the slower way takes a small part of all
+ * time. It ends when the usual way takes half as long again as it did, or two thirds of that: ranks
+ * have come to run elsewhere. The less that such comparisons change, the longer is it from one to
+ * the next.
+ *
+ * The first comparison comes soon: most programs that measure make a hundred calls of a size.
+ * Private to the rank that decides; it tells the others.
  */
+
+/* What the calls at hand are for. */
+typedef enum sb_block_stage {
+    SB_BLOCK_WATCH, /* the usual way, between comparisons */
+    SB_BLOCK_GLANCE,
+    SB_BLOCK_CONFIRM, /* the usual way, after a glance that the other one has won */
+    SB_BLOCK_PAIRS,
+} sb_block_stage_t;
 
 /* One class of sizes (sb_copy_class), counted in calls that this rank decided. All zero at first.
  */
 typedef struct sb_block_class {
-    uint64_t began;      /* of what is measured in the present block, by sb_now_ns */
-    uint64_t ns[2];      /* of the present pair: of the usual way, of the other */
-    uint64_t sum[2];     /* of all pairs of the comparison */
-    uint32_t since;      /* the last comparison */
-    uint32_t rest;       /* from then to the next one; 0: there was none */
-    uint32_t lengths;    /* of comparisons that it is at least */
-    uint16_t call;       /* of the present block, */
-    uint8_t block;       /* of the comparison, */
-    bool comparing;      /* if there is one */
-    uint8_t won;         /* pairs, by the other way, */
-    uint8_t lost;        /* and by the usual one */
-    uint8_t usual;       /* 0, which is safe everywhere, or 1 */
-    uint8_t comparisons; /* that came to an end, up to 255 */
+    uint64_t entered;   /* the present stage, by sb_now_ns */
+    uint64_t began;     /* of what is measured in the present block */
+    uint64_t recent;    /* of the last short block of the usual way; ns */
+    uint64_t glanced;   /* of that of the other way */
+    uint64_t known;     /* of one of the usual way when the last comparison ended; 0: the next */
+    uint64_t ns[2];     /* of the present pair: of the usual way, of the other */
+    uint64_t sum[2];    /* of all pairs of the comparison */
+    uint32_t since;     /* the last comparison */
+    uint32_t rest;      /* from then to the next one, */
+    uint32_t rest_even; /* that it is at least, */
+    uint32_t alarm;     /* or if the usual way takes longer or shorter */
+    uint16_t call;      /* of the present block, */
+    uint8_t settling;   /* of which so many are not measured */
+    uint8_t block;      /* of the pairs */
+    uint8_t won;        /* of them by the other way, */
+    uint8_t lost;       /* and by the usual one */
+    uint8_t odd;        /* short blocks, one after the other, that took longer or shorter */
+    bool alarmed;       /* for that the present comparison is */
+    bool begun;         /* there were calls, */
+    bool compared;      /* and a comparison */
+    uint8_t usual;      /* way: 0 or 1 */
+    uint8_t stage;      /* sb_block_stage_t */
 } sb_block_class_t;
 
 typedef struct sb_block_policy {
     sb_block_class_t of[SB_COPY_CLASSES];
 } sb_block_policy_t;
 
-/* The way of this rank's next call of so many bytes, which begins now. */
-uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint64_t now);
+/*
+ * The way of this rank's next call of so many bytes, which begins now. `first`: what a class begins
+ * with of which nothing is known; way 1 is the better the longer messages are, so it is that too
+ * where it was found to be the faster one for shorter messages.
+ */
+uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint8_t first, uint64_t now);
 
 #endif

@@ -503,7 +503,7 @@ static int run_exchange_learnt(rank_context_t *context, void *argument)
         failures += exchange(team, call, bytes, sent, false);
     failures += mesh->crowded != team->oversubscribed;
     if (mesh->crowded && team->rank == 0)
-        failures += mesh->exchanged.of[number].comparisons == 0;
+        failures += !mesh->exchanged.of[number].compared;
     if (mesh->crowded)
         failures += mesh->bytes < bytes || mesh->expose.copied == 0;
     free(sent);
@@ -554,10 +554,10 @@ static int run_collecting_learnt(rank_context_t *context, void *argument)
     failures += job_allgather(context, &mesh->expose.copied, copied, sizeof *copied) != SB_OK;
     for (unsigned call = 0; call < 200 * team->size; call++)
         failures += deal(team, call, bytes);
-    failures += mesh->crowded && mesh->collecting.dealing.of[number].comparisons == 0;
+    failures += mesh->crowded && !mesh->collecting.dealing.of[number].compared;
     if (mesh->crowded)
-        failures += mesh->collecting.policy.of[number].comparisons == 0 ||
-                    copied[0] + copied[1] + copied[2] == 0;
+        failures +=
+            !mesh->collecting.policy.of[number].compared || copied[0] + copied[1] + copied[2] == 0;
     leave(context, team);
     return failures;
 }
@@ -574,7 +574,7 @@ static int run_crowded_reduce_learnt(rank_context_t *context, void *argument)
     for (unsigned call = 0; call < 200 && failures == 0; call++)
         failures += reduce(team, team->size * call, COUNT);
     if (failures == 0 && team->oversubscribed && team->rank == 0)
-        failures += sb_workspace(team)->blocks.of[number].comparisons == 0 ||
+        failures += !sb_workspace(team)->blocks.of[number].compared ||
                     sb_workspace(team)->expose.copied == 0;
     return failures;
 }

@@ -6,26 +6,29 @@
 #include "team/block_policy.h"
 
 #define BYTES ((size_t)64 << 10)
-#define FIRST 8 /* calls before the first comparison */
-#define BLOCK 20
-#define PAIR (2 * BLOCK)
-#define COMPARISON (2 * PAIR)
+#define FIRST 6 /* calls before the first comparison */
+#define GLANCE 6
+#define LONG 20
+#define PAIR (2 * LONG)
+#define REST_FIRST 128
 
 /* A rank whose clock goes on by what its calls take. */
 typedef struct player {
     sb_block_policy_t policy;
     uint64_t now;
-    uint8_t before;
+    size_t bytes; /* 0: BYTES */
+    uint8_t first, before;
     unsigned changes; /* of way */
 } player_t;
 
 /* Calls, of which the other way took some: `price[way]` each, in nanoseconds. */
 static unsigned play(player_t *player, unsigned calls, uint64_t safe, uint64_t other)
 {
+    size_t bytes = player->bytes == 0 ? BYTES : player->bytes;
     unsigned of_other = 0;
 
     for (unsigned i = 0; i < calls; i++) {
-        uint8_t way = sb_block_choose(&player->policy, BYTES, player->now);
+        uint8_t way = sb_block_choose(&player->policy, bytes, player->first, player->now);
         player->now += way == 0 ? safe : other;
         player->changes += way != player->before;
         player->before = way;
@@ -39,8 +42,18 @@ static void starts_with_the_safe_way(void **state)
     player_t player = {0};
 
     (void)state;
-    assert_int_equal(play(&player, FIRST + BLOCK, 1000, 100), 0);
-    assert_int_equal(play(&player, BLOCK, 1000, 100), BLOCK);
+    assert_int_equal(play(&player, FIRST, 1000, 100), 0);
+    assert_int_equal(play(&player, GLANCE, 1000, 100), GLANCE);
+}
+
+/* What is far better is taken within the first twenty calls: the second block agrees. */
+static void takes_soon_what_is_far_better(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    play(&player, FIRST + 2 * GLANCE, 1000, 500);
+    assert_int_equal(play(&player, REST_FIRST, 1000, 500), REST_FIRST);
 }
 
 static void takes_the_way_that_is_faster(void **state)
@@ -48,8 +61,8 @@ static void takes_the_way_that_is_faster(void **state)
     player_t player = {0};
 
     (void)state;
-    play(&player, FIRST + COMPARISON, 1000, 500);
-    assert_int_equal(play(&player, 200, 1000, 500), 200);
+    play(&player, FIRST + GLANCE + 2 * PAIR, 1000, 800);
+    assert_int_equal(play(&player, REST_FIRST, 1000, 800), REST_FIRST);
 }
 
 /* Where others run ahead every other call finds all done: neither way is taken for that. */
@@ -60,7 +73,7 @@ static void counts_what_calls_take_together(void **state)
 
     (void)state;
     for (unsigned call = 0; call < 4000; call++) {
-        uint8_t way = sb_block_choose(&player.policy, BYTES, player.now);
+        uint8_t way = sb_block_choose(&player.policy, BYTES, 0, player.now);
         uint64_t staged = call % 4 == 0 ? 3000 : 10;
         player.now += way == 0 ? staged : 1000;
         of_other += way;
@@ -73,35 +86,45 @@ static void keeps_the_safe_way_for_a_small_gain(void **state)
     player_t player = {0};
 
     (void)state;
-    play(&player, FIRST + COMPARISON, 1000, 970);
-    assert_int_equal(play(&player, 200, 1000, 970), 0);
+    play(&player, 2000, 1000, 970);
+    assert_int_equal(play(&player, REST_FIRST, 1000, 970), 0);
 }
 
-/* Something else runs in one block: two of three pairs decide. */
+/* Something else runs in one block: it takes another one to decide. */
 static void one_block_decides_nothing(void **state)
 {
     player_t slow = {0}, fast = {0};
 
     (void)state;
-    play(&slow, FIRST + BLOCK - 1, 1000, 600);
-    play(&slow, 1, 1000, 600);
-    slow.now += 1;
-    play(&slow, BLOCK - 1, 1000, 600);
-    slow.now += 3000;
-    play(&slow, 2 * PAIR + 1, 1000, 600);
-    assert_int_equal(play(&slow, 200, 1000, 600), 200);
-    play(&fast, FIRST + BLOCK - 1, 1000, 1600);
+    play(&slow, FIRST, 1000, 900);
+    slow.now += 30000;
+    play(&slow, 2 * GLANCE + LONG - 5, 1000, 800);
+    slow.now += 4000;
+    play(&slow, 3 * PAIR - LONG + 5, 1000, 800);
+    assert_int_equal(play(&slow, 100, 1000, 800), 100);
+    play(&fast, FIRST, 1000, 1600);
     fast.now += 30000;
-    play(&fast, 2 * PAIR + BLOCK + 1, 1000, 1600);
+    play(&fast, 2 * GLANCE + 2 * PAIR, 1000, 1600);
     assert_int_equal(play(&fast, 100, 1000, 1600), 0);
 }
 
-static void gives_up_what_is_hopeless(void **state)
+/* Who makes a hundred calls spends few of them on what is slow. */
+static void gives_up_at_once_what_is_hopeless(void **state)
+{
+    player_t player = {0}, near = {0};
+
+    (void)state;
+    assert_int_equal(play(&player, 110, 1000, 5000), 3);
+    assert_int_equal(play(&near, 110, 1000, 1600), GLANCE);
+}
+
+/* Not much slower: no reason for long blocks in a program that has just begun. */
+static void does_not_insist_early(void **state)
 {
     player_t player = {0};
 
     (void)state;
-    assert_int_equal(play(&player, FIRST + PAIR + 60, 1000, 5000), BLOCK);
+    assert_int_equal(play(&player, 110, 1000, 1200), GLANCE);
 }
 
 /* A 64th of the time, of a way that is four times as slow, when all has settled. */
@@ -128,6 +151,46 @@ static void follows_a_machine_that_changes(void **state)
     assert_true(play(&player, 4000, 1000, 500) > 3600);
 }
 
+/* Processors have come to be far from each other: whatever the rest, it is seen at once. */
+static void follows_at_once_where_calls_take_longer(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    play(&player, 20000, 120, 240);
+    play(&player, 32, 570, 250);
+    assert_int_equal(play(&player, 100, 570, 250), 100);
+}
+
+/* Calls that take now this, now that time, by either way: less and less is tried for that. */
+static void gets_used_to_changes(void **state)
+{
+    player_t player = {0};
+    unsigned of_other = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 400; i++) {
+        of_other += play(&player, 50, 1000, 1600);
+        of_other += play(&player, 50, 3000, 4800);
+    }
+    assert_true(of_other < 40000 / 64);
+}
+
+/* Longer messages begin with what was faster for shorter ones, where that is the other way. */
+static void longer_messages_go_on_from_shorter_ones(void **state)
+{
+    player_t player = {.bytes = BYTES / 2}, sized = {.bytes = BYTES / 2};
+
+    (void)state;
+    play(&player, 100, 1000, 500);
+    player.bytes = BYTES;
+    assert_int_equal(play(&player, FIRST, 1000, 500), FIRST);
+    play(&sized, 100, 500, 1000);
+    sized.bytes = BYTES;
+    sized.first = 1;
+    assert_int_equal(play(&sized, FIRST, 500, 1000), FIRST);
+}
+
 /* Two ways that are as fast as each other: comparisons end, and stay far apart. */
 static void does_not_go_to_and_fro(void **state)
 {
@@ -137,20 +200,25 @@ static void does_not_go_to_and_fro(void **state)
     play(&player, 4000, 1000, 1000);
     player.changes = 0;
     play(&player, 40000, 1000, 1000);
-    assert_true(player.changes < 40000 / (32 * PAIR) * 4 + 4);
+    assert_true(player.changes < 40000 / 2048 * 6 + 6);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_with_the_safe_way),
+        cmocka_unit_test(takes_soon_what_is_far_better),
         cmocka_unit_test(takes_the_way_that_is_faster),
         cmocka_unit_test(counts_what_calls_take_together),
         cmocka_unit_test(keeps_the_safe_way_for_a_small_gain),
         cmocka_unit_test(one_block_decides_nothing),
-        cmocka_unit_test(gives_up_what_is_hopeless),
+        cmocka_unit_test(gives_up_at_once_what_is_hopeless),
+        cmocka_unit_test(does_not_insist_early),
         cmocka_unit_test(the_slower_way_costs_little),
         cmocka_unit_test(follows_a_machine_that_changes),
+        cmocka_unit_test(follows_at_once_where_calls_take_longer),
+        cmocka_unit_test(gets_used_to_changes),
+        cmocka_unit_test(longer_messages_go_on_from_shorter_ones),
         cmocka_unit_test(does_not_go_to_and_fro),
     };
 

@@ -34,7 +34,7 @@ bool sb_collecting_choose(sb_team_t *team, const sb_receiving_t *receiving, uint
 
     if (!sb_collecting_measures(team, bytes))
         return false;
-    bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, sb_now_ns()) == 1;
+    bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, 0, sb_now_ns()) == 1;
     sb_copy_show(&sb_mesh_head(mesh, team->rank)->wanted.flag, bytes,
                  pulled ? SB_COPY_PULLED : SB_COPY_CACHED);
     return pulled;
@@ -48,10 +48,13 @@ sb_prefer_t sb_dealing_choose(sb_team_t *team, const sb_sending_t *sending, uint
 
     for (uint32_t i = 0; i < count; i++)
         bytes = sb_max(bytes, sending[i].stream->bytes);
-    if (!sb_collecting_measures(team, bytes) ||
-        sb_block_choose(&mesh->collecting.dealing, bytes, sb_now_ns()) == 0)
+    if (!sb_collecting_measures(team, bytes))
         return SB_PREFER_BY_SIZE;
-    return bytes < mesh->expose_least ? SB_PREFER_EXPOSED : SB_PREFER_STAGED;
+    bool by_size = bytes >= mesh->expose_least;
+    bool pulled = sb_block_choose(&mesh->collecting.dealing, bytes, by_size, sb_now_ns()) == 1;
+    if (pulled == by_size)
+        return SB_PREFER_BY_SIZE;
+    return pulled ? SB_PREFER_EXPOSED : SB_PREFER_STAGED;
 }
 
 bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes)

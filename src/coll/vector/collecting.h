@@ -10,7 +10,7 @@
  */
 typedef struct sb_collecting {
     sb_block_policy_t policy;  /* of this rank as a root: 1 is the kernel */
-    sb_block_policy_t dealing; /* and of scatters: 1 is what would not be done by size */
+    sb_block_policy_t dealing; /* and of scatters, too */
 } sb_collecting_t;
 
 /* What an algorithm would have of a message that is too long for a slot. */
