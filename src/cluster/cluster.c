@@ -2,7 +2,7 @@
 /*
  * How ranks become a cluster, in three exchanges of what all then know alike: the names of their
  * nodes, which give a first map, and what rank 0 takes messages to cost; a team on each node, whose
- * tickets go over the network between its ranks alone; and whether it came to be. Where it did not,
+ * hellos go over the network between its ranks alone; and whether it came to be. Where it did not,
  * the node falls apart into its ranks. Where rank 0 does not know what messages cost, it tries some
  * before the teams are made: meanwhile others wait without keeping it from its processor.
  */
@@ -145,11 +145,11 @@ static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
 }
 
 /* What each rank says of itself. */
-typedef struct census {
+typedef struct hello {
     uint64_t node;
     sb_net_prices_t prices;
     sb_net_prices_t seen;
-} census_t;
+} hello_t;
 
 /*
  * Everybody goes by the prices of rank 0, or by the standard ones if it knows none. Where time may
@@ -158,8 +158,8 @@ typedef struct census {
 static sb_status_t ask_all(sb_cluster_t *cluster, uint64_t node, uint64_t *name)
 {
     uint32_t ranks = cluster->net.ranks;
-    census_t mine = {node, cluster->net.prices, cluster->net.seen},
-             *all = calloc(ranks, sizeof *all);
+    hello_t mine = {node, cluster->net.prices, cluster->net.seen},
+            *all = calloc(ranks, sizeof *all);
 
     if (all == NULL)
         return SB_ERR_MEMORY;

@@ -104,6 +104,9 @@ static sb_sending_t contribution(const sb_team_t *team, const sb_parts_t *parts)
                                             : SB_PREFER_BY_SIZE};
 }
 
+/* Bytes that are one store. */
+#define STORED_AT_ONCE 16
+
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 {
     const sb_mesh_t *mesh = sb_mesh(team);
@@ -112,7 +115,7 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     if (team->rank == parts->root) {
         outcome = collect(team, parts);
     } else if (sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
-        if (team->size == 2 && parts->send->bytes <= SB_STORED_AT_ONCE)
+        if (team->size == 2 && parts->send->bytes <= STORED_AT_ONCE)
             sb_prefetch_line(team, parts->root, parts->send->bytes);
     } else {
         sb_sending_t sending = contribution(team, parts);

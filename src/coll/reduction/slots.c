@@ -98,7 +98,7 @@ static void fetch_next(const sb_team_t *team, uint32_t sources, size_t bytes)
  * after the other: so it takes those of the call after the next one in time. At the next one's the
  * others may be looking by now.
  */
-static void own_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
+static void prefetch_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
 {
     uint64_t use = team->slot_uses + pieces;
 
@@ -112,7 +112,7 @@ static void look_ahead(const sb_team_t *team, uint32_t sources, uint64_t pieces,
     bool few = team->size <= FETCHED_MOST;
 
     if (few && sources <= (team->rank == 0))
-        own_later(team, pieces, bytes);
+        prefetch_later(team, pieces, bytes);
     else if (few || (sources <= FETCHED_MOST && bytes <= SB_SLOT_IN_LINE))
         fetch_next(team, sources, bytes);
 }

@@ -55,9 +55,8 @@
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
  */
 
-/* In place of a rank: the flow to all. And bytes that are one store. */
+/* In place of a rank: the flow to all. */
 #define SB_TO_ALL SB_EXPOSE_TO_ALL
-#define SB_STORED_AT_ONCE 16
 
 typedef enum sb_route {
     SB_ROUTE_OPEN, /* not chosen yet */
@@ -269,22 +268,6 @@ static inline void sb_fetch_next(const sb_mesh_t *mesh, const sb_inlet_t *in, si
     const sb_slot_t *slot = &in->slot[(mesh->calls + 1) & (mesh->slots - 1)];
 
     sb_fetch_ahead(slot, offsetof(sb_slot_t, payload) + bytes);
-}
-
-/*
- * The sender's side of it: what a rank that is ahead writes waits in its processor for the lines,
- * one after the other. So it takes those of the call after the next one, if its message is like
- * this one; at the next one's the reader may be looking by now. Returns the bytes taken.
- */
-static inline size_t sb_own_later(const sb_mesh_t *mesh, const sb_outlet_t *out, size_t bytes)
-{
-    sb_slot_t *slot = &out->slot[(mesh->calls + 2) & (mesh->slots - 1)];
-
-    if (!sb_flow_has_room(&out->slots, mesh->calls + 3))
-        return 0;
-    bytes += offsetof(sb_slot_t, payload);
-    sb_fetch_to_write(slot, bytes);
-    return bytes;
 }
 
 /* Receives all of a message; `of_all`: of the flow to all. `data` gets what is to be told. */

@@ -11,7 +11,7 @@
 
 /* So much is taken from other cores for the next call: a usual fragment. They come one behind the
  * other while the rank leaves and comes again, and for its stores it would wait one by one. */
-#define OWNED sb_flow_piece_usual(0)
+#define PREFETCHED sb_flow_piece_usual(0)
 
 /* Whether the lines of a message like this one are taken ahead. */
 static bool takes_ahead(sb_mesh_t *mesh, size_t bytes)
@@ -25,7 +25,7 @@ static bool takes_ahead(sb_mesh_t *mesh, size_t bytes)
 }
 
 /* The first lines of the next part, if it is staged like this one. */
-static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
+static size_t prefetch_staged(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most)
 {
     const sb_outlet_t *out = sb_outlet(mesh, sending->peer);
     sb_cursor_t next = out->cursor;
@@ -44,7 +44,7 @@ static size_t own_area(sb_mesh_t *mesh, const sb_sending_t *sending, size_t most
 void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t messages)
 {
     if (!team->oversubscribed)
-        own_area(sb_mesh(team), sending, OWNED / messages);
+        prefetch_staged(sb_mesh(team), sending, PREFETCHED / messages);
 }
 
 /* Whether this rank sent parts in the call before too. */
@@ -56,6 +56,22 @@ static bool sends_again(const sb_team_t *team, sb_mesh_t *mesh)
     return again;
 }
 
+/*
+ * What a rank that is ahead writes waits in its processor for the lines, one after the other. So it
+ * takes those of the call after the next one, if its message is like this one; at the next one's
+ * the reader may be looking by now. Returns the bytes taken.
+ */
+static size_t prefetch_slot(const sb_mesh_t *mesh, const sb_outlet_t *out, size_t bytes)
+{
+    sb_slot_t *slot = &out->slot[(mesh->calls + 2) & (mesh->slots - 1)];
+
+    if (!sb_flow_has_room(&out->slots, mesh->calls + 3))
+        return 0;
+    bytes += offsetof(sb_slot_t, payload);
+    sb_fetch_to_write(slot, bytes);
+    return bytes;
+}
+
 void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes)
 {
     sb_mesh_t *mesh = sb_mesh(team);
@@ -65,7 +81,7 @@ void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes)
         return;
     if ((mesh->calls & (mesh->slots / 2 - 1)) == 0)
         sb_flow_look_credit(&out->slots, mesh->calls);
-    sb_own_later(mesh, out, bytes);
+    prefetch_slot(mesh, out, bytes);
 }
 
 void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
@@ -73,7 +89,7 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
 {
     sb_mesh_t *mesh = sb_mesh(team);
     uint32_t turn = mesh->slots / 2;
-    size_t most = OWNED;
+    size_t most = PREFETCHED;
 
     if (!sends_again(team, mesh))
         return;
@@ -83,10 +99,10 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
         if (((mesh->calls + i) & (turn - 1)) == 0)
             sb_flow_look_credit(&mesh->peer[peer].out.slots, mesh->calls);
         if (bytes > 0 && bytes <= SB_SLOT_PAYLOAD && most >= sizeof(sb_slot_t))
-            most -= sb_own_later(mesh, &mesh->peer[peer].out, bytes);
+            most -= prefetch_slot(mesh, &mesh->peer[peer].out, bytes);
     }
     for (uint32_t i = 0; i < count; i++)
-        most -= own_area(mesh, &sending[i], most);
+        most -= prefetch_staged(mesh, &sending[i], most);
 }
 
 /*
