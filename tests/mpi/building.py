@@ -124,7 +124,7 @@ def build(mpi: Mpi, name: str) -> Path:
     compiler = mpi.compilers[language]
     if not _is_fresh(target, [*own, *helpers, *engine], compiler, inside):
         command = [compiler, *flags]
-        objects = _objects(target.parent / "helpers", helpers, command, False)
+        objects = _objects(target.parent / "helpers", helpers, [*command, "-O2"], False)
         if inside:
             command += _inside_flags(mpi)
             objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)

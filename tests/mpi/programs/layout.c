@@ -438,15 +438,27 @@ void layout_destroy(struct layout *layout)
     free(layout->expected);
 }
 
-void layout_fill(struct layout *layout, uint64_t seed, bool sender)
+/* Puts a pattern into the elements, as a message that is unpacked. */
+static void unpack_pattern(const struct layout *layout, unsigned char *memory, uint64_t seed)
 {
     size_t bytes = layout->element_bytes;
+    unsigned char *packed = allocate(layout->elements, bytes);
+
+    fill(packed, layout->elements * bytes, seed);
+    for (size_t i = 0; i < layout->elements; i++)
+        memcpy(memory + layout->at[i], packed + i * bytes, bytes);
+    free(packed);
+}
+
+void layout_fill(struct layout *layout, uint64_t seed, bool sender)
+{
     fill(layout->memory, layout->memory_bytes, seed + 77);
     memcpy(layout->expected, layout->memory, layout->memory_bytes);
-    for (size_t i = 0; i < layout->elements; i++) {
-        fill(layout->expected + layout->at[i], bytes, mix(seed, i));
-        fill(layout->memory + layout->at[i], bytes, mix(sender ? seed : ~seed, i));
-    }
+    unpack_pattern(layout, layout->expected, seed);
+    if (sender)
+        memcpy(layout->memory, layout->expected, layout->memory_bytes);
+    else
+        unpack_pattern(layout, layout->memory, ~seed);
 }
 
 size_t layout_mismatch(const struct layout *layout)

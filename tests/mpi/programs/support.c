@@ -96,14 +96,6 @@ int size_of(MPI_Comm comm)
     return size;
 }
 
-uint64_t mix(uint64_t a, uint64_t b)
-{
-    uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-}
-
 uint64_t next_random(uint64_t *state)
 {
     *state += 0x9e3779b97f4a7c15u;
@@ -115,18 +107,40 @@ size_t random_below(uint64_t *state, size_t limit)
     return (size_t)(next_random(state) % limit);
 }
 
-/* Whole words go without a call: tests check gigabytes. */
+/* Tests fill and check gigabytes: only the first word of a block is mixed, the others are a step
+ * apart from each other. */
+enum { WORD = sizeof(uint64_t), BLOCK = 8 * WORD };
+typedef uint64_t block_t __attribute__((vector_size(BLOCK)));
+#define STEP 0x9e3779b97f4a7c15u
+
+static uint64_t word_at(uint64_t seed, size_t at)
+{
+    return mix(seed, at / BLOCK) + at % BLOCK / WORD * STEP;
+}
+
+static inline void draw_block(block_t *block, uint64_t seed, size_t at)
+{
+    *block = mix(seed, at / BLOCK) +
+             (block_t){0, STEP, 2 * STEP, 3 * STEP, 4 * STEP, 5 * STEP, 6 * STEP, 7 * STEP};
+}
+
 void fill(void *buffer, size_t bytes, uint64_t seed)
 {
-    size_t whole = bytes - bytes % sizeof(uint64_t);
+    size_t whole = bytes - bytes % WORD, at = 0;
+    uint64_t word;
 
-    for (size_t at = 0; at < whole; at += sizeof(uint64_t)) {
-        uint64_t word = mix(seed, at);
-        memcpy((char *)buffer + at, &word, sizeof word);
+    for (block_t block; at + BLOCK <= bytes; at += BLOCK) {
+        draw_block(&block, seed, at);
+        memcpy((char *)buffer + at, &block, BLOCK);
     }
-    uint64_t last = mix(seed, whole);
-    if (whole < bytes)
-        memcpy((char *)buffer + whole, &last, bytes - whole);
+    for (; at < whole; at += WORD) {
+        word = word_at(seed, at);
+        memcpy((char *)buffer + at, &word, WORD);
+    }
+    if (whole == bytes)
+        return;
+    word = word_at(seed, whole);
+    memcpy((char *)buffer + whole, &word, bytes - whole);
 }
 
 /* The first of so many bytes that is not that of the word; their number if there is none. */
@@ -141,14 +155,20 @@ static size_t differs(const char *found, uint64_t word, size_t bytes)
 
 size_t mismatch(const void *buffer, size_t bytes, uint64_t seed)
 {
-    size_t whole = bytes - bytes % sizeof(uint64_t), at = 0;
+    const char *found = buffer;
+    size_t whole = bytes - bytes % WORD, at = 0;
 
-    for (uint64_t word; at < whole; at += sizeof word) {
-        memcpy(&word, (const char *)buffer + at, sizeof word);
-        if (word != mix(seed, at))
-            return at + differs((const char *)buffer + at, mix(seed, at), sizeof word);
+    for (block_t block; at + BLOCK <= bytes; at += BLOCK) {
+        draw_block(&block, seed, at);
+        if (memcmp(found + at, &block, BLOCK) != 0)
+            break;
     }
-    return at + differs((const char *)buffer + at, mix(seed, at), bytes - at);
+    for (; at < whole; at += WORD) {
+        uint64_t word = word_at(seed, at);
+        if (memcmp(found + at, &word, WORD) != 0)
+            return at + differs(found + at, word, WORD);
+    }
+    return whole == bytes ? bytes : at + differs(found + at, word_at(seed, at), bytes - at);
 }
 
 struct search {

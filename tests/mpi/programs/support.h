@@ -35,7 +35,14 @@ int size_of(MPI_Comm comm);
 void fill(void *buffer, size_t bytes, uint64_t seed);
 size_t mismatch(const void *buffer, size_t bytes, uint64_t seed);
 
-uint64_t mix(uint64_t a, uint64_t b);
+static inline uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t z = a * 0x9e3779b97f4a7c15u + b + 0x632be59bd9b4e019u;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
 uint64_t next_random(uint64_t *state);
 size_t random_below(uint64_t *state, size_t limit);
 
