@@ -10,7 +10,7 @@
  */
 #include "baseline/bundle.h"
 #include "baseline/pairs.h"
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

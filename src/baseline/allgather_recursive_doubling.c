@@ -12,7 +12,7 @@
  */
 #include "baseline/bundle.h"
 #include "baseline/pairs.h"
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 /* The parts of `count` ranks from `first` on, and of those P above them. */

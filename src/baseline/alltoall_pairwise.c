@@ -9,7 +9,7 @@
  * the partners before.
  */
 #include "baseline/pairs.h"
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

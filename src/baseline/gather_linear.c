@@ -9,7 +9,7 @@
  * No deadlock: the root receives from one after the other, and none of them waits for another.
  */
 #include "baseline/pairs.h"
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

@@ -8,7 +8,7 @@
  * No deadlock: the root waits for one that only waits for the root.
  */
 #include "baseline/pairs.h"
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

@@ -14,7 +14,7 @@
  * no rank of this step waits to send; then none waits for ever to receive what is sent in it. What
  * is sent ahead of the steps, where there is room, only shortens the way.
  */
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 /* Of two ranks it is the flow to the other one. */

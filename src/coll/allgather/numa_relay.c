@@ -20,7 +20,7 @@
  * come to this round and so are done with what was in its slot before; to bring near it waits only
  * for what is given, and to read for what is given or brought near.
  */
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/relays.h"
 #include "coll/vector/vector.h"
 

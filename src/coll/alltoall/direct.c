@@ -24,7 +24,7 @@
  * without waiting it is received only when all of it has been sent.
  */
 #include "coll/alltoall/rows.h"
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 /* Where ranks share processors, parts of so many bytes and less are staged: measured, two and

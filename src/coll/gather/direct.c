@@ -11,7 +11,7 @@
  * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
  * of which it has read all that was sent.
  */
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 /*
@@ -21,7 +21,7 @@
 static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     sb_mesh_t *mesh = sb_mesh(team);
-    size_t at_once = team->size == 2 ? SB_SLOT_PAYLOAD : SB_SLOT_IN_LINE;
+    size_t at_once = team->size == 2 ? mesh->at_once : SB_SLOT_IN_LINE;
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
@@ -71,7 +71,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
     /* Of one alone there is nothing to choose. */
-    if (count == 1 && first->stream->bytes <= SB_SLOT_PAYLOAD) {
+    if (count == 1 && first->stream->bytes <= sb_mesh(team)->at_once) {
         status = sb_receive_whole(team, first->peer, false, first->stream, &data);
         return sb_first(status, data);
     }
@@ -117,6 +117,8 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     } else if (sb_send_at_once(mesh, &mesh->peer[parts->root].out, parts->send)) {
         if (team->size == 2 && parts->send->bytes <= STORED_AT_ONCE)
             sb_prefetch_line(team, parts->root, parts->send->bytes);
+        else if (parts->send->bytes > SB_SLOT_PAYLOAD)
+            sb_prefetch_annex(team, parts->root, parts->send->bytes);
     } else {
         sb_sending_t sending = contribution(team, parts);
         sb_sole_choose(team, &sending);

@@ -13,7 +13,7 @@
  * No deadlock: the root waits for a rank to have read what it has sent it, and every other rank
  * waits for the root alone. A receiver reads all that has come before it waits again.
  */
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 /* Whether the others copy long parts from where they are. */

@@ -12,6 +12,12 @@
 #define CROWDED_LEAST ((size_t)16 << 10)
 #define BOUNCE ((size_t)16 << 10)
 
+/* Annexes of a flow have so much in all, but each at least and at most so much; and one line more,
+ * so that in a cache they do not want the same places. */
+#define ANNEXES ((size_t)64 << 10)
+#define ANNEX_LEAST ((size_t)512)
+#define ANNEX_MOST ((size_t)2 << 10)
+
 /* One flow of a block. */
 typedef struct flow {
     sb_wide_flag_t published;
@@ -32,6 +38,17 @@ static flow_t *flow_of(const sb_team_t *team, uint32_t owner, uint32_t other)
     size_t number = other == SB_TO_ALL ? 0 : 1 + index_of(team, owner, other);
 
     return (flow_t *)(void *)((char *)mesh->peer[owner].base + HEAD + number * mesh->stride);
+}
+
+/* What many read at the same time has none: they would keep its lines from each other. */
+static char *annex_of(const sb_team_t *team, uint32_t owner, uint32_t other)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    size_t each = mesh->slots * mesh->annex;
+
+    if (other == SB_TO_ALL)
+        return NULL;
+    return mesh->peer[owner].base + mesh->annexes + index_of(team, owner, other) * each;
 }
 
 static char *area_of(const sb_team_t *team, uint32_t owner, uint32_t other)
@@ -65,6 +82,7 @@ typedef struct layout {
     size_t stride;
     size_t readers;
     size_t fixed;
+    size_t annex, annexes; /* bytes of one, and of all */
 } layout_t;
 
 static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
@@ -74,7 +92,21 @@ static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
     layout.stride = sizeof(flow_t) + layout.slots * sizeof(sb_slot_t);
     layout.readers = HEAD + ranks * layout.stride;
     layout.fixed = sb_round_up(layout.readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
+    layout.annex = sb_max(sb_min(ANNEXES / layout.slots, ANNEX_MOST), ANNEX_LEAST) + SB_LINE;
+    layout.annexes = sb_round_up((ranks - 1) * layout.slots * layout.annex, SB_PAGE);
     return layout;
+}
+
+/* The annexes are last of all, unless they would be more than half of what follows the slots.
+ * Returns where they begin. */
+static size_t lay_out_annexes(sb_mesh_t *mesh, const layout_t *layout)
+{
+    size_t end = mesh->resource.segment.bytes;
+    bool scarce = layout->annexes > (end - layout->fixed) / 2;
+
+    mesh->annex = scarce ? 0 : layout->annex;
+    mesh->slot_most = sb_max(mesh->annex, SB_SLOT_PAYLOAD);
+    return scarce ? end : end - layout->annexes;
 }
 
 /*
@@ -137,6 +169,7 @@ static void open_outlet(const sb_team_t *team, sb_outlet_t *out, uint32_t to, sb
                                   .room = all ? mesh->bytes_all : mesh->wide};
     out->cursor = sb_cursor(out->staged.room, 0);
     out->slot = flow->slot;
+    out->annex = annex_of(team, team->rank, to);
     out->area = area_of(team, team->rank, to);
 }
 
@@ -149,6 +182,7 @@ static sb_inlet_t inlet_of(const sb_team_t *team, uint32_t from, uint32_t to)
 
     return (sb_inlet_t){.staged = {.published = &flow->published.flag, .consumed = consumed},
                         .slot = flow->slot,
+                        .annex = annex_of(team, from, to),
                         .area = area_of(team, from, to),
                         .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->wide};
 }
@@ -195,7 +229,8 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->stride = layout->stride;
     mesh->readers = layout->readers;
     mesh->area_all = layout->fixed;
-    lay_out_areas(mesh, team->size, resource.segment.bytes - layout->fixed);
+    mesh->annexes = lay_out_annexes(mesh, layout);
+    lay_out_areas(mesh, team->size, mesh->annexes - layout->fixed);
     mesh->sending = (sb_sending_t *)(void *)(mesh->peer + team->size);
     mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);
     mesh->deferred = mesh->receiving + team->size;
@@ -210,6 +245,15 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     open_flows(team, mesh);
     open_windows(team, mesh);
     put_in_order(team);
+}
+
+/* Longer ones may have another way to go, by what is said of each. */
+static size_t longest_at_once(const sb_team_t *team, const sb_mesh_t *mesh)
+{
+    bool shared = !team->oversubscribed && (team->size - 1) * mesh->slot_most >= SB_SHARED_TOTAL;
+    size_t most = sb_min(mesh->slot_most, mesh->expose_least - 1);
+
+    return shared ? sb_min(most, SB_SHARED_LEAST - 1) : most;
 }
 
 /* Whether parts are read where they are, and from what length on. */
@@ -238,6 +282,7 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     mesh->call = &mesh->copies;
     mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
+    mesh->at_once = longest_at_once(team, mesh);
     mesh->measured_least = crowded ? CROWDED_LEAST : sb_max(mesh->expose_least, SB_COPY_LEAST);
     sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
                                         mesh->expose.of, cma != SB_CMA_OFF);
@@ -271,7 +316,7 @@ static sb_status_t make(sb_team_t *team)
                   sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);
     const sb_resource_size_t size = {
         .own = sizeof(sb_mesh_t) + team->size * each + BOUNCE,
-        .bytes = sb_round_up(fixed + sb_max(most, least), SB_PAGE),
+        .bytes = sb_round_up(fixed + sb_max(most, least), SB_PAGE) + layout.annexes,
         .least = sb_round_up(fixed + least, SB_PAGE),
         .near = fixed,
         .willing = true,

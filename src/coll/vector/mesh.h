@@ -22,6 +22,7 @@
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it and to all, and how long it took
+ *     annexes            of its slots to each other: for what these have no room for
  *     areas              where staged messages pass: one of the flow to all, one of each other,
  *                        and of two ranks a window (swap.h)
  *
@@ -33,7 +34,8 @@
  *
  * A message takes one of these routes (sb_route_t), which its sender chooses (message.c):
  *
- *     slot      up to SB_SLOT_PAYLOAD bytes travel in the slot itself
+ *     slot      up to SB_SLOT_PAYLOAD bytes travel in the slot itself, and some more in its annex
+ *               (short.h)
  *     staged    through the flow's area. The slot holds a plan: where in the area the message
  *               begins, its bytes, its fragments. The first fragment comes with the plan. Where
  *               two send each other, its bytes are in a window that they swap (swap.h)
@@ -47,9 +49,10 @@
  * Who cannot read what was exposed says so beside its `consumed`. At the end of the call the sender
  * then stages the message for it (single_copy.c), and from then on all others.
  *
- * Memory of a rank: p (256 k + 384) bytes, and areas of SOBOR_RING bytes in all. k is 32 for up
- * to 8 ranks, 16 for up to 16, 4 for up to 64, 2 for more; four times as many, and at least 64,
- * where ranks share processors; less, down to 4, where SOBOR_RING is short.
+ * Memory of a rank: p (256 k + 384) bytes, areas of SOBOR_RING bytes in all, and (p - 1) k annexes
+ * of 0.6 to 2.1 KiB, which no page of is touched before it is used; none where memory is scarce. k
+ * is 32 for up to 8 ranks, 16 for up to 16, 4 for up to 64, 2 for more; four times as many, and at
+ * least 64, where ranks share processors; less, down to 4, where SOBOR_RING is short.
  *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
@@ -107,6 +110,7 @@ typedef struct sb_outlet {
     sb_flow_out_t staged;
     sb_cursor_t cursor; /* in the area: where the next message begins */
     sb_slot_t *slot;    /* the first */
+    char *annex;        /* of the first */
     char *area;
 } sb_outlet_t;
 
@@ -114,6 +118,7 @@ typedef struct sb_outlet {
 typedef struct sb_inlet {
     sb_flow_in_t staged;
     sb_slot_t *slot;
+    const char *annex;
     const char *area;
     size_t room; /* bytes of the area */
 } sb_inlet_t;
@@ -142,12 +147,16 @@ typedef struct sb_mesh {
     uint32_t told;  /* calls, a power of two, after which it says again that it is done */
     size_t stride;  /* bytes of a flow's flags and slots */
     size_t readers; /* where the parts of a block are */
+    size_t annexes;
+    size_t annex;     /* bytes of one; 0: there are none */
+    size_t slot_most; /* of the longest message that has room in a slot and its annex */
     size_t area_all;
     size_t areas;
     size_t bytes, wide;    /* of an area to one rank: where most messages go round; all of it */
     size_t bytes_all;      /* of the area to all */
     size_t step;           /* bytes by which those who send and receive take turns */
-    size_t expose_least;   /* bytes of the shortest message that is exposed by itself */
+    size_t at_once;        /* bytes of the longest that goes in its slot whatever else there is */
+    size_t expose_least;   /* of the shortest message that is exposed by itself */
     size_t measured_least; /* of the shortest part of which is measured how it had better pass */
     size_t cached_most;    /* see sb_copy_cached_most */
     sb_flag_t *done;       /* of this rank */
@@ -187,88 +196,6 @@ static inline sb_mesh_t *sb_mesh(const sb_team_t *team)
  * SB_ERR_UNSUPPORTED, then and for good.
  */
 sb_status_t sb_mesh_prepare(sb_team_t *team);
-
-/* The slot of the present call, of those from `first` on. */
-static inline sb_slot_t *sb_slot_now(const sb_mesh_t *mesh, sb_slot_t *first)
-{
-    return &first[mesh->calls & (mesh->slots - 1)];
-}
-
-/* A message from the peer in this call: it is done with the calls before. */
-static inline void sb_heard(sb_mesh_t *mesh, uint32_t from)
-{
-    sb_flow_credit(&mesh->peer[from].out.slots, mesh->calls);
-}
-
-/* Fills the slot of the present call with a message that has room in it. */
-static inline sb_status_t sb_put_short(const sb_mesh_t *mesh, const sb_outlet_t *out,
-                                       const sb_stream_t *stream)
-{
-    sb_slot_t *slot = sb_slot_now(mesh, out->slot);
-    size_t bytes = stream->bytes;
-
-    /* The line that the reader looks at comes last, and with all that it holds. */
-    size_t line = stream->base == NULL ? bytes : sb_min(bytes, SB_SLOT_IN_LINE);
-    if (bytes > line)
-        sb_copy_shared(slot->payload + line, stream->base + line, bytes - line);
-    sb_status_t data = sb_stream_read(stream, 0, slot->payload, line);
-    sb_flag_set_note(&slot->flag, (uint32_t)bytes);
-    sb_flag_publish(&slot->flag, mesh->calls + 1);
-    return data;
-}
-
-/* Whether a message of up to `most` bytes has room in the slot, and that is known to be free. */
-static inline bool sb_leaves_at_once(const sb_mesh_t *mesh, const sb_outlet_t *out,
-                                     const sb_stream_t *part, size_t most)
-{
-    return part->bytes <= most && part->base != NULL &&
-           sb_flow_has_room(&out->slots, mesh->calls + 1);
-}
-
-/*
- * What most calls of few bytes need: the part leaves in its slot. False: it takes the usual way
- * (sb_send).
- */
-static inline bool sb_send_at_once(const sb_mesh_t *mesh, const sb_outlet_t *out,
-                                   const sb_stream_t *part)
-{
-    if (!sb_leaves_at_once(mesh, out, part, SB_SLOT_PAYLOAD))
-        return false;
-    if (SB_LIKELY(part->bytes > 0))
-        (void)sb_put_short(mesh, out, part);
-    return true;
-}
-
-/*
- * The other end: a message that has come, is as long as it should be and travels in its slot alone.
- * False: it takes the usual way (sb_receive).
- */
-static inline bool sb_receive_at_once(sb_mesh_t *mesh, uint32_t from, const sb_inlet_t *in,
-                                      const sb_stream_t *part)
-{
-    sb_slot_t *slot = sb_slot_now(mesh, in->slot);
-
-    if (part->bytes == 0)
-        return true;
-    if (part->bytes > SB_SLOT_PAYLOAD || part->base == NULL || mesh->invitations > 0 ||
-        sb_flag_read(&slot->flag) <= mesh->calls || sb_flag_note(&slot->flag) != part->bytes)
-        return false;
-    sb_heard(mesh, from);
-    sb_copy(part->base, slot->payload, part->bytes);
-    return true;
-}
-
-/*
- * A message of so many bytes was there when it was looked for: its sender is ahead, and the next
- * one may be there too. Its lines come while this rank is busy otherwise. If it is not there yet,
- * this rank still has those lines of the last round, and nothing is asked of anybody.
- */
-static inline void sb_fetch_next(const sb_mesh_t *mesh, const sb_inlet_t *in, size_t bytes)
-{
-    const sb_slot_t *slot = &in->slot[(mesh->calls + 1) & (mesh->slots - 1)];
-
-    sb_fetch_ahead(slot, offsetof(sb_slot_t, payload) + bytes);
-}
 
 /* Receives all of a message; `of_all`: of the flow to all. `data` gets what is to be told. */
 sb_status_t sb_receive_whole(sb_team_t *team, uint32_t from, bool of_all, const sb_stream_t *part,
@@ -314,6 +241,9 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
 /* The same for who has sent the only other rank a message that is stored at once, beside its flag.
  * A line that is there early may be taken away again between the stores of a longer one. */
 void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes);
+
+/* The same for who has sent it one in an annex. */
+void sb_prefetch_annex(sb_team_t *team, uint32_t peer, size_t bytes);
 
 /* The same for who has sent one message of so many, which are about alike. */
 void sb_prefetch_area(sb_team_t *team, const sb_sending_t *sending, uint32_t messages);

@@ -4,6 +4,9 @@
 
 #define WINDOW_LEAST ((size_t)16 << 10)
 
+/* Of an exchange only so much goes in annexes: its areas are small, and two ranks swap windows. */
+#define EXCHANGED_MOST ((size_t)256)
+
 /* Positions and lengths beyond are nobody's. */
 #define BEYOND ((uint64_t)1 << 62)
 
@@ -43,6 +46,10 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
     const sb_stream_t *stream = sending->stream;
     size_t least = mesh->expose_least;
 
+    size_t most = sending->exchanged ? EXCHANGED_MOST : mesh->slot_most;
+    bool fits = stream->bytes <= sb_min(most, mesh->slot_most) && sending->peer != SB_TO_ALL;
+    sb_route_t passed = fits ? SB_ROUTE_SLOT : SB_ROUTE_STAGED;
+
     if (stream->bytes <= SB_SLOT_PAYLOAD)
         return SB_ROUTE_SLOT;
     if (least > SB_LOADS_LEAST && sb_shares(stream->base, stream->bytes))
@@ -50,13 +57,13 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
     bool stored = sending->mode == SB_COPY_NON_TEMPORAL || sending->mode == SB_COPY_CACHED ||
                   sending->mode == SB_COPY_WIDE;
     if (sending->prefer == SB_PREFER_STAGED || stored || stream->base == NULL)
-        return SB_ROUTE_STAGED;
+        return passed;
     if (sending->prefer == SB_PREFER_PUSHED)
         return SB_ROUTE_PUSHED;
     if ((sending->prefer == SB_PREFER_EXPOSED || stream->bytes >= least) &&
         sb_expose_serves(&mesh->expose, sending->peer, stream->base, stream->bytes))
         return SB_ROUTE_EXPOSED;
-    return SB_ROUTE_STAGED;
+    return passed;
 }
 
 /* All are done with the calls of which each has told this rank by itself. */
@@ -108,10 +115,9 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
     sb_mesh_t *mesh = sb_mesh(team);
     size_t total = sending->stream->bytes, area = sb_outlet_window(mesh, sending);
     size_t two = 2 * sb_round_up(total, SB_LINE);
-    sb_lazy_segment_t *segment = &mesh->resource.segment;
 
-    sb_lazy_segment_reach(segment,
-                          segment->bytes - (mesh->wide - sb_window_of(mesh, sending->mode)));
+    sb_lazy_segment_reach(&mesh->resource.segment,
+                          mesh->annexes - (mesh->wide - sb_window_of(mesh, sending->mode)));
     out->cursor.window = area;
     sending->fragment = sb_staged_fragment(team, sending, area);
     if (is_swapped(team, sending)) {
@@ -300,10 +306,10 @@ sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
         return open_plan(team, receiving, slot);
     if (note == SB_NOTE_PUSHED)
         return open_pushed(team, receiving, slot);
-    if (note > SB_SLOT_PAYLOAD)
+    if (note > mesh->slot_most)
         return sb_out_of_step(team);
     receiving->bytes = note;
-    take(receiving, (const char *)slot->payload, note);
+    take(receiving, sb_travelled(mesh, sb_inlet(mesh, receiving), note), note);
     receiving->offset = note;
     return SB_OK;
 }

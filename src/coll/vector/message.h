@@ -4,7 +4,7 @@
 
 /* What the files of the mesh know of its messages; algorithms use mesh.h. */
 
-#include "coll/vector/mesh.h"
+#include "coll/vector/short.h"
 
 /* A slot's note: bytes of a short message, or that there is a plan. */
 #define SB_NOTE_PLAN 0x80000000u

@@ -72,6 +72,23 @@ static size_t prefetch_slot(const sb_mesh_t *mesh, const sb_outlet_t *out, size_
     return bytes;
 }
 
+/* The same of one that is so long that its bytes are in the annex. */
+static size_t prefetch_annex(sb_mesh_t *mesh, const sb_outlet_t *out, size_t bytes, uint64_t call)
+{
+    if (!sb_flow_has_room(&out->slots, call + 1) || !takes_ahead(mesh, bytes))
+        return 0;
+    sb_fetch_to_write(sb_annex_of(mesh, out->annex, call), bytes);
+    return bytes;
+}
+
+void sb_prefetch_annex(sb_team_t *team, uint32_t peer, size_t bytes)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+
+    if (!team->oversubscribed)
+        prefetch_annex(mesh, &mesh->peer[peer].out, bytes, mesh->calls + 1);
+}
+
 void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes)
 {
     sb_mesh_t *mesh = sb_mesh(team);
@@ -100,6 +117,8 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
             sb_flow_look_credit(&mesh->peer[peer].out.slots, mesh->calls);
         if (bytes > 0 && bytes <= SB_SLOT_PAYLOAD && most >= sizeof(sb_slot_t))
             most -= prefetch_slot(mesh, &mesh->peer[peer].out, bytes);
+        else if (SB_UNLIKELY(bytes > SB_SLOT_PAYLOAD && bytes <= sb_min(mesh->at_once, most)))
+            most -= prefetch_annex(mesh, &mesh->peer[peer].out, bytes, mesh->calls + 2);
     }
     for (uint32_t i = 0; i < count; i++)
         most -= prefetch_staged(mesh, &sending[i], most);
@@ -120,15 +139,16 @@ static size_t fetched_most(const sb_team_t *team, const sb_receiving_t *receivin
 static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving,
                           const sb_slot_t *slot)
 {
+    sb_mesh_t *mesh = sb_mesh(team);
+    const sb_inlet_t *in = sb_inlet(mesh, receiving);
     uint32_t note = sb_flag_note(&slot->flag);
 
-    if (note <= SB_SLOT_PAYLOAD)
-        sb_fetch_ahead(slot->payload, note);
+    if (note <= mesh->slot_most)
+        sb_fetch_ahead(sb_travelled(mesh, in, note), sb_min(note, fetched_most(team, receiving)));
     if (note != SB_NOTE_PLAN || receiving->exposed.address != 0)
         return;
     if (receiving->first <= fetched_most(team, receiving))
-        sb_fetch_ahead(sb_arrived_at(sb_inlet(sb_mesh(team), receiving), receiving),
-                       receiving->first);
+        sb_fetch_ahead(sb_arrived_at(in, receiving), receiving->first);
 }
 
 /* Notes the announcements that have come. Whether there is more than these. */
