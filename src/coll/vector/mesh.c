@@ -13,10 +13,11 @@
 #define BOUNCE ((size_t)16 << 10)
 
 /* Annexes of a flow have so much in all, but each at least and at most so much; and one line more,
- * so that in a cache they do not want the same places. */
+ * so that in a cache they do not want the same places. Two ranks have longer ones: where many send
+ * to one it is better to have those in fragments that come by turns. */
 #define ANNEXES ((size_t)64 << 10)
 #define ANNEX_LEAST ((size_t)512)
-#define ANNEX_MOST ((size_t)2 << 10)
+#define ANNEX_MOST ((size_t)1 << 10)
 
 /* One flow of a block. */
 typedef struct flow {
@@ -92,7 +93,8 @@ static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
     layout.stride = sizeof(flow_t) + layout.slots * sizeof(sb_slot_t);
     layout.readers = HEAD + ranks * layout.stride;
     layout.fixed = sb_round_up(layout.readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
-    layout.annex = sb_max(sb_min(ANNEXES / layout.slots, ANNEX_MOST), ANNEX_LEAST) + SB_LINE;
+    size_t most = ranks == 2 ? 2 * ANNEX_MOST : ANNEX_MOST;
+    layout.annex = sb_max(sb_min(ANNEXES / layout.slots, most), ANNEX_LEAST) + SB_LINE;
     layout.annexes = sb_round_up((ranks - 1) * layout.slots * layout.annex, SB_PAGE);
     return layout;
 }
