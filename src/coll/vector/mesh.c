@@ -12,12 +12,16 @@
 #define CROWDED_LEAST ((size_t)16 << 10)
 #define BOUNCE ((size_t)16 << 10)
 
-/* Annexes of a flow have so much in all, but each at least and at most so much; and one line more,
- * so that in a cache they do not want the same places. Two ranks have longer ones: where many send
- * to one it is better to have those in fragments that come by turns. */
+/* Annexes of a flow have room for so much in all, but each at least and at most for so much; and
+ * for one line more, so that in a cache they do not want the same places. Two ranks have longer
+ * ones: where many send to one it is better to have those in fragments that come by turns. */
 #define ANNEXES ((size_t)64 << 10)
 #define ANNEX_LEAST ((size_t)512)
 #define ANNEX_MOST ((size_t)1 << 10)
+
+/* Behind each nothing is written: a processor that reads a row of lines asks for some more of them,
+ * which would be those of the next one, on their way. */
+#define ANNEX_GAP ((size_t)8 * SB_LINE)
 
 /* One flow of a block. */
 typedef struct flow {
@@ -94,7 +98,8 @@ static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
     layout.readers = HEAD + ranks * layout.stride;
     layout.fixed = sb_round_up(layout.readers + ranks * sizeof(sb_mesh_reader_t), SB_PAGE);
     size_t most = ranks == 2 ? 2 * ANNEX_MOST : ANNEX_MOST;
-    layout.annex = sb_max(sb_min(ANNEXES / layout.slots, most), ANNEX_LEAST) + SB_LINE;
+    size_t room = sb_max(sb_min(ANNEXES / layout.slots, most), ANNEX_LEAST) + SB_LINE;
+    layout.annex = room + ANNEX_GAP;
     layout.annexes = sb_round_up((ranks - 1) * layout.slots * layout.annex, SB_PAGE);
     return layout;
 }
@@ -107,7 +112,7 @@ static size_t lay_out_annexes(sb_mesh_t *mesh, const layout_t *layout)
     bool scarce = layout->annexes > (end - layout->fixed) / 2;
 
     mesh->annex = scarce ? 0 : layout->annex;
-    mesh->slot_most = sb_max(mesh->annex, SB_SLOT_PAYLOAD);
+    mesh->slot_most = scarce ? SB_SLOT_PAYLOAD : mesh->annex - ANNEX_GAP;
     return scarce ? end : end - layout->annexes;
 }
 

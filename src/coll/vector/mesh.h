@@ -50,7 +50,7 @@
  * then stages the message for it (single_copy.c), and from then on all others.
  *
  * Memory of a rank: p (256 k + 384) bytes, areas of SOBOR_RING bytes in all, and (p - 1) k annexes
- * of 0.6 to 2.1 KiB, which no page of is touched before it is used; none where memory is scarce. k
+ * of 1 to 2.6 KiB, which no page of is touched before it is used; none where memory is scarce. k
  * is 32 for up to 8 ranks, 16 for up to 16, 4 for up to 64, 2 for more; four times as many, and at
  * least 64, where ranks share processors; less, down to 4, where SOBOR_RING is short.
  *
@@ -148,7 +148,7 @@ typedef struct sb_mesh {
     size_t stride;  /* bytes of a flow's flags and slots */
     size_t readers; /* where the parts of a block are */
     size_t annexes;
-    size_t annex;     /* bytes of one; 0: there are none */
+    size_t annex;     /* from one to the next; 0: there are none */
     size_t slot_most; /* of the longest message that has room in a slot and its annex */
     size_t area_all;
     size_t areas;
