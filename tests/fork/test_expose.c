@@ -379,20 +379,24 @@ typedef struct forged {
     const char *what;
     uint32_t note;
     sb_vector_plan_t plan;
+    bool to_all; /* on the flow to all */
 } forged_t;
 
 static const forged_t forgeries[] = {
-    {"fragments of nothing", SB_NOTE_PLAN, {.bytes = 1000}},
-    {"a length beyond all memory", SB_NOTE_PLAN, {.bytes = UINT64_MAX - 5, .fragment = 64}},
-    {"a place beyond all areas", SB_NOTE_PLAN, {UINT64_MAX - 63, 1000, {0}, 0, 64, 0}},
+    {"fragments of nothing", SB_NOTE_PLAN, {.bytes = 1000}, false},
+    {"a length beyond all memory", SB_NOTE_PLAN, {.bytes = UINT64_MAX - 5, .fragment = 64}, false},
+    {"a place beyond all areas", SB_NOTE_PLAN, {UINT64_MAX - 63, 1000, {0}, 0, 64, 0}, false},
     {"a time asked for that is nobody's",
      SB_NOTE_PLAN,
-     {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SOLE}},
+     {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SOLE},
+     false},
     {"a window that is not there",
      SB_NOTE_PLAN,
-     {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SWAPPED}},
-    {"a push with a question", SB_NOTE_PUSHED, {.bytes = 1000, .mode = SB_PLAN_SOLE}},
-    {"a short message beyond its slot", 100000, {.bytes = 1000}},
+     {.bytes = 1000, .fragment = 64, .mode = SB_PLAN_SWAPPED},
+     false},
+    {"a push with a question", SB_NOTE_PUSHED, {.bytes = 1000, .mode = SB_PLAN_SOLE}, false},
+    {"a short message beyond its slot", 100000, {.bytes = 1000}, false},
+    {"a short message to all beyond its slot", SB_SLOT_PAYLOAD + 1, {.bytes = 241}, true},
 };
 
 static int run_forged(rank_context_t *context, void *argument)
@@ -404,11 +408,14 @@ static int run_forged(rank_context_t *context, void *argument)
     int failures = team == NULL;
 
     memset(memory, 0x5a, sizeof memory);
-    if (context->rank == 1)
-        sb_put_plan(sb_mesh(team), &sb_mesh(team)->peer[0].out, forged->note, &forged->plan);
+    if (context->rank == 1) {
+        sb_mesh_t *mesh = sb_mesh(team);
+        const sb_outlet_t *out = forged->to_all ? &mesh->all : &mesh->peer[0].out;
+        sb_put_plan(mesh, out, forged->note, &forged->plan);
+    }
     job_synchronise(context);
     if (context->rank == 0) {
-        sb_receiving_t receiving = {.stream = &stream, .peer = 1};
+        sb_receiving_t receiving = {.stream = &stream, .peer = 1, .of_all = forged->to_all};
         /* Who takes such a plan for good is not to wait for what it promises. */
         failures += sb_receive(team, &receiving, SIZE_MAX, false) != SB_ERR_TRUNCATE;
         failures += team->failure != SB_ERR_TRUNCATE;

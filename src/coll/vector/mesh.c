@@ -190,6 +190,7 @@ static sb_inlet_t inlet_of(const sb_team_t *team, uint32_t from, uint32_t to)
     return (sb_inlet_t){.staged = {.published = &flow->published.flag, .consumed = consumed},
                         .slot = flow->slot,
                         .annex = annex_of(team, from, to),
+                        .slot_most = to == SB_TO_ALL ? SB_SLOT_PAYLOAD : mesh->slot_most,
                         .area = area_of(team, from, to),
                         .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->wide};
 }

@@ -22,9 +22,9 @@
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it and to all, and how long it took
- *     annexes            of its slots to each other: for what these have no room for
  *     areas              where staged messages pass: one of the flow to all, one of each other,
  *                        and of two ranks a window (swap.h)
+ *     annexes            of its slots to each other: for what these have no room for
  *
  * The team counts calls. In one call a rank sends at most one message on a flow, in slot
  * `call mod k`, whose flag becomes call + 1. A slot may be filled once its readers are done with
@@ -119,8 +119,9 @@ typedef struct sb_inlet {
     sb_flow_in_t staged;
     sb_slot_t *slot;
     const char *annex;
+    size_t slot_most; /* bytes of the longest message that may be in a slot and its annex */
     const char *area;
-    size_t room; /* bytes of the area */
+    size_t room; /* of the area */
 } sb_inlet_t;
 
 /* What this rank knows of another. */
@@ -149,7 +150,7 @@ typedef struct sb_mesh {
     size_t readers; /* where the parts of a block are */
     size_t annexes;
     size_t annex;     /* from one to the next; 0: there are none */
-    size_t slot_most; /* of the longest message that has room in a slot and its annex */
+    size_t slot_most; /* of the longest message that has room in such a slot and its annex */
     size_t area_all;
     size_t areas;
     size_t bytes, wide;    /* of an area to one rank: where most messages go round; all of it */

@@ -306,7 +306,7 @@ sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
         return open_plan(team, receiving, slot);
     if (note == SB_NOTE_PUSHED)
         return open_pushed(team, receiving, slot);
-    if (note > mesh->slot_most)
+    if (note > sb_inlet(mesh, receiving)->slot_most)
         return sb_out_of_step(team);
     receiving->bytes = note;
     take(receiving, sb_travelled(mesh, sb_inlet(mesh, receiving), note), note);

@@ -143,7 +143,7 @@ static void fetch_payload(const sb_team_t *team, const sb_receiving_t *receiving
     const sb_inlet_t *in = sb_inlet(mesh, receiving);
     uint32_t note = sb_flag_note(&slot->flag);
 
-    if (note <= mesh->slot_most)
+    if (note <= in->slot_most)
         sb_fetch_ahead(sb_travelled(mesh, in, note), sb_min(note, fetched_most(team, receiving)));
     if (note != SB_NOTE_PLAN || receiving->exposed.address != 0)
         return;

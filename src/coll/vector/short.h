@@ -103,7 +103,7 @@ static inline bool sb_receive_at_once(sb_mesh_t *mesh, uint32_t from, const sb_i
 
     if (part->bytes == 0)
         return true;
-    if (part->bytes > mesh->slot_most || part->base == NULL || mesh->invitations > 0 ||
+    if (part->bytes > in->slot_most || part->base == NULL || mesh->invitations > 0 ||
         sb_flag_read(&slot->flag) <= mesh->calls || sb_flag_note(&slot->flag) != part->bytes)
         return false;
     sb_heard(mesh, from);
