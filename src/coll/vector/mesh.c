@@ -238,6 +238,9 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->readers = layout->readers;
     mesh->area_all = layout->fixed;
     mesh->annexes = lay_out_annexes(mesh, layout);
+    /* Two ranks have few: their pages are not waited for in the first round of messages. */
+    if (team->size == 2)
+        sb_arena_touch(&mesh->resource.segment.block, mesh->annexes, resource.segment.bytes);
     lay_out_areas(mesh, team->size, mesh->annexes - layout->fixed);
     mesh->sending = (sb_sending_t *)(void *)(mesh->peer + team->size);
     mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);

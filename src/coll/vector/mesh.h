@@ -50,9 +50,10 @@
  * then stages the message for it (single_copy.c), and from then on all others.
  *
  * Memory of a rank: p (256 k + 384) bytes, areas of SOBOR_RING bytes in all, and (p - 1) k annexes
- * of 1 to 2.6 KiB, which no page of is touched before it is used; none where memory is scarce. k
- * is 32 for up to 8 ranks, 16 for up to 16, 4 for up to 64, 2 for more; four times as many, and at
- * least 64, where ranks share processors; less, down to 4, where SOBOR_RING is short.
+ * of 1 to 2.6 KiB, of which, but for two ranks, no page is touched before it is used; none where
+ * memory is scarce. k is 32 for up to 8 ranks, 16 for up to 16, 4 for up to 64, 2 for more; four
+ * times as many, and at least 64, where ranks share processors; less, down to 4, where SOBOR_RING
+ * is short.
  *
  * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
  * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
