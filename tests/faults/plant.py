@@ -102,37 +102,35 @@ def read_fault(path: Path) -> Fault:
     return fault
 
 
+def source_of(name: Path, copy: Path) -> Path:
+    """The file by its name in the repository: what is wrong, where it is."""
+    return copy / name if (copy / name).exists() else REPOSITORY / name
+
+
 def plant(change: Change, copy: Path) -> Path:
     """Make the one place wrong; the file that it is in."""
     pattern = re.compile(change.find.replace(" ", r"\s+"), re.MULTILINE)
+    names = sorted(path.relative_to(REPOSITORY) for path in REPOSITORY.glob(change.files))
     found = [
-        (path, match)
-        for path in sorted(copy.glob(change.files))
-        for match in pattern.finditer(path.read_text())
+        (name, match)
+        for name in names
+        for match in pattern.finditer(source_of(name, copy).read_text())
     ]
     if len(found) != 1:
-        places = [f"{path.relative_to(copy)}" for path, _ in found]
+        places = [f"{name}" for name, _ in found]
         raise Unfit(f"{change.files}: {change.find}: expected once, found in {places}")
-    path, match = found[0]
-    text = path.read_text()
-    path.unlink()
-    path.write_text(text[: match.start()] + match.expand(change.put) + text[match.end() :])
-    return path.relative_to(copy)
-
-
-def link_or_copy(source: str, target: str) -> None:
-    """The same file by another name where it can have one: most of them stay right."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
+    name, match = found[0]
+    text = match.string
+    (copy / name).parent.mkdir(parents=True, exist_ok=True)
+    (copy / name).write_text(text[: match.start()] + match.expand(change.put) + text[match.end() :])
+    return name
 
 
 def users_of(header: Path, copy: Path, within: str) -> list[Path]:
     """The sources that include a header, themselves or through others."""
     wanted, sources = {header}, set()
-    folder = copy / header.parts[0]
-    texts = {path.relative_to(copy): path.read_text() for path in folder.rglob("*.[chd]*")}
+    names = [p.relative_to(REPOSITORY) for p in (REPOSITORY / header.parts[0]).rglob("*.[chd]*")]
+    texts = {name: source_of(name, copy).read_text() for name in names}
     grown = True
     while grown:
         grown = False
@@ -148,7 +146,7 @@ def users_of(header: Path, copy: Path, within: str) -> list[Path]:
 
 
 class Build:
-    """A build folder, and the copy of the sources that is wrong."""
+    """A build folder, and a folder of the sources that are wrong."""
 
     def __init__(self, folder: Path, copy: Path, libraries: list[str]):
         self.folder = folder
@@ -163,9 +161,9 @@ class Build:
         """Source, object and command of everything that a target is made of."""
         found = []
         for entry in self.commands:
-            output = re.search(r" -o (\S+)", entry["command"]).group(1)
-            if f"/{target}.dir/" not in output:
+            if f"/{target}.dir/" not in entry["command"]:
                 continue
+            output = re.search(r" -o (\S+)", entry["command"]).group(1)
             source = Path(entry["file"]).relative_to(REPOSITORY)
             found.append((source, Path(entry["directory"]) / output, entry))
         if not found:
@@ -181,13 +179,13 @@ class Build:
                 continue
             objects[source] = self.copy / "objects" / target / f"{source}.o"
             objects[source].parent.mkdir(parents=True, exist_ok=True)
-            words = shlex.split(
-                entry["command"]
-                .replace(f"{REPOSITORY}/src", f"{self.copy}/src")
-                .replace(f"{REPOSITORY}/bench", f"{self.copy}/bench")
-            )
+            compiler, *words = shlex.split(entry["command"])
             words[words.index("-o") + 1] = str(objects[source])
-            running.append([*words, "-w", f"-fmacro-prefix-map={self.copy}/="])
+            words[words.index(entry["file"])] = str(source_of(source, self.copy))
+            # Headers beside it, and before all others those that are wrong.
+            found = ["-iquote", REPOSITORY / source.parent, "-I", self.copy / "src"]
+            given = [*found, *words, "-w", f"-fmacro-prefix-map={self.copy}/="]
+            running.append([compiler, *map(str, given)])
         for start in range(0, len(running), 2):
             pair = [subprocess.Popen(w, cwd=self.folder) for w in running[start : start + 2]]
             if sum(process.wait() != 0 for process in pair) > 0:
@@ -319,8 +317,7 @@ def main() -> int:
     build_folder = given.build.resolve()
     copy = build_folder / "tests" / "faults" / fault.name
     shutil.rmtree(copy, ignore_errors=True)
-    for name in ("src", "bench"):
-        shutil.copytree(REPOSITORY / name, copy / name, copy_function=link_or_copy)
+    copy.mkdir(parents=True)
     try:
         wrong = []
         for change in fault.changes:
