@@ -55,6 +55,15 @@ static void enter(sb_block_class_t *class, sb_block_stage_t stage, uint64_t now)
     class->settling = stage == SB_BLOCK_PAIRS ? LONG_SETTLING : SHORT_SETTLING;
 }
 
+/* The way to compare after that one. */
+static uint8_t next_way(const sb_block_class_t *class, uint8_t way)
+{
+    do
+        way = way + 1 < class->ways ? way + 1 : 0;
+    while (way == class->usual);
+    return way;
+}
+
 /* When to look again because something has changed. */
 static uint32_t next_alarm(const sb_block_class_t *class, bool changed)
 {
@@ -72,7 +81,8 @@ static void end(sb_block_class_t *class, bool changed, uint64_t cost, uint64_t n
     class->rest =
         anew ? REST_FIRST : (uint32_t)sb_min(sb_max(SHARE * cost, class->rest_even), REST_MOST);
     class->alarm = next_alarm(class, changed);
-    class->usual = changed ? !class->usual : class->usual;
+    class->usual = changed ? class->other : class->usual;
+    class->other = next_way(class, class->other);
     class->compared = true;
     class->since = 0;
     class->odd = 0;
@@ -195,7 +205,7 @@ static bool goes_badly(const sb_block_class_t *class, uint64_t now)
 }
 
 /* The class of such messages, which may be the first ones. */
-static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, uint8_t first,
+static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
                                   uint64_t now)
 {
     size_t number = sb_copy_class(bytes);
@@ -203,16 +213,18 @@ static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, uint8
 
     if (!class->begun) {
         class->begun = true;
-        bool longer = number > 0 && class[-1].compared && class[-1].usual == 1;
-        class->usual = longer ? 1 : first;
+        class->ways = ways.count;
+        bool known = number > 0 && class[-1].compared && class[-1].usual != 0;
+        class->usual = known ? class[-1].usual : ways.first;
+        class->other = next_way(class, class->usual);
         enter(class, SB_BLOCK_WATCH, now);
     }
     return class;
 }
 
-uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint8_t first, uint64_t now)
+uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways, uint64_t now)
 {
-    sb_block_class_t *class = class_of(policy, bytes, first, now);
+    sb_block_class_t *class = class_of(policy, bytes, ways, now);
     uint32_t length = class->stage == SB_BLOCK_PAIRS ? LONG : SHORT;
 
     if (class->call == class->settling + length)
@@ -222,5 +234,5 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint8_t first, 
     if (class->call++ == class->settling)
         class->began = now;
     class->since += class->stage == SB_BLOCK_WATCH;
-    return is_other(class) ? !class->usual : class->usual;
+    return is_other(class) ? class->other : class->usual;
 }

@@ -9,22 +9,22 @@
 #include <stdint.h>
 
 /*
- * Which of two ways calls take where ranks share processors, by what was measured. There the time
+ * Which of some ways calls take where ranks share processors, by what was measured. There the time
  * of one call says little: ranks run in turns, so one call finds that those who ran before have
  * done it all, and the next one waits for all of them. So blocks of calls are compared, each from
  * the beginning of a call to that of the same rank's call so many later. What the rank does between
  * its calls is in it, and with that whatever the others do on its processor meanwhile.
  *
- * The usual way is timed all the while, in short blocks. Now and then there is a comparison. It
- * begins with a glance: one short block of the other way, which is broken off as soon as it cannot
- * end well. One that is half as slow again is given up; one that takes two thirds of the time is
- * taken, if another short block of the usual way agrees. Only ways that are nearer to each other
- * are compared by long blocks, by turns, in pairs: the other one is taken if it was faster by a
- * sixteenth in two pairs, of three at most; so one block in which something else ran decides
- * nothing. The rest after a comparison is so long that the slower way takes a small part of all
- * time. It ends when the usual way takes half as long again as it did, or two thirds of that: ranks
- * have come to run elsewhere. The less that such comparisons change, the longer is it from one to
- * the next.
+ * The usual way is timed all the while, in short blocks. Now and then there is a comparison with
+ * another one, of several with each in its turn. It begins with a glance: one short block of the
+ * other way, which is broken off as soon as it cannot end well. One that is half as slow again is
+ * given up; one that takes two thirds of the time is taken, if another short block of the usual way
+ * agrees. Only ways that are nearer to each other are compared by long blocks, by turns, in pairs:
+ * the other one is taken if it was faster by a sixteenth in two pairs, of three at most; so one
+ * block in which something else ran decides nothing. The rest after a comparison is so long that
+ * the slower way takes a small part of all time. It ends when the usual way takes half as long
+ * again as it did, or two thirds of that: ranks have come to run elsewhere. The less that such
+ * comparisons change, the longer is it from one to the next.
  *
  * The first comparison comes soon: most programs that measure make a hundred calls of a size.
  * Private to the rank that decides; it tells the others.
@@ -61,7 +61,9 @@ typedef struct sb_block_class {
     bool alarmed;       /* for that the present comparison is */
     bool begun;         /* there were calls, */
     bool compared;      /* and a comparison */
-    uint8_t usual;      /* way: 0 or 1 */
+    uint8_t usual;      /* way, from 0 on */
+    uint8_t other;      /* that of this comparison, or the next */
+    uint8_t ways;       /* so many there are */
     uint8_t stage;      /* sb_block_stage_t */
 } sb_block_class_t;
 
@@ -69,11 +71,18 @@ typedef struct sb_block_policy {
     sb_block_class_t of[SB_COPY_CLASSES];
 } sb_block_policy_t;
 
+/* What a choice is between. */
+typedef struct sb_block_ways {
+    uint8_t count; /* at least 2 */
+    uint8_t first; /* with which a class begins of which nothing is known */
+} sb_block_ways_t;
+
 /*
- * The way of this rank's next call of so many bytes, which begins now. `first`: what a class begins
- * with of which nothing is known; way 1 is the better the longer messages are, so it is that too
- * where it was found to be the faster one for shorter messages.
+ * The way of this rank's next call of so many bytes, which begins now. Way 0 is that of short
+ * messages, so a class begins with another one where that was found to be the fastest for shorter
+ * ones. A class is always between as many ways.
  */
-uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, uint8_t first, uint64_t now);
+uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
+                        uint64_t now);
 
 #endif

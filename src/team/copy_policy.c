@@ -319,7 +319,8 @@ sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, 
         laps[i] = call->policy.mode[i] == SB_COPY_WIDE ? lap.wide : lap.usual;
     call->choice = (sb_copy_choice_t){.mode = followed};
     if (rank == 0 && call->blocks != NULL)
-        call->choice.mode = call->policy.mode[sb_block_choose(call->blocks, bytes, 0, sb_now_ns())];
+        call->choice.mode = call->policy.mode[sb_block_choose(
+            call->blocks, bytes, (sb_block_ways_t){.count = 2}, sb_now_ns())];
     else if (rank == 0 || call->policy.fixed != SB_COPY_ANY)
         call->choice = sb_copy_choose(&call->policy, bytes, buffer, laps);
     else if (followed == SB_COPY_ANY)

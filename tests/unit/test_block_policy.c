@@ -28,7 +28,8 @@ static unsigned play(player_t *player, unsigned calls, uint64_t safe, uint64_t o
     unsigned of_other = 0;
 
     for (unsigned i = 0; i < calls; i++) {
-        uint8_t way = sb_block_choose(&player->policy, bytes, player->first, player->now);
+        uint8_t way = sb_block_choose(&player->policy, bytes, (sb_block_ways_t){2, player->first},
+                                      player->now);
         player->now += way == 0 ? safe : other;
         player->changes += way != player->before;
         player->before = way;
@@ -73,7 +74,8 @@ static void counts_what_calls_take_together(void **state)
 
     (void)state;
     for (unsigned call = 0; call < 4000; call++) {
-        uint8_t way = sb_block_choose(&player.policy, BYTES, 0, player.now);
+        uint8_t way =
+            sb_block_choose(&player.policy, BYTES, (sb_block_ways_t){.count = 2}, player.now);
         uint64_t staged = call % 4 == 0 ? 3000 : 10;
         player.now += way == 0 ? staged : 1000;
         of_other += way;
@@ -203,6 +205,27 @@ static void does_not_go_to_and_fro(void **state)
     assert_true(player.changes < 40000 / 2048 * 6 + 6);
 }
 
+/* Of three ways the fastest is found, whichever it is, and found again. */
+static void compares_several_ways(void **state)
+{
+    static const uint64_t prices[3][3] = {{1000, 800, 500}, {500, 1000, 1600}, {1000, 300, 400}};
+    static const uint8_t best[3] = {2, 0, 1};
+    sb_block_policy_t policy = {0};
+    uint64_t now = 0;
+
+    (void)state;
+    for (unsigned phase = 0; phase < 3; phase++) {
+        unsigned of_best = 0;
+        for (unsigned i = 0; i < 30000; i++) {
+            uint8_t way = sb_block_choose(&policy, BYTES, (sb_block_ways_t){.count = 3}, now);
+            assert_true(way < 3);
+            now += prices[phase][way];
+            of_best += i >= 20000 && way == best[phase];
+        }
+        assert_true(of_best > 9000);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +243,7 @@ int main(void)
         cmocka_unit_test(gets_used_to_changes),
         cmocka_unit_test(longer_messages_go_on_from_shorter_ones),
         cmocka_unit_test(does_not_go_to_and_fro),
+        cmocka_unit_test(compares_several_ways),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,7 +117,8 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
     if (space->expose.failed > 0 || (is_crowded(team) && !space->expose.kernel))
         return;
     if (is_crowded(team)) {
-        bool lent = sb_block_choose(&space->blocks, reduction->bytes, 0, sb_now_ns()) == 1;
+        const sb_block_ways_t ways = {.count = 2};
+        bool lent = sb_block_choose(&space->blocks, reduction->bytes, ways, sb_now_ns()) == 1;
         show(team, reduction->bytes, lent ? SB_COPY_PULLED : SB_COPY_CACHED);
         return;
     }

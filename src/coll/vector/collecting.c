@@ -34,7 +34,8 @@ bool sb_collecting_choose(sb_team_t *team, const sb_receiving_t *receiving, uint
 
     if (!sb_collecting_measures(team, bytes))
         return false;
-    bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, 0, sb_now_ns()) == 1;
+    const sb_block_ways_t ways = {.count = 2};
+    bool pulled = sb_block_choose(&mesh->collecting.policy, bytes, ways, sb_now_ns()) == 1;
     sb_copy_show(&sb_mesh_head(mesh, team->rank)->wanted.flag, bytes,
                  pulled ? SB_COPY_PULLED : SB_COPY_CACHED);
     return pulled;
@@ -51,7 +52,8 @@ sb_prefer_t sb_dealing_choose(sb_team_t *team, const sb_sending_t *sending, uint
     if (!sb_collecting_measures(team, bytes))
         return SB_PREFER_BY_SIZE;
     bool by_size = bytes >= mesh->expose_least;
-    bool pulled = sb_block_choose(&mesh->collecting.dealing, bytes, by_size, sb_now_ns()) == 1;
+    const sb_block_ways_t ways = {2, by_size};
+    bool pulled = sb_block_choose(&mesh->collecting.dealing, bytes, ways, sb_now_ns()) == 1;
     if (pulled == by_size)
         return SB_PREFER_BY_SIZE;
     return pulled ? SB_PREFER_EXPOSED : SB_PREFER_STAGED;
