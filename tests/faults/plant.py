@@ -16,7 +16,7 @@ A blank in Find stands for any white space, so that line breaks do not matter; I
 come again. What may find a fault:
 
     sim [OPTIONS]               the suite of schedules
-    fork NAME, unit NAME        a program of tests/fork or tests/unit
+    fork NAME [WORDS]           a program of tests/fork, or of tests/unit: unit NAME
     cluster NAME [OPTIONS]      a program of tests/cluster, simulated
     heap NAME [OPTIONS]         a program of tests/heap, with the heap that is wrong preloaded
     mpi WORDS                   pytest with these words in tests/mpi; Sobor and the bench are wrong
@@ -283,7 +283,7 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
     if kind in ("fork", "unit"):
         name = f"{'fork' if kind == 'fork' else 'test'}_{words[0]}"
         program = build.program(name, "sobor_core", wrong)
-        return expected([program], fault.expect, {}, build.copy)
+        return expected([program, *words[1:]], fault.expect, {}, build.copy)
     if kind == "cluster":
         program = build.program(f"cluster_{words[0]}", "sobor_simulated", wrong)
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}

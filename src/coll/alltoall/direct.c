@@ -39,11 +39,14 @@ static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
     return sent != NULL && sent == parts->receive[peer].base;
 }
 
+/* With rows: of what is not in them, though there was room, because it is to be pulled. */
 static sb_prefer_t preference(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer,
-                              sb_copy_mode_t mode)
+                              const sb_rows_t *rows, sb_copy_mode_t mode)
 {
     size_t bytes = parts->send[peer].bytes;
 
+    if (rows != NULL && bytes <= rows->part_most)
+        return SB_PREFER_EXPOSED;
     if (is_exchanged_in_place(parts, peer))
         return SB_PREFER_STAGED;
     if (mode == SB_COPY_PULLED && bytes >= sb_mesh(team)->measured_least)
@@ -66,7 +69,7 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, const sb
         *sending =
             (sb_sending_t){.stream = rows != NULL && sb_goes_by_row(rows, part) ? &nothing : part,
                            .peer = peer,
-                           .prefer = preference(team, parts, peer, mode),
+                           .prefer = preference(team, parts, peer, rows, mode),
                            .mode = mode,
                            .exchanged = true};
         if (peer != team->rank)
@@ -197,21 +200,21 @@ static sb_status_t run_rows(sb_team_t *team, const sb_parts_t *parts)
     sb_status_t data = SB_OK, status = sb_rows_write(team, parts, &data);
     bool sends = rows->sends_others, comes = false;
 
-    if (status == SB_OK && sends) {
+    if (rows->sends_longer)
         mode = mode_of(team, parts);
+    if (status == SB_OK && sends)
         status = send_ahead(team, parts, rows, mode);
-    }
     if (!parts->in_place)
         data = sb_first(
             data, sb_copy_own_as(mode, &parts->send[team->rank], &parts->receive[team->rank]));
     if (status == SB_OK)
         status = sb_rows_take(team, parts, &data, &comes);
     if (status == SB_OK && comes && !sends)
-        status = send_ahead(team, parts, rows, mode_of(team, parts));
+        status = send_ahead(team, parts, rows, mode);
     if (status == SB_OK && (comes || sends))
         status = exchange_all(team, parts, set_up(team, parts, rows), &data);
     status = sb_mesh_finish(team, status);
-    if (sends)
+    if (rows->sends_longer)
         sb_copy_end(sb_mesh(team)->call);
     return sb_first(status, data);
 }

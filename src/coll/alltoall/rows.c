@@ -2,19 +2,31 @@
 #include "coll/alltoall/rows.h"
 
 #include "base/config.h"
+#include "coll/vector/mesh.h"
 #include "team/flow.h"
 
-/* Longer parts go as was measured to be faster (sb_mesh_copy_mode). */
-#define PART_MOST ((size_t)8 << 10)
+/* Of longer parts the caches of cores that are shared would hold no row. */
+#define PART_MOST ((size_t)64 << 10)
 
 /* Those up to here are in the row itself: few pages, whatever else passes. The kernel copies longer
  * ones, if that is asked for. */
 #define PART_NEAR ((size_t)256)
 #define PART_LEAST ((size_t)SB_LINE)
 
-/* In a flag's note: parts have bytes of their own, and cells of so many. */
+/* From here on ways to go are tried: some lines, so that each is more than its announcement. The
+ * policy's classes begin there. */
+#define TRIED_LEAST ((size_t)1 << 10)
+#define CLASS_SCALE (SB_COPY_LEAST / TRIED_LEAST)
+
+/* In a flag's note: bytes of the parts, the call's mode, and that parts have bytes of their own,
+ * and cells of so many. */
 #define MIXED 0x80000000u
+#define MODE_SHIFT 28
+#define MODE_MASK 7u
+#define BYTES_MASK ((1u << MODE_SHIFT) - 1)
 #define ELSEWHERE UINT32_MAX
+
+static const sb_copy_mode_t tried[] = {SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_COPY_PULLED};
 
 typedef struct row {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t flag; /* the row's number + 1; note: bytes, or MIXED */
@@ -34,7 +46,9 @@ static row_t *row_of(const sb_rows_t *rows, uint32_t rank)
 /* Where the larger cells of the present row begin in a block. */
 static size_t large_of(const sb_team_t *team, const sb_rows_t *rows)
 {
-    return SB_ROWS * rows->stride + (size_t)(rows->count % SB_ROWS) * team->size * rows->part_most;
+    size_t place = (size_t)(rows->count % SB_ROWS_LARGE);
+
+    return SB_ROWS * rows->stride + place * team->size * rows->part_most;
 }
 
 /* What several ranks read stands close together, what is longer in lines of its own. */
@@ -48,12 +62,17 @@ static size_t head_of(uint32_t ranks)
     return sb_round_up(sizeof(row_t) + ranks * sizeof(uint32_t), SB_LINE);
 }
 
+static size_t noted_cell(uint32_t note)
+{
+    return (note & MIXED) != 0 ? note & BYTES_MASK : cell_of(note & BYTES_MASK);
+}
+
 /* Where the part of one rank for another is, by the note of its row. */
 static char *cell_at(const sb_team_t *team, uint32_t from, uint32_t note, uint32_t to)
 {
     const sb_rows_t *rows = sb_rows(team);
     bool mixed = (note & MIXED) != 0;
-    size_t cell = mixed ? note & ~MIXED : cell_of(note);
+    size_t cell = noted_cell(note);
     size_t head = mixed ? head_of(team->size) : offsetof(row_t, bytes);
 
     if (cell > rows->part_near)
@@ -63,33 +82,92 @@ static char *cell_at(const sb_team_t *team, uint32_t from, uint32_t note, uint32
     return (char *)row_of(rows, from) + head + to * cell;
 }
 
-/* Notes what each part says of itself; returns the row's note. */
-static uint32_t describe(const sb_team_t *team, sb_rows_t *rows, const sb_parts_t *parts)
+/* The way that is found to be fastest of this rank's calls of such lengths, or is tried. */
+static sb_copy_mode_t try_ways(const sb_team_t *team, sb_rows_ways_t *ways, size_t bytes,
+                               bool in_place)
+{
+    bool pulls = !in_place && bytes >= SB_ROWS_PULLED && sb_mesh(team)->expose.kernel;
+    const sb_block_ways_t choice = {.count = pulls ? 3 : 2};
+
+    return tried[sb_block_choose(&ways->policy, bytes * CLASS_SCALE, choice, sb_now_ns())];
+}
+
+/* How parts go of which the longest that has room is so long. */
+static sb_copy_mode_t mode_for(const sb_team_t *team, sb_rows_t *rows, size_t bytes, bool in_place)
+{
+    sb_rows_ways_t *ways = &rows->ways[in_place];
+    uint32_t stores = team->settings.stores;
+
+    if (bytes < TRIED_LEAST || stores == SB_STORES_CACHED)
+        return SB_COPY_CACHED;
+    if (stores == SB_STORES_STREAMING)
+        return SB_COPY_NON_TEMPORAL;
+    if (team->rank == 0)
+        return try_ways(team, ways, bytes, in_place);
+    return (sb_copy_mode_t)ways->followed[sb_copy_class(bytes * CLASS_SCALE)];
+}
+
+/* Others do as rank 0 did. */
+static sb_status_t hear(sb_rows_t *rows, uint32_t note, bool in_place)
+{
+    uint32_t mode = note >> MODE_SHIFT & MODE_MASK;
+    size_t bytes = note & BYTES_MASK;
+
+    /* The row comes from another process: it must not lead this one astray. */
+    if (mode > SB_COPY_PULLED || bytes > rows->part_most)
+        return SB_ERR_TRUNCATE;
+    if (bytes < TRIED_LEAST)
+        return SB_OK;
+    if (in_place && mode == SB_COPY_PULLED)
+        mode = SB_COPY_CACHED;
+    rows->ways[in_place].followed[sb_copy_class(bytes * CLASS_SCALE)] = (uint8_t)mode;
+    return SB_OK;
+}
+
+/* The longest of the parts for others that have room in the row; whether all are as long as it. */
+static size_t longest_of(const sb_team_t *team, sb_rows_t *rows, const sb_parts_t *parts,
+                         bool *alike)
 {
     const size_t first = parts->send[team->rank == 0 ? 1 : 0].bytes;
     size_t longest = 0;
-    bool alike = first <= rows->part_most;
 
-    rows->sends_others = false;
+    *alike = first <= rows->part_most;
+    rows->sends_longer = false;
     for (uint32_t i = 0; i < team->size; i++) {
         size_t bytes = parts->send[i].bytes;
-        bool here = bytes <= rows->part_most;
-        rows->bytes[i] = here ? (uint32_t)bytes : ELSEWHERE;
         if (i == team->rank)
             continue;
-        rows->sends_others = rows->sends_others || !here;
-        longest = here ? sb_max(longest, bytes) : longest;
-        alike = alike && bytes == first;
+        rows->sends_longer = rows->sends_longer || bytes > rows->part_most;
+        longest = bytes <= rows->part_most ? sb_max(longest, bytes) : longest;
+        *alike = *alike && bytes == first;
     }
-    return alike ? (uint32_t)first : MIXED | (uint32_t)cell_of(longest);
+    return longest;
+}
+
+/* Chooses how the parts go, and notes what each says of itself; returns the row's note. */
+static uint32_t describe(const sb_team_t *team, sb_rows_t *rows, const sb_parts_t *parts)
+{
+    bool alike;
+    size_t longest = longest_of(team, rows, parts, &alike);
+
+    rows->mode = mode_for(team, rows, longest, parts->in_place);
+    rows->sends_others = false;
+    for (uint32_t i = 0; i < team->size; i++) {
+        bool here = sb_goes_by_row(rows, &parts->send[i]);
+        rows->bytes[i] = here ? (uint32_t)parts->send[i].bytes : ELSEWHERE;
+        rows->sends_others = rows->sends_others || (i != team->rank && !here);
+    }
+    uint32_t mode = (uint32_t)rows->mode << MODE_SHIFT;
+    return mode | (alike ? (uint32_t)longest : MIXED | (uint32_t)cell_of(longest));
 }
 
 /* Until all others have read what was in this row's place. */
-static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows)
+static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows, uint32_t note)
 {
-    const uint64_t least = rows->count + 2 - SB_ROWS;
+    const uint64_t places = noted_cell(note) > rows->part_near ? SB_ROWS_LARGE : SB_ROWS;
+    const uint64_t least = rows->count + 2 - places;
 
-    if (rows->count + 2 <= SB_ROWS || rows->met >= least)
+    if (rows->count + 2 <= places || rows->met >= least)
         return SB_OK;
     const sb_peers_t peers = {.blocks = (void *const *)(void *)rows->resource.segment.bases,
                               .offset = place_of(rows, least - 1),
@@ -101,13 +179,26 @@ static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows)
     return status;
 }
 
-/* The large cells of the row are about to be used. */
+/* The large cells of the row are about to be used: as sb_lazy_segment_reach, in their place. */
 static void reach(const sb_team_t *team, sb_rows_t *rows, uint32_t note)
 {
-    size_t cell = cell_of(note & ~MIXED);
+    size_t cell = noted_cell(note), end = team->size * cell, begin = large_of(team, rows);
+    size_t *touched = &rows->touched[rows->count % SB_ROWS_LARGE];
 
-    if (cell > rows->part_near)
-        sb_lazy_segment_reach(&rows->resource.segment, large_of(team, rows) + team->size * cell);
+    if (cell <= rows->part_near || end <= *touched)
+        return;
+    end = sb_min(sb_max(end, 2 * *touched), team->size * rows->part_most);
+    sb_arena_touch(&rows->resource.segment.block, begin + *touched, begin + end);
+    *touched = end;
+}
+
+/* This rank's part into the row. */
+static sb_status_t put(const sb_rows_t *rows, const sb_stream_t *part, char *cell)
+{
+    if (rows->mode != SB_COPY_NON_TEMPORAL || part->base == NULL || part->bytes < TRIED_LEAST)
+        return sb_stream_read(part, 0, cell, part->bytes);
+    sb_copy_streaming(cell, part->base, part->bytes);
+    return SB_OK;
 }
 
 sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data)
@@ -115,7 +206,7 @@ sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t 
     sb_rows_t *rows = sb_rows(team);
     row_t *row = row_of(rows, team->rank);
     uint32_t note = describe(team, rows, parts);
-    sb_status_t status = wait_for_room(team, rows);
+    sb_status_t status = wait_for_room(team, rows, note);
 
     if (status != SB_OK)
         return status;
@@ -125,30 +216,44 @@ sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t 
     for (uint32_t i = 0; i < team->size; i++) {
         const sb_stream_t *part = &parts->send[i];
         if (i != team->rank && part->bytes > 0 && sb_goes_by_row(rows, part))
-            *data = sb_first(
-                *data, sb_stream_read(part, 0, cell_at(team, team->rank, note, i), part->bytes));
+            *data = sb_first(*data, put(rows, part, cell_at(team, team->rank, note, i)));
     }
     sb_flag_set_note(&row->flag, note);
     sb_flag_publish(&row->flag, rows->count + 1);
     return SB_OK;
 }
 
-/* The row of that rank has come: takes this rank's part, if it is there. */
-static sb_status_t take(const sb_team_t *team, sb_rows_t *rows, uint32_t from,
-                        const sb_stream_t *part)
+/* Bytes of the part for this rank in a row that has come, or ELSEWHERE. */
+static uint32_t noted_bytes(const sb_team_t *team, const row_t *row, uint32_t note)
 {
-    row_t *row = row_of(rows, from);
-    uint32_t note = sb_flag_note(&row->flag), bytes = note;
+    uint32_t bytes = note & BYTES_MASK;
+    bool pulled = (note >> MODE_SHIFT & MODE_MASK) == SB_COPY_PULLED;
 
     if ((note & MIXED) != 0)
         sb_copy(&bytes, &row->bytes[team->rank], sizeof bytes);
+    else if (pulled && bytes >= SB_ROWS_PULLED)
+        bytes = ELSEWHERE;
+    return bytes;
+}
+
+/* The row of that rank has come: takes this rank's part, if it is there. */
+static sb_status_t take(const sb_team_t *team, sb_rows_t *rows, uint32_t from,
+                        const sb_parts_t *parts)
+{
+    row_t *row = row_of(rows, from);
+    const sb_stream_t *part = &parts->receive[from];
+    uint32_t note = sb_flag_note(&row->flag), bytes = noted_bytes(team, row, note);
+    sb_status_t data = SB_OK;
+
+    if (from == 0)
+        data = hear(rows, note, parts->in_place);
     rows->comes_by_row[from] = bytes != ELSEWHERE;
-    if (bytes == ELSEWHERE)
-        return SB_OK;
-    /* The row comes from another process: it must not lead this one astray. */
-    if (bytes > rows->part_most || (note & ~MIXED) > rows->part_most)
+    if (data != SB_OK || bytes == ELSEWHERE)
+        return data;
+    /* As above. */
+    if (bytes > rows->part_most || (note & BYTES_MASK) > rows->part_most)
         return SB_ERR_TRUNCATE;
-    sb_status_t data = sb_take(part, 0, cell_at(team, from, note, team->rank), bytes);
+    data = sb_take(part, 0, cell_at(team, from, note, team->rank), bytes);
     return data == SB_OK && bytes != part->bytes ? SB_ERR_TRUNCATE : data;
 }
 
@@ -167,7 +272,7 @@ static uint32_t take_first(const sb_team_t *team, sb_rows_t *rows, const sb_part
             continue;
         others++;
         if (sb_flag_read(&row_of(rows, rank)->flag) > rows->count)
-            *data = sb_first(*data, take(team, rows, rank, &parts->receive[rank]));
+            *data = sb_first(*data, take(team, rows, rank, parts));
         else
             rows->is_late[rows->late++] = rank;
     }
@@ -185,7 +290,7 @@ sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_status_t *
         status = sb_flag_wait(&row_of(rows, rank)->flag, rows->count + 1,
                               sb_team_waiter(team, rows->late - i));
         if (status == SB_OK)
-            *data = sb_first(*data, take(team, rows, rank, &parts->receive[rank]));
+            *data = sb_first(*data, take(team, rows, rank, parts));
     }
     rows->count++;
     if (seen == team->size - 1)
@@ -209,7 +314,8 @@ static void adopt(const sb_team_t *team, size_t near)
 
     rows->part_near = near;
     rows->stride = row_bytes(team->size, near);
-    rows->part_most = (room / SB_ROWS - rows->stride) / team->size & ~(size_t)(SB_LINE - 1);
+    rows->part_most =
+        (room - SB_ROWS * rows->stride) / SB_ROWS_LARGE / team->size & ~(size_t)(SB_LINE - 1);
     rows->part_most = sb_max(rows->part_most, near);
     rows->bytes = (uint32_t *)(void *)(rows + 1);
     rows->is_late = rows->bytes + team->size;
@@ -218,14 +324,14 @@ static void adopt(const sb_team_t *team, size_t near)
 
 static sb_status_t make(sb_team_t *team)
 {
-    size_t room = (size_t)team->settings.ring_bytes / 4 / (SB_ROWS * team->size);
+    size_t room = (size_t)team->settings.ring_bytes / 2 / (SB_ROWS_LARGE * team->size);
     size_t most = team->settings.cma == SB_CMA_ON ? PART_NEAR : PART_MOST;
     size_t part = sb_min(room, most) & ~(size_t)(SB_LINE - 1);
     size_t near = sb_min(sb_max(part, PART_LEAST), PART_NEAR);
     size_t fixed = SB_ROWS * row_bytes(team->size, near);
     const sb_resource_size_t size = {
         .own = sizeof(sb_rows_t) + team->size * (2 * sizeof(uint32_t) + sizeof(bool)),
-        .bytes = sb_round_up(fixed + SB_ROWS * team->size * part, SB_PAGE),
+        .bytes = sb_round_up(fixed + SB_ROWS_LARGE * team->size * part, SB_PAGE),
         .least = sb_round_up(fixed, SB_PAGE),
         .near = fixed,
         .willing = true,

@@ -4,43 +4,62 @@
 
 #include "coll/coll.h"
 #include "coll/resources.h"
+#include "team/block_policy.h"
 
 /*
- * The short parts of an alltoall where ranks share processors. There most of the ranks run one
- * after the other on one core, and each finds what the others have written in that core's caches:
- * if it is little, and always in the same place. So a rank has no flow to each other one but writes
- * its short parts side by side, in a row that all read, with one flag:
+ * The parts of an alltoall where ranks share processors, but for very long ones. There most of the
+ * ranks run one after the other on one core, and each finds what the others have written in that
+ * core's caches: if it is little, and always in the same place. So a rank has no flow to each other
+ * one but writes its parts side by side, in a row that all read, with one flag:
  *
- *     row[SB_ROWS]       flag, bytes of the parts, if they are not alike; one cell for each rank
- *     cells[SB_ROWS]     larger ones of a row whose parts are too long for those
+ *     row[SB_ROWS]            flag, bytes of the parts, if they are not alike; a cell for each rank
+ *     cells[SB_ROWS_LARGE]    larger ones of a row whose parts are too long for those
  *
  * The team counts rows, and every rank writes one in each call that has them, even if it has no
- * short parts: then it says that they come by flows (coll/vector/mesh.h), and so it does of each
+ * such parts: then it says that they come by flows (coll/vector/mesh.h), and so it does of each
  * longer one. Row r lies in place r mod SB_ROWS, and its flag becomes r + 1. Who writes it has seen
  * that all others have written row r - SB_ROWS + 1: so they have read row r - SB_ROWS, which was of
- * an earlier call. Those who send each other something have seen that anyway.
+ * an earlier call. Those who send each other something have seen that anyway. In the same way what
+ * uses larger cells has seen that all others have written the row before.
  *
  * No deadlock: of the ranks that are at the earliest row none waits for room, since the others have
  * written that row, or the one before it at least.
  *
- * Memory of a rank: SB_ROWS (192 + 4 p + p cells) bytes, and as many larger cells: of those only
- * what parts were long enough for is touched. About a quarter of SOBOR_RING at most.
+ * Three ways are tried for what is not short (team/block_policy.h): the writer's stores go into its
+ * caches, which is best for readers that share them; or past them, which is best for readers on a
+ * core far off, who would take each line from the writer's, and have it taken back; or parts of
+ * some pages and more are exposed on their flows, for the kernel to copy. Rank 0 decides, says it
+ * in its row, and the others do so from their next call of such lengths on.
+ *
+ * Memory of a rank: SB_ROWS (192 + 4 p + p cells) bytes, and SB_ROWS_LARGE p larger cells: of those
+ * only what parts were long enough for is touched. About half of SOBOR_RING at most.
  */
 #define SB_ROWS 4
+#define SB_ROWS_LARGE 2
+
+/* What rank 0 decides of calls, of those in place and all others. */
+typedef struct sb_rows_ways {
+    sb_block_policy_t policy;          /* rank 0 */
+    uint8_t followed[SB_COPY_CLASSES]; /* sb_copy_mode_t; what rank 0 did, as the others heard it */
+} sb_rows_ways_t;
 
 /* Private to the rank. */
 typedef struct sb_rows {
     sb_resource_t resource;
-    size_t part_most;   /* bytes of the longest part that has room, */
-    size_t part_near;   /* and in the row itself */
-    size_t stride;      /* of a row */
-    uint64_t count;     /* of rows that this rank has read, or need not */
-    uint64_t met;       /* so many all others are known to have written */
-    bool sends_others;  /* in this call: longer parts too */
-    uint32_t late;      /* ranks whose row was not there at first: */
-    uint32_t *is_late;  /* which */
-    uint32_t *bytes;    /* of each part that this rank sends, as the row says it */
-    bool *comes_by_row; /* of the part of each rank */
+    size_t part_most;              /* bytes of the longest part that has room, */
+    size_t part_near;              /* and in the row itself */
+    size_t stride;                 /* of a row */
+    uint64_t count;                /* of rows that this rank has read, or need not */
+    uint64_t met;                  /* so many all others are known to have written */
+    size_t touched[SB_ROWS_LARGE]; /* bytes of the larger cells in each place */
+    sb_rows_ways_t ways[2];
+    sb_copy_mode_t mode; /* of this call: cached, non-temporal, or pulled */
+    bool sends_others;   /* in this call: parts that are not in the row, */
+    bool sends_longer;   /* and among them some that have no room in it */
+    uint32_t late;       /* ranks whose row was not there at first: */
+    uint32_t *is_late;   /* which */
+    uint32_t *bytes;     /* of each part that this rank sends, as the row says it */
+    bool *comes_by_row;  /* of the part of each rank */
 } sb_rows_t;
 
 static inline sb_rows_t *sb_rows(const sb_team_t *team)
@@ -65,10 +84,15 @@ static inline bool sb_rows_serve(const sb_team_t *team, size_t bytes)
 /* Writes this rank's row of the call. `data`: of parts that could not be read. */
 sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data);
 
-/* Whether this rank's part for that one is in the row. */
+/* Shorter parts are never pulled: the kernel would take longer to be called. */
+#define SB_ROWS_PULLED ((size_t)16 << 10)
+
+/* Whether this rank's part is in the row in this call. */
 static inline bool sb_goes_by_row(const sb_rows_t *rows, const sb_stream_t *part)
 {
-    return part->bytes <= rows->part_most;
+    bool pulled = rows->mode == SB_COPY_PULLED && part->bytes >= SB_ROWS_PULLED;
+
+    return part->bytes <= rows->part_most && !pulled;
 }
 
 /*
