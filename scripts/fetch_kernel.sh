@@ -36,6 +36,7 @@ trap 'rm -rf "$scratch"' EXIT
 if ! download "$scratch"; then
     renew_lists && download "$scratch" || exit 1
 fi
-dpkg-deb --extract "$scratch"/*.deb "$scratch/files"
-# Only the kernel itself: what the machine needs of it is built in.
-mv "$scratch"/files/boot/vmlinuz-* "$FOLDER/boot/"
+# Only the kernel itself: what the machine needs of it is built in. Nothing behind it is unpacked.
+{ dpkg-deb --fsys-tarfile "$scratch"/*.deb 2>/dev/null || true; } |
+    tar --extract --directory "$scratch" --occurrence --wildcards './boot/vmlinuz-*'
+mv "$scratch"/boot/vmlinuz-* "$FOLDER/boot/"
