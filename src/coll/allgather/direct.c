@@ -107,7 +107,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     bool own_waits = !parts->in_place && own_part_waits(team, mode, own->bytes, count);
 
     if (!parts->in_place && !own_waits)
-        data = sb_copy_own_as(mode, part, own);
+        data = sb_copy_own_as(team, mode, part, own);
     for (size_t limit = step; status == SB_OK && !alone; limit += step) {
         status = sb_send(team, &sending, limit, true);
         if (status == SB_OK)
@@ -118,7 +118,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
             status = sb_send(team, &sending, SIZE_MAX, false);
     }
     if (own_waits)
-        data = sb_first(data, sb_copy_own_as(mode, part, own));
+        data = sb_first(data, sb_copy_own_as(team, mode, part, own));
     status = sb_mesh_finish(team, status);
     sb_prefetch_area(team, &sending, 1);
     sb_copy_end(sb_mesh(team)->call);

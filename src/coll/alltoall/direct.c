@@ -182,7 +182,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
         own != NULL && count > 0 && sb_own_waits(team, mode, own->bytes, sb_mesh(team)->receiving);
 
     if (own != NULL && !own_waits)
-        data = sb_copy_own_as(mode, own, &parts->receive[team->rank]);
+        data = sb_copy_own_as(team, mode, own, &parts->receive[team->rank]);
     if (status == SB_OK)
         status = exchange_all(team, parts, count, &data);
     if (own_waits)
@@ -205,8 +205,8 @@ static sb_status_t run_rows(sb_team_t *team, const sb_parts_t *parts)
     if (status == SB_OK && sends)
         status = send_ahead(team, parts, rows, mode);
     if (!parts->in_place)
-        data = sb_first(
-            data, sb_copy_own_as(mode, &parts->send[team->rank], &parts->receive[team->rank]));
+        data = sb_first(data, sb_copy_own_as(team, mode, &parts->send[team->rank],
+                                             &parts->receive[team->rank]));
     if (status == SB_OK)
         status = sb_rows_take(team, parts, &data, &comes);
     if (status == SB_OK && comes && !sends)

@@ -384,9 +384,12 @@ sb_status_t sb_copy_own_stream(const sb_stream_t *from, const sb_stream_t *to)
     return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
 }
 
-sb_status_t sb_copy_own_as(sb_copy_mode_t mode, const sb_stream_t *from, const sb_stream_t *to)
+sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_stream_t *from,
+                           const sb_stream_t *to)
 {
-    if (mode != SB_COPY_NON_TEMPORAL || from->base == NULL || to->base == NULL)
+    bool streams = mode == SB_COPY_NON_TEMPORAL && !sb_sender_streams(team);
+
+    if (!streams || from->base == NULL || to->base == NULL)
         return sb_copy_own(from, to);
     sb_copy_streaming(to->base, from->base, sb_min(from->bytes, to->bytes));
     return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;

@@ -322,8 +322,19 @@ static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
     return receiving->bytes == receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
 }
 
+/*
+ * Who stores past the caches what is staged so. Of two ranks the sender: its area's lines are then
+ * not taken back from the reader's caches, and the result is in those. Of more ranks who stores the
+ * result: all that pass through the areas together would cross the memory's links twice.
+ */
+static inline bool sb_sender_streams(const sb_team_t *team)
+{
+    return team->size == 2;
+}
+
 /* As sb_copy_own, in the mode of the call. */
-sb_status_t sb_copy_own_as(sb_copy_mode_t mode, const sb_stream_t *from, const sb_stream_t *to);
+sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_stream_t *from,
+                           const sb_stream_t *to);
 
 /*
  * Whether the own part had better come after the others: it is long, and there is something to

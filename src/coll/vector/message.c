@@ -153,12 +153,13 @@ static char *staged_at(const sb_outlet_t *out, const sb_sending_t *sending)
 }
 
 /* The next bytes, to where they pass. */
-static sb_status_t put(const sb_outlet_t *out, const sb_sending_t *sending, size_t bytes)
+static sb_status_t put(const sb_team_t *team, const sb_outlet_t *out, const sb_sending_t *sending,
+                       size_t bytes)
 {
     const sb_stream_t *stream = sending->stream;
     char *at = staged_at(out, sending);
 
-    if (!sending->sole || sending->mode != SB_COPY_NON_TEMPORAL)
+    if (sending->mode != SB_COPY_NON_TEMPORAL || !sb_sender_streams(team) || stream->base == NULL)
         return sb_stream_read(stream, sending->offset, at, bytes);
     sb_copy_streaming(at, stream->base + sending->offset, bytes);
     return SB_OK;
@@ -181,7 +182,7 @@ static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t li
             return status;
         /* A rank that cannot read its own data serves the others all the same. */
         if (sending->data == SB_OK)
-            sending->data = put(out, sending, bytes);
+            sending->data = put(team, out, sending, bytes);
         announce(mesh, out, sending, bytes);
         sending->offset += bytes;
         sb_cursor_pass(&out->cursor, bytes);
@@ -269,7 +270,7 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
             sb_window_of(sb_mesh(team), (sb_copy_mode_t)(plan.mode & SB_PLAN_MODE));
     if ((plan.mode & SB_PLAN_SWAPPED) != 0)
         receiving->window = sb_mesh(team)->swap.window[(plan.mode & SB_PLAN_WINDOW) == 0 ? 0 : 1];
-    receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL;
+    receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL && !sb_sender_streams(team);
     hear(sb_mesh(team), receiving, &plan);
     receiving->first =
         sb_cursor_piece(&receiving->cursor, sb_min(receiving->fragment, receiving->bytes));
