@@ -46,7 +46,7 @@ typedef enum sb_copy_mode {
 #define SB_COPY_BUFFERS 2
 
 /* Most modes of one policy. */
-#define SB_COPY_MODES 4
+#define SB_COPY_MODES 5
 
 /* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
 typedef struct sb_copy_class {

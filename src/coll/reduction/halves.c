@@ -15,6 +15,7 @@
 #include "coll/reduction/halves.h"
 
 #include "coll/reduction/rings.h"
+#include "coll/reduction/ways.h"
 
 /* Of shorter messages the second wait costs more than what is combined once less. */
 #define LEAST ((size_t)32 << 10)
@@ -28,21 +29,6 @@
 /* Most bytes of a message in the rings at once are so many lines at least. */
 #define LINES_LEAST 4
 
-/* In the order of the policy. Word: the position, which is one of a line, the way before that and
- * the way from there on. */
-static const sb_copy_mode_t ways[] = {SB_COPY_HALVED, SB_COPY_CACHED, SB_COPY_NON_TEMPORAL};
-#define WAY_BITS 2
-
-void sb_halves_prepare(sb_team_t *team)
-{
-    sb_copy_policy_t *policy = &sb_workspace(team)->halving;
-
-    *policy = sb_copy_policy(ways[0], ways[1], team->settings.stores);
-    sb_copy_policy_add(policy, ways[2], 0, 0);
-    if (sb_copy_policy_has(policy, (sb_copy_mode_t)team->settings.windows_mode))
-        policy->fixed = (sb_copy_mode_t)team->settings.windows_mode;
-}
-
 /* Tests have shorter ones go so too. */
 bool sb_halves_may_be(const sb_team_t *team, const sb_reduction_t *reduction)
 {
@@ -54,46 +40,6 @@ bool sb_halves_may_be(const sb_team_t *team, const sb_reduction_t *reduction)
 
     return team->size == 2 && !team->oversubscribed && reduction->bytes >= least &&
            space->usual >= room;
-}
-
-static size_t way_at(uint64_t said, uint64_t position)
-{
-    bool earlier = position < (said & ~(uint64_t)(SB_LINE - 1));
-    uint64_t way = (earlier ? said >> WAY_BITS : said) & ((1u << WAY_BITS) - 1);
-
-    return sb_min((size_t)way, SB_COUNT_OF(ways) - 1);
-}
-
-/* Bytes that messages of each way go round in. */
-static void measure(sb_workspace_t *space, const sb_reduction_t *reduction)
-{
-    const size_t laps[SB_COPY_MODES] = {sb_min(reduction->bytes, space->usual), space->span,
-                                        space->span, space->span};
-
-    sb_workspace_measure(space, &space->halving, reduction, laps);
-}
-
-/* How the present message goes, as was said before. Rank 0 chooses, and says if that is to change;
- * a time counts for what its message was. */
-static sb_copy_mode_t choose(const sb_team_t *team, const sb_reduction_t *reduction)
-{
-    sb_workspace_t *space = sb_workspace(team);
-    sb_flag_t *word = &sb_workspace_head(team, 0)->halving[sb_copy_class(reduction->bytes)];
-    uint64_t at = space->cursor.position, next = 0;
-
-    if (space->halving.fixed != SB_COPY_ANY)
-        return space->halving.fixed;
-    size_t way = way_at(sb_flag_read(word), at);
-    if (team->rank != 0)
-        return ways[way];
-    measure(space, reduction);
-    while (next + 1 < SB_COUNT_OF(ways) && ways[next] != space->choice.mode)
-        next++;
-    if (next != way) {
-        space->choice.timed = false;
-        sb_flag_publish(word, (at + SB_LINE) | way << WAY_BITS | next);
-    }
-    return ways[way];
 }
 
 /* A piece of the message in the rings. */
@@ -295,27 +241,17 @@ static sb_status_t in_halves(sb_team_t *team, const sb_reduction_t *reduction)
     return status == SB_OK ? halves.data : status;
 }
 
-sb_status_t sb_halves_allreduce(sb_team_t *team, const sb_reduction_t *reduction)
+sb_status_t sb_halves_as(sb_team_t *team, const sb_reduction_t *reduction, sb_copy_mode_t mode)
 {
-    sb_copy_mode_t mode = choose(team, reduction);
-    sb_status_t status = mode == SB_COPY_HALVED ? in_halves(team, reduction)
-                                                : sb_rings_allreduce_as(team, reduction, mode);
-
-    sb_workspace_copied(sb_workspace(team));
-    return status;
+    return mode == SB_COPY_HALVED ? in_halves(team, reduction)
+                                  : sb_rings_allreduce_as(team, reduction, mode);
 }
 
-sb_status_t sb_halves_within(sb_team_t *team, const sb_reduction_t *reduction)
+sb_status_t sb_halves_allreduce(sb_team_t *team, const sb_reduction_t *reduction)
 {
-    sb_workspace_t *space = sb_workspace(team);
-    sb_copy_policy_t *measured = space->measured;
-    const sb_copy_choice_t choice = space->choice;
-    uint64_t started = space->started, kept = space->kept;
-    sb_status_t status = sb_halves_allreduce(team, reduction);
+    sb_copy_mode_t mode = sb_ways_choose(team, reduction, SB_WAYS_OF_ALL);
+    sb_status_t status = sb_halves_as(team, reduction, mode);
 
-    space->measured = measured;
-    space->choice = choice;
-    space->started = started;
-    space->kept = kept;
+    sb_workspace_copied(sb_workspace(team));
     return status;
 }

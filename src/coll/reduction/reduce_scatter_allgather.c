@@ -17,6 +17,10 @@
  */
 #include "coll/reduction/slices.h"
 
+#include "coll/reduction/halves.h"
+#include "coll/reduction/placed.h"
+#include "coll/reduction/ways.h"
+
 /* What others have combined lies in as many places, and some of them are in other groups. */
 static double cost_of_result(const sb_shape_t *shape, size_t bytes, double places)
 {
@@ -69,6 +73,19 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
            (near ? price->scan_kept_near : 1) * kept * shape->ranks;
 }
 
+/* A long one of two ranks that read what they share goes in slices where that is fastest. */
+static sb_status_t allreduce(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    bool ways = sb_placed_both(team, reduction, true) && sb_halves_may_be(team, reduction);
+    sb_copy_mode_t mode = ways ? sb_ways_choose(team, reduction, SB_WAYS_OF_LOADS) : SB_COPY_ANY;
+
+    if (!ways || mode == SB_COPY_PULLED || mode == SB_COPY_WHOLE)
+        return sb_slices_reduce(team, reduction, sb_wanted_by_all(team, reduction), true, mode);
+    sb_status_t status = sb_halves_as(team, reduction, mode);
+    sb_workspace_copied(sb_workspace(team));
+    return status;
+}
+
 #define SLICES(algorithm, of, call, costs, what)                                                   \
     static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
     {                                                                                              \
@@ -85,20 +102,19 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
         .reduction = algorithm##_run,                                                              \
     }
 
-#define REDUCE(wants, of_all) sb_slices_reduce(team, reduction, wants(team, reduction), of_all)
+#define REDUCE(wants) sb_slices_reduce(team, reduction, wants(team, reduction), false, SB_COPY_ANY)
 #define SCAN(ranks) sb_slices_scan(team, reduction, ranks)
 #define PART "in rank order, NUMA nodes one after the other, and copies its part out."
 #define KEEP "from rank to rank and keeps what there is after each, and copies out what is its own."
 
-SLICES(sb_allreduce_reduce_scatter_allgather, SB_ALLREDUCE, REDUCE(sb_wanted_by_all, true),
-       cost_of_all,
+SLICES(sb_allreduce_reduce_scatter_allgather, SB_ALLREDUCE, allreduce(team, reduction), cost_of_all,
        "in rank order, NUMA nodes one after the other; copying in, combining and copying out "
        "overlap.");
-SLICES(sb_reduce_reduce_scatter_allgather, SB_REDUCE, REDUCE(sb_wanted_by_root, false),
-       cost_of_root, "in rank order, NUMA nodes one after the other; the root copies out.");
-SLICES(sb_reduce_scatter_reduce_scatter_allgather, SB_REDUCE_SCATTER, REDUCE(sb_wanted_part, false),
+SLICES(sb_reduce_reduce_scatter_allgather, SB_REDUCE, REDUCE(sb_wanted_by_root), cost_of_root,
+       "in rank order, NUMA nodes one after the other; the root copies out.");
+SLICES(sb_reduce_scatter_reduce_scatter_allgather, SB_REDUCE_SCATTER, REDUCE(sb_wanted_part),
        cost_of_parts, PART);
 SLICES(sb_reduce_scatter_block_reduce_scatter_allgather, SB_REDUCE_SCATTER_BLOCK,
-       REDUCE(sb_wanted_part, false), cost_of_parts, PART);
+       REDUCE(sb_wanted_part), cost_of_parts, PART);
 SLICES(sb_scan_reduce_scatter_allgather, SB_SCAN, SCAN(team->rank + 1), cost_of_scan, KEEP);
 SLICES(sb_exscan_reduce_scatter_allgather, SB_EXSCAN, SCAN(team->rank), cost_of_scan, KEEP);

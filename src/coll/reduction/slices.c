@@ -3,7 +3,7 @@
 
 #include "coll/reduction/halves.h"
 #include "coll/reduction/placed.h"
-#include "coll/reduction/rings.h"
+#include "coll/reduction/ways.h"
 
 /* A slice is made of whole lines if a window has so many for each rank. */
 #define LINES_FOR_EACH 2
@@ -25,7 +25,8 @@ typedef struct slices {
     bool relays;
     sb_copy_mode_t mode; /* of copying in */
     bool entire;         /* what is combined here is copied in too */
-    bool both;           /* goes in slices only if both ranks' contributions stay */
+    bool both;           /* goes in slices only if both ranks' contributions stay; */
+    bool chosen;         /* and so far that is the way, see ways.h */
     bool stays;          /* the others read this rank's contribution where it is */
     bool all;            /* ranks want the whole result */
     bool placing;        /* results go where they belong, */
@@ -270,7 +271,9 @@ static void begin(slices_t *slices)
     sb_team_t *team = slices->team;
 
     sb_buffers_reach(team, slices->reduction->bytes);
-    slices->mode = sb_workspace_copy_mode(team, &sb_buffers(team)->copies, slices->reduction, true);
+    if (!slices->chosen)
+        slices->mode =
+            sb_workspace_copy_mode(team, &sb_buffers(team)->copies, slices->reduction, true);
     slices->stays = sb_workspace_show_sent(team, slices->reduction, slices->mode);
     slices->entire = sb_placed_show_entire(team, slices->all, slices->mode);
     sb_placed_say(team, slices->reduction, slices->all, slices->mode);
@@ -278,17 +281,16 @@ static void begin(slices_t *slices)
         sb_placed_say_elsewhere(team, slices->reduction);
 }
 
-/* What is chosen and timed is how it is copied in, if that is what was chosen. How long messages go
- * through rings is chosen there: it has to be the same on both ranks. */
-static sb_status_t through_rings(const slices_t *slices)
+/* A time stands for how it is copied in; of ways for what comes of them. */
+static sb_status_t through_rings(slices_t *slices)
 {
-    sb_workspace_t *space = sb_workspace(slices->team);
+    bool lent = slices->mode == SB_COPY_PULLED || slices->mode == SB_COPY_WHOLE;
+    sb_copy_mode_t mode = slices->chosen ? SB_COPY_HALVED : slices->mode;
 
-    if (slices->mode == SB_COPY_PULLED || slices->mode == SB_COPY_WHOLE)
-        space->choice.timed = false;
-    if (sb_halves_may_be(slices->team, slices->reduction))
-        return sb_halves_within(slices->team, slices->reduction);
-    return sb_rings_allreduce_as(slices->team, slices->reduction, slices->mode);
+    if (lent && !slices->chosen)
+        sb_workspace(slices->team)->choice.timed = false;
+    slices->chosen = false;
+    return sb_halves_as(slices->team, slices->reduction, mode);
 }
 
 /* After the first barrier: whether what follows is done in two jobs, that and combining all. */
@@ -344,6 +346,8 @@ static sb_status_t go(slices_t *slices, const job_t *jobs, size_t count)
     if (slices->placing && status == SB_OK)
         status = sb_workspace_meet(slices->team);
     sb_workspace_copied(space);
+    if (slices->chosen)
+        sb_ways_pass(slices->team);
     space->turns += slices->count;
     return sb_first(status, slices->data);
 }
@@ -359,7 +363,7 @@ static slices_t start(sb_team_t *team, const sb_reduction_t *reduction, sb_wante
 }
 
 sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
-                             bool all)
+                             bool all, sb_copy_mode_t mode)
 {
     const sb_workspace_t *space = sb_workspace(team);
     slices_t slices = start(team, reduction, wanted, space->groups, space->buffer);
@@ -367,7 +371,9 @@ sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, s
 
     slices.all = all;
     slices.both = sb_placed_both(team, reduction, all);
-    if (slices.both && sb_placed_passes(team, reduction->bytes))
+    slices.mode = mode;
+    slices.chosen = mode != SB_COPY_ANY;
+    if (slices.both && !slices.chosen && sb_placed_passes(team, reduction->bytes))
         return sb_allreduce_rings.reduction(team, reduction);
     slices.relays = all && groups > 1;
     slices.least = groups > 1 ? SB_SLICE_LEAST : SLICE_LEAST_ALONE;

@@ -27,9 +27,10 @@ static inline uint32_t sb_group_size(const sb_workspace_t *space, uint32_t group
 size_t sb_slices_window(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
                         size_t most);
 
-/* `all`: every rank wants everything, and what groups have in common is brought near once. */
+/* `all`: every rank wants everything, and what groups have in common is brought near once. `mode`:
+ * how contributions come, see ways.h; SB_COPY_ANY: it is chosen here. */
 sb_status_t sb_slices_reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted,
-                             bool all);
+                             bool all, sb_copy_mode_t mode);
 
 /* This rank gets the combination of the ranks below `sources`. */
 sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uint32_t sources);

@@ -5,9 +5,9 @@
 
 #include "base/config.h"
 #include "coll/barrier/barrier.h"
-#include "coll/reduction/halves.h"
 #include "coll/reduction/lent.h"
 #include "coll/reduction/placed.h"
+#include "coll/reduction/ways.h"
 
 /* In, result and relay of each turn; the ring has as much as one of them, or more. */
 #define BUFFERS(depth) (3 * (size_t)(depth))
@@ -220,7 +220,7 @@ static sb_status_t make(sb_team_t *team)
         return status;
     adopt(team, &form);
     sb_workspace_t *space = sb_workspace(team);
-    sb_halves_prepare(team);
+    sb_ways_prepare(team);
     status = settle_copies(team, space);
     return status == SB_OK ? sb_lent_prepare(team, space->process + team->size) : status;
 }
@@ -310,7 +310,8 @@ sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, sb_copy_policy_t *policy,
                                       const sb_reduction_t *reduction, bool together)
 {
     sb_workspace_t *space = sb_workspace(team);
-    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span, reduction->bytes};
+    const size_t laps[SB_COPY_MODES] = {space->span, space->span, space->span, reduction->bytes,
+                                        reduction->bytes};
 
     if (reduction->bytes < SB_COPY_LEAST)
         return SB_COPY_CACHED;

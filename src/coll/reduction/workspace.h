@@ -18,8 +18,8 @@
  *     lending     of a root: how they come to it, and whether they stay where they are, see lent.h
  *     wide[]      of a root: from what position on such messages go round in all of the rings,
  *                 or in the span again, see lent.h
- *     halving[]   of rank 0: from what position on a long allreduce of two ranks goes how, see
- *                 halves.h
+ *     ways[]      of rank 0: from what position on a long allreduce of two ranks goes how, see
+ *                 ways.h
  *     sent        where its contribution is, if the others read it there; or 0
  *     entire      whether what it has copied in is all of it, see placed.h
  *     elsewhere   whether nobody could read it where it is, see placed.h
@@ -51,6 +51,13 @@
 /* Turns of a window where all ranks are one group. */
 #define SB_WORKSPACE_DEPTH 3
 
+/* Long allreduces of two ranks, see ways.h. */
+typedef enum sb_ways {
+    SB_WAYS_OF_ALL,   /* through rings, */
+    SB_WAYS_OF_LOADS, /* or maybe by loads */
+    SB_WAYS,          /* how many there are */
+} sb_ways_t;
+
 /* Where each block begins. */
 typedef struct sb_workspace_head {
     struct {
@@ -65,7 +72,7 @@ typedef struct sb_workspace_head {
     } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t wide[SB_COPY_CLASSES];
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t halving[SB_COPY_CLASSES];
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t ways[SB_COPY_CLASSES];
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
@@ -82,21 +89,21 @@ typedef struct sb_workspace_head {
 /* Private to the rank, equal on all but for `group`, `out` and what is measured. */
 typedef struct sb_workspace {
     sb_resource_t resource;
-    const sb_algorithm_t *barrier; /* between steps */
-    size_t buffer;                 /* bytes of one, where there are some */
-    uint32_t depth;                /* d */
-    uint64_t turns;                /* of windows so far */
-    size_t usual;                  /* bytes of a ring, but for messages that go round in more */
-    size_t span;                   /* of a ring, where most messages go round */
-    sb_cursor_t cursor;            /* in the rings: where the next message begins */
-    sb_flow_out_t out;             /* of this rank's ring: its readers tell what they have taken */
-    size_t cached_most;            /* see sb_copy_cached_most */
-    sb_copy_policy_t copies;       /* into the rings: rank 0 measures */
-    sb_copy_policy_t halving;      /* of a long allreduce of two ranks: rank 0 measures */
-    sb_copy_policy_t lending;      /* or not at all, for this rank as a root: it measures */
-    sb_block_policy_t blocks;      /* or this one, where ranks share processors */
-    sb_expose_t expose;            /* where nothing is lent: all zero */
-    char *pieces;                  /* of what is lent: SB_LENT_PIECE for each rank */
+    const sb_algorithm_t *barrier;  /* between steps */
+    size_t buffer;                  /* bytes of one, where there are some */
+    uint32_t depth;                 /* d */
+    uint64_t turns;                 /* of windows so far */
+    size_t usual;                   /* bytes of a ring, but for messages that go round in more */
+    size_t span;                    /* of a ring, where most messages go round */
+    sb_cursor_t cursor;             /* in the rings: where the next message begins */
+    sb_flow_out_t out;              /* of this rank's ring: its readers tell what they have taken */
+    size_t cached_most;             /* see sb_copy_cached_most */
+    sb_copy_policy_t copies;        /* into the rings: rank 0 measures */
+    sb_copy_policy_t ways[SB_WAYS]; /* of long ones of two ranks: rank 0 measures */
+    sb_copy_policy_t lending;       /* or not at all, for this rank as a root: it measures */
+    sb_block_policy_t blocks;       /* or this one, where ranks share processors */
+    sb_expose_t expose;             /* where nothing is lent: all zero */
+    char *pieces;                   /* of what is lent: SB_LENT_PIECE for each rank */
     uint64_t lent_at[SB_EXPOSE_FEW]; /* where that is in each rank's memory */
     sb_copy_policy_t *measured;      /* the one that the present message tells more */
     sb_copy_choice_t choice;         /* of that message */

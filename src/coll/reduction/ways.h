@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef SB_COLL_REDUCTION_WAYS_H
+#define SB_COLL_REDUCTION_WAYS_H
+
+#include "coll/reduction/workspace.h"
+
+/*
+ * How a long allreduce of two ranks goes: in halves, of which each rank combines one, or so that
+ * each combines all, with contributions that are copied in by ordinary stores or past the caches
+ * (rings.c); and where each reads what the other shares (SOBOR_HEAP), out of contributions where
+ * they are (placed.h). Halves are safe everywhere: as many bytes cross, and each is combined once.
+ * Rank 0 tries the others, as the copy policy has it, and says in a word for each class of sizes
+ * from which position on messages go otherwise: from the next one on. The present one cannot end at
+ * the other rank before that has heard of it, so both always go alike, and a way that is not used
+ * costs nothing. The order of combination is that of ranks in each of them.
+ */
+
+/* Part of making the workspace. */
+void sb_ways_prepare(sb_team_t *team);
+
+/* How the present message goes, as was said before. sb_workspace_copied ends it. */
+sb_copy_mode_t sb_ways_choose(sb_team_t *team, const sb_reduction_t *reduction, sb_ways_t of);
+
+/* Of a message that took no room in the rings, in which the ranks have met since its word: words
+ * count positions, so it takes one. Of what is before nobody wants anything. */
+void sb_ways_pass(sb_team_t *team);
+
+#endif
