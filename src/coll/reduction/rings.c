@@ -28,9 +28,11 @@
 #define WINDOW_MOST ((size_t)32 << 10)
 /* A ring holds so many windows at least: some are filled while others are read. */
 #define WINDOWS_HELD 4
+/* Of what is all filled before it is read: the other begins with the first meanwhile. */
+#define PHASE_WINDOWS 2
 
-/* Who wants something of a message. */
-typedef enum receivers { ALL, ROOT, PARTS, LATER_RANKS } receivers_t;
+/* Who wants something of a message; PHASES: all, of one that is given before it is read. */
+typedef enum receivers { ALL, ROOT, PARTS, PHASES, LATER_RANKS } receivers_t;
 
 typedef struct rings {
     sb_team_t *team;
@@ -44,6 +46,7 @@ typedef struct rings {
     bool in_place;
     bool own_in_ring; /* combined from there, as the result overwrites it where it was */
     bool swapped;     /* in every other round of the rings two ranks have each other's */
+    bool phases;      /* all is filled before anything is read, as far as there is room */
     bool borrows;     /* the others may lend what they give */
     sb_status_t data;
 } rings_t;
@@ -111,6 +114,19 @@ static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction,
         window = sb_min(sb_max(bytes / WINDOWS, least), WINDOW_MOST);
     window = sb_min(sb_round_up(window, SB_LINE), span / WINDOWS_HELD);
     return window / element * element;
+}
+
+/* One is filled before it is read. Returns bytes of the rings where it goes round. */
+static size_t set_phases(rings_t *rings)
+{
+    size_t bytes = rings->reduction->bytes, element = rings->reduction->operation->element;
+    size_t room = rings->space->usual, most = room / 2, pieces = (bytes + most - 1) / most;
+    size_t window = sb_round_up(bytes / pieces / PHASE_WINDOWS, SB_LINE);
+
+    window = sb_min(window, room / WINDOWS_HELD);
+    rings->phases = true;
+    rings->window = sb_max(window / element, 1) * element;
+    return room;
 }
 
 /*
@@ -257,7 +273,8 @@ static size_t bytes_ahead(const rings_t *rings)
 {
     bool parts = rings->wanted.to - rings->wanted.from < rings->reduction->bytes;
 
-    return rings->team->oversubscribed || parts ? rings->reduction->bytes : 2 * rings->window;
+    return rings->team->oversubscribed || parts || rings->phases ? rings->reduction->bytes
+                                                                 : 2 * rings->window;
 }
 
 /* A rank never waits for room that its own reading has to make. */
@@ -343,6 +360,7 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
     sb_workspace_t *space = sb_workspace(team);
     uint64_t start = space->cursor.position;
     bool wide = receivers == ROOT && sb_lent_is_wide(team, reduction);
+    bool phases = receivers == PHASES;
     size_t span =
         wide ? (size_t)space->cursor.ring : span_for(space, reduction->bytes, receivers == PARTS);
     rings_t rings = {.team = team,
@@ -352,7 +370,10 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .wanted = wanted,
                      .window = window_for(team, reduction, span),
                      .in_place = other == NULL && reduction->send == reduction->receive,
-                     .swapped = receivers == ALL && team->size == 2 && !team->oversubscribed};
+                     .swapped =
+                         (phases || receivers == ALL) && team->size == 2 && !team->oversubscribed};
+    if (phases)
+        span = set_phases(&rings);
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = round_for(&rings, span);
     rings.own_in_ring = needs_own_in_ring(&rings, receivers);
@@ -385,59 +406,30 @@ sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reducti
     return reduce_as(team, reduction, sb_wanted_by_all(team, reduction), true, ALL, mode, NULL);
 }
 
-/*
- * Of two ranks with equal parts each gives the other its part, of which nothing else is in the
- * rings: so they change rings as for an allreduce of one part, and lines that a rank fills are
- * those that it has read. In place a result is written over what was given before: a window is
- * filled before it is taken.
- */
-static sb_status_t reduce_parts(sb_team_t *team, const sb_reduction_t *reduction)
+sb_status_t sb_rings_reduce_parts(sb_team_t *team, const sb_reduction_t *reduction)
 {
-    sb_wanted_t wanted = sb_wanted_part(team, reduction);
-    size_t part = wanted.to - wanted.from;
-    sb_reduction_t own = *reduction;
-
-    if (team->size != 2 || team->oversubscribed || 2 * part != reduction->bytes)
-        return reduce(team, reduction, wanted, true, PARTS);
-    own.bytes = part;
-    own.send = reduction->send + wanted.from;
-    return reduce_as(team, &own, (sb_wanted_t){2, 0, part}, true, ALL, SB_COPY_ANY,
-                     reduction->send + (part - wanted.from));
+    return reduce(team, reduction, sb_wanted_part(team, reduction), true, PARTS);
 }
 
-#define RINGS(algorithm, of, was, call, costs, what)                                               \
-    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
-    {                                                                                              \
-        return call;                                                                               \
-    }                                                                                              \
-    const sb_algorithm_t algorithm = {                                                             \
-        .name = "rings",                                                                           \
-        .former = was,                                                                             \
-        .collective = of,                                                                          \
-        .doc = "Every rank puts its vector into its ring, in windows" what,                        \
-        .source = "Sobor; see docs/reductions.md",                                                 \
-        .prepare = sb_workspace_prepare,                                                           \
-        .cost = costs,                                                                             \
-        .reduction = algorithm##_run,                                                              \
-    }
+sb_status_t sb_rings_swap_parts(sb_team_t *team, const sb_reduction_t *own, const char *other,
+                                bool phases)
+{
+    return reduce_as(team, own, (sb_wanted_t){2, 0, own->bytes}, true, phases ? PHASES : ALL,
+                     SB_COPY_ANY, other);
+}
 
 #define ALL_WANT                                                                                   \
     sb_halves_may_be(team, reduction) ? sb_halves_allreduce(team, reduction)                       \
                                       : sb_rings_allreduce_as(team, reduction, SB_COPY_ANY)
 #define ROOT_WANTS                                                                                 \
     reduce(team, reduction, sb_wanted_by_root(team, reduction), team->rank != reduction->root, ROOT)
-#define PART "; each combines its part in rank order as it comes."
 
-RINGS(sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_rings_cost_of_all,
-      "; each combines those of all in rank order as they come, or of two ranks one half. For few "
-      "ranks, and where they share processors.");
-RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_rings_cost_of_root,
-      ", and goes on; the root combines them in rank order as they come.");
-RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, reduce_parts(team, reduction),
-      sb_rings_cost_of_parts, PART);
-RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL, reduce_parts(team, reduction),
-      sb_rings_cost_of_parts, PART);
-
+SB_RINGS(
+    sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_rings_cost_of_all,
+    "; each combines those of all in rank order as they come, or of two ranks one half. For few "
+    "ranks, and where they share processors.");
+SB_RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_rings_cost_of_root,
+         ", and goes on; the root combines them in rank order as they come.");
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
 {
     sb_reduction_t last = *reduction;

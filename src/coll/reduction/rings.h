@@ -8,6 +8,14 @@
 sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reduction,
                                   sb_copy_mode_t mode);
 
+/* A reduce_scatter in windows, of whatever parts. */
+sb_status_t sb_rings_reduce_parts(sb_team_t *team, const sb_reduction_t *reduction);
+
+/* Of two ranks with a processor each: each gives the other `other`, as many bytes as its `own`,
+ * which is combined with what it is given. `phases`: all is given before that. */
+sb_status_t sb_rings_swap_parts(sb_team_t *team, const sb_reduction_t *own, const char *other,
+                                bool phases);
+
 /* A scan or an exscan in the rings of the workspace, and its expected time. */
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted);
 double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes);
@@ -16,5 +24,22 @@ double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes);
 double sb_rings_cost_of_all(const sb_shape_t *shape, size_t bytes);
 double sb_rings_cost_of_root(const sb_shape_t *shape, size_t bytes);
 double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes);
+
+/* What the algorithms have in common. */
+#define SB_RINGS(algorithm, of, was, call, costs, what)                                            \
+    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
+    {                                                                                              \
+        return call;                                                                               \
+    }                                                                                              \
+    const sb_algorithm_t algorithm = {                                                             \
+        .name = "rings",                                                                           \
+        .former = was,                                                                             \
+        .collective = of,                                                                          \
+        .doc = "Every rank puts its vector into its ring, in windows" what,                        \
+        .source = "Sobor; see docs/reductions.md",                                                 \
+        .prepare = sb_workspace_prepare,                                                           \
+        .cost = costs,                                                                             \
+        .reduction = algorithm##_run,                                                              \
+    }
 
 #endif

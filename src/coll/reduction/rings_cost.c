@@ -67,6 +67,9 @@ static double readers_of_parts(const sb_shape_t *shape)
  * others copy meanwhile. Nobody else wants a byte of a part at the same time. */
 double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes)
 {
+    /* Each gives the other its part, and reads as much: an allreduce of that. */
+    if (shape->ranks == 2 && !shape->oversubscribed)
+        return sb_rings_cost_of_all(shape, bytes / 2);
     double all = (double)bytes * sb_cost_crowd(shape);
     double ringfuls = sb_min(sb_max((double)bytes / RING_USUAL, 1.0), (double)shape->ranks);
     bool together = ringfuls <= 1 || shape->oversubscribed;
