@@ -210,19 +210,18 @@ static size_t grain(size_t bytes)
 /* Short blocks are touched with what comes behind them. */
 #define TOUCHED_TOGETHER ((size_t)64 << 10)
 
-/*
- * Its beginning is touched, and cleared where others had that memory: long blocks are mostly new
- * memory, and to write that again took as long as all the rest.
- */
-static void open_block(owned_t *owned, const sb_block_t *block, size_t near)
+/* Its beginning is touched, and cleared where others had that memory: long blocks are mostly new
+ * memory, and to write that again took as long as all the rest. */
+static void open_block(owned_t *owned, sb_block_t *block, size_t near)
 {
     size_t begin = block->offset, end = begin + sb_min(near, block->bytes);
-    bool is_short = block->bytes <= SB_ARENA_SMALL;
+    size_t unit = block->bytes <= SB_ARENA_SMALL ? TOUCHED_TOGETHER : 1;
 
-    sb_region_touch(&owned->region, begin, is_short ? sb_round_up(end, TOUCHED_TOGETHER) : end);
+    sb_region_touch(&owned->region, begin, sb_round_up(end, unit));
     if (begin < owned->new_from)
         memset(block->address, 0, sb_min(end, owned->new_from) - begin);
     owned->new_from = sb_max(owned->new_from, begin + block->bytes);
+    sb_region_touched(&owned->region, begin, &block->touched, &block->page_ns);
 }
 
 static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)

@@ -16,7 +16,9 @@ typedef struct sb_block {
     size_t offset;
     size_t bytes;
     char *address;
-    bool settling; /* peers may still have to find its region by name */
+    bool settling;    /* peers may still have to find its region by name */
+    size_t touched;   /* when it was taken: pages from its beginning, */
+    uint64_t page_ns; /* and what touching one takes, as measured; 0: unknown */
 } sb_block_t;
 
 /* A peer's region, shared by all teams that use it. */

@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "base/file.h"
+#include "machine/machine.h"
 #include "segment/huge.h"
 #include "segment/process.h"
 #include "topology/topology.h"
@@ -112,10 +113,8 @@ void *sb_region_map(int fd, size_t bytes)
  * their blocks. */
 #define TOUCHED ((size_t)512 << 10)
 
-static void touch_pages(char *base, size_t bytes)
+static void populate(char *base, size_t bytes, size_t page)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-
 #if defined(MADV_POPULATE_WRITE)
     /* From Linux 5.14 on: no fault for each of them. */
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
@@ -123,6 +122,37 @@ static void touch_pages(char *base, size_t bytes)
 #endif
     for (size_t offset = 0; offset < bytes; offset += page)
         *(volatile char *)(base + offset) = 0;
+}
+
+/* Touching one takes so long. Fewer pages say little about that. */
+static uint64_t page_ns;
+#define PAGES_TOLD 8
+
+/* A process that was off its processor finds it long: less counts for more. */
+static void learn_page_ns(uint64_t ns)
+{
+    if (page_ns == 0)
+        page_ns = ns;
+    else if (ns < page_ns)
+        page_ns -= (page_ns - ns) / 2;
+    else
+        page_ns += (sb_min(ns, 2 * page_ns) - page_ns) / 8;
+}
+
+static void touch_pages(char *base, size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t began = sb_now_ns();
+
+    populate(base, bytes, page);
+    if (bytes / page >= PAGES_TOLD)
+        learn_page_ns((sb_now_ns() - began) / (bytes / page));
+}
+
+void sb_region_touched(const sb_region_t *region, size_t from, size_t *bytes, uint64_t *ns)
+{
+    *bytes = sb_max(region->touched, from) - from;
+    *ns = page_ns;
 }
 
 void sb_region_touch(sb_region_t *region, size_t from, size_t to)

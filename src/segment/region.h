@@ -60,6 +60,10 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
  */
 void sb_region_touch(sb_region_t *region, size_t from, size_t to);
 
+/* Bytes behind `from` that were touched, and what that takes for a page in this process, as it was
+ * measured; 0: not yet. Not for several threads at once. */
+void sb_region_touched(const sb_region_t *region, size_t from, size_t *bytes, uint64_t *ns);
+
 /* Bytes of an own region that have no page yet: it will take them from what the limits leave. */
 size_t sb_region_missing(const sb_region_t *region);
 

@@ -37,6 +37,10 @@ enum { SAFE };
 #define REST_SETTLED 8
 #define SHARE 64
 
+/* Memory that nothing was in is only gone through when it takes at most this part of the time of
+ * all messages so far. */
+#define SHARE_OF_PAGES 32
+
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
 
@@ -162,6 +166,17 @@ static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t 
     return class->since >= due && class->since + class->waited[mode] >= own;
 }
 
+/* Whether a mode that was not tried yet may have the pages that it needs. */
+static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t mode)
+{
+    size_t end = policy->reach[mode];
+
+    if (policy->touched == NULL || class->ns[mode] > 0 || end <= *policy->touched)
+        return true;
+    uint64_t pages = (end - *policy->touched) / SB_PAGE;
+    return class->spent >= SHARE_OF_PAGES * pages * policy->page_ns;
+}
+
 /*
  * All that are for such messages and might be faster have their turn, but for the one in use; it
  * itself: it is no time for a trial.
@@ -172,7 +187,8 @@ static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t
     for (uint8_t i = 1; i <= policy->modes && class->ns[usual] > 0; i++) {
         uint8_t next = (uint8_t)((class->tried + i) % policy->modes);
         bool may_gain = bytes >= policy->least[next] && class->ns[usual] > policy->floor[next];
-        if (next != usual && may_gain && time_for_trial(class, usual, next, laps[next], bytes))
+        if (next != usual && may_gain && time_for_trial(class, usual, next, laps[next], bytes) &&
+            may_touch(policy, class, next))
             return next;
     }
     return usual;
@@ -252,6 +268,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     } else {
         choice.timed = is_timed(class) && !settling;
         class->since++;
+        class->spent += class->ns[usual];
     }
     return choice;
 }

@@ -25,9 +25,11 @@
  * the memory that it goes through: one to bring it into the state that this mode leaves it in, one
  * to time. A trial that goes badly is broken off, and the next one comes later. The first trial of
  * a class of sizes comes soon: programs that send few large messages gain too. A policy's first
- * mode is safe everywhere and left only for a gain. Nothing has to be agreed: who decides says in
- * each message's plan what it does, and who reads it does what it says. A policy never changes in
- * which order a reduction combines.
+ * mode is safe everywhere and left only for a gain. Not so one that goes through memory which
+ * nothing was in: to have its pages takes as long as many messages. It is not tried before all of
+ * its class have taken a multiple of that: a program that sends few more has no loss. Nothing has
+ * to be agreed: who decides says in each message's plan what it does, and who reads it does what it
+ * says. A policy never changes in which order a reduction combines.
  */
 
 typedef enum sb_copy_mode {
@@ -51,6 +53,7 @@ typedef enum sb_copy_mode {
 /* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
 typedef struct sb_copy_class {
     uint64_t ns[SB_COPY_MODES]; /* of one message, smoothed; 0: not known yet */
+    uint64_t spent;             /* ns of all messages outside trials, about */
     uint32_t since;             /* the last trial, or since the beginning */
     uint32_t rest;   /* from one trial to the next, in lengths of them; 0: there was none */
     uint32_t length; /* messages of the last trial */
@@ -73,7 +76,10 @@ typedef struct sb_copy_policy {
     sb_copy_mode_t mode[SB_COPY_MODES];     /* given: the safe one, the others, */
     size_t least[SB_COPY_MODES];            /* bytes of the shortest message that each is for, */
     uint64_t floor[SB_COPY_MODES];          /* ns that it takes at least, whatever the message, */
+    size_t reach[SB_COPY_MODES];            /* the end of what each goes through of its memory, */
     uint8_t modes;                          /* and how many they are */
+    const size_t *touched;                  /* given: what pages there are of that; or NULL */
+    uint64_t page_ns;                       /* and what one more takes */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
     sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */
     const void *last[SB_COPY_CLASSES][SB_COPY_BUFFERS]; /* buffers of each class */
@@ -99,6 +105,18 @@ static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t m
     policy->least[policy->modes] = least;
     policy->floor[policy->modes] = floor;
     policy->mode[policy->modes++] = mode;
+}
+
+/* Where stores of this mode go to: up to there in the segment. */
+static inline void sb_copy_policy_reaches(sb_copy_policy_t *policy, sb_copy_mode_t mode,
+                                          const sb_lazy_segment_t *segment, size_t end)
+{
+    policy->touched = &segment->touched;
+    policy->page_ns = segment->block.page_ns;
+    for (uint8_t i = 0; i < policy->modes; i++) {
+        if (policy->mode[i] == mode)
+            policy->reach[i] = end;
+    }
 }
 
 static inline bool sb_copy_policy_has(const sb_copy_policy_t *policy, sb_copy_mode_t mode)

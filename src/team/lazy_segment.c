@@ -34,7 +34,7 @@ static void take_block(const sb_team_t *team, sb_lazy_segment_t *segment, sb_are
             return;
         bytes = sb_max(bytes / 2 & ~(size_t)(SB_PAGE - 1), wish->least);
     }
-    segment->touched = sb_min(wish->near, bytes);
+    segment->touched = sb_min(segment->block.touched, bytes);
     *offer = (offer_t){segment->block.region->key, segment->block.offset, bytes};
 }
 

@@ -65,7 +65,7 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     sb_sim_memory_t memory = sb_sim_take(bytes, node);
     region->key = (sb_remote_key_t){.nonce = {memory.block, 0}, .bytes = bytes};
     region->base = memory.address;
-    *block = (sb_block_t){region, 0, bytes, memory.address, true};
+    *block = (sb_block_t){region, 0, bytes, memory.address, .settling = true, .touched = bytes};
     usage()->taken += bytes;
     usage()->blocks++;
     return SB_OK;

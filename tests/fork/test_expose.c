@@ -483,6 +483,7 @@ static int run_learnt(rank_context_t *context, void *argument)
         return 1;
     sb_mesh_t *mesh = sb_mesh(team);
     mesh->sole.policy.floor[2] = 0;
+    mesh->sole.policy.page_ns = 0;
     for (unsigned call = 0; call < 2400; call++)
         failures +=
             collect(team, &sb_gather_direct, call, LEARNT_BYTES) + deal(team, call, LEARNT_BYTES);
@@ -531,6 +532,7 @@ static int run_in_place_learnt(rank_context_t *context, void *argument)
         return 1;
     char *sent = job_memory(team->size * bytes);
     sb_mesh_t *mesh = sb_mesh(team);
+    mesh->in_place.policy.page_ns = 0;
     for (unsigned call = 0; call < 2400; call++)
         failures += exchange(team, call, bytes, sent, true);
     for (unsigned again = 0; again < 2; again++) {
@@ -628,8 +630,9 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
     (void)argument;
     for (unsigned call = 0; call < 4000 && failures == 0; call++) {
         failures += reduce(team, 2 * call, COUNT);
-        /* However fast the others are. */
+        /* However fast the others are, and slow new memory. */
         sb_workspace(team)->lending.floor[2] = 0;
+        sb_workspace(team)->lending.page_ns = 0;
         for (size_t again = 0; again < 2; again++) {
             const sb_copy_class_t *class = &sb_workspace(team)->lending.of[again][number];
             warming = class->tried == 2 ? sb_max(warming, class->warming) : warming;

@@ -399,6 +399,31 @@ static void one_long_sample_changes_nothing(void **state)
     assert_in_range(left, TRIAL_CACHED, 20000 / 30);
 }
 
+/* Pages that a mode needs are paid for by 32 times as much time, of one class; those that there are
+ * cost nothing, and a mode that was tried once has had them. */
+static void new_memory_has_to_be_earned(void **state)
+{
+    const unsigned pages = 100, ns = 1000, earned = 32 * pages;
+    size_t touched = 0;
+    sb_copy_policy_t policy = new_policy(), ready = new_policy();
+
+    (void)state;
+    policy.touched = ready.touched = &touched;
+    policy.page_ns = ready.page_ns = ns;
+    policy.reach[1] = pages * SB_PAGE;
+    counts_t counts = play(&policy, earned, (prices_t){ns, ns / 2});
+    assert_int_equal(counts.of[SB_COPY_CACHED], 0);
+    counts = play_size(&policy, 16 * BYTES, earned / 2, (prices_t){ns, ns / 2});
+    assert_int_equal(counts.of[SB_COPY_CACHED], 0);
+    counts = play(&policy, 20, (prices_t){ns, ns / 2});
+    assert_in_range(counts.of[SB_COPY_CACHED], LAP_CACHED, 20);
+    counts = play(&ready, FIRST + TRIAL_CACHED, (prices_t){ns, ns / 2});
+    assert_int_equal(counts.of[SB_COPY_CACHED], TRIAL_CACHED);
+    touched = pages * SB_PAGE;
+    counts = play_size(&policy, 16 * BYTES, FIRST + 2, (prices_t){ns, ns / 2});
+    assert_in_range(counts.of[SB_COPY_CACHED], 1, FIRST + 2);
+}
+
 static void small_messages_are_cached(void **state)
 {
     (void)state;
@@ -476,6 +501,7 @@ int main(void)
         cmocka_unit_test(sizes_are_judged_apart),
         cmocka_unit_test(knows_a_buffer_again),
         cmocka_unit_test(buffers_used_again_are_judged_apart),
+        cmocka_unit_test(new_memory_has_to_be_earned),
         cmocka_unit_test(small_messages_are_cached),
         cmocka_unit_test(a_setting_is_obeyed),
         cmocka_unit_test(all_ranks_know_buffers_that_were_used_before),

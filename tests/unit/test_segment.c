@@ -699,6 +699,25 @@ static void what_regions_will_take_counts(void **state)
     expect_in_child(memory_that_is_missing_counts);
 }
 
+/* Of new memory that which was asked for, and what that has taken. */
+static bool a_block_knows_its_pages(void)
+{
+    const size_t mib = (size_t)1 << 20;
+    sb_block_t block;
+    sb_reason_t reason;
+
+    if (sb_arena_take_near(&block, 2 * mib, mib / 4, SB_ARENA_ANY, 1, &reason) != SB_OK)
+        return false;
+    bool all_there = sb_region_missing(block.region) == 0;
+    return block.page_ns > 0 && (all_there || (block.touched >= mib / 4 && block.touched < mib));
+}
+
+static void blocks_tell_what_is_touched(void **state)
+{
+    (void)state;
+    expect_in_child(a_block_knows_its_pages);
+}
+
 static void fresh_regions_go_with_their_last_block(void **state)
 {
     sb_block_t first, second;
@@ -845,6 +864,7 @@ int main(void)
         cmocka_unit_test(all_see_the_same_start_time),
         cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(what_regions_will_take_counts),
+        cmocka_unit_test(blocks_tell_what_is_touched),
         cmocka_unit_test(arena_is_bounded_and_reused),
         cmocka_unit_test(long_regions_with_a_name_are_reserved),
         cmocka_unit_test(long_regions_are_touched_as_they_are_needed),

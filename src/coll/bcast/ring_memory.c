@@ -105,6 +105,8 @@ static void settle_whole(const sb_team_t *team, sb_rings_t *rings)
 {
     if (rings->near < sb_rings_usual(team))
         sb_copy_policy_add(&rings->copies, SB_COPY_WIDE, 0, 0);
+    sb_copy_policy_reaches(&rings->copies, SB_COPY_WIDE, &rings->resource.segment,
+                           rings->resource.segment.bytes);
 }
 
 /* `bytes` of a ring: less where memory is short. */

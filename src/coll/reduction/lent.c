@@ -42,6 +42,8 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
         sb_copy_policy_add(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns);
     if (space->cursor.ring > space->usual)
         sb_copy_policy_add(&space->lending, SB_COPY_WIDE, 0, 0);
+    sb_copy_policy_reaches(&space->lending, SB_COPY_WIDE, &space->resource.segment,
+                           space->resource.segment.bytes);
     return status;
 }
 

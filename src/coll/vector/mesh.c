@@ -290,6 +290,8 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     mesh->in_place.policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, stores);
     if (sb_mesh_is_wide(mesh))
         sb_copy_policy_add(&mesh->in_place.policy, SB_COPY_WIDE, 0, 0);
+    sb_mesh_charge(mesh, &mesh->copies.policy);
+    sb_mesh_charge(mesh, &mesh->in_place.policy);
     mesh->call = &mesh->copies;
     mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;

@@ -116,8 +116,7 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
     size_t total = sending->stream->bytes, area = sb_outlet_window(mesh, sending);
     size_t two = 2 * sb_round_up(total, SB_LINE);
 
-    sb_lazy_segment_reach(&mesh->resource.segment,
-                          mesh->annexes - (mesh->wide - sb_window_of(mesh, sending->mode)));
+    sb_lazy_segment_reach(&mesh->resource.segment, sb_window_end(mesh, sending->mode));
     out->cursor.window = area;
     sending->fragment = sb_staged_fragment(team, sending, area);
     if (is_swapped(team, sending)) {

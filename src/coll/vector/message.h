@@ -94,6 +94,22 @@ static inline size_t sb_window_of(const sb_mesh_t *mesh, sb_copy_mode_t mode)
     return mode == SB_COPY_WIDE ? mesh->wide : mesh->bytes;
 }
 
+/* Where that ends in the sender's block. */
+static inline size_t sb_window_end(const sb_mesh_t *mesh, sb_copy_mode_t mode)
+{
+    return mesh->annexes - (mesh->wide - sb_window_of(mesh, mode));
+}
+
+/* Has the policy know what memory its modes go through. */
+static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *policy)
+{
+    static const sb_copy_mode_t stored[] = {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_WIDE};
+
+    for (size_t i = 0; i < SB_COUNT_OF(stored); i++)
+        sb_copy_policy_reaches(policy, stored[i], &mesh->resource.segment,
+                               sb_window_end(mesh, stored[i]));
+}
+
 /* The same of its sender's area, and of that to all. */
 static inline size_t sb_outlet_window(const sb_mesh_t *mesh, const sb_sending_t *sending)
 {

@@ -24,6 +24,7 @@ void sb_sole_prepare(sb_team_t *team)
         sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns);
     if (sb_mesh_is_wide(mesh))
         sb_copy_policy_add(&sole->policy, SB_COPY_WIDE, 0, 0);
+    sb_mesh_charge(mesh, &sole->policy);
 }
 
 /* Bytes that messages of so many go round in, in that mode. */
