@@ -140,6 +140,13 @@ static size_t whole_ring(const sb_team_t *team, const sizes_t *sizes)
     return gains && sb_arena_is_roomy() ? whole : sizes->ring;
 }
 
+/* What is touched of a ring at once. All flags are before it, and what short reductions of many
+ * ranks need; those of two go round in the span, and each page of it would keep both waiting. */
+static size_t near_ring(const sb_team_t *team, size_t ring)
+{
+    return team->size == 2 ? ring / spans_of(team) : 0;
+}
+
 /* Of what the ranks could get. */
 static void set_ring(const sb_team_t *team, sb_workspace_t *space, size_t usual, size_t bytes)
 {
@@ -211,7 +218,7 @@ static sb_status_t make(sb_team_t *team)
                sb_lent_room(team),
         .bytes = head + whole_ring(team, &sizes),
         .least = head + sizes.least,
-        .near = head, /* all flags are there, and what short reductions need */
+        .near = head + near_ring(team, sizes.ring),
         .willing = true,
     };
     sb_status_t status = sb_resource_make(team, SB_RESOURCE_WORKSPACE, &size);
