@@ -18,7 +18,7 @@ typedef struct sb_block {
     char *address;
     bool settling;    /* peers may still have to find its region by name */
     size_t touched;   /* when it was taken: pages from its beginning, */
-    uint64_t page_ns; /* and what touching one takes, as measured; 0: unknown */
+    uint64_t page_ns; /* and what touching SB_PAGE takes, as measured; 0: unknown */
 } sb_block_t;
 
 /* A peer's region, shared by all teams that use it. */

@@ -124,7 +124,7 @@ static void populate(char *base, size_t bytes, size_t page)
         *(volatile char *)(base + offset) = 0;
 }
 
-/* Touching one takes so long. Fewer pages say little about that. */
+/* Touching SB_PAGE bytes takes so long. Fewer pages say little about that. */
 static uint64_t page_ns;
 #define PAGES_TOLD 8
 
@@ -146,7 +146,7 @@ static void touch_pages(char *base, size_t bytes)
 
     populate(base, bytes, page);
     if (bytes / page >= PAGES_TOLD)
-        learn_page_ns((sb_now_ns() - began) / (bytes / page));
+        learn_page_ns((sb_now_ns() - began) / (bytes / SB_PAGE));
 }
 
 void sb_region_touched(const sb_region_t *region, size_t from, size_t *bytes, uint64_t *ns)

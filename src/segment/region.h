@@ -60,7 +60,7 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
  */
 void sb_region_touch(sb_region_t *region, size_t from, size_t to);
 
-/* Bytes behind `from` that were touched, and what that takes for a page in this process, as it was
+/* Bytes behind `from` that were touched, and what SB_PAGE of them take in this process, as was
  * measured; 0: not yet. Not for several threads at once. */
 void sb_region_touched(const sb_region_t *region, size_t from, size_t *bytes, uint64_t *ns);
 

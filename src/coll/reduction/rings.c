@@ -430,6 +430,7 @@ SB_RINGS(
     "ranks, and where they share processors.");
 SB_RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_rings_cost_of_root,
          ", and goes on; the root combines them in rank order as they come.");
+
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
 {
     sb_reduction_t last = *reduction;
