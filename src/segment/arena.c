@@ -210,8 +210,7 @@ static size_t grain(size_t bytes)
 /* Short blocks are touched with what comes behind them. */
 #define TOUCHED_TOGETHER ((size_t)64 << 10)
 
-/* Its beginning is touched, and cleared where others had that memory: long blocks are mostly new
- * memory, and to write that again took as long as all the rest. */
+/* Its beginning is touched, and cleared where others had it: clearing new memory doubled the time. */
 static void open_block(owned_t *owned, sb_block_t *block, size_t near)
 {
     size_t begin = block->offset, end = begin + sb_min(near, block->bytes);
@@ -221,7 +220,8 @@ static void open_block(owned_t *owned, sb_block_t *block, size_t near)
     if (begin < owned->new_from)
         memset(block->address, 0, sb_min(end, owned->new_from) - begin);
     owned->new_from = sb_max(owned->new_from, begin + block->bytes);
-    sb_region_touched(&owned->region, begin, &block->touched, &block->page_ns);
+    block->touched = sb_max(owned->region.touched, begin) - begin;
+    block->page_ns = sb_region_page_ns();
 }
 
 static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
@@ -283,10 +283,11 @@ bool sb_arena_pages_cost(void)
     return true;
 }
 
-void sb_arena_touch(const sb_block_t *block, size_t from, size_t to)
+void sb_arena_touch(sb_block_t *block, size_t from, size_t to)
 {
     pthread_mutex_lock(&arena.lock);
     sb_region_touch(&owner_of(block)->region, block->offset + from, block->offset + to);
+    block->page_ns = sb_region_page_ns();
     pthread_mutex_unlock(&arena.lock);
 }
 

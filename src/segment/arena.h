@@ -17,8 +17,8 @@ typedef struct sb_block {
     size_t bytes;
     char *address;
     bool settling;    /* peers may still have to find its region by name */
-    size_t touched;   /* when it was taken: pages from its beginning, */
-    uint64_t page_ns; /* and what touching SB_PAGE takes, as measured; 0: unknown */
+    size_t touched;   /* when it was taken: pages from its beginning */
+    uint64_t page_ns; /* what touching SB_PAGE took, up to the last time; 0: unknown */
 } sb_block_t;
 
 /* A peer's region, shared by all teams that use it. */
@@ -49,7 +49,7 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
  */
 sb_status_t sb_arena_take_near(sb_block_t *block, size_t bytes, size_t near,
                                sb_arena_source_t source, size_t sharers, sb_reason_t *reason);
-void sb_arena_touch(const sb_block_t *block, size_t from, size_t to);
+void sb_arena_touch(sb_block_t *block, size_t from, size_t to);
 
 /* Bytes that a process may own. */
 size_t sb_arena_bound(void);

@@ -127,16 +127,20 @@ static void populate(char *base, size_t bytes, size_t page)
 /* Touching SB_PAGE bytes takes so long. Fewer pages say little about that. */
 static uint64_t page_ns;
 #define PAGES_TOLD 8
+#define PAGES_ALL 128
 
-/* A process that was off its processor finds it long: less counts for more. */
-static void learn_page_ns(uint64_t ns)
+/*
+ * Few pages may be cheap, as memory that was free already, and a process that was off its processor
+ * finds many long: less counts at once for half, more the more pages there were.
+ */
+static void learn_page_ns(uint64_t ns, size_t pages)
 {
     if (page_ns == 0)
         page_ns = ns;
     else if (ns < page_ns)
         page_ns -= (page_ns - ns) / 2;
     else
-        page_ns += (sb_min(ns, 2 * page_ns) - page_ns) / 8;
+        page_ns += (sb_min(ns, 4 * page_ns) - page_ns) * sb_min(pages, PAGES_ALL) / PAGES_ALL;
 }
 
 static void touch_pages(char *base, size_t bytes)
@@ -145,14 +149,13 @@ static void touch_pages(char *base, size_t bytes)
     uint64_t began = sb_now_ns();
 
     populate(base, bytes, page);
-    if (bytes / page >= PAGES_TOLD)
-        learn_page_ns((sb_now_ns() - began) / (bytes / SB_PAGE));
+    if (bytes / SB_PAGE >= PAGES_TOLD)
+        learn_page_ns((sb_now_ns() - began) / (bytes / SB_PAGE), bytes / SB_PAGE);
 }
 
-void sb_region_touched(const sb_region_t *region, size_t from, size_t *bytes, uint64_t *ns)
+uint64_t sb_region_page_ns(void)
 {
-    *bytes = sb_max(region->touched, from) - from;
-    *ns = page_ns;
+    return page_ns;
 }
 
 void sb_region_touch(sb_region_t *region, size_t from, size_t to)

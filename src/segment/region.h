@@ -60,9 +60,9 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
  */
 void sb_region_touch(sb_region_t *region, size_t from, size_t to);
 
-/* Bytes behind `from` that were touched, and what SB_PAGE of them take in this process, as was
- * measured; 0: not yet. Not for several threads at once. */
-void sb_region_touched(const sb_region_t *region, size_t from, size_t *bytes, uint64_t *ns);
+/* What touching SB_PAGE of new memory takes in this process, as was measured; 0: not yet. Not for
+ * several threads at once. */
+uint64_t sb_region_page_ns(void);
 
 /* Bytes of an own region that have no page yet: it will take them from what the limits leave. */
 size_t sb_region_missing(const sb_region_t *region);

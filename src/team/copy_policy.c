@@ -174,7 +174,7 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     if (policy->touched == NULL || class->ns[mode] > 0 || end <= *policy->touched)
         return true;
     uint64_t pages = (end - *policy->touched) / SB_PAGE;
-    return class->spent >= SHARE_OF_PAGES * pages * policy->page_ns;
+    return class->spent >= SHARE_OF_PAGES * pages * *policy->page_ns;
 }
 
 /*

@@ -79,7 +79,7 @@ typedef struct sb_copy_policy {
     size_t reach[SB_COPY_MODES];            /* the end of what each goes through of its memory, */
     uint8_t modes;                          /* and how many they are */
     const size_t *touched;                  /* given: what pages there are of that; or NULL */
-    uint64_t page_ns;                       /* and what SB_PAGE more take */
+    const uint64_t *page_ns;                /* and what SB_PAGE more take */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
     sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */
     const void *last[SB_COPY_CLASSES][SB_COPY_BUFFERS]; /* buffers of each class */
@@ -112,7 +112,7 @@ static inline void sb_copy_policy_reaches(sb_copy_policy_t *policy, sb_copy_mode
                                           const sb_lazy_segment_t *segment, size_t end)
 {
     policy->touched = &segment->touched;
-    policy->page_ns = segment->block.page_ns;
+    policy->page_ns = &segment->block.page_ns;
     for (uint8_t i = 0; i < policy->modes; i++) {
         if (policy->mode[i] == mode)
             policy->reach[i] = end;

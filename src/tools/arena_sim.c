@@ -94,7 +94,7 @@ bool sb_arena_pages_cost(void)
     return false;
 }
 
-void sb_arena_touch(const sb_block_t *block, size_t from, size_t to)
+void sb_arena_touch(sb_block_t *block, size_t from, size_t to)
 {
     (void)block;
     (void)from;

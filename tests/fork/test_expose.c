@@ -483,7 +483,7 @@ static int run_learnt(rank_context_t *context, void *argument)
         return 1;
     sb_mesh_t *mesh = sb_mesh(team);
     mesh->sole.policy.floor[2] = 0;
-    mesh->sole.policy.page_ns = 0;
+    mesh->sole.policy.touched = NULL;
     for (unsigned call = 0; call < 2400; call++)
         failures +=
             collect(team, &sb_gather_direct, call, LEARNT_BYTES) + deal(team, call, LEARNT_BYTES);
@@ -532,7 +532,7 @@ static int run_in_place_learnt(rank_context_t *context, void *argument)
         return 1;
     char *sent = job_memory(team->size * bytes);
     sb_mesh_t *mesh = sb_mesh(team);
-    mesh->in_place.policy.page_ns = 0;
+    mesh->in_place.policy.touched = NULL;
     for (unsigned call = 0; call < 2400; call++)
         failures += exchange(team, call, bytes, sent, true);
     for (unsigned again = 0; again < 2; again++) {
@@ -632,7 +632,7 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
         failures += reduce(team, 2 * call, COUNT);
         /* However fast the others are, and slow new memory. */
         sb_workspace(team)->lending.floor[2] = 0;
-        sb_workspace(team)->lending.page_ns = 0;
+        sb_workspace(team)->lending.touched = NULL;
         for (size_t again = 0; again < 2; again++) {
             const sb_copy_class_t *class = &sb_workspace(team)->lending.of[again][number];
             warming = class->tried == 2 ? sb_max(warming, class->warming) : warming;

@@ -403,13 +403,14 @@ static void one_long_sample_changes_nothing(void **state)
  * cost nothing, and a mode that was tried once has had them. */
 static void new_memory_has_to_be_earned(void **state)
 {
-    const unsigned pages = 100, ns = 1000, earned = 32 * pages;
+    const unsigned pages = 100, earned = 32 * pages;
+    const uint64_t ns = 1000;
     size_t touched = 0;
     sb_copy_policy_t policy = new_policy(), ready = new_policy();
 
     (void)state;
     policy.touched = ready.touched = &touched;
-    policy.page_ns = ready.page_ns = ns;
+    policy.page_ns = ready.page_ns = &ns;
     policy.reach[1] = pages * SB_PAGE;
     counts_t counts = play(&policy, earned, (prices_t){ns, ns / 2});
     assert_int_equal(counts.of[SB_COPY_CACHED], 0);
