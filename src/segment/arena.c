@@ -210,7 +210,7 @@ static size_t grain(size_t bytes)
 /* Short blocks are touched with what comes behind them. */
 #define TOUCHED_TOGETHER ((size_t)64 << 10)
 
-/* Its beginning is touched, and cleared where others had it: clearing new memory doubled the time. */
+/* Its beginning is touched, cleared where others had it; to clear new memory doubled the time. */
 static void open_block(owned_t *owned, sb_block_t *block, size_t near)
 {
     size_t begin = block->offset, end = begin + sb_min(near, block->bytes);
