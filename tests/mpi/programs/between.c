@@ -22,6 +22,9 @@
 #define SIDE "PROGRAM_"
 #endif
 
+/* Seconds for which nobody sleeps, since waking up takes a part of them. */
+#define AWAKE 3e-4
+
 static double now(void)
 {
     struct timespec time;
@@ -29,10 +32,13 @@ static double now(void)
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* By the clock: the processor may be taken away meanwhile. */
+/* By the clock: the processor may be taken away meanwhile, and a long time is left to others. */
 static void spend(const char *microseconds)
 {
-    double end = now() + (microseconds == NULL ? 0.0 : atof(microseconds) * 1e-6);
+    double seconds = microseconds == NULL ? 0.0 : atof(microseconds) * 1e-6, end = now() + seconds;
+    struct timespec most = {.tv_nsec = (long)((seconds - AWAKE) * 1e9)};
+    if (seconds > AWAKE)
+        nanosleep(&most, NULL);
     while (now() < end)
         ;
 }
