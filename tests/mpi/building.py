@@ -32,6 +32,8 @@ FRONT = [
     *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
     *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
 ]
+#: Programs that are parts of the program `row` too, their `main` by a name of its own.
+IN_ROW = ("basics", "communicators", "datatypes", "early", "unequal")
 INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": []}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
 LANGUAGES = {
@@ -116,20 +118,27 @@ def build(mpi: Mpi, name: str) -> Path:
     folder, inside = WORK / "programs", name in INSIDE
     target = folder / mpi.key / name
     target.parent.mkdir(parents=True, exist_ok=True)
-    own = [source, *INSIDE.get(name, [])]
+    parts = IN_ROW if name == "row" else (name,) if name in IN_ROW else ()
+    own = [*([] if name in IN_ROW else [source]), *INSIDE.get(name, [])]
     besides = _besides(mpi) if source.suffix == ".c" else {}
     shared = [*SHARED, *besides] if source.suffix == ".c" else []
     helpers = [PROGRAMS / helper for helper in shared]
     engine = [*CORE, *FRONT] if inside else []
+    sources = [*own, *(PROGRAMS / f"{part}.c" for part in parts)]
     compiler = mpi.compilers[language]
-    if not _is_fresh(target, [*own, *helpers, *engine], compiler, inside):
+    if not _is_fresh(target, [*sources, *helpers, *engine], compiler, inside):
         command = [compiler, *flags]
         objects = _objects(target.parent / "helpers", helpers, [*command, "-O2"], False)
+        for part in parts:
+            renamed = [*command, f"-Dmain={part}_main"]
+            objects += _objects(target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed, False)
         if inside:
             command += _inside_flags(mpi)
             objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)
             objects += _objects(target.parent / "front", FRONT, command, True)
         exported = [f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names]
+        if name in IN_ROW:
+            exported.append(f"-Wl,--defsym=main={name}_main")
         libraries = ["-ldl", "-lpthread", "-lm"]
         _compile([*command, *map(str, own), *objects, *exported, *libraries], target)
     return target

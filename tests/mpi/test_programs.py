@@ -265,6 +265,22 @@ FORCED = [
 WITH_BARRIERS = ("basics", "communicators")
 
 
+def looked_at(program, forced) -> set[str]:
+    """Of the collectives that are forced, those of which the program calls enough."""
+    return {c for c in forced if c == "bcast" or program.words[0] in WITH_BARRIERS}
+
+
+def run_row(tester, mpi, ranks, programs, sobor):
+    """Run programs one after the other in one job; each must pass, and be served."""
+    words = [word for program in programs for word in ("+", *program.words)]
+    timeout = sum(program.timeout for program in programs)
+    result = tester.run(mpi, ranks, ["row", *words[1:]], sobor=sobor, timeout=timeout)
+    tester.expect_pass(result, served=True)
+    passed = re.findall(r"^PASS (\w+)$", result.stdout, re.MULTILINE)
+    assert passed == [*(p.words[0] for p in programs), "row"], result.tail()
+    return result
+
+
 def is_forced(result, collective, name) -> bool:
     """No other algorithm of the collective ran, but where there are no groups, which is said."""
     prefix = f"{collective}:"
@@ -288,20 +304,17 @@ def test_every_algorithm(tester, query, key):
     table = query("algorithms")
     names = {c: [a["name"] for a in table if a["collective"] == c] for c in ("barrier", "bcast")}
     assert min(map(len, names.values())) >= 2, names
-    jobs = [(ranks, program) for program in FORCED for ranks in program.ranks(mpi)]
-    # The most ranks come first: where those make no groups, fewer make none either, and what runs
-    # then has its own turn.
-    jobs.sort(key=lambda job: -job[0])
     for turn in range(max(map(len, names.values()))):
         forced = {c: of_one[turn] for c, of_one in names.items() if turn < len(of_one)}
         sobor = {f"SOBOR_{c.upper()}_ALGORITHM": name for c, name in forced.items()}
-        for ranks, program in jobs:
-            looked_at = [c for c in forced if c == "bcast" or program.words[0] in WITH_BARRIERS]
-            if not looked_at:
+        # The most ranks come first: where those make no groups, fewer make none either, and what
+        # runs then has its own turn.
+        for ranks in sorted({n for p in FORCED for n in p.ranks(mpi)}, reverse=True):
+            row = [p for p in FORCED if ranks in p.ranks(mpi) and looked_at(p, forced)]
+            if not row:
                 continue
-            result = tester.run(mpi, ranks, list(program.words), sobor=sobor)
-            tester.expect_pass(result, served=True)
-            for collective in looked_at:
+            result = run_row(tester, mpi, ranks, row, sobor)
+            for collective in set().union(*(looked_at(p, forced) for p in row)):
                 if not is_forced(result, collective, forced[collective]):
                     del forced[collective]
 

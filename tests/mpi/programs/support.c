@@ -19,6 +19,7 @@ enum { GUARD = 64, LINE = 64 };
 
 static const char *program = "?";
 static int world_rank = -1;
+static bool in_row;
 
 static size_t watch_bytes;
 static MPI_Group world_group;
@@ -33,8 +34,15 @@ static void note_program(char **argv)
 
 void test_begin(int *argc, char ***argv)
 {
-    CALL(MPI_Init(argc, argv));
+    if (!in_row)
+        CALL(MPI_Init(argc, argv));
     note_program(*argv);
+}
+
+void test_row_begin(int *argc, char ***argv)
+{
+    test_begin(argc, argv);
+    in_row = true;
 }
 
 int test_begin_threads(int *argc, char ***argv, int required)
@@ -47,10 +55,18 @@ int test_begin_threads(int *argc, char ***argv, int required)
 
 int test_end(void)
 {
-    CALL(MPI_Finalize());
+    if (!in_row)
+        CALL(MPI_Finalize());
     if (world_rank == 0)
         printf("PASS %s\n", program);
     return 0;
+}
+
+int test_row_end(void)
+{
+    in_row = false;
+    program = "row";
+    return test_end();
 }
 
 int test_skip(const char *reason)

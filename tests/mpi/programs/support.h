@@ -16,6 +16,9 @@ void test_begin(int *argc, char ***argv);
 int test_begin_threads(int *argc, char ***argv, int required); /* the level that is provided */
 int test_end(void);
 int test_skip(const char *reason);
+/* Programs in a row share a job: in between, test_begin and test_end neither begin nor end MPI. */
+void test_row_begin(int *argc, char ***argv);
+int test_row_end(void);
 
 __attribute__((noreturn, format(printf, 3, 4))) void test_fail(const char *file, int line,
                                                                const char *format, ...);
