@@ -123,21 +123,45 @@ sb_placing_t sb_placed_said(const sb_team_t *team)
     return placing;
 }
 
-sb_status_t sb_placed_combine(const sb_team_t *team, const sb_reduction_t *reduction)
+/* What this rank wants. */
+static sb_status_t combine(const sb_team_t *team, const sb_reduction_t *reduction,
+                           sb_wanted_t wanted)
 {
     sb_status_t data = SB_OK;
+    size_t bytes = wanted.to - wanted.from;
     sb_fold_t fold;
 
-    sb_fold_begin(&fold, reduction->operation, reduction->receive, reduction->bytes);
+    sb_fold_begin(&fold, reduction->operation, reduction->receive, bytes);
     for (uint32_t rank = 0; rank < team->size; rank++) {
-        const char *from = reduction->send;
+        const char *from = reduction->send + wanted.from;
         if (rank != team->rank)
-            from = sb_workspace_sent(team, rank, 0, reduction->bytes, &data);
+            from = sb_workspace_sent(team, rank, wanted.from, bytes, &data);
         if (from == NULL)
             return data;
         sb_fold_add(&fold, from);
     }
     return sb_fold_end(&fold);
+}
+
+sb_status_t sb_placed_combine(const sb_team_t *team, const sb_reduction_t *reduction)
+{
+    return combine(team, reduction, sb_wanted_by_all(team, reduction));
+}
+
+sb_status_t sb_placed_part(sb_team_t *team, const sb_reduction_t *reduction, bool *stay)
+{
+    sb_wanted_t wanted = sb_wanted_part(team, reduction);
+    uintptr_t send = (uintptr_t)reduction->send, receive = (uintptr_t)reduction->receive;
+    bool apart = receive + (wanted.to - wanted.from) <= send || send + reduction->bytes <= receive;
+
+    sb_workspace_show_sent(team, reduction, apart ? SB_COPY_PULLED : SB_COPY_CACHED);
+    sb_status_t status = sb_workspace_meet(team);
+    *stay = status == SB_OK && all_stay(team);
+    if (!*stay)
+        return status;
+    sb_status_t data = combine(team, reduction, wanted);
+    /* The other still reads this rank's. */
+    return sb_first(sb_workspace_meet(team), data);
 }
 
 bool sb_placed_may_be(const sb_reduction_t *reduction)

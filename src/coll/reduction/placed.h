@@ -65,6 +65,13 @@ sb_placing_t sb_placed_said(const sb_team_t *team);
 /* This rank combines everything. */
 sb_status_t sb_placed_combine(const sb_team_t *team, const sb_reduction_t *reduction);
 
+/*
+ * A reduce_scatter of two ranks that both get something: each combines its part where it belongs,
+ * out of contributions that both have left where they are. `*stay`: that is so, and it is done; if
+ * not, only a barrier was. Who combines in place overwrites what the other wants.
+ */
+sb_status_t sb_placed_part(sb_team_t *team, const sb_reduction_t *reduction, bool *stay);
+
 /* Whether this rank's can be. */
 bool sb_placed_may_be(const sb_reduction_t *reduction);
 

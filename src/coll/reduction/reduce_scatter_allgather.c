@@ -19,6 +19,7 @@
 
 #include "coll/reduction/halves.h"
 #include "coll/reduction/placed.h"
+#include "coll/reduction/rings.h"
 #include "coll/reduction/ways.h"
 
 /* What others have combined lies in as many places, and some of them are in other groups. */
@@ -86,6 +87,14 @@ static sb_status_t allreduce(sb_team_t *team, const sb_reduction_t *reduction)
     return status;
 }
 
+/* Theirs of long parts goes as it would through rings, which is by loads where that is faster. */
+static sb_status_t reduce_scatter(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    if (sb_rings_parts_loaded(team, reduction))
+        return sb_rings_reduce_scatter(team, reduction);
+    return sb_slices_reduce(team, reduction, sb_wanted_part(team, reduction), false, SB_COPY_ANY);
+}
+
 #define SLICES(algorithm, of, call, costs, what)                                                   \
     static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
     {                                                                                              \
@@ -112,9 +121,9 @@ SLICES(sb_allreduce_reduce_scatter_allgather, SB_ALLREDUCE, allreduce(team, redu
        "overlap.");
 SLICES(sb_reduce_reduce_scatter_allgather, SB_REDUCE, REDUCE(sb_wanted_by_root), cost_of_root,
        "in rank order, NUMA nodes one after the other; the root copies out.");
-SLICES(sb_reduce_scatter_reduce_scatter_allgather, SB_REDUCE_SCATTER, REDUCE(sb_wanted_part),
-       cost_of_parts, PART);
+SLICES(sb_reduce_scatter_reduce_scatter_allgather, SB_REDUCE_SCATTER,
+       reduce_scatter(team, reduction), cost_of_parts, PART);
 SLICES(sb_reduce_scatter_block_reduce_scatter_allgather, SB_REDUCE_SCATTER_BLOCK,
-       REDUCE(sb_wanted_part), cost_of_parts, PART);
+       reduce_scatter(team, reduction), cost_of_parts, PART);
 SLICES(sb_scan_reduce_scatter_allgather, SB_SCAN, SCAN(team->rank + 1), cost_of_scan, KEEP);
 SLICES(sb_exscan_reduce_scatter_allgather, SB_EXSCAN, SCAN(team->rank), cost_of_scan, KEEP);

@@ -16,6 +16,13 @@ sb_status_t sb_rings_reduce_parts(sb_team_t *team, const sb_reduction_t *reducti
 sb_status_t sb_rings_swap_parts(sb_team_t *team, const sb_reduction_t *own, const char *other,
                                 bool phases);
 
+/* A reduce_scatter, through rings or by loads. */
+sb_status_t sb_rings_reduce_scatter(sb_team_t *team, const sb_reduction_t *reduction);
+
+/* Whether it may be by loads: of long parts, and two ranks with a processor each that have heaps.
+ */
+bool sb_rings_parts_loaded(const sb_team_t *team, const sb_reduction_t *reduction);
+
 /* A scan or an exscan in the rings of the workspace, and its expected time. */
 sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted);
 double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes);

@@ -7,22 +7,25 @@ static const sb_copy_mode_t ways[] = {SB_COPY_HALVED, SB_COPY_CACHED, SB_COPY_NO
 #define WAY_BITS 3
 /* Those that need no loads. The others are halves then, for both ranks. */
 #define WITHOUT_LOADS 3
+/* Halves, and by loads. */
+#define WAYS_OF_PARTS 2
 
 _Static_assert(SB_COUNT_OF(ways) <= 1 << WAY_BITS && 1 << 2 * WAY_BITS <= SB_LINE,
                "two ways are below a position");
 
 /* Those that are tried first are more often the better ones. */
-static void prepare(const sb_team_t *team, sb_copy_policy_t *policy, bool loads)
+static void prepare(const sb_team_t *team, sb_copy_policy_t *policy, sb_ways_t of)
 {
+    static const sb_copy_mode_t first[SB_WAYS] = {SB_COPY_CACHED, SB_COPY_PULLED, SB_COPY_WHOLE};
     sb_copy_mode_t forced = (sb_copy_mode_t)team->settings.windows_mode;
 
-    *policy = sb_copy_policy(SB_COPY_HALVED, loads ? SB_COPY_PULLED : SB_COPY_CACHED,
-                             team->settings.stores);
-    if (loads) {
+    *policy = sb_copy_policy(SB_COPY_HALVED, first[of], team->settings.stores);
+    if (of == SB_WAYS_OF_LOADS) {
         sb_copy_policy_add(policy, SB_COPY_WHOLE, 0, 0);
         sb_copy_policy_add(policy, SB_COPY_CACHED, 0, 0);
     }
-    sb_copy_policy_add(policy, SB_COPY_NON_TEMPORAL, 0, 0);
+    if (of != SB_WAYS_OF_PARTS)
+        sb_copy_policy_add(policy, SB_COPY_NON_TEMPORAL, 0, 0);
     if (sb_copy_policy_has(policy, forced))
         policy->fixed = forced;
 }
@@ -32,7 +35,7 @@ void sb_ways_prepare(sb_team_t *team)
     sb_copy_policy_t *policies = sb_workspace(team)->ways;
 
     for (uint32_t of = 0; of < SB_WAYS; of++)
-        prepare(team, &policies[of], of == SB_WAYS_OF_LOADS);
+        prepare(team, &policies[of], (sb_ways_t)of);
 }
 
 /* Bytes that messages of each way go round in. */
@@ -52,26 +55,55 @@ static size_t way_at(uint64_t said, uint64_t position, sb_ways_t of)
 {
     bool earlier = position < (said & ~(uint64_t)(SB_LINE - 1));
     uint64_t way = (earlier ? said >> WAY_BITS : said) & ((1u << WAY_BITS) - 1);
-    size_t most = of == SB_WAYS_OF_LOADS ? SB_COUNT_OF(ways) : WITHOUT_LOADS;
+    size_t most = of == SB_WAYS_OF_ALL ? WITHOUT_LOADS : SB_COUNT_OF(ways);
 
     return way < most ? (size_t)way : 0;
+}
+
+/* Whether this is one of the last contributions of its class, which caches may hold; it is from now
+ * on. */
+static bool is_recent(sb_recent_t *recent, const void *contribution)
+{
+    for (size_t i = 0; i < SB_RECENT; i++) {
+        if (recent->contribution[i] == contribution)
+            return true;
+    }
+    recent->contribution[recent->next] = contribution;
+    recent->next = (recent->next + 1) % SB_RECENT;
+    return false;
+}
+
+/* Rank 0. */
+static sb_copy_mode_t wanted(sb_workspace_t *space, const sb_reduction_t *reduction, sb_ways_t of)
+{
+    const sb_block_ways_t parts = {.count = WAYS_OF_PARTS};
+    sb_copy_policy_t *policy = &space->ways[of];
+
+    if (of != SB_WAYS_OF_PARTS) {
+        measure(space, policy, reduction);
+        return space->choice.mode;
+    }
+    if (is_recent(&space->recent[sb_copy_class(reduction->bytes)], reduction->send))
+        return policy->mode[0];
+    return policy->mode[sb_block_choose(&space->parts, reduction->bytes, parts, sb_now_ns())];
 }
 
 /* Rank 0 chooses, and says if that is to change; a time counts for what its message was. */
 sb_copy_mode_t sb_ways_choose(sb_team_t *team, const sb_reduction_t *reduction, sb_ways_t of)
 {
     sb_workspace_t *space = sb_workspace(team);
-    sb_copy_policy_t *policy = &space->ways[of];
-    sb_flag_t *word = &sb_workspace_head(team, 0)->ways[sb_copy_class(reduction->bytes)];
+    sb_copy_mode_t fixed = space->ways[of].fixed;
+    size_t class = sb_copy_class(reduction->bytes);
+    sb_flag_t *word = &sb_workspace_head(team, 0)->ways[of == SB_WAYS_OF_PARTS][class];
     uint64_t at = space->cursor.position, next = 0;
 
-    if (policy->fixed != SB_COPY_ANY)
-        return policy->fixed;
+    if (fixed != SB_COPY_ANY)
+        return fixed;
     size_t way = way_at(sb_flag_read(word), at, of);
     if (team->rank != 0)
         return ways[way];
-    measure(space, policy, reduction);
-    while (next + 1 < SB_COUNT_OF(ways) && ways[next] != space->choice.mode)
+    sb_copy_mode_t mode = wanted(space, reduction, of);
+    while (next + 1 < SB_COUNT_OF(ways) && ways[next] != mode)
         next++;
     if (next != way) {
         space->choice.timed = false;

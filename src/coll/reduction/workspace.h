@@ -18,8 +18,8 @@
  *     lending     of a root: how they come to it, and whether they stay where they are, see lent.h
  *     wide[]      of a root: from what position on such messages go round in all of the rings,
  *                 or in the span again, see lent.h
- *     ways[]      of rank 0: from what position on a long allreduce of two ranks goes how, see
- *                 ways.h
+ *     ways[]      of rank 0: from what position on a long allreduce of two ranks goes how, and a
+ *                 long reduce_scatter, see ways.h
  *     sent        where its contribution is, if the others read it there; or 0
  *     entire      whether what it has copied in is all of it, see placed.h
  *     elsewhere   whether nobody could read it where it is, see placed.h
@@ -54,9 +54,13 @@
 /* Long allreduces of two ranks, see ways.h. */
 typedef enum sb_ways {
     SB_WAYS_OF_ALL,   /* through rings, */
-    SB_WAYS_OF_LOADS, /* or maybe by loads */
+    SB_WAYS_OF_LOADS, /* or maybe by loads; */
+    SB_WAYS_OF_PARTS, /* and a reduce_scatter, maybe by loads */
     SB_WAYS,          /* how many there are */
 } sb_ways_t;
+
+/* Words of rank 0: of allreduces, of reduce_scatters. */
+#define SB_WAYS_WORDS 2
 
 /* Where each block begins. */
 typedef struct sb_workspace_head {
@@ -72,7 +76,7 @@ typedef struct sb_workspace_head {
     } taken;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t mode;
     _Alignas(SB_FLAG_STRIDE) sb_flag_t wide[SB_COPY_CLASSES];
-    _Alignas(SB_FLAG_STRIDE) sb_flag_t ways[SB_COPY_CLASSES];
+    _Alignas(SB_FLAG_STRIDE) sb_flag_t ways[SB_WAYS_WORDS][SB_COPY_CLASSES];
     /* Where the contribution is; 0: it was copied. Apart from what others read at their beginning.
      */
     _Alignas(SB_FLAG_STRIDE) uint64_t sent;
@@ -85,6 +89,13 @@ typedef struct sb_workspace_head {
 
 /* Most groups: a window passes them one after the other. */
 #define SB_WORKSPACE_GROUPS 4
+
+/* Contributions to the last reduce_scatters of a class of sizes, see ways.h. */
+#define SB_RECENT 32
+typedef struct sb_recent {
+    const void *contribution[SB_RECENT];
+    uint32_t next; /* place of the oldest */
+} sb_recent_t;
 
 /* Private to the rank, equal on all but for `group`, `out` and what is measured. */
 typedef struct sb_workspace {
@@ -100,10 +111,12 @@ typedef struct sb_workspace {
     size_t cached_most;             /* see sb_copy_cached_most */
     sb_copy_policy_t copies;        /* into the rings: rank 0 measures */
     sb_copy_policy_t ways[SB_WAYS]; /* of long ones of two ranks: rank 0 measures */
-    sb_copy_policy_t lending;       /* or not at all, for this rank as a root: it measures */
-    sb_block_policy_t blocks;       /* or this one, where ranks share processors */
-    sb_expose_t expose;             /* where nothing is lent: all zero */
-    char *pieces;                   /* of what is lent: SB_LENT_PIECE for each rank */
+    sb_block_policy_t parts;        /* of those that are a reduce_scatter: it too */
+    sb_recent_t recent[SB_COPY_CLASSES];
+    sb_copy_policy_t lending;        /* or not at all, for this rank as a root: it measures */
+    sb_block_policy_t blocks;        /* or this one, where ranks share processors */
+    sb_expose_t expose;              /* where nothing is lent: all zero */
+    char *pieces;                    /* of what is lent: SB_LENT_PIECE for each rank */
     uint64_t lent_at[SB_EXPOSE_FEW]; /* where that is in each rank's memory */
     sb_copy_policy_t *measured;      /* the one that the present message tells more */
     sb_copy_choice_t choice;         /* of that message */
