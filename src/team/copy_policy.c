@@ -44,8 +44,11 @@ enum { SAFE };
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
 
-/* So many samples that are longer than twice another mode's time end a trial. */
+/* So many samples, one after the other, that are longer than twice another mode's time end a trial;
+ * and so many of its second lap that are well above it: that part of a trial's messages. */
 #define BAD_MOST 3
+#define LONGER_LEAST 2
+#define LONGER_PART 12
 
 sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores)
 {
@@ -205,7 +208,14 @@ static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t
     class->rest = class->rest == 0 ? REST_FIRST : (uint32_t)sb_min(2 * class->rest, REST);
     class->fresh = true;
     class->since = 0;
-    class->bad = 0;
+    class->bad = class->longer = 0;
+}
+
+static void end_trial(sb_copy_class_t *class, uint16_t spoilt)
+{
+    class->warming = class->timing = 0;
+    class->proven[class->tried] = true;
+    class->spoilt[class->tried] = spoilt;
 }
 
 /* The next message of the trial: whether it is still of the first lap. */
@@ -213,12 +223,10 @@ static bool go_on_trying(sb_copy_class_t *class)
 {
     bool warming = class->warming > 0;
 
-    if (warming) {
+    if (warming)
         class->warming--;
-    } else if (--class->timing == 0) {
-        class->spoilt[class->tried] = 0;
-        class->proven[class->tried] = true;
-    }
+    else if (--class->timing == 0)
+        end_trial(class, 0);
     return warming;
 }
 
@@ -273,20 +281,27 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     return choice;
 }
 
-/* Ends a trial that goes badly. */
-static void judge_trial(sb_copy_class_t *class, uint64_t ns)
+/* Well above that time, if there is one. */
+static bool is_longer(uint64_t ns, uint64_t rival)
+{
+    return rival > 0 && 4 * ns > 5 * rival;
+}
+
+/* Ends a trial that goes badly, or of which no more is to be hoped. */
+static void judge_trial(sb_copy_class_t *class, uint64_t ns, bool warming)
 {
     uint64_t rival = rival_of(class, class->tried);
 
     class->bad = rival > 0 && ns > 2 * rival ? class->bad + 1 : 0;
-    if (class->bad < BAD_MOST)
-        return;
-    class->warming = class->timing = 0;
-    class->proven[class->tried] = true;
-    uint16_t *spoilt = &class->spoilt[class->tried];
-    *spoilt = (uint16_t)sb_min(sb_max(2 * *spoilt, REST), REST_MOST);
-    class->rest = REST;
-    class->ns[class->tried] = ns;
+    class->longer = !warming && is_longer(ns, rival) ? class->longer + 1 : 0;
+    if (class->bad >= BAD_MOST) {
+        uint32_t spoilt = sb_max(2u * class->spoilt[class->tried], REST);
+        end_trial(class, (uint16_t)sb_min(spoilt, REST_MOST));
+        class->rest = REST;
+        class->ns[class->tried] = ns;
+    } else if (class->longer >= sb_max(LONGER_LEAST, class->length / LONGER_PART)) {
+        end_trial(class, 0);
+    }
 }
 
 /*
@@ -300,7 +315,7 @@ static void smooth(sb_copy_class_t *class, uint8_t mode, uint64_t sample)
     uint64_t *usual = &class->ns[mode];
     uint64_t rival = rival_of(class, mode);
     bool forget = on_trial(class) && class->fresh && mode == class->tried;
-    bool doubtful = rival > 0 && 4 * sample > 5 * rival;
+    bool doubtful = is_longer(sample, rival);
 
     if (*usual == 0 || forget) {
         *usual = rival > 0 ? sb_min(sample, 2 * rival) : sample;
@@ -321,7 +336,7 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
     while (mode > SAFE && policy->mode[mode] != choice->mode)
         mode--;
     if (on_trial(class) && mode == class->tried)
-        judge_trial(class, ns);
+        judge_trial(class, ns, choice->warming);
     if (!choice->warming)
         smooth(class, mode, ns);
 }

@@ -62,7 +62,8 @@ typedef struct sb_copy_class {
     bool proven[SB_COPY_MODES];     /* a trial of it is over: its time is not one of new memory */
     uint32_t warming;               /* left of a trial's first lap */
     uint32_t timing;                /* left of its second */
-    uint32_t bad;     /* samples of this trial, one after the other, that were far too long */
+    uint32_t bad;     /* samples of this trial, one after the other, that were far too long, */
+    uint32_t longer;  /* and well above another mode's time */
     bool fresh;       /* this trial has no sample of its second lap yet */
     bool doubtful;    /* the last sample was well above another mode's time */
     uint8_t tried;    /* by this trial, or the last one */

@@ -289,6 +289,28 @@ static void slower_modes_are_tried_less(void **state)
     assert_in_range(counts.of[SB_COPY_CACHED], TRIAL_CACHED, 20000 / 64 * 10 / 9 + TRIAL_CACHED);
 }
 
+/* Of a mode that takes well longer two samples are enough: three trials of four long messages each
+ * in the first hundred; when it has become faster that is found all the same. */
+static void a_longer_mode_costs_few_messages(void **state)
+{
+    static const size_t one[SB_COPY_MODES] = {BYTES, BYTES};
+    sb_copy_policy_t policy = new_policy();
+    unsigned cached = 0, late = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 110 + 500; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(&policy, BYTES, state, one);
+        bool is_cached = choice.mode == SB_COPY_CACHED;
+        uint64_t longer = i < 110 ? 1600 : 500;
+        cached += is_cached && i < 110;
+        late += is_cached && i >= 110 + 300;
+        if (choice.timed)
+            sb_copy_record(&policy, &choice, is_cached ? longer : 1000);
+    }
+    assert_int_equal(cached, 3 * 4);
+    assert_in_range(late, 190, 200);
+}
+
 /* A mode for long messages is not tried with others, however fast it would be. */
 static void a_mode_may_be_for_long_messages(void **state)
 {
@@ -493,6 +515,7 @@ int main(void)
         cmocka_unit_test(takes_the_fastest_of_three),
         cmocka_unit_test(tries_all_in_turn),
         cmocka_unit_test(slower_modes_are_tried_less),
+        cmocka_unit_test(a_longer_mode_costs_few_messages),
         cmocka_unit_test(a_mode_may_be_for_long_messages),
         cmocka_unit_test(a_mode_may_cost_too_much_for_short_times),
         cmocka_unit_test(a_misleading_start_of_the_safe_mode_is_mended),
