@@ -68,7 +68,7 @@ class Aftermath:
     @staticmethod
     def running() -> list[int]:
         """Live processes of the jobs that were started since."""
-        return [pid for tag in jobs.started for pid in jobs.tagged_processes(tag)]
+        return jobs.tagged_processes(*jobs.started)
 
     def check(self) -> None:
         """Nothing is left once all have had the time to end."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from mpis import LAUNCH_ENVIRONMENT, PRELOAD, YIELDING, Mpi
 
 TAG = "SOBOR_TEST_JOB"
+TAGGED = re.compile(rb"(?:^|\0)%s=([^\0]*)" % TAG.encode())
 #: Tags of the jobs of the present test.
 started: list[str] = []
 #: Whether ranks keep their processor while they wait for their host, as they do for users.
@@ -179,18 +180,22 @@ def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
     }
 
 
-def tagged_processes(tag: str) -> list[int]:
-    """Live processes that were started by the job with this tag."""
-    needle = f"{TAG}={tag}".encode()
+def environment_of(pid: str) -> bytes:
+    """A process's environment; nothing where there is none to see."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb", buffering=0) as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
+def tagged_processes(*tags: str) -> list[int]:
+    """Live processes that were started by the jobs with these tags."""
     found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit():
-            continue
-        try:
-            if needle in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
-        except OSError:
-            continue
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        match = TAGGED.search(environment_of(pid))
+        if match and match[1].decode() in tags:
+            found.append(int(pid))
     return found
 
 
