@@ -9,6 +9,8 @@ static const sb_copy_mode_t ways[] = {SB_COPY_HALVED, SB_COPY_CACHED, SB_COPY_NO
 #define WITHOUT_LOADS 3
 /* Halves, and by loads. */
 #define WAYS_OF_PARTS 2
+/* So many contributions are recent, however long. */
+#define RECENT_LEAST 2
 
 _Static_assert(SB_COUNT_OF(ways) <= 1 << WAY_BITS && 1 << 2 * WAY_BITS <= SB_LINE,
                "two ways are below a position");
@@ -62,14 +64,17 @@ static size_t way_at(uint64_t said, uint64_t position, sb_ways_t of)
 
 /* Whether this is one of the last contributions of its class, which caches may hold; it is from now
  * on. */
-static bool is_recent(sb_recent_t *recent, const void *contribution)
+static bool is_recent(sb_workspace_t *space, const sb_reduction_t *reduction)
 {
-    for (size_t i = 0; i < SB_RECENT; i++) {
-        if (recent->contribution[i] == contribution)
+    sb_recent_t *recent = &space->recent[sb_copy_class(reduction->bytes)];
+    size_t held = sb_min(sb_max(space->cached_most / reduction->bytes, RECENT_LEAST), SB_RECENT);
+
+    for (size_t i = 0; i < held; i++) {
+        if (recent->contribution[i] == reduction->send)
             return true;
     }
-    recent->contribution[recent->next] = contribution;
-    recent->next = (recent->next + 1) % SB_RECENT;
+    recent->next = recent->next < held ? recent->next : 0;
+    recent->contribution[recent->next++] = reduction->send;
     return false;
 }
 
@@ -83,7 +88,7 @@ static sb_copy_mode_t wanted(sb_workspace_t *space, const sb_reduction_t *reduct
         measure(space, policy, reduction);
         return space->choice.mode;
     }
-    if (is_recent(&space->recent[sb_copy_class(reduction->bytes)], reduction->send))
+    if (is_recent(space, reduction))
         return policy->mode[0];
     return policy->mode[sb_block_choose(&space->parts, reduction->bytes, parts, sb_now_ns())];
 }

@@ -94,7 +94,7 @@ typedef struct sb_workspace_head {
 #define SB_RECENT 32
 typedef struct sb_recent {
     const void *contribution[SB_RECENT];
-    uint32_t next; /* place of the oldest */
+    size_t next; /* place of the oldest */
 } sb_recent_t;
 
 /* Private to the rank, equal on all but for `group`, `out` and what is measured. */
