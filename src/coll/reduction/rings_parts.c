@@ -23,8 +23,7 @@ static bool is_long(const sb_team_t *team, size_t part)
 {
     uint32_t forced = team->settings.windows_mode;
 
-    return part >= LEAST || (forced == SB_COPY_HALVED && part > 0) ||
-           (forced == SB_COPY_WHOLE && part > 0);
+    return part >= LEAST || ((forced == SB_COPY_HALVED || forced == SB_COPY_WHOLE) && part > 0);
 }
 
 bool sb_rings_parts_loaded(const sb_team_t *team, const sb_reduction_t *reduction)

@@ -2,8 +2,7 @@
 /* Lines of a mesh that are asked for before they are used: to be read, or to be written. */
 #include "coll/vector/message.h"
 
-/* A piece of more bytes keeps the core busy by itself. */
-#define FETCHED ((size_t)256)
+/* Of a piece of few ranks' messages. */
 #define FETCHED_MOST ((size_t)1 << 10)
 
 /* Of so many bytes in all the first have not left the cache when they are wanted. */
@@ -132,7 +131,7 @@ static size_t fetched_most(const sb_team_t *team, const sb_receiving_t *receivin
 {
     size_t share = sb_min(FETCHED_TOGETHER / team->size, FETCHED_MOST);
 
-    return receiving->of_all ? FETCHED : sb_max(share, FETCHED);
+    return receiving->of_all ? SB_FETCHED : sb_max(share, SB_FETCHED);
 }
 
 /* What lies behind the line of the announcement. */

@@ -111,8 +111,8 @@ static inline bool sb_receive_at_once(sb_mesh_t *mesh, uint32_t from, const sb_i
     return true;
 }
 
-/* Of a longer message the first bytes. */
-#define SB_FETCHED_NEXT ((size_t)256)
+/* So much of a message is asked for ahead: more keeps the core busy by itself. */
+#define SB_FETCHED ((size_t)256)
 
 /*
  * A message of so many bytes was there when it was looked for: its sender is ahead, and the next
@@ -124,8 +124,7 @@ static inline void sb_fetch_next(const sb_mesh_t *mesh, const sb_inlet_t *in, si
     const sb_slot_t *slot = &in->slot[(mesh->calls + 1) & (mesh->slots - 1)];
 
     if (SB_UNLIKELY(bytes > SB_SLOT_PAYLOAD)) {
-        sb_fetch_ahead(sb_annex_of(mesh, in->annex, mesh->calls + 1),
-                       sb_min(bytes, SB_FETCHED_NEXT));
+        sb_fetch_ahead(sb_annex_of(mesh, in->annex, mesh->calls + 1), sb_min(bytes, SB_FETCHED));
         bytes = 0;
     }
     sb_fetch_ahead(slot, offsetof(sb_slot_t, payload) + bytes);
