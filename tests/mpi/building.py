@@ -33,7 +33,10 @@ FRONT = [
     *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
 ]
 #: Programs that are parts of the program `row` too, their `main` by a name of its own.
-IN_ROW = ("basics", "communicators", "datatypes", "early", "unequal")
+IN_ROW = (
+    *("barriers", "basics", "communicators", "datatypes", "early", "intercomm", "mixed"),
+    "unequal",
+)
 INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": []}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
 LANGUAGES = {

@@ -12,10 +12,13 @@
 
 /* building.py gives each program's own `main` such a name. */
 #define PROGRAMS(PROGRAM)                                                                          \
+    PROGRAM(barriers)                                                                              \
     PROGRAM(basics)                                                                                \
     PROGRAM(communicators)                                                                         \
     PROGRAM(datatypes)                                                                             \
     PROGRAM(early)                                                                                 \
+    PROGRAM(intercomm)                                                                             \
+    PROGRAM(mixed)                                                                                 \
     PROGRAM(unequal)
 
 #define DECLARE(program) int program##_main(int argc, char **argv);
