@@ -145,7 +145,8 @@ def test_random_calls(tester, long_run, key, ranks, calls):
         result = tester.run(usable_mpi(key), ranks, words, sobor=OFTEN, timeout=120)
         tester.expect_pass(result)
         tried = sum(int(report.values.get("by_trial", 0)) for report in result.reports)
-        assert calls / 10 < tried < calls, result.tail()
+        # A host that is far slower is given up with its second sample.
+        assert calls / 20 < tried < calls, result.tail()
 
 
 @pytest.mark.parametrize("program", ["differential", "parts"])
