@@ -81,6 +81,50 @@ void *job_memory(size_t bytes)
                           : aligned_alloc(alignment, (bytes / alignment + 1) * alignment);
 }
 
+/* Blocks of so many differ in what is added to each of their bytes. */
+#define BLOCK 256
+
+static const unsigned char *block_of(unsigned char *block, size_t at, uint64_t number)
+{
+    unsigned char more = (unsigned char)(at / BLOCK + number);
+
+    for (unsigned i = 0; i < BLOCK; i++)
+        block[i] = (unsigned char)(i * 31 + more);
+    return block;
+}
+
+void job_fill(void *to, size_t step, size_t bytes, uint64_t number)
+{
+    unsigned char block[BLOCK], *data = to;
+
+    for (size_t at = 0; at < bytes; at += BLOCK) {
+        size_t some = sb_min(BLOCK, bytes - at);
+        block_of(block, at, number);
+        if (step == 1)
+            memcpy(data + at, block, some);
+        for (size_t i = 0; step > 1 && i < some; i++)
+            data[(at + i) * step] = block[i];
+    }
+}
+
+size_t job_mismatch(const void *at, size_t step, size_t bytes, uint64_t number)
+{
+    unsigned char block[BLOCK];
+    const unsigned char *data = at;
+
+    for (size_t begin = 0; begin < bytes; begin += BLOCK) {
+        size_t some = sb_min(BLOCK, bytes - begin), i = 0;
+        block_of(block, begin, number);
+        if (step == 1 && memcmp(data + begin, block, some) == 0)
+            continue;
+        while (i < some && data[(begin + i) * step] == block[i])
+            i++;
+        if (i < some)
+            return begin + i;
+    }
+    return bytes;
+}
+
 const char *job_little_memory(uint32_t ranks)
 {
     sb_place_t places[16];

@@ -39,6 +39,11 @@ sb_status_t job_allgather(const rank_context_t *context, const void *mine, void 
  * copied may depend on that. Ranks begin at another turn each. To be freed by free(). */
 void *job_memory(size_t bytes);
 
+/* A message's bytes, at every `step`th place: of each its position shows, and the message's own
+ * number. Written, and looked for: the first that is another one, or `bytes`. */
+void job_fill(void *to, size_t step, size_t bytes, uint64_t number);
+size_t job_mismatch(const void *at, size_t step, size_t bytes, uint64_t number);
+
 /* SOBOR_MEMORY for a team of so many ranks, but for hardly more: control blocks of ranks that share
  * processors are larger. */
 const char *job_little_memory(uint32_t ranks);

@@ -25,25 +25,20 @@ typedef struct variant {
     const char *group;
 } variant_t;
 
-static unsigned char pattern(size_t i, uint32_t root, size_t bytes)
-{
-    return (unsigned char)(i * 37 + (i >> 8) * 5 + root * 11 + bytes * 3 + 1);
-}
-
 static int send_checked(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_t root,
                         size_t bytes)
 {
     unsigned char *data = job_memory(bytes + 1);
     sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
+    uint64_t number = root * 7 + bytes * 13 + 1;
     int failures = 0;
 
     memset(data, 0xee, bytes + 1);
-    for (size_t i = 0; team->rank == root && i < bytes; i++)
-        data[i] = pattern(i, root, bytes);
+    if (team->rank == root)
+        job_fill(data, 1, bytes, number);
     failures += sb_algorithm_prepare(algorithm, team, bytes) != SB_OK;
     failures += failures > 0 || algorithm->bcast(team, root, &stream) != SB_OK;
-    for (size_t i = 0; i < bytes && failures == 0; i++)
-        failures += data[i] != pattern(i, root, bytes);
+    failures += failures == 0 && job_mismatch(data, 1, bytes, number) < bytes;
     failures += data[bytes] != 0xee;
     if (failures > 0)
         fprintf(stderr, "%s: rank %u of %u, root %u, %zu bytes\n", algorithm->name, team->rank,

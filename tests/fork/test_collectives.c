@@ -32,9 +32,9 @@ static void dawdle(uint64_t *own)
         usleep(draw(own, 300));
 }
 
-static unsigned char pattern(size_t i, uint32_t root, uint64_t call)
+static uint64_t number_of(uint32_t root, uint64_t call)
 {
-    return (unsigned char)(i * 31 + (i >> 8) + root * 7 + call * 13 + 1);
+    return root * 7 + call * 13 + 1;
 }
 
 /* A user's data that is not contiguous: bytes at every second place. */
@@ -101,13 +101,11 @@ static int check_barrier(sb_team_t *team, const plan_t *plan, const sb_algorithm
 static int check_bytes(const unsigned char *bytes, size_t step, size_t count, uint32_t root,
                        uint64_t call)
 {
-    for (size_t i = 0; i < count; i++) {
-        if (bytes[i * step] != pattern(i, root, call)) {
-            fprintf(stderr, "byte %zu of %zu is wrong\n", i, count);
-            return 1;
-        }
-    }
-    return 0;
+    size_t wrong = job_mismatch(bytes, step, count, number_of(root, call));
+
+    if (wrong < count)
+        fprintf(stderr, "byte %zu of %zu is wrong\n", wrong, count);
+    return wrong < count;
 }
 
 static int check_bcast(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_t root,
@@ -122,8 +120,8 @@ static int check_bcast(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_
                           .context = data};
 
     memset(data, 0xee, bytes * step + 1);
-    for (size_t i = 0; team->rank == root && i < bytes; i++)
-        data[i * step] = pattern(i, root, call);
+    if (team->rank == root)
+        job_fill(data, step, bytes, number_of(root, call));
     if (sb_algorithm_prepare(algorithm, team, bytes) != SB_OK)
         return 1;
     sb_status_t status = algorithm->bcast(team, root, &stream);

@@ -26,26 +26,23 @@
 
 #define RANKS 3
 
-static unsigned char pattern(size_t i, uint32_t from, uint32_t to, unsigned call)
+static uint64_t number_of(uint32_t from, uint32_t to, unsigned call)
 {
-    return (unsigned char)(i * 31 + (i >> 8) + from * 7 + to * 101 + call * 13 + 1);
+    return from * 7 + to * 101 + call * 13 + 1;
 }
 
 static void fill(char *at, size_t bytes, uint32_t from, uint32_t to, unsigned call)
 {
-    for (size_t i = 0; i < bytes; i++)
-        at[i] = (char)pattern(i, from, to, call);
+    job_fill(at, 1, bytes, number_of(from, to, call));
 }
 
 static int differs(const char *at, size_t bytes, uint32_t from, uint32_t to, unsigned call)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        if ((unsigned char)at[i] != pattern(i, from, to, call)) {
-            fprintf(stderr, "call %u: byte %zu from rank %u to %u is wrong\n", call, i, from, to);
-            return 1;
-        }
-    }
-    return 0;
+    size_t wrong = job_mismatch(at, 1, bytes, number_of(from, to, call));
+
+    if (wrong < bytes)
+        fprintf(stderr, "call %u: byte %zu from rank %u to %u is wrong\n", call, wrong, from, to);
+    return wrong < bytes;
 }
 
 /* One call of all to all of `bytes` a part, the parts at `sent`. */

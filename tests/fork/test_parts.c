@@ -57,9 +57,9 @@ typedef struct end {
     size_t true_bytes;
 } end_t;
 
-static unsigned char pattern(size_t i, uint32_t from, uint32_t to, uint64_t call)
+static uint64_t number_of(uint32_t from, uint32_t to, const call_t *call)
 {
-    return (unsigned char)(i * 31 + (i >> 8) + from * 7 + to * 101 + call * 13 + 1);
+    return from * 7 + to * 101 + call->number * 13 + 1;
 }
 
 static sb_status_t sparse_read(void *context, size_t offset, void *to, size_t bytes)
@@ -147,19 +147,17 @@ static end_t make_end(size_t bytes, bool is_sparse)
 
 static void fill(const end_t *end, uint32_t from, uint32_t to, const call_t *call)
 {
-    for (size_t i = 0; i < end->stream.bytes; i++)
-        end->data[i * end->step] = pattern(i, from, to, call->number);
+    job_fill(end->data, end->step, end->stream.bytes, number_of(from, to, call));
 }
 
 static int check(const end_t *end, size_t sent, uint32_t from, uint32_t to, const call_t *call)
 {
     size_t count = sb_min(end->stream.bytes, sent);
+    size_t wrong = job_mismatch(end->data, end->step, count, number_of(from, to, call));
 
-    for (size_t i = 0; i < count; i++) {
-        if (end->data[i * end->step] != pattern(i, from, to, call->number)) {
-            fprintf(stderr, "rank %u: byte %zu of %zu from rank %u is wrong\n", to, i, count, from);
-            return 1;
-        }
+    if (wrong < count) {
+        fprintf(stderr, "rank %u: byte %zu of %zu from rank %u is wrong\n", to, wrong, count, from);
+        return 1;
     }
     for (size_t i = count * end->step; i <= end->stream.bytes * end->step; i++) {
         if (end->data[i] != 0xee) {

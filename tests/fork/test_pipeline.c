@@ -42,25 +42,21 @@ static void set_variant(const variant_t *variant)
     setenv("SOBOR_BCAST_SETS", variant->sets, 1);
 }
 
-static unsigned char pattern(size_t i, uint32_t root, size_t bytes)
-{
-    return (unsigned char)(i * 31 + (i >> 8) + root * 7 + bytes * 13 + 1);
-}
-
 /* One message, checked, with a guard behind the buffer. */
 static int send_checked(sb_team_t *team, uint32_t root, size_t bytes)
 {
     unsigned char *data = job_memory(bytes + 1);
     sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
+    uint64_t number = root * 7 + bytes * 13 + 1;
     int failures = 0;
 
     memset(data, 0xee, bytes + 1);
-    for (size_t i = 0; team->rank == root && i < bytes; i++)
-        data[i] = pattern(i, root, bytes);
+    if (team->rank == root)
+        job_fill(data, 1, bytes, number);
     failures += sb_algorithm_prepare(pipelined(), team, bytes) != SB_OK;
     failures += failures > 0 || pipelined()->bcast(team, root, &stream) != SB_OK;
-    for (size_t i = 0; (team->size > 1 || root == team->rank) && i < bytes && failures == 0; i++)
-        failures += data[i] != pattern(i, root, bytes);
+    if (team->size > 1 || root == team->rank)
+        failures += job_mismatch(data, 1, bytes, number) < bytes;
     failures += data[bytes] != 0xee;
     if (failures > 0)
         fprintf(stderr, "rank %u of %u, root %u, %zu bytes\n", team->rank, team->size, root, bytes);
