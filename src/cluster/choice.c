@@ -272,7 +272,7 @@ static void try_doubling(sb_schedule_t *way, const asked_t *asked)
             course_cost(asked, cost_of(&steps), segment, asked->rounds, 2.0 * asked->rounds);
         take_program(asked, way,
                      (sb_schedule_t){.name = "recursive-doubling",
-                                     .write_step = sb_net_recursive_doubling,
+                                     .write_step = sb_net_halving,
                                      .digits = digits,
                                      .segment = segment,
                                      .cost = cost});

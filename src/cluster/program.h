@@ -148,7 +148,6 @@ static inline void sb_step_fold(const sb_program_t *program, sb_step_t *step, ui
 
 /* The schedules, each in a file of net/. */
 sb_program_step_t sb_net_dissemination;
-sb_program_step_t sb_net_recursive_doubling;
 sb_program_step_t sb_net_halving;
 sb_program_step_t sb_net_ring;
 sb_program_step_t sb_net_reduce_binomial;

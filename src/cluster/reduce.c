@@ -10,7 +10,7 @@
  * The order of ranks is kept where the ranks of each node are one interval; elsewhere an operator
  * that is not commutative is for the host. What is combined with what follows from the map and the
  * number of bytes alone, so every run gives the same bits; all ranks get them from one place, or
- * compute the same (see net/recursive_doubling.c).
+ * compute the same (see net/halving.c).
  */
 #include "cluster/reduce.h"
 

@@ -95,17 +95,4 @@ static inline void sb_cube_folds(const sb_program_t *program, const sb_cube_t *c
     }
 }
 
-/* Those that differ in some digits alone, from the first on, give each other what they have of the
- * range, and all combine it. Each begins with another, so that no link has all messages at once. */
-static inline void sb_cube_exchanges(const sb_program_t *program, const sb_cube_t *cube,
-                                     sb_step_t *step, uint32_t first, sb_range_t range)
-{
-    uint32_t digits = (uint32_t)sb_min(program->digits, cube->rounds - first);
-
-    sb_cube_folds(program, cube, step, first, digits, range);
-    for (uint32_t by = 1; by < 1u << digits && range.from < range.to; by++)
-        sb_step_send(step, sb_cube_node(cube, sb_cube_beside(cube->place, first, by)),
-                     program->bytes_at + range.from, range.to - range.from);
-}
-
 #endif

@@ -3,13 +3,17 @@
  * Allreduce over nodes by halving: in round k the nodes whose numbers differ in digit k each give
  * the other half of the bytes that they still combine; then the finished parts go the same way
  * back. Where the last rounds have little left to halve they double: all of a group give each other
- * what they have, which is one message in place of two. A round of several digits is among all that
- * differ in them: each gives every other its share, which takes one latency and no byte more. The
- * order of nodes is kept, and all get the same bits. Cost, of h halvings, s of them in a round, and
- * d digits doubled in one: (2 h / s + (log2 N - h) / d) a + (2 + ((2^d - 1) (log2 N - h) / d - 2) /
- * 2^h) m b, and 2 (a + m b) more where N is no power of two (cube.h). Memory: the bytes once.
- * Source: Rabenseifner's algorithm: Thakur, Rabenseifner, Gropp, "Optimization of collective
- * communication operations in MPICH", 2005; with several digits: as recursive_doubling.c.
+ * what they have, which is one message in place of two. Without any halving that is recursive
+ * doubling. A round of several digits is among all that differ in them: where it halves, each gives
+ * every other its share, which takes one latency and no byte more; where it doubles, it has fewer
+ * latencies and more bytes. The order of nodes is kept, and all get the same bits. Cost, of h
+ * halvings, s of them in a round, and d digits doubled in one: (2 h / s + (log2 N - h) / d) a + (2
+ * +
+ * ((2^d - 1) (log2 N - h) / d - 2) / 2^h) m b, and 2 (a + m b) more where N is no power of two
+ * (cube.h). Memory: 2^d - 1 times the bytes that are doubled. Source: Rabenseifner's algorithm:
+ * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH",
+ * 2005; with several digits: Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for
+ * AllReduce", 2017.
  */
 #include "cluster/net/cube.h"
 
@@ -70,13 +74,17 @@ static void give_back(const sb_program_t *program, const sb_cube_t *cube, sb_ste
     }
 }
 
-/* What is left is combined whole, by nodes that differ in the other digits alone. */
+/* What is left is combined whole, by nodes that differ in the other digits alone. Each begins with
+ * another, so that no link has all messages at once. */
 static void double_up(const sb_program_t *program, const sb_cube_t *cube, sb_step_t *step,
                       uint32_t first)
 {
+    uint32_t digits = (uint32_t)sb_min(program->digits, cube->rounds - first);
     sb_range_t kept = kept_by(program, cube->place, program->halvings);
 
-    sb_cube_exchanges(program, cube, step, first, kept);
+    sb_cube_folds(program, cube, step, first, digits, kept);
+    for (uint32_t by = 1; by < 1u << digits; by++)
+        give(program, step, sb_cube_node(cube, sb_cube_beside(cube->place, first, by)), kept);
 }
 
 bool sb_net_halving(sb_program_t *program, uint32_t number, sb_step_t *step)
