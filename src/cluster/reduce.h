@@ -23,12 +23,7 @@ static inline bool sb_reduction_is_served(const sb_cluster_t *cluster,
            (reduction->operation->commutative && !sb_is_strict(cluster, reduction));
 }
 
-/* From left to right: see strict.c. */
-sb_status_t sb_strict_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
-sb_status_t sb_strict_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
-sb_status_t sb_strict_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction);
-
-/* A segment of a Reduce_scatter: of the part of `rank`. */
+/* A segment, of a Reduce_scatter of the part of `rank`. */
 typedef struct sb_piece {
     size_t number;
     uint32_t rank;
@@ -42,6 +37,20 @@ typedef struct sb_piece {
 sb_piece_t sb_piece_first(const sb_cluster_t *cluster, const sb_reduction_t *reduction);
 /* and the next segment, if there is one: it begins where this one ends. */
 bool sb_piece_next(const sb_cluster_t *cluster, const sb_reduction_t *reduction, sb_piece_t *piece);
+
+/* From left to right: see strict.c. */
+sb_status_t sb_strict_reduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+sb_status_t sb_strict_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+sb_status_t sb_strict_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+
+/* Begins a message of the segment; `root`: see sb_leader_of. */
+void sb_strict_begin(sb_cluster_t *cluster, const sb_piece_t *piece, sb_program_step_t *write_step,
+                     uint32_t root, char *data);
+
+/* What the first rank of a node gives of the segment, in the window of its program, behind what
+ * comes `before` from the node before. Other ranks, and the first node: what they give alone. */
+const char *sb_strict_take_up(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                              const sb_piece_t *piece, uint32_t root, char *before);
 
 /* What a program is about that combines so many bytes, of the same elements on all nodes, at that
  * place. */

@@ -139,43 +139,15 @@ static sb_status_t end_segment(const void *context, size_t segment)
 
 /* --- strictly from left to right ------------------------------------------------------------ */
 
-static void begin_message(const course_t *course, size_t segment, sb_program_step_t *write_step,
-                          char *data)
-{
-    sb_cluster_t *cluster = course->cluster;
-    uint32_t end = write_step == sb_net_from_before ? sb_map_last(&cluster->map, cluster->node - 1)
-                                                    : cluster->rank;
-    sb_program_t *program = sb_program_of(cluster, segment, end);
-
-    program->write_step = write_step;
-    program->bytes_at = data;
-    program->bytes = bytes_of(course, segment);
-    sb_program_begin(cluster, program);
-}
-
-/* At the first rank of a node: its own, behind what comes from the node before. */
-static const char *take_up(const course_t *course, size_t segment)
-{
-    sb_cluster_t *cluster = course->cluster;
-    const char *own = sent_of(course, segment);
-    char *before = before_of(course, segment), *both = sb_window_of(cluster, segment);
-    const void *from[] = {before, own};
-
-    if (cluster->local != 0 || cluster->node == 0)
-        return own;
-    if (sb_program_wait(cluster, segment) == SB_OK)
-        begin_message(course, segment, sb_net_from_before, before);
-    if (sb_program_wait(cluster, segment) == SB_OK)
-        sb_data_ends(cluster, sb_combine(course->reduction->operation, both, from, 2,
-                                         bytes_of(course, segment)));
-    return both;
-}
-
 static sb_status_t link(const void *context, size_t segment)
 {
     const course_t *course = context;
     sb_cluster_t *cluster = course->cluster;
-    const char *given = take_up(course, segment);
+    sb_piece_t piece = {segment, .from = segment * course->segment,
+                        .bytes = bytes_of(course, segment)};
+    uint32_t end = sb_map_last(&cluster->map, cluster->node - (cluster->node > 0));
+    const char *given =
+        sb_strict_take_up(cluster, course->reduction, &piece, end, before_of(course, segment));
     bool goes_on = course->leader == cluster->rank && cluster->node + 1 < cluster->map.nodes;
     sb_status_t status = goes_on ? sb_program_wait(cluster, segment) : cluster->failure;
 
@@ -184,7 +156,7 @@ static sb_status_t link(const void *context, size_t segment)
     if (status == SB_OK && cluster->local == 0 && cluster->node > 0 && !has_result(course))
         sb_copy(result_of(course, segment), before_of(course, segment), bytes_of(course, segment));
     if (status == SB_OK && goes_on)
-        begin_message(course, segment, sb_net_to_next, total_of(course, segment));
+        sb_strict_begin(cluster, &piece, sb_net_to_next, cluster->rank, total_of(course, segment));
     return status;
 }
 

@@ -48,34 +48,31 @@ static bool is_last(const course_t *course)
     return course->cluster->node + 1 == course->cluster->map.nodes;
 }
 
-/* A message of this piece; `root`: see sb_leader_of. */
-static void begin(const course_t *course, const sb_piece_t *piece, sb_program_step_t *write_step,
-                  uint32_t root, char *data)
+void sb_strict_begin(sb_cluster_t *cluster, const sb_piece_t *piece, sb_program_step_t *write_step,
+                     uint32_t root, char *data)
 {
-    sb_program_t *program = sb_program_of(course->cluster, piece->number, root);
+    sb_program_t *program = sb_program_of(cluster, piece->number, root);
 
     program->write_step = write_step;
     program->bytes_at = data;
     program->bytes = piece->bytes;
-    sb_program_begin(course->cluster, program);
+    sb_program_begin(cluster, program);
 }
 
-/* At the first rank of a node: what it gives, behind what all nodes before gave. */
-static const char *take_up(const course_t *course, const sb_piece_t *piece)
+const char *sb_strict_take_up(sb_cluster_t *cluster, const sb_reduction_t *reduction,
+                              const sb_piece_t *piece, uint32_t root, char *before)
 {
-    sb_cluster_t *cluster = course->cluster;
-    const char *own = course->reduction->send + piece->from;
-    char *before = sb_window_of(cluster, piece->number);
+    const char *own = reduction->send + piece->from;
+    char *both = sb_window_of(cluster, piece->number);
     const void *from[] = {before, own};
 
     if (cluster->local != 0 || sb_program_wait(cluster, piece->number) != SB_OK ||
         cluster->node == 0)
         return own;
-    begin(course, piece, sb_net_from_before, sb_map_rank(&cluster->map, 0, 0), before);
+    sb_strict_begin(cluster, piece, sb_net_from_before, root, before);
     if (sb_program_wait(cluster, piece->number) == SB_OK)
-        sb_data_ends(cluster,
-                     sb_combine(course->reduction->operation, before, from, 2, piece->bytes));
-    return before;
+        sb_data_ends(cluster, sb_combine(reduction->operation, both, from, 2, piece->bytes));
+    return both;
 }
 
 static sb_status_t link(const course_t *course, const sb_piece_t *piece)
@@ -83,15 +80,17 @@ static sb_status_t link(const course_t *course, const sb_piece_t *piece)
     sb_cluster_t *cluster = course->cluster;
     uint32_t first = sb_map_rank(&cluster->map, cluster->node, 0);
     uint32_t leader = is_last(course) ? sb_leader_of(cluster, cluster->node, piece->rank) : first;
-    const char *given = take_up(course, piece);
+    const char *given =
+        sb_strict_take_up(cluster, course->reduction, piece, sb_map_rank(&cluster->map, 0, 0),
+                          sb_window_of(cluster, piece->number));
 
     if (cluster->failure != SB_OK)
         return cluster->failure;
     sb_status_t status = sb_node_reduce(cluster, leader, course->reduction->operation, given,
                                         result_of(course, piece), piece->bytes);
     if (status == SB_OK && first == cluster->rank && !is_last(course))
-        begin(course, piece, sb_net_to_next, sb_map_rank(&cluster->map, 0, 0),
-              result_of(course, piece));
+        sb_strict_begin(cluster, piece, sb_net_to_next, sb_map_rank(&cluster->map, 0, 0),
+                        result_of(course, piece));
     return cluster->failure;
 }
 
@@ -106,7 +105,7 @@ static sb_status_t hand_over(const course_t *course, const sb_piece_t *piece)
     if (leader != cluster->rank || !ends || root_node + 1 == cluster->map.nodes)
         return cluster->failure;
     if (sb_program_wait(cluster, piece->number) == SB_OK)
-        begin(course, piece, sb_net_last_to_root, piece->rank, result_of(course, piece));
+        sb_strict_begin(cluster, piece, sb_net_last_to_root, piece->rank, result_of(course, piece));
     return cluster->failure;
 }
 
