@@ -98,21 +98,16 @@ void sb_post_begin(sb_post_t *post)
     sb_programs_turn(post->cluster);
 }
 
-typedef struct awaited {
-    const sb_post_t *post;
-    uint64_t letters;
-} awaited_t;
-
-static bool is_here(void *context)
+static bool has_come(void *context)
 {
-    const awaited_t *awaited = context;
+    const sb_post_t *post = context;
 
-    return awaited->post->came >= awaited->letters;
+    return post->came > 0;
 }
 
-sb_status_t sb_post_await(sb_post_t *post, uint64_t letters)
+sb_status_t sb_post_await(sb_post_t *post)
 {
-    return sb_cluster_wait(post->cluster, is_here, &(awaited_t){post, letters});
+    return sb_cluster_wait(post->cluster, has_come, post);
 }
 
 sb_status_t sb_post_end(sb_post_t *post)

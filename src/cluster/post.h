@@ -42,8 +42,8 @@ typedef struct sb_post {
 /* Letters begin to go; what the node does meanwhile is the caller's. */
 void sb_post_begin(sb_post_t *post);
 
-/* Waits until so many letters have come. Returns the cluster's failure. */
-sb_status_t sb_post_await(sb_post_t *post, uint64_t letters);
+/* Waits until the first letter has come. Returns the cluster's failure. */
+sb_status_t sb_post_await(sb_post_t *post);
 
 /* Waits until all have gone and come. Returns the cluster's failure. */
 sb_status_t sb_post_end(sb_post_t *post);

@@ -221,7 +221,7 @@ static sb_status_t run(scattering_t *scattering)
     sb_post_begin(&post);
     sb_status_t status = cluster->failure;
     if (scattering->leader == cluster->rank && !with_root)
-        status = sb_post_await(&post, 1);
+        status = sb_post_await(&post);
     if (status == SB_OK)
         status = deal_out(scattering);
     if (status == SB_OK && scattering->first)
