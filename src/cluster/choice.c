@@ -59,12 +59,18 @@ static void take_cheaper(sb_schedule_t *way, sb_schedule_t other)
 
 /* --- trees --------------------------------------------------------------------------------- */
 
-static double chain_cost(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
-                         size_t segment)
+static sb_schedule_t way_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
+                                  size_t most, sb_program_step_t *write_step)
 {
+    size_t segment = sb_min(most, sb_max(bytes, 1));
     double fill = (nodes - 1) * step(prices, segment);
 
-    return pipelined(prices, fill, segments_of(bytes, segment), segment, 1, 2);
+    return (sb_schedule_t){.name = "chain",
+                           .write_step = write_step,
+                           .chain = true,
+                           .segment = most,
+                           .cost =
+                               pipelined(prices, fill, segments_of(bytes, segment), segment, 1, 2)};
 }
 
 static double binomial_cost(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
@@ -87,11 +93,7 @@ static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, 
                                            .write_step = binomial,
                                            .segment = most,
                                            .cost = binomial_cost(nodes, prices, bytes, segment)});
-        take_cheaper(&way, (sb_schedule_t){.name = "chain",
-                                           .write_step = chain,
-                                           .chain = true,
-                                           .segment = most,
-                                           .cost = chain_cost(nodes, prices, bytes, segment)});
+        take_cheaper(&way, way_of_chain(nodes, prices, bytes, most, chain));
     }
     way.parts = way.lanes = 1;
     return way;
@@ -99,17 +101,11 @@ static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, 
 
 size_t sb_segment_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
 {
-    size_t best = SB_SEGMENT_BYTES;
-    double least = chain_cost(nodes, prices, bytes, sb_min(best, sb_max(bytes, 1)));
+    sb_schedule_t way = {0};
 
-    for (size_t segment = best / 2; segment >= SEGMENT_LEAST; segment /= 2) {
-        double cost = chain_cost(nodes, prices, bytes, sb_min(segment, sb_max(bytes, 1)));
-        if (cost < WORTH * least) {
-            least = cost;
-            best = segment;
-        }
-    }
-    return best;
+    for (size_t most = SB_SEGMENT_BYTES; most >= SEGMENT_LEAST; most /= 2)
+        take_cheaper(&way, way_of_chain(nodes, prices, bytes, most, NULL));
+    return way.segment;
 }
 
 sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
