@@ -106,17 +106,17 @@ void sb_program_begin(sb_cluster_t *cluster, sb_program_t *program)
         sb_programs_hurry(cluster, true);
 }
 
-static void look_at_message(sb_cluster_t *cluster, sb_message_t *message)
+size_t sb_request_look(sb_cluster_t *cluster, sb_net_request_t **request, size_t bytes,
+                       bool at_most)
 {
     const sb_net_t *net = &cluster->net;
-    sb_net_news_t news = {.bytes = message->bytes};
-    bool done;
+    sb_net_news_t news = {.bytes = bytes};
+    bool done = false;
 
-    sb_cluster_fails(cluster, net->test(net->context, &message->request, &done, &news));
-    if (done && news.bytes != message->bytes && !message->at_most)
+    sb_cluster_fails(cluster, net->test(net->context, request, &done, &news));
+    if (done && news.bytes != bytes && !at_most)
         sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
-    if (done)
-        message->bytes = news.bytes;
+    return done ? news.bytes : bytes;
 }
 
 static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)
@@ -124,9 +124,11 @@ static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)
     bool over = true;
 
     for (uint32_t i = 0; i < step->count; i++) {
-        if (step->message[i].request != NULL)
-            look_at_message(cluster, &step->message[i]);
-        over = over && step->message[i].request == NULL;
+        sb_message_t *message = &step->message[i];
+        if (message->request != NULL)
+            message->bytes =
+                sb_request_look(cluster, &message->request, message->bytes, message->at_most);
+        over = over && message->request == NULL;
     }
     return over;
 }

@@ -97,6 +97,11 @@ uint32_t sb_tag_of(const struct sb_cluster *cluster, size_t segment);
 uint32_t sb_word_tag(bool to_root);
 void sb_program_begin(struct sb_cluster *cluster, sb_program_t *program);
 
+/* Looks at a message of so many bytes, or at most so many: once it is over there is no request. How
+ * many came. */
+size_t sb_request_look(struct sb_cluster *cluster, sb_net_request_t **request, size_t bytes,
+                       bool at_most);
+
 /* How the team waits: a program was begun, or the call is over. */
 void sb_programs_hurry(struct sb_cluster *cluster, bool under_way);
 
@@ -130,6 +135,16 @@ static inline void sb_step_send(sb_step_t *step, uint32_t node, void *data, size
 static inline void sb_step_receive(sb_step_t *step, uint32_t node, void *data, size_t bytes)
 {
     sb_step_add(step, node, data, bytes)->receives = true;
+}
+
+/* What the program is about goes from one node to another, unless that is the same. */
+static inline void sb_step_pass(const sb_program_t *program, sb_step_t *step, uint32_t from,
+                                uint32_t to)
+{
+    if (program->self == from && from != to)
+        sb_step_send(step, to, program->bytes_at, program->bytes);
+    else if (program->self == to && from != to)
+        sb_step_receive(step, from, program->bytes_at, program->bytes);
 }
 
 /* Receives into the program's scratch memory and combines into `into`. Of several in a step, all of

@@ -42,11 +42,6 @@ static char *before_of(const course_t *course, size_t segment)
     return sb_window_of(course->cluster, segment) + 2 * SEGMENT;
 }
 
-static const char *sent_of(const course_t *course, size_t segment)
-{
-    return course->reduction->send + segment * course->segment;
-}
-
 /* What this rank receives of the segment; NULL: nothing. */
 static char *result_of(const course_t *course, size_t segment)
 {
@@ -100,7 +95,7 @@ static sb_status_t begin_segment(const void *context, size_t segment)
     sb_status_t status = leads ? sb_program_wait(cluster, segment) : SB_OK;
 
     if (status == SB_OK)
-        status = scan_node(course, segment, sent_of(course, segment));
+        status = scan_node(course, segment, course->reduction->send + segment * course->segment);
     if (status != SB_OK || !leads)
         return status;
     sb_program_t *program = sb_program_of(cluster, segment, course->leader);

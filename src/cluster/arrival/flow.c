@@ -35,17 +35,6 @@ sb_status_t sb_flow_open(sb_flow_t *flow, sb_cluster_t *cluster, uint32_t root,
     return SB_OK;
 }
 
-static void look_at(const sb_flow_t *flow, sb_net_request_t **request, size_t bytes)
-{
-    const sb_net_t *net = &flow->cluster->net;
-    sb_net_news_t news = {.bytes = bytes};
-    bool done = false;
-
-    sb_cluster_fails(flow->cluster, net->test(net->context, request, &done, &news));
-    if (done && news.bytes != bytes)
-        sb_cluster_fails(flow->cluster, SB_ERR_TRUNCATE);
-}
-
 /* A segment is here, and all before it. */
 static void arrive(sb_flow_t *flow)
 {
@@ -63,7 +52,7 @@ static void receive(sb_flow_t *flow)
 
     for (size_t i = flow->arrived; i < flow->begun; i++) {
         if (flow->in[i % SB_FLOW_MOST] != NULL)
-            look_at(flow, &flow->in[i % SB_FLOW_MOST], bytes_of(flow, i));
+            sb_request_look(flow->cluster, &flow->in[i % SB_FLOW_MOST], bytes_of(flow, i), false);
     }
     while (flow->arrived < flow->begun && flow->in[flow->arrived % SB_FLOW_MOST] == NULL &&
            flow->cluster->failure == SB_OK)
@@ -95,7 +84,7 @@ static void send(sb_flow_t *flow)
 {
     for (uint64_t i = flow->sent; i < flow->sends; i++) {
         if (flow->out[i % SB_FLOW_MOST] != NULL)
-            look_at(flow, &flow->out[i % SB_FLOW_MOST], 0);
+            sb_request_look(flow->cluster, &flow->out[i % SB_FLOW_MOST], 0, false);
     }
     while (flow->sent < flow->sends && flow->out[flow->sent % SB_FLOW_MOST] == NULL)
         flow->sent++;

@@ -50,10 +50,8 @@ static inline void sb_cube_begins(const sb_program_t *program, const sb_cube_t *
 /* The idle node gets the result. */
 static inline void sb_cube_ends(const sb_program_t *program, const sb_cube_t *cube, sb_step_t *step)
 {
-    if (cube->idle)
-        sb_step_receive(step, program->self ^ 1, program->bytes_at, program->bytes);
-    else if (cube->paired)
-        sb_step_send(step, program->self ^ 1, program->bytes_at, program->bytes);
+    if (cube->paired)
+        sb_step_pass(program, step, program->self & ~1u, program->self | 1);
 }
 
 /* The corner that differs from another in these digits, as the bits of `by` say. */

@@ -8,24 +8,20 @@
 bool sb_net_from_before(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
     if (number == 0)
-        sb_step_receive(step, program->self - 1, program->bytes_at, program->bytes);
+        sb_step_pass(program, step, program->self - 1, program->self);
     return number == 0;
 }
 
 bool sb_net_to_next(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
     if (number == 0)
-        sb_step_send(step, program->self + 1, program->bytes_at, program->bytes);
+        sb_step_pass(program, step, program->self, program->self + 1);
     return number == 0;
 }
 
 bool sb_net_last_to_root(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
-    uint32_t last = program->nodes - 1;
-
-    if (number == 0 && program->self == last)
-        sb_step_send(step, program->root_node, program->bytes_at, program->bytes);
-    else if (number == 0)
-        sb_step_receive(step, last, program->bytes_at, program->bytes);
+    if (number == 0)
+        sb_step_pass(program, step, program->nodes - 1, program->root_node);
     return number == 0;
 }

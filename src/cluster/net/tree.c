@@ -55,15 +55,10 @@ static uint32_t collector_of(const sb_program_t *program)
     return program->in_order ? 0 : program->root_node;
 }
 
-/* From where all was collected to the root, if that is elsewhere. */
+/* From where all was collected to the root. */
 static void hand_over(const sb_program_t *program, sb_step_t *step)
 {
-    if (collector_of(program) == program->root_node)
-        return;
-    if (program->self == 0)
-        sb_step_send(step, program->root_node, program->bytes_at, program->bytes);
-    else if (program->self == program->root_node)
-        sb_step_receive(step, 0, program->bytes_at, program->bytes);
+    sb_step_pass(program, step, collector_of(program), program->root_node);
 }
 
 /* Round k: the nodes whose digit k is set, and none below, give to those without. */
