@@ -73,7 +73,8 @@ def ratio(simulator: str, machine: str, operation: str, size: int, how: str) -> 
 
 
 def main() -> int:
-    wanted = SHORT + (LONG if os.environ.get("SOBOR_TEST_LONG") == "1" else ())
+    is_long = os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
+    wanted = SHORT + (LONG if is_long else ())
     slow = 0
     for machine, operation, size, block, dealt in wanted:
         for how, most in ("core", block), ("node", dealt):

@@ -5,6 +5,7 @@
  * number of bytes than is sent to it: it is told, its memory is safe, and the team goes on.
  * usage: fork_parts [SEED [NAME]]: those of one algorithm's name, or "rows".
  */
+#include "../long_form.h"
 #include "job.h"
 
 #include "baseline/baseline.h"
@@ -672,10 +673,7 @@ static int run_rows(void)
 /* Half of the calls where time counts. */
 static int calls_of(int all)
 {
-    const char *wanted = getenv("SOBOR_TEST_LONG");
-    bool is_short = wanted == NULL || *wanted == '\0' || strcmp(wanted, "0") == 0;
-
-    return is_short ? all / 2 : all;
+    return is_long_form() ? all : all / 2;
 }
 
 static int run_all(uint32_t ranks, const char *only)

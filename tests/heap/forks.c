@@ -3,6 +3,7 @@
  * A process that forks, while another reads its memory: each sees its own. To be run with the heap
  * preloaded; the words are those of the part, without any: all.
  */
+#include "../long_form.h"
 #include "support.h"
 
 #include <errno.h>
@@ -296,7 +297,7 @@ static void in_a_process(void (*part)(void))
 int main(int count, char **words)
 {
     const char *wanted = count > 1 ? words[1] : "all";
-    size_t rounds = getenv("SOBOR_TEST_LONG") != NULL ? 1000 : 50;
+    size_t rounds = is_long_form() ? 1000 : 50;
 
     common = mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (strcmp(wanted, "messages") != 0) {

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-LONG = os.environ.get("SOBOR_TEST_LONG") == "1"
+LONG = os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from sobor.study.vectors import tuned
 
 pytest.importorskip("matplotlib")
 
-LONG = os.environ.get("SOBOR_TEST_LONG") == "1"
+LONG = os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
 FIGURES = [(paper, figure) for paper, figures in PAPERS.items() for figure in figures]
 
 

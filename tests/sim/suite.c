@@ -9,6 +9,8 @@
  * move parts or reduce. With --expect a violation must be found whose report contains TEXT, and its
  * replay must find the same.
  */
+#include "../long_form.h"
+
 #include "baseline/baseline.h"
 #include "tools/simulate_explore.h"
 
@@ -1008,10 +1010,7 @@ static bool read_option(settings_t *settings, const char *name, const char *valu
 /* A quarter of them where time counts and nothing is known to be wrong. */
 static uint64_t usual_schedules(const settings_t *settings)
 {
-    const char *all = getenv("SOBOR_TEST_LONG");
-    bool is_short = all == NULL || *all == '\0' || strcmp(all, "0") == 0;
-
-    return is_short && settings->expect == NULL ? 1500 : 10000;
+    return !is_long_form() && settings->expect == NULL ? 1500 : 10000;
 }
 
 int main(int argc, char **argv)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The schedule of BAGDS: its published shape, the same for all, and everything for everybody. */
+#include "../long_form.h"
 #include "testing.h"
 
 #include "baseline/exchanges.h"
@@ -150,11 +151,10 @@ static void check(const job_t *job, uint32_t member)
 
 static void gives_everybody_everything(void **state)
 {
-    bool all = getenv("SOBOR_TEST_LONG") != NULL;
     unsigned seed = 1;
 
     (void)state;
-    for (int n = 0; n < (all ? 20000 : 300); n++) {
+    for (int n = 0; n < (is_long_form() ? 20000 : 300); n++) {
         job_t job = {.members = 0};
         begin(&job, &seed);
         for (uint32_t stage = 0; stage < job.bagds[0]->stages; stage++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Random layouts against a list that names the place of every byte. The seed is printed when a case
  * fails; `test_layout SEED` repeats it. */
+#include "../long_form.h"
 #include "testing.h"
 
 #include "base/compiler.h"
@@ -300,10 +301,7 @@ static void check_unpack(const call_t *call, unsigned number)
 /* Of so many that are drawn an emulator has a tenth, the first, unless time does not count. */
 static unsigned drawn(unsigned all)
 {
-    const char *wanted = getenv("SOBOR_TEST_LONG");
-    bool is_short = wanted == NULL || *wanted == '\0' || strcmp(wanted, "0") == 0;
-
-    return EMULATED && is_short ? all / 10 : all;
+    return EMULATED && !is_long_form() ? all / 10 : all;
 }
 
 static void random_layouts(void **unused)
