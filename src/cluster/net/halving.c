@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Allreduce over nodes by halving: in round k the nodes whose numbers differ in digit k each give
+ * * Allreduce over nodes by halving: in round k the nodes whose numbers differ in digit k each give
  * the other half of the bytes that they still combine; then the finished parts go the same way
  * back. Where the last rounds have little left to halve they double: all of a group give each other
  * what they have, which is one message in place of two. Without any halving that is recursive
  * doubling. A round of several digits is among all that differ in them: where it halves, each gives
  * every other its share, which takes one latency and no byte more; where it doubles, it has fewer
  * latencies and more bytes. The order of nodes is kept, and all get the same bits. Cost, of h
- * halvings, s of them in a round, and d digits doubled in one: (2 h / s + (log2 N - h) / d) a + (2
- * +
- * ((2^d - 1) (log2 N - h) / d - 2) / 2^h) m b, and 2 (a + m b) more where N is no power of two
- * (cube.h). Memory: 2^d - 1 times the bytes that are doubled. Source: Rabenseifner's algorithm:
- * Thakur, Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH",
- * 2005; with several digits: Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for
- * AllReduce", 2017.
+ * halvings, s in a round, and d digits doubled in one: (2 h / s + (log2 N - h) / d) a + (2 + ((2^d
+ * - 1) (log2 N - h) / d - 2) / 2^h) m b, and 2 (a + m b) more where N is no power of two (cube.h).
+ * Memory: 2^d - 1 times the bytes that are doubled. Source: Rabenseifner's algorithm: Thakur,
+ * Rabenseifner, Gropp, "Optimization of collective communication operations in MPICH", 2005; with
+ * several digits: Ruefenacht, Bull, Booth, "Generalisation of recursive doubling for AllReduce",
+ * 2017.
  */
 #include "cluster/net/cube.h"
 
