@@ -163,7 +163,8 @@ typedef struct sb_algorithm {
     const char *doc;
     const char *source; /* where it is from */
     unsigned levels;    /* not 0: works on groups of ranks by these levels, of SB_LEVEL_BIT */
-    bool on_request;    /* never chosen but by name */
+    bool on_request;    /* never chosen but by name, */
+    bool crowded;       /* or where ranks share processors */
     bool over_nodes;    /* the name also says what the leaders of nodes do */
     bool unlisted;      /* a variant that the documentation of another stands for */
     bool swaps;         /* what goes to a rank may lie where as much comes from it, both plain */
@@ -186,6 +187,11 @@ typedef struct sb_algorithm {
 #define SB_ALGORITHM(collective, name) extern const sb_algorithm_t sb_##collective##_##name;
 #include "coll/algorithms.def"
 #undef SB_ALGORITHM
+
+static inline bool sb_algorithm_needs_name(const sb_algorithm_t *algorithm, const sb_shape_t *shape)
+{
+    return algorithm->on_request && !(algorithm->crowded && shape->oversubscribed);
+}
 
 /*
  * Gets the team what the algorithm needs for a message of `bytes`. Collective; all get the same

@@ -99,7 +99,7 @@ static const sb_algorithm_t *cheapest_in(sb_collective_t collective, const sb_sh
 
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
         const sb_algorithm_t *algorithm = sb_algorithm_at(i);
-        if (algorithm->collective != collective || algorithm->on_request ||
+        if (algorithm->collective != collective || sb_algorithm_needs_name(algorithm, shape) ||
             needs_groups(algorithm, shape) || breaks_order(algorithm, order))
             continue;
         double cost = algorithm->cost(shape, bytes);

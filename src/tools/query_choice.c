@@ -48,7 +48,8 @@ static json_t *describe_candidate(const sb_algorithm_t *algorithm, const sb_shap
 
     if (obstacle == NULL && algorithm->levels != 0)
         obstacle = shape->ungrouped;
-    if (obstacle == NULL && algorithm->on_request && choice->algorithm != algorithm)
+    if (obstacle == NULL && sb_algorithm_needs_name(algorithm, shape) &&
+        choice->algorithm != algorithm)
         obstacle = "only when asked for by name";
     if (obstacle != NULL)
         return json_pack("{s:s, s:b, s:s, s:n}", "name", algorithm->name, "eligible", 0, "reason",

@@ -374,6 +374,29 @@ static void reductions_fit_size_and_ranks(void **state)
     }
 }
 
+/* A long reduce_scatter of ranks that share processors has each of them run once, unless caches do
+ * not keep what passes; those with a processor each never go so by themselves. */
+static void ranks_that_share_processors_deal_once(void **state)
+{
+    sb_settings_t automatic = settings("auto", "auto");
+
+    (void)state;
+    for (uint32_t ranks = 4; ranks <= 16; ranks *= 2) {
+        sb_shape_t calm = shape(ranks, false), crowded = shape(ranks, true);
+        for (size_t bytes = 8; bytes <= (size_t)16 << 20; bytes *= 2) {
+            size_t together = bytes * ranks / crowded.processors;
+            bool asked = bytes >= (size_t)256 << 10 && together <= (size_t)2 << 20;
+            bool never = together >= (size_t)8 << 20;
+            const char *name =
+                sb_choose(SB_REDUCE_SCATTER, &crowded, &automatic, bytes, false).algorithm->name;
+            assert_true(!asked || strcmp(name, "dealt") == 0);
+            assert_true(!never || strcmp(name, "reduce-scatter-allgather") == 0);
+            name = sb_choose(SB_REDUCE_SCATTER, &calm, &automatic, bytes, false).algorithm->name;
+            assert_true(strcmp(name, "dealt") != 0);
+        }
+    }
+}
+
 /* What the operator or the user forbids is not chosen, and not taken when it is asked for. */
 /* Two ranks with heaps combine where results belong, from where that pays; else rings take it. */
 static void loads_turn_two_ranks_to_slices(void **state)
@@ -483,6 +506,7 @@ int main(void)
         cmocka_unit_test(forced_groups_need_groups),
         cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),
         cmocka_unit_test(reductions_fit_size_and_ranks),
+        cmocka_unit_test(ranks_that_share_processors_deal_once),
         cmocka_unit_test(order_is_kept_where_it_has_to_be),
         cmocka_unit_test(loads_turn_two_ranks_to_slices),
         cmocka_unit_test(plans_know_the_operator),

@@ -329,12 +329,20 @@ static sb_status_t run_grouped(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, group_of(team->size));
 }
 
+/*
+ * As rings, but each rank has to run once, however long the message is: so it is taken where ranks
+ * share processors. Nobody waits for room, nor for windows, but all for the last. What caches do
+ * not keep beside its windows is dearer than the buffers of slices.
+ */
 static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    double copied = 2 * price->byte * (double)bytes * sb_cost_crowd(shape);
+    double crowd = sb_cost_crowd(shape), all = (double)bytes * crowd;
+    double lost = all > price->dealt_kept ? all - price->dealt_kept : 0;
+    double lines = (2 * price->line + shape->ranks * price->next_line) * crowd;
 
-    return sb_workspace_steps_cost(shape, 1) + shape->ranks * price->next_line + copied;
+    return sb_workspace_steps_cost(shape, 1) + lines +
+           (price->byte + price->ring_shared / 2) * (all + 2 * lost);
 }
 
 /*
@@ -363,7 +371,8 @@ static double grouped_cost(const sb_shape_t *shape, size_t bytes)
         .doc = "Every rank copies in what the others get; after a barrier each combines its part " \
                "out of what all have copied, in rank order.",                                      \
         .source = "Sobor; what each rank of a node does before an Allreduce goes between nodes",   \
-        .on_request = true, .prepare = sb_buffers_prepare, .cost = cost, .reduction = run_dealt,   \
+        .on_request = true, .crowded = true, .prepare = sb_buffers_prepare, .cost = cost,          \
+        .reduction = run_dealt,                                                                    \
     }
 #define DEALT_BY_GROUPS(of)                                                                        \
     {                                                                                              \
