@@ -14,6 +14,8 @@
 #define LONG 16
 #define LONG_SETTLING 4
 
+#define PAUSE (6 * (SHORT + SHORT_SETTLING))
+
 /* So many pairs that one way has won decide. */
 #define ENOUGH 2
 
@@ -26,6 +28,9 @@
 #define REST_LONG 2048
 #define REST_MOST 4096
 #define SHARE 64
+
+/* After so many calls of the usual way it is known what they take. */
+#define KNOWN_UNTIL (2 * SHORT + SHORT_SETTLING)
 
 /* From a comparison to one because of a change, and twice as many after each that was in vain. */
 #define ALARM_LEAST 16
@@ -89,19 +94,22 @@ static void end(sb_block_class_t *class, bool changed, uint64_t cost, uint64_t n
     enter(class, SB_BLOCK_WATCH, now);
 }
 
-/* What so many calls have cost that took so long, in calls of the usual way. */
+/* What so many calls have cost that took so long, in calls of the usual way. A glance is broken off
+ * before it has cost PAUSE, so more than that is none of the other way's: the program did something
+ * else. */
 static uint64_t cost_of(const sb_block_class_t *class, uint64_t ns, uint32_t calls)
 {
     uint64_t as_many = ns * SHORT / sb_max(class->recent, 1);
 
-    return as_many > calls ? as_many - calls : 0;
+    return as_many > calls && as_many < PAUSE ? as_many - calls : 0;
 }
 
 /* Whether the usual way has come to take longer, or shorter, and a comparison for that is due. */
 static bool has_changed(sb_block_class_t *class)
 {
-    if (class->known == 0)
-        class->known = class->recent;
+    /* Of two: the first may have had something else in it. */
+    if (class->known == 0 || class->since <= KNOWN_UNTIL)
+        class->known = class->known == 0 ? class->recent : sb_min(class->known, class->recent);
     bool odd =
         is_far_above(class->recent, class->known) || is_far_above(class->known, class->recent);
 
@@ -158,7 +166,7 @@ static void confirmed(sb_block_class_t *class, uint64_t now)
 /* A long block is over; a pair, if it is its second. */
 static void paired(sb_block_class_t *class, uint64_t now)
 {
-    class->ns[is_other(class)] = now - class->began;
+    class->ns[is_other(class)] = now - class->began - class->longest;
     class->block++;
     class->call = 0;
     if (class->block % 2 != 0)
@@ -195,6 +203,17 @@ static void end_block(sb_block_class_t *class, uint64_t now)
     }
 }
 
+/* A part of a long block may be over. */
+static void pass_part(sb_block_class_t *class, uint64_t now)
+{
+    uint32_t measured = class->call > class->settling ? class->call - class->settling : 0;
+
+    if (measured == 0 || measured % SHORT != 0)
+        return;
+    class->longest = sb_max(class->longest, now - class->part);
+    class->part = now;
+}
+
 /* Whether a glance has taken twice what it may in the end. */
 static bool goes_badly(const sb_block_class_t *class, uint64_t now)
 {
@@ -227,12 +246,22 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
     sb_block_class_t *class = class_of(policy, bytes, ways, now);
     uint32_t length = class->stage == SB_BLOCK_PAIRS ? LONG : SHORT;
 
+    pass_part(class, now);
     if (class->call == class->settling + length)
         end_block(class, now);
     else if (goes_badly(class, now))
         end(class, false, cost_of(class, now - class->entered, class->call), now);
-    if (class->call++ == class->settling)
-        class->began = now;
+    if (class->call++ == class->settling) {
+        class->began = class->part = now;
+        class->longest = 0;
+    }
     class->since += class->stage == SB_BLOCK_WATCH;
     return is_other(class) ? class->other : class->usual;
+}
+
+void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes)
+{
+    sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
+
+    enter(class, SB_BLOCK_WATCH, class->entered);
 }

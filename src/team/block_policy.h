@@ -9,11 +9,13 @@
 #include <stdint.h>
 
 /*
- * Which of some ways calls take where ranks share processors, by what was measured. There the time
- * of one call says little: ranks run in turns, so one call finds that those who ran before have
- * done it all, and the next one waits for all of them. So blocks of calls are compared, each from
- * the beginning of a call to that of the same rank's call so many later. What the rank does between
- * its calls is in it, and with that whatever the others do on its processor meanwhile.
+ * Which of some ways calls take where the time of one call says little, by what was measured. Where
+ * ranks share processors they run in turns, so one call finds that those who ran before have done
+ * it all, and the next one waits for all of them. Where others read a rank's own memory by loads it
+ * waits for those lines when it writes there again, after the call. So blocks of calls are
+ * compared, each from the beginning of a call to that of the same rank's call so many later. What
+ * the rank does between its calls is in it, and with that whatever the others do on its processor
+ * meanwhile.
  *
  * The usual way is timed all the while, in short blocks. Now and then there is a comparison with
  * another one, of several with each in its turn. It begins with a glance: one short block of the
@@ -21,10 +23,11 @@
  * given up; one that takes two thirds of the time is taken, if another short block of the usual way
  * agrees. Only ways that are nearer to each other are compared by long blocks, by turns, in pairs:
  * the other one is taken if it was faster by a sixteenth in two pairs, of three at most; so one
- * block in which something else ran decides nothing. The rest after a comparison is so long that
- * the slower way takes a small part of all time. It ends when the usual way takes half as long
- * again as it did, or two thirds of that: ranks have come to run elsewhere. The less that such
- * comparisons change, the longer is it from one to the next.
+ * block in which something else ran decides nothing. Of the four parts of a long block the longest
+ * does not count: a program that does something else now and then does it in one of them. The rest
+ * after a comparison is so long that the slower way takes a small part of all time. It ends when
+ * the usual way takes half as long again as it did, or two thirds of that: ranks have come to run
+ * elsewhere. The less that such comparisons change, the longer is it from one to the next.
  *
  * The first comparison comes soon: most programs that measure make a hundred calls of a size.
  * Private to the rank that decides; it tells the others.
@@ -42,7 +45,9 @@ typedef enum sb_block_stage {
  */
 typedef struct sb_block_class {
     uint64_t entered;   /* the present stage, by sb_now_ns */
-    uint64_t began;     /* of what is measured in the present block */
+    uint64_t began;     /* of what is measured in the present block, */
+    uint64_t part;      /* and of its present part */
+    uint64_t longest;   /* of its parts; ns */
     uint64_t recent;    /* of the last short block of the usual way; ns */
     uint64_t glanced;   /* of that of the other way */
     uint64_t known;     /* of one of the usual way when the last comparison ended; 0: the next */
@@ -84,5 +89,15 @@ typedef struct sb_block_ways {
  */
 uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
                         uint64_t now);
+
+/* A call of so many bytes goes otherwise, for something that is not to be compared: what is being
+ * measured is given up. */
+void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes);
+
+/* Whether the last choice for so many bytes was part of a comparison. */
+static inline bool sb_block_compares(const sb_block_policy_t *policy, size_t bytes)
+{
+    return policy->of[sb_copy_class(bytes)].stage != SB_BLOCK_WATCH;
+}
 
 #endif

@@ -3,7 +3,6 @@
 
 #include "base/config.h"
 #include "team/block_policy.h"
-#include "topology/topology.h"
 
 /* The place of a policy's first mode. */
 enum { SAFE };
@@ -180,17 +179,28 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     return class->spent >= SHARE_OF_PAGES * pages * *policy->page_ns;
 }
 
+/* Whether it is one that is compared by what calls take, for such a message, and might be faster.
+ */
+static bool may_gain(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
+                     uint8_t mode, const sb_copy_choice_t *choice)
+{
+    bool by_calls = !choice->loads || mode != policy->loads;
+
+    return by_calls && choice->bytes >= policy->least[mode] &&
+           class->ns[usual] > policy->floor[mode];
+}
+
 /*
  * All that are for such messages and might be faster have their turn, but for the one in use; it
  * itself: it is no time for a trial.
  */
 static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
-                           uint8_t usual, const size_t *laps, size_t bytes)
+                           uint8_t usual, const size_t *laps, const sb_copy_choice_t *choice)
 {
     for (uint8_t i = 1; i <= policy->modes && class->ns[usual] > 0; i++) {
         uint8_t next = (uint8_t)((class->tried + i) % policy->modes);
-        bool may_gain = bytes >= policy->least[next] && class->ns[usual] > policy->floor[next];
-        if (next != usual && may_gain && time_for_trial(class, usual, next, laps[next], bytes) &&
+        if (next != usual && may_gain(policy, class, usual, next, choice) &&
+            time_for_trial(class, usual, next, laps[next], choice->bytes) &&
             may_touch(policy, class, next))
             return next;
     }
@@ -250,6 +260,45 @@ static bool is_settling(sb_copy_class_t *class, uint8_t mode)
     return true;
 }
 
+/* Whether all modes that may be tried have been; by loads there may be one alone beside them. */
+static bool is_known(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
+                     const sb_copy_choice_t *choice)
+{
+    bool known = !on_trial(class) && (class->ns[usual] > 0 || policy->modes == 2);
+
+    for (uint8_t mode = 0; mode < policy->modes && known; mode++)
+        known = class->ns[mode] > 0 || !may_gain(policy, class, usual, mode, choice) ||
+                !may_touch(policy, class, mode);
+    return known;
+}
+
+/* Whether blocks of calls decide. What a call by the kernel took says nothing of loads. */
+static bool may_load(const sb_copy_policy_t *policy, sb_copy_class_t *class, const void *buffer,
+                     size_t bytes)
+{
+    bool may = policy->blocks != NULL && bytes >= policy->least[policy->loads] && buffer != NULL &&
+               sb_shares(buffer, bytes);
+
+    if (may && !on_trial(class))
+        class->ns[policy->loads] = 0;
+    return may;
+}
+
+/* The way of a message for which that holds; `compares`: nothing else is to be tried with it. */
+static bool is_loaded(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
+                      const sb_copy_choice_t *choice, bool *compares)
+{
+    sb_block_policy_t *blocks = &policy->blocks[choice->again];
+    uint8_t way = 0;
+
+    if (is_known(policy, class, usual, choice))
+        way = sb_block_choose(blocks, choice->bytes, (sb_block_ways_t){.count = 2}, sb_now_ns());
+    else
+        sb_block_interrupt(blocks, choice->bytes);
+    *compares = sb_block_compares(blocks, choice->bytes);
+    return way != 0;
+}
+
 sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
                                 const size_t *laps)
 {
@@ -261,8 +310,16 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         return choice;
     choice.again = used_before(policy->last[sb_copy_class(bytes)], buffer);
     sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
+    choice.loads = may_load(policy, class, buffer, bytes);
     uint8_t usual = usual_mode(class);
-    uint8_t other = on_trial(class) ? usual : next_to_try(policy, class, usual, laps, bytes);
+    bool compares = false;
+    if (choice.loads && is_loaded(policy, class, usual, &choice, &compares)) {
+        class->present = policy->loads;
+        choice.mode = policy->mode[policy->loads];
+        return choice;
+    }
+    bool tries = !on_trial(class) && !compares;
+    uint8_t other = tries ? next_to_try(policy, class, usual, laps, &choice) : usual;
 
     if (other != usual)
         start_trial(class, other, laps[other], bytes);
@@ -380,21 +437,4 @@ void sb_copy_end(sb_copy_call_t *call)
     if (now > call->started)
         sb_copy_record(&call->policy, &call->choice, now - call->started);
     call->choice.timed = false;
-}
-
-size_t sb_copy_cached_most(const sb_team_t *team)
-{
-    const sb_topology_t *topology = sb_team_topology(team);
-    const sb_locality_t *locality = &team->locality;
-    uint32_t sharers = 0;
-
-    if (team->settings.stores != SB_STORES_AUTO)
-        return team->settings.stores == SB_STORES_STREAMING ? SB_COPY_LEAST - 1 : SIZE_MAX;
-    if (topology == NULL || locality->unit == NULL)
-        return SIZE_MAX;
-    int16_t unit = locality->unit[team->rank][SB_LEVEL_L3];
-    size_t cache = sb_topology_cache(topology, SB_LEVEL_L3);
-    for (uint32_t rank = 0; rank < team->size; rank++)
-        sharers += locality->unit[rank][SB_LEVEL_L3] == unit;
-    return unit == SB_NO_UNIT || cache == 0 ? SIZE_MAX : cache / sharers / 2;
 }

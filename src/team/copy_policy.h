@@ -17,7 +17,8 @@
  *   wide          ordinary stores that go round in so much memory that its lines have left the
  *                 writer's and the reader's own caches before they are written again: those of a
  *                 small part have to be taken back from the reader's, one by one
- *   pulled        the receiver has the kernel copy from the sender's private memory
+ *   pulled        the receiver has the kernel copy from the sender's private memory, or reads it by
+ *                 loads (SOBOR_HEAP)
  *
  * Which is better depends on where the ranks run, what else runs, and on the size, and may change
  * while a program runs. So the rank that decides keeps the time that calls took, by size and mode
@@ -30,6 +31,12 @@
  * its class have taken a multiple of that: a program that sends few more has no loss. Nothing has
  * to be agreed: who decides says in each message's plan what it does, and who reads it does what it
  * says. A policy never changes in which order a reduction combines.
+ *
+ * What a call takes says little of loads: the sender's lines then are the reader's too, so a
+ * program that writes there anew waits for them, after the call. Where data is in caches that may
+ * be more than the call itself. So a mode by loads is no candidate by what calls take. When all
+ * others are known, blocks of calls are compared, with what is between them (block_policy.h): calls
+ * as they were without loads, and such by loads.
  */
 
 typedef enum sb_copy_mode {
@@ -79,6 +86,8 @@ typedef struct sb_copy_policy {
     uint64_t floor[SB_COPY_MODES];          /* ns that it takes at least, whatever the message, */
     size_t reach[SB_COPY_MODES];            /* the end of what each goes through of its memory, */
     uint8_t modes;                          /* and how many they are */
+    uint8_t loads;                          /* given: the place of one that is by loads, */
+    struct sb_block_policy *blocks;         /* and what decides on it: two; or NULL */
     const size_t *touched;                  /* given: what pages there are of that; or NULL */
     const uint64_t *page_ns;                /* and what SB_PAGE more take */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
@@ -91,6 +100,7 @@ typedef struct sb_copy_choice {
     sb_copy_mode_t mode;
     size_t bytes;
     bool again; /* its buffer is one of the last of its class: much of it is in caches */
+    bool loads; /* blocks of calls decide whether it goes by loads */
     bool timed;
     bool warming; /* memory is not yet as this mode leaves it */
 } sb_copy_choice_t;
@@ -106,6 +116,17 @@ static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t m
     policy->least[policy->modes] = least;
     policy->floor[policy->modes] = floor;
     policy->mode[policy->modes++] = mode;
+}
+
+/* One more that is by loads if the buffer is shared, and if not as any other. `blocks`: of messages
+ * in other buffers than the last, and in the same, all zero. */
+static inline void sb_copy_policy_add_loads(sb_copy_policy_t *policy, sb_copy_mode_t mode,
+                                            size_t least, uint64_t floor,
+                                            struct sb_block_policy *blocks)
+{
+    policy->loads = policy->modes;
+    policy->blocks = blocks;
+    sb_copy_policy_add(policy, mode, least, floor);
 }
 
 /* Where stores of this mode go to: up to there in the segment. */

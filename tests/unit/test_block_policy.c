@@ -102,7 +102,7 @@ static void one_block_decides_nothing(void **state)
     slow.now += 30000;
     play(&slow, 2 * GLANCE + LONG - 5, 1000, 800);
     slow.now += 4000;
-    play(&slow, 3 * PAIR - LONG + 5, 1000, 800);
+    play(&slow, 2 * PAIR - LONG + 5, 1000, 800);
     assert_int_equal(play(&slow, 100, 1000, 800), 100);
     play(&fast, FIRST, 1000, 1600);
     fast.now += 30000;
@@ -226,9 +226,56 @@ static void compares_several_ways(void **state)
     }
 }
 
+/* A program that does something else now and then: the other way, which is slower by a tenth, wins
+ * nothing where that falls into blocks of the usual one. */
+static void pauses_decide_nothing(void **state)
+{
+    (void)state;
+    for (unsigned every = 17; every < 120; every += 6) {
+        player_t player = {0};
+        unsigned of_other = 0;
+        for (unsigned i = 0; i < 4000; i++) {
+            of_other += play(&player, 1, 1000, 1100);
+            player.now += i % every == 0 ? 1000000 : 0;
+        }
+        assert_true(of_other < 4000 / 4);
+    }
+}
+
+/* A glance that the program has spent elsewhere is soon made up for. */
+static void a_pause_puts_nothing_off(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    play(&player, FIRST + GLANCE, 1000, 1200);
+    while (play(&player, 1, 1000, 1200) == 0)
+        ;
+    player.now += 1000000;
+    play(&player, 2 * REST_FIRST + 2 * FIRST + 2 * GLANCE, 1000, 600);
+    assert_int_equal(play(&player, REST_FIRST / 2, 1000, 600), REST_FIRST / 2);
+}
+
+/* What is being measured when a call goes otherwise is no block. */
+static void an_interruption_ends_a_comparison(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    play(&player, FIRST, 1000, 100);
+    assert_int_equal(play(&player, 2, 1000, 100), 2);
+    sb_block_interrupt(&player.policy, BYTES);
+    assert_false(sb_block_compares(&player.policy, BYTES));
+    assert_int_equal(play(&player, FIRST, 1000, 100), 0);
+    assert_int_equal(play(&player, 1, 1000, 100), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pauses_decide_nothing),
+        cmocka_unit_test(a_pause_puts_nothing_off),
+        cmocka_unit_test(an_interruption_ends_a_comparison),
         cmocka_unit_test(starts_with_the_safe_way),
         cmocka_unit_test(takes_soon_what_is_far_better),
         cmocka_unit_test(takes_the_way_that_is_faster),

@@ -3,6 +3,7 @@
 #include "testing.h"
 
 #include "base/config.h"
+#include "team/block_policy.h"
 #include "team/copy_policy.h"
 
 #define BYTES ((size_t)64 << 10)
@@ -479,6 +480,117 @@ static void a_setting_is_obeyed(void **state)
     }
 }
 
+static bool shares_all(const void *base, size_t bytes)
+{
+    return base != NULL && bytes > 0;
+}
+
+static bool shares_none(const void *base, size_t bytes)
+{
+    return base == NULL && bytes == 0;
+}
+
+/* Of messages that blocks of calls decide about: what a call takes, by loads or not, and what the
+ * program takes between two. */
+typedef struct loop {
+    sb_copy_policy_t policy;
+    sb_block_policy_t blocks[2];
+    sb_heap_t heap;
+    uint64_t call[2];
+    uint64_t between[2];
+    const void *buffer;
+} loop_t;
+
+static void set_up_loop(loop_t *loop, bool shared)
+{
+    *loop = (loop_t){.policy = new_policy(), .buffer = loop};
+    loop->heap.shares = shared ? shares_all : shares_none;
+    sb_copy_policy_add_loads(&loop->policy, SB_COPY_PULLED, 0, 0, loop->blocks);
+    sb_heap = &loop->heap;
+}
+
+static void wait_for(uint64_t ns)
+{
+    uint64_t end = sb_now_ns() + ns;
+
+    while (sb_now_ns() < end)
+        ;
+}
+
+static counts_t run_loop(loop_t *loop, unsigned messages)
+{
+    static const size_t three[3] = {2 * BYTES, 2 * BYTES, 2 * BYTES};
+    counts_t counts = {{0}};
+
+    for (unsigned i = 0; i < messages; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(&loop->policy, BYTES, loop->buffer, three);
+        bool pulled = choice.mode == SB_COPY_PULLED;
+        counts.of[choice.mode]++;
+        wait_for(loop->call[pulled] + loop->between[pulled]);
+        if (choice.timed)
+            sb_copy_record(&loop->policy, &choice, loop->call[pulled]);
+    }
+    return counts;
+}
+
+/* Calls by loads take half as long, but the program waits for its lines after them. */
+static void loads_are_judged_with_what_is_between(void **state)
+{
+    static loop_t loop;
+    enum { MESSAGES = 600 };
+
+    (void)state;
+    set_up_loop(&loop, true);
+    loop.call[0] = 10000;
+    loop.call[1] = 5000;
+    loop.between[1] = 25000;
+    assert_true(run_loop(&loop, MESSAGES).of[SB_COPY_PULLED] < MESSAGES / 8);
+    sb_heap = NULL;
+}
+
+/* Calls take as long, but the loop less. */
+static void loads_are_taken_for_the_whole_loop(void **state)
+{
+    static loop_t loop;
+    enum { MESSAGES = 600 };
+
+    (void)state;
+    set_up_loop(&loop, true);
+    loop.call[0] = loop.call[1] = 5000;
+    loop.between[0] = 25000;
+    assert_true(run_loop(&loop, MESSAGES).of[SB_COPY_PULLED] > MESSAGES / 2);
+    sb_heap = NULL;
+}
+
+/* Nothing is by loads before the others are known: what is compared is the best of them. */
+static void others_are_known_before_loads(void **state)
+{
+    static loop_t loop;
+
+    (void)state;
+    set_up_loop(&loop, true);
+    loop.call[0] = loop.call[1] = 2000;
+    while (run_loop(&loop, 1).of[SB_COPY_PULLED] == 0)
+        ;
+    assert_true(loop.policy.of[1][sb_copy_class(BYTES)].ns[0] > 0);
+    assert_true(loop.policy.of[1][sb_copy_class(BYTES)].ns[1] > 0);
+    sb_heap = NULL;
+}
+
+/* What is not shared is copied by the kernel, which calls tell of. */
+static void what_is_not_shared_is_judged_by_calls(void **state)
+{
+    static loop_t loop;
+    enum { MESSAGES = 600 };
+
+    (void)state;
+    set_up_loop(&loop, false);
+    loop.call[0] = 10000;
+    loop.call[1] = 5000;
+    assert_true(run_loop(&loop, MESSAGES).of[SB_COPY_PULLED] > MESSAGES / 2);
+    sb_heap = NULL;
+}
+
 /* Whose part may be in caches depends on its own buffers, whoever decides. */
 static void all_ranks_know_buffers_that_were_used_before(void **state)
 {
@@ -502,6 +614,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(starts_with_the_safe_mode),
+        cmocka_unit_test(loads_are_judged_with_what_is_between),
+        cmocka_unit_test(loads_are_taken_for_the_whole_loop),
+        cmocka_unit_test(others_are_known_before_loads),
+        cmocka_unit_test(what_is_not_shared_is_judged_by_calls),
         cmocka_unit_test(takes_the_mode_that_is_faster),
         cmocka_unit_test(learns_of_a_new_size_at_once),
         cmocka_unit_test(keeps_the_safe_mode_for_a_small_gain),

@@ -91,12 +91,16 @@ static sb_status_t expose(sb_team_t *team, sb_rings_t *rings)
 
 static sb_status_t settle_pulling(sb_team_t *team, sb_rings_t *rings)
 {
+    const size_t least = sb_flow_piece_usual(0) + 1;
+
     if (!sb_expose_pays(team))
         return SB_OK;
     rings->bounce = (char *)(rings + 1) + team->size * sizeof(sb_exposer_t);
     sb_status_t status = expose(team, rings);
-    if (status == SB_OK && (rings->expose.kernel || team->settings.loads))
-        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, sb_flow_piece_usual(0) + 1, 0);
+    if (status == SB_OK && team->settings.loads)
+        sb_copy_policy_add_loads(&rings->copies, SB_COPY_PULLED, least, 0, rings->loaded);
+    else if (status == SB_OK && rings->expose.kernel)
+        sb_copy_policy_add(&rings->copies, SB_COPY_PULLED, least, 0);
     return status;
 }
 

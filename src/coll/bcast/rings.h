@@ -4,6 +4,7 @@
 
 #include "coll/bcast/message.h"
 #include "coll/resources.h"
+#include "team/block_policy.h"
 #include "team/copy_policy.h"
 #include "team/expose.h"
 
@@ -103,6 +104,7 @@ typedef struct sb_rings {
     char *bounce;       /* where bytes are copied to that have no one place */
     /* How this rank moves what it sends, and the message that will tell it more. */
     sb_copy_policy_t copies;
+    sb_block_policy_t loaded[2]; /* of them: whether they are read by loads */
     sb_copy_timed_t timed;
 } sb_rings_t;
 

@@ -38,7 +38,10 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
     space->lending = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
     sb_status_t status =
         sb_expose_make(&space->expose, team, &space->resource.segment, exposers, true);
-    if (status == SB_OK && space->expose.kernel)
+    if (status == SB_OK && space->expose.kernel && team->settings.loads)
+        sb_copy_policy_add_loads(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns,
+                                 space->lent_by);
+    else if (status == SB_OK && space->expose.kernel)
         sb_copy_policy_add(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns);
     if (space->cursor.ring > space->usual)
         sb_copy_policy_add(&space->lending, SB_COPY_WIDE, 0, 0);

@@ -3,41 +3,36 @@
 
 /* Word: the position, which is one of a line, the way before that and the way from there on. */
 static const sb_copy_mode_t ways[] = {SB_COPY_HALVED, SB_COPY_CACHED, SB_COPY_NON_TEMPORAL,
-                                      SB_COPY_PULLED, SB_COPY_WHOLE};
-#define WAY_BITS 3
-/* Those that need no loads. The others are halves then, for both ranks. */
+                                      SB_COPY_WHOLE};
+#define WAY_BITS 2
+/* Those that need no loads. The other is halves then, for both ranks. */
 #define WITHOUT_LOADS 3
-/* Halves, and by loads. */
-#define WAYS_OF_PARTS 2
-/* So many contributions are recent, however long. */
-#define RECENT_LEAST 2
 
 _Static_assert(SB_COUNT_OF(ways) <= 1 << WAY_BITS && 1 << 2 * WAY_BITS <= SB_LINE,
                "two ways are below a position");
 
 /* Those that are tried first are more often the better ones. */
-static void prepare(const sb_team_t *team, sb_copy_policy_t *policy, sb_ways_t of)
+static void prepare(sb_team_t *team, sb_ways_t of)
 {
-    static const sb_copy_mode_t first[SB_WAYS] = {SB_COPY_CACHED, SB_COPY_PULLED, SB_COPY_WHOLE};
+    sb_workspace_t *space = sb_workspace(team);
+    sb_copy_policy_t *policy = &space->ways[of];
     sb_copy_mode_t forced = (sb_copy_mode_t)team->settings.windows_mode;
 
-    *policy = sb_copy_policy(SB_COPY_HALVED, first[of], team->settings.stores);
-    if (of == SB_WAYS_OF_LOADS) {
-        sb_copy_policy_add(policy, SB_COPY_WHOLE, 0, 0);
-        sb_copy_policy_add(policy, SB_COPY_CACHED, 0, 0);
-    }
-    if (of != SB_WAYS_OF_PARTS)
+    *policy = sb_copy_policy(SB_COPY_HALVED, SB_COPY_CACHED, team->settings.stores);
+    if (of == SB_WAYS_OF_PARTS)
+        policy->modes = 1;
+    else
         sb_copy_policy_add(policy, SB_COPY_NON_TEMPORAL, 0, 0);
+    if (of != SB_WAYS_OF_ALL)
+        sb_copy_policy_add_loads(policy, SB_COPY_WHOLE, 0, 0, space->by_loads[of]);
     if (sb_copy_policy_has(policy, forced))
         policy->fixed = forced;
 }
 
 void sb_ways_prepare(sb_team_t *team)
 {
-    sb_copy_policy_t *policies = sb_workspace(team)->ways;
-
     for (uint32_t of = 0; of < SB_WAYS; of++)
-        prepare(team, &policies[of], (sb_ways_t)of);
+        prepare(team, (sb_ways_t)of);
 }
 
 /* Bytes that messages of each way go round in. */
@@ -62,37 +57,6 @@ static size_t way_at(uint64_t said, uint64_t position, sb_ways_t of)
     return way < most ? (size_t)way : 0;
 }
 
-/* Whether this is one of the last contributions of its class, which caches may hold; it is from now
- * on. */
-static bool is_recent(sb_workspace_t *space, const sb_reduction_t *reduction)
-{
-    sb_recent_t *recent = &space->recent[sb_copy_class(reduction->bytes)];
-    size_t held = sb_min(sb_max(space->cached_most / reduction->bytes, RECENT_LEAST), SB_RECENT);
-
-    for (size_t i = 0; i < held; i++) {
-        if (recent->contribution[i] == reduction->send)
-            return true;
-    }
-    recent->next = recent->next < held ? recent->next : 0;
-    recent->contribution[recent->next++] = reduction->send;
-    return false;
-}
-
-/* Rank 0. */
-static sb_copy_mode_t wanted(sb_workspace_t *space, const sb_reduction_t *reduction, sb_ways_t of)
-{
-    const sb_block_ways_t parts = {.count = WAYS_OF_PARTS};
-    sb_copy_policy_t *policy = &space->ways[of];
-
-    if (of != SB_WAYS_OF_PARTS) {
-        measure(space, policy, reduction);
-        return space->choice.mode;
-    }
-    if (is_recent(space, reduction))
-        return policy->mode[0];
-    return policy->mode[sb_block_choose(&space->parts, reduction->bytes, parts, sb_now_ns())];
-}
-
 /* Rank 0 chooses, and says if that is to change; a time counts for what its message was. */
 sb_copy_mode_t sb_ways_choose(sb_team_t *team, const sb_reduction_t *reduction, sb_ways_t of)
 {
@@ -107,8 +71,8 @@ sb_copy_mode_t sb_ways_choose(sb_team_t *team, const sb_reduction_t *reduction, 
     size_t way = way_at(sb_flag_read(word), at, of);
     if (team->rank != 0)
         return ways[way];
-    sb_copy_mode_t mode = wanted(space, reduction, of);
-    while (next + 1 < SB_COUNT_OF(ways) && ways[next] != mode)
+    measure(space, &space->ways[of], reduction);
+    while (next + 1 < SB_COUNT_OF(ways) && ways[next] != space->choice.mode)
         next++;
     if (next != way) {
         space->choice.timed = false;

@@ -9,18 +9,14 @@
  * each combines all, with contributions that are copied in by ordinary stores or past the caches
  * (rings.c); and where each reads what the other shares (SOBOR_HEAP), out of contributions where
  * they are (placed.h). Halves are safe everywhere: as many bytes cross, and each is combined once.
- * Rank 0 tries the others, as the copy policy has it, and says in a word for each class of sizes
- * from which position on messages go otherwise: from the next one on. The present one cannot end at
- * the other rank before that has heard of it, so both always go alike, and a way that is not used
- * costs nothing. The order of combination is that of ranks in each of them.
+ * Rank 0 tries the others, as the copy policy has it, those by loads by blocks of calls, and says
+ * in a word for each class of sizes from which position on messages go otherwise: from the next one
+ * on. The present one cannot end at the other rank before that has heard of it, so both always go
+ * alike, and a way that is not used costs nothing. The order of combination is that of ranks in
+ * each of them.
  *
  * A long reduce_scatter has words of its own. It goes as without loads, which is safe everywhere
- * (rings_parts.c), or contributions stay where they are (sb_placed_part). Both ranks get something,
- * so each waits for the other in both. What a call takes says little of them: who has left its
- * contribution to the other waits for the lines when it writes there again, after the call. Where
- * it is in caches that is far more than is gained, so contributions stay only if rank 0's has not
- * been used in one of the last calls, and if blocks of such calls, with what is between them, are
- * faster.
+ * (rings_parts.c), or contributions stay where they are (sb_placed_part).
  */
 
 /* Part of making the workspace. */

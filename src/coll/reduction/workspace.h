@@ -90,13 +90,6 @@ typedef struct sb_workspace_head {
 /* Most groups: a window passes them one after the other. */
 #define SB_WORKSPACE_GROUPS 4
 
-/* Contributions to the last reduce_scatters of a class of sizes, see ways.h. */
-#define SB_RECENT 32
-typedef struct sb_recent {
-    const void *contribution[SB_RECENT];
-    size_t next; /* place of the oldest */
-} sb_recent_t;
-
 /* Private to the rank, equal on all but for `group`, `out` and what is measured. */
 typedef struct sb_workspace {
     sb_resource_t resource;
@@ -111,9 +104,9 @@ typedef struct sb_workspace {
     size_t cached_most;             /* see sb_copy_cached_most */
     sb_copy_policy_t copies;        /* into the rings: rank 0 measures */
     sb_copy_policy_t ways[SB_WAYS]; /* of long ones of two ranks: rank 0 measures */
-    sb_block_policy_t parts;        /* of those that are a reduce_scatter: it too */
-    sb_recent_t recent[SB_COPY_CLASSES];
+    sb_block_policy_t by_loads[SB_WAYS][2]; /* of those that may be by loads */
     sb_copy_policy_t lending;        /* or not at all, for this rank as a root: it measures */
+    sb_block_policy_t lent_by[2];    /* the same by loads */
     sb_block_policy_t blocks;        /* or this one, where ranks share processors */
     sb_expose_t expose;              /* where nothing is lent: all zero */
     char *pieces;                    /* of what is lent: SB_LENT_PIECE for each rank */

@@ -267,39 +267,75 @@ static size_t longest_at_once(const sb_team_t *team, const sb_mesh_t *mesh)
     return shared ? sb_min(most, SB_SHARED_LEAST - 1) : most;
 }
 
+/* How every rank gives its parts to every other. */
+static void settle_copies(const sb_team_t *team, sb_mesh_t *mesh)
+{
+    sb_copy_policy_t *policy = &mesh->copies.policy;
+    uint32_t stores = team->settings.stores;
+
+    if (mesh->crowded) {
+        *policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_PULLED, stores);
+        mesh->copies.blocks = &mesh->exchanged;
+        return;
+    }
+    *policy = sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, stores);
+    sb_copy_policy_add(policy, SB_COPY_CACHED, 0, 0);
+    if (sb_mesh_is_wide(mesh))
+        sb_copy_policy_add(policy, SB_COPY_WIDE, 0, 0);
+}
+
+/* The same where they may be read by loads. */
+static void settle_loaded(const sb_team_t *team, sb_mesh_t *mesh)
+{
+    sb_copy_policy_t *policy = &mesh->copies.policy;
+    bool two = team->size == 2 && !team->oversubscribed;
+
+    if (team->settings.loads == 0 || team->settings.stores != SB_STORES_AUTO || mesh->crowded)
+        return;
+    /* Two begin with windows that they change. Of more ranks who reads a result that was stored
+     * past the caches waits for memory: with loads that is more than the call saves. */
+    *policy = two ? sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO)
+                  : sb_copy_policy(SB_COPY_PULLED, SB_COPY_CACHED, SB_STORES_AUTO);
+    if (sb_mesh_is_wide(mesh))
+        sb_copy_policy_add(policy, SB_COPY_WIDE, mesh->measured_least, 0);
+    if (!two)
+        return;
+    policy->least[1] = mesh->measured_least;
+    sb_copy_policy_add_loads(policy, SB_COPY_PULLED, 0, 0, mesh->loaded);
+    mesh->loaded_least = SB_LOADS_LEAST;
+}
+
+/* The same of what is sent in place. */
+static void settle_in_place(const sb_team_t *team, sb_mesh_t *mesh)
+{
+    sb_copy_policy_t *policy = &mesh->in_place.policy;
+
+    *policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, team->settings.stores);
+    if (sb_mesh_is_wide(mesh))
+        sb_copy_policy_add(policy, SB_COPY_WIDE, 0, 0);
+}
+
 /* Whether parts are read where they are, and from what length on. */
 static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
 {
     uint32_t cma = team->settings.cma;
     uint32_t stores = team->settings.stores;
 
-    /* Past the caches a call is short, but who reads the result waits for memory: with loads that
-     * is more than the call saves. */
-    bool past = team->settings.loads == 0 || stores != SB_STORES_AUTO;
-    bool crowded = team->oversubscribed && stores == SB_STORES_AUTO && cma == SB_CMA_AUTO;
-    mesh->copies.policy =
-        sb_copy_policy(SB_COPY_PULLED, past ? SB_COPY_NON_TEMPORAL : SB_COPY_CACHED, stores);
-    if (past)
-        sb_copy_policy_add(&mesh->copies.policy, SB_COPY_CACHED, 0, 0);
-    if (sb_mesh_is_wide(mesh))
-        sb_copy_policy_add(&mesh->copies.policy, SB_COPY_WIDE, 0, 0);
-    if (crowded) {
-        mesh->copies.policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_PULLED, stores);
-        mesh->copies.blocks = &mesh->exchanged;
-    }
-    mesh->in_place.policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, stores);
-    if (sb_mesh_is_wide(mesh))
-        sb_copy_policy_add(&mesh->in_place.policy, SB_COPY_WIDE, 0, 0);
-    sb_mesh_charge(mesh, &mesh->copies.policy);
-    sb_mesh_charge(mesh, &mesh->in_place.policy);
-    mesh->call = &mesh->copies;
+    mesh->crowded = team->oversubscribed && stores == SB_STORES_AUTO && cma == SB_CMA_AUTO;
     mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     mesh->at_once = longest_at_once(team, mesh);
-    mesh->measured_least = crowded ? CROWDED_LEAST : sb_max(mesh->expose_least, SB_COPY_LEAST);
+    mesh->measured_least =
+        mesh->crowded ? CROWDED_LEAST : sb_max(mesh->expose_least, SB_COPY_LEAST);
+    mesh->loaded_least = mesh->measured_least;
+    settle_copies(team, mesh);
+    settle_loaded(team, mesh);
+    settle_in_place(team, mesh);
+    sb_mesh_charge(mesh, &mesh->copies.policy);
+    sb_mesh_charge(mesh, &mesh->in_place.policy);
+    mesh->call = &mesh->copies;
     sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
                                         mesh->expose.of, cma != SB_CMA_OFF);
-    mesh->crowded = crowded;
     if (team->size == 2 && !team->oversubscribed && !mesh->settled && stores == SB_STORES_AUTO)
         sb_sole_prepare(team);
     return status;

@@ -160,6 +160,7 @@ typedef struct sb_mesh {
     size_t at_once;        /* bytes of the longest that goes in its slot whatever else there is */
     size_t expose_least;   /* of the shortest message that is exposed by itself */
     size_t measured_least; /* of the shortest part of which is measured how it had better pass */
+    size_t loaded_least;   /* the same where it may pass by loads */
     size_t cached_most;    /* see sb_copy_cached_most */
     sb_flag_t *done;       /* of this rank */
     uint64_t calls;        /* of the team so far */
@@ -179,6 +180,8 @@ typedef struct sb_mesh {
     sb_swap_t swap;
     sb_ahead_t ahead[SB_AHEAD_CLASSES];
     sb_block_policy_t exchanged; /* of rank 0, where ranks share processors: to sb_copy_mode_t */
+    sb_block_policy_t loaded[2]; /* of it, of two: whether parts are read by loads; */
+    sb_block_policy_t lone[2];   /* of each, of messages to the other in calls that have a root */
     sb_collecting_t collecting;
     bool settled; /* how long messages pass: by size, whatever was measured */
     bool crowded; /* that is measured though ranks share processors: by blocks of calls */
@@ -296,8 +299,10 @@ static inline sb_copy_mode_t sb_mesh_copy_mode(sb_team_t *team, const sb_stream_
     sb_mesh_t *mesh = sb_mesh(team);
 
     mesh->call = in_place ? &mesh->in_place : &mesh->copies;
-    if (mesh->settled || !mesh->expose.kernel || part->bytes < mesh->measured_least ||
-        (in_place && mesh->crowded))
+    bool loads =
+        !in_place && part->bytes >= mesh->loaded_least && sb_shares(part->base, part->bytes);
+    size_t least = loads ? mesh->loaded_least : mesh->measured_least;
+    if (mesh->settled || !mesh->expose.kernel || part->bytes < least || (in_place && mesh->crowded))
         return SB_COPY_ANY;
     return sb_copy_begin(mesh->call, team->rank, part->bytes, part->base,
                          (sb_copy_laps_t){area, mesh->wide});

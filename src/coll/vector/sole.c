@@ -19,7 +19,7 @@ void sb_sole_prepare(sb_team_t *team)
     sole->measured = true;
     sole->policy = sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_STORES_AUTO);
     if (team->settings.loads)
-        sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, 0);
+        sb_copy_policy_add_loads(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns, mesh->lone);
     else if (mesh->expose.kernel)
         sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns);
     if (sb_mesh_is_wide(mesh))
