@@ -137,6 +137,9 @@ NUMBERED = {
     "arrival": ["3", "4", "6", *map(str, range(12, 26))],
 }
 
+#: Series and place of what is printed and has nothing beside it before a program runs here.
+MEASURED_ALONE = {("width, µs", "host")}
+
 
 def printed(paper):
     path = ROOT / "share" / "sobor" / "published" / f"{paper}.json"
@@ -166,7 +169,8 @@ def test_figure(command, real_native, tmp_path, paper, figure):
     if LONG:
         met = {(row["series"], key(row["x"])) for row in rows}
         values = printed(paper).get(figure.name, {})
-        assert {(name, x) for name, places in values.items() for x in places} <= met
+        expected = {(name, x) for name, places in values.items() for x in places}
+        assert expected - MEASURED_ALONE <= met
     stem = f"{paper}-{figure.name}".replace(" ", "-")
     with (tmp_path / f"{stem}.csv").open(encoding="utf-8") as file:
         assert len(list(csv.DictReader(file))) == len(rows)
