@@ -37,8 +37,9 @@ enum { SAFE };
 #define SHARE 64
 
 /* Memory that nothing was in is only gone through when it takes at most this part of the time of
- * all messages so far. */
-#define SHARE_OF_PAGES 32
+ * all messages so far, and a mode that was slower with shorter ones is only tried when that loses
+ * as little. */
+#define SHARE_OF_FIRST 32
 
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
@@ -66,32 +67,6 @@ size_t sb_copy_class(size_t bytes)
     while (number + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << number)
         number++;
     return number;
-}
-
-/* Beside the modes stands how often one was changed: flags only grow. */
-#define CHANGE (UINT64_C(1) << SB_COPY_SHOWN_BITS * SB_COPY_CLASSES)
-
-_Static_assert(SB_COPY_HALVED >> SB_COPY_SHOWN_BITS == 0, "all modes can be shown");
-
-void sb_copy_show(sb_flag_t *flag, size_t bytes, sb_copy_mode_t mode)
-{
-    uint64_t seen = sb_flag_read(flag), changed = (uint64_t)(sb_copy_shown(flag, bytes) ^ mode);
-
-    changed <<= SB_COPY_SHOWN_BITS * sb_copy_class(bytes);
-    if (changed != 0)
-        sb_flag_publish(flag, (seen ^ changed) + CHANGE);
-}
-
-static bool used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
-{
-    for (size_t i = 0; i < SB_COPY_BUFFERS; i++) {
-        if (last[i] == buffer)
-            return true;
-    }
-    for (size_t i = SB_COPY_BUFFERS - 1; i > 0; i--)
-        last[i] = last[i - 1];
-    last[0] = buffer;
-    return false;
 }
 
 /* The fastest that is known, but for one; `none`: there is no other. */
@@ -176,7 +151,38 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     if (policy->touched == NULL || class->ns[mode] > 0 || end <= *policy->touched)
         return true;
     uint64_t pages = (end - *policy->touched) / SB_PAGE;
-    return class->spent >= SHARE_OF_PAGES * pages * *policy->page_ns;
+    return class->spent >= SHARE_OF_FIRST * pages * *policy->page_ns;
+}
+
+/*
+ * What a message takes in a mode that was not tried yet, by what was found with shorter ones: in
+ * that both the bytes and the usual mode's times lead there, the shorter counts. 0: unknown.
+ */
+static uint64_t expected_ns(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice,
+                            uint8_t usual, uint8_t mode)
+{
+    const sb_copy_class_t *first = policy->of[choice->again];
+    const sb_copy_class_t *class = first + sb_copy_class(choice->bytes), *known = class;
+
+    while (known > first && (!known->proven[mode] || known->ns[usual] == 0))
+        known--;
+    uint64_t ns = known->ns[mode], floor = sb_min(policy->floor[mode], ns);
+    if (known->ns[usual] == 0)
+        return 0;
+    return sb_min(floor + ((ns - floor) << (class - known)),
+                  ns * class->ns[usual] / known->ns[usual]);
+}
+
+/* Whether what a mode's first trial may be expected to lose is little of the time of all messages
+ * so far. */
+static bool may_lose(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
+                     uint8_t mode, size_t lap, const sb_copy_choice_t *choice)
+{
+    uint64_t now = class->ns[usual];
+    uint64_t ns = class->ns[mode] > 0 ? 0 : expected_ns(policy, choice, usual, mode);
+    uint32_t messages = ns > 2 * now ? BAD_MOST : trial_messages(lap, choice->bytes);
+
+    return ns <= now || class->spent >= SHARE_OF_FIRST * messages * (ns - now);
 }
 
 /* Whether it is one that is compared by what calls take, for such a message, and might be faster.
@@ -201,7 +207,8 @@ static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t
         uint8_t next = (uint8_t)((class->tried + i) % policy->modes);
         if (next != usual && may_gain(policy, class, usual, next, choice) &&
             time_for_trial(class, usual, next, laps[next], choice->bytes) &&
-            may_touch(policy, class, next))
+            may_touch(policy, class, next) &&
+            may_lose(policy, class, usual, next, laps[next], choice))
             return next;
     }
     return usual;
@@ -262,13 +269,14 @@ static bool is_settling(sb_copy_class_t *class, uint8_t mode)
 
 /* Whether all modes that may be tried have been; by loads there may be one alone beside them. */
 static bool is_known(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
-                     const sb_copy_choice_t *choice)
+                     const size_t *laps, const sb_copy_choice_t *choice)
 {
     bool known = !on_trial(class) && (class->ns[usual] > 0 || policy->modes == 2);
 
     for (uint8_t mode = 0; mode < policy->modes && known; mode++)
         known = class->ns[mode] > 0 || !may_gain(policy, class, usual, mode, choice) ||
-                !may_touch(policy, class, mode);
+                !may_touch(policy, class, mode) ||
+                !may_lose(policy, class, usual, mode, laps[mode], choice);
     return known;
 }
 
@@ -286,12 +294,12 @@ static bool may_load(const sb_copy_policy_t *policy, sb_copy_class_t *class, con
 
 /* The way of a message for which that holds; `compares`: nothing else is to be tried with it. */
 static bool is_loaded(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
-                      const sb_copy_choice_t *choice, bool *compares)
+                      const size_t *laps, const sb_copy_choice_t *choice, bool *compares)
 {
     sb_block_policy_t *blocks = &policy->blocks[choice->again];
     uint8_t way = 0;
 
-    if (is_known(policy, class, usual, choice))
+    if (is_known(policy, class, usual, laps, choice))
         way = sb_block_choose(blocks, choice->bytes, (sb_block_ways_t){.count = 2}, sb_now_ns());
     else
         sb_block_interrupt(blocks, choice->bytes);
@@ -308,12 +316,12 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         choice.mode = SB_COPY_CACHED;
     if (choice.mode != SB_COPY_ANY)
         return choice;
-    choice.again = used_before(policy->last[sb_copy_class(bytes)], buffer);
+    choice.again = sb_copy_used_before(policy->last[sb_copy_class(bytes)], buffer);
     sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
     choice.loads = may_load(policy, class, buffer, bytes);
     uint8_t usual = usual_mode(class);
     bool compares = false;
-    if (choice.loads && is_loaded(policy, class, usual, &choice, &compares)) {
+    if (choice.loads && is_loaded(policy, class, usual, laps, &choice, &compares)) {
         class->present = policy->loads;
         choice.mode = policy->mode[policy->loads];
         return choice;
@@ -396,45 +404,4 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
         judge_trial(class, ns, choice->warming);
     if (!choice->warming)
         smooth(class, mode, ns);
-}
-
-sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
-                             sb_copy_laps_t lap)
-{
-    size_t laps[SB_COPY_MODES];
-    sb_copy_mode_t followed = call->followed[sb_copy_class(bytes)];
-
-    for (uint8_t i = 0; i < SB_COPY_MODES; i++)
-        laps[i] = call->policy.mode[i] == SB_COPY_WIDE ? lap.wide : lap.usual;
-    call->choice = (sb_copy_choice_t){.mode = followed};
-    if (rank == 0 && call->blocks != NULL)
-        call->choice.mode = call->policy.mode[sb_block_choose(
-            call->blocks, bytes, (sb_block_ways_t){.count = 2}, sb_now_ns())];
-    else if (rank == 0 || call->policy.fixed != SB_COPY_ANY)
-        call->choice = sb_copy_choose(&call->policy, bytes, buffer, laps);
-    else if (followed == SB_COPY_ANY)
-        call->choice.mode = call->policy.mode[SAFE];
-    if (rank != 0)
-        call->choice.again = used_before(call->policy.last[sb_copy_class(bytes)], buffer);
-    call->started = sb_now_ns();
-    return call->choice.mode;
-}
-
-void sb_copy_heard(sb_copy_call_t *call, uint32_t from, size_t bytes, sb_copy_mode_t mode,
-                   uint64_t started)
-{
-    if (mode == SB_COPY_ANY)
-        return;
-    call->started = call->started > started ? call->started : started;
-    if (from == 0)
-        call->followed[sb_copy_class(bytes)] = mode;
-}
-
-void sb_copy_end(sb_copy_call_t *call)
-{
-    uint64_t now = call->choice.timed ? sb_now_ns() : 0;
-
-    if (now > call->started)
-        sb_copy_record(&call->policy, &call->choice, now - call->started);
-    call->choice.timed = false;
 }

@@ -28,9 +28,10 @@
  * a class of sizes comes soon: programs that send few large messages gain too. A policy's first
  * mode is safe everywhere and left only for a gain. Not so one that goes through memory which
  * nothing was in: to have its pages takes as long as many messages. It is not tried before all of
- * its class have taken a multiple of that: a program that sends few more has no loss. Nothing has
- * to be agreed: who decides says in each message's plan what it does, and who reads it does what it
- * says. A policy never changes in which order a reduction combines.
+ * its class have taken a multiple of that: a program that sends few more has no loss. Likewise with
+ * a mode that was slower with shorter messages, and what trying it may be expected to lose. Nothing
+ * has to be agreed: who decides says in each message's plan what it does, and who reads it does
+ * what it says. A policy never changes in which order a reduction combines.
  *
  * What a call takes says little of loads: the sender's lines then are the reader's too, so a
  * program that writes there anew waits for them, after the call. Where data is in caches that may
@@ -165,6 +166,9 @@ static inline sb_copy_mode_t sb_copy_shown(const sb_flag_t *flag, size_t bytes)
 }
 
 void sb_copy_show(sb_flag_t *flag, size_t bytes, sb_copy_mode_t mode);
+
+/* Whether this is one of the last buffers of a class; it is from now on. */
+bool sb_copy_used_before(const void *last[SB_COPY_BUFFERS], const void *buffer);
 
 /*
  * How this rank should move its next message of `bytes` in `buffer`. `laps`: bytes that each mode

@@ -448,6 +448,58 @@ static void new_memory_has_to_be_earned(void **state)
     assert_in_range(counts.of[SB_COPY_CACHED], 1, FIRST + 2);
 }
 
+/* Long messages in one buffer, one of so many bytes a lap, each at its price. */
+static counts_t play_long(sb_copy_policy_t *policy, size_t bytes, unsigned messages,
+                          const uint64_t *price)
+{
+    const size_t one[SB_COPY_MODES] = {bytes, bytes, bytes};
+    counts_t counts = {{0}};
+
+    for (unsigned i = 0; i < messages; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(policy, bytes, price, one);
+        counts.of[choice.mode]++;
+        if (choice.timed)
+            sb_copy_record(policy, &choice, price[choice.mode]);
+    }
+    return counts;
+}
+
+/* What shorter messages have found of modes that are far worse holds for longer ones until so much
+ * time has gone by that a trial is little of it. Of one that costs something whatever the length
+ * only the rest grows. */
+static void longer_messages_learn_from_shorter_ones(void **state)
+{
+    static const uint64_t shorter[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 3000, [SB_COPY_CACHED] = 9000, [SB_COPY_PULLED] = 6000};
+    static const uint64_t longer[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 12000, [SB_COPY_CACHED] = 36000, [SB_COPY_PULLED] = 14000};
+    sb_copy_policy_t policy = new_policy();
+
+    (void)state;
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, 0, 2900);
+    play_long(&policy, BYTES, 1000, shorter);
+    counts_t counts = play_long(&policy, 4 * BYTES, 120, longer);
+    assert_int_equal(counts.of[SB_COPY_CACHED], 0);
+    assert_in_range(counts.of[SB_COPY_PULLED], 1, 24);
+    counts = play_long(&policy, 4 * BYTES, 2000, longer);
+    assert_in_range(counts.of[SB_COPY_CACHED], 1, 20);
+}
+
+/* Where the usual mode has come to take far longer than its bytes say, others are tried at once. */
+static void what_shorter_messages_found_ends_where_caches_do(void **state)
+{
+    static const uint64_t shorter[SB_COPY_PULLED + 1] = {
+        [SB_COPY_CACHED] = 1000, [SB_COPY_NON_TEMPORAL] = 2000};
+    static const uint64_t longer[SB_COPY_PULLED + 1] = {
+        [SB_COPY_CACHED] = 40000, [SB_COPY_NON_TEMPORAL] = 8000};
+    sb_copy_policy_t policy = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
+
+    (void)state;
+    play_long(&policy, BYTES, 1000, shorter);
+    counts_t counts = play_long(&policy, 4 * BYTES, FIRST + 40, longer);
+    assert_in_range(counts.of[SB_COPY_NON_TEMPORAL], 30, 40);
+}
+
 static void small_messages_are_cached(void **state)
 {
     (void)state;
@@ -642,6 +694,8 @@ int main(void)
         cmocka_unit_test(knows_a_buffer_again),
         cmocka_unit_test(buffers_used_again_are_judged_apart),
         cmocka_unit_test(new_memory_has_to_be_earned),
+        cmocka_unit_test(longer_messages_learn_from_shorter_ones),
+        cmocka_unit_test(what_shorter_messages_found_ends_where_caches_do),
         cmocka_unit_test(small_messages_are_cached),
         cmocka_unit_test(a_setting_is_obeyed),
         cmocka_unit_test(all_ranks_know_buffers_that_were_used_before),
