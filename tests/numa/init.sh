@@ -22,6 +22,7 @@ echo 0 >/sys/fs/cgroup/node0/cpuset.mems
 
 stty -F /dev/ttyS1 raw
 exec 3>/dev/ttyS1
+echo "@@sobor up" >&3
 
 part() {
     echo "@@sobor $1"

@@ -56,6 +56,26 @@ def cpu_of(rank: int, mapping: str) -> int:
     return rank % units * (CORES // units) + rank // units
 
 
+def test_a_machine_that_does_not_come_up_is_started_again(tmp_path, monkeypatch):
+    """One that says nothing is ended; the next one's answers count."""
+    if (reason := machine.missing()) is not None:
+        pytest.skip(reason)
+
+    def command(_files, answers):
+        seen = tmp_path / "seen"
+        said = "printf '@@sobor 1 stdout\\nyes\\n@@sobor 1 stderr\\n\\n@@sobor 1 end 0 1 2\\n'"
+        return ["sh", "-c", f"[ -e {seen} ] || {{ : >{seen}; exec sleep 60; }}; {said} >{answers}"]
+
+    monkeypatch.setattr(machine, "_command", command)
+    monkeypatch.setattr(machine, "START_SECONDS", 1)
+    assert machine.run(machine.Archive(), {"1": "echo yes"}, tmp_path)["1"].stdout == "yes"
+    monkeypatch.setattr(machine, "STARTS", 1)
+    (tmp_path / "seen").unlink()
+    (tmp_path / "again").mkdir()
+    with pytest.raises(RuntimeError, match="gave no answer to 1"):
+        machine.run(machine.Archive(), {"1": "echo yes"}, tmp_path / "again")
+
+
 def test_topology(ask):
     """The library sees the machine that was asked for."""
     seen = ask("topology")
