@@ -14,6 +14,7 @@
 #define LONG 16
 #define LONG_SETTLING 4
 
+/* Calls of the usual way: what takes as long is no glance, the program did something else. */
 #define PAUSE (6 * (SHORT + SHORT_SETTLING))
 
 /* So many pairs that one way has won decide. */
@@ -95,8 +96,7 @@ static void end(sb_block_class_t *class, bool changed, uint64_t cost, uint64_t n
 }
 
 /* What so many calls have cost that took so long, in calls of the usual way. A glance is broken off
- * before it has cost PAUSE, so more than that is none of the other way's: the program did something
- * else. */
+ * before it has cost PAUSE. */
 static uint64_t cost_of(const sb_block_class_t *class, uint64_t ns, uint32_t calls)
 {
     uint64_t as_many = ns * SHORT / sb_max(class->recent, 1);

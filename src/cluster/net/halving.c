@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * * Allreduce over nodes by halving: in round k the nodes whose numbers differ in digit k each give
+ * Allreduce over nodes by halving: in round k the nodes whose numbers differ in digit k each give
  * the other half of the bytes that they still combine; then the finished parts go the same way
  * back. Where the last rounds have little left to halve they double: all of a group give each other
  * what they have, which is one message in place of two. Without any halving that is recursive
