@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Plain programs in new processes: the host MPI alone and with Sobor, in turn.
+
+Each run is a job of its own, so what Sobor learns while a program runs is learned within what is
+timed. Shown is host time over Sobor time, the median of launches: above 1 Sobor is faster. Further
+builds of the library (--lib) are launched in the same turns and have a column of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+sys.path.insert(0, str(REPOSITORY / "tests" / "mpi"))
+import mpis  # noqa: E402 - it is found by the line above
+
+OPERATIONS = (
+    "barrier bcast reduce allreduce reduce_scatter reduce_scatter_block scan exscan gather gatherv"
+    " scatter scatterv allgather allgatherv alltoall alltoallv alltoallw"
+).split()
+METHODS = ("single", "row", "turn")
+#: What a user who is root and has two processors needs to say; nothing that chooses a transport.
+LAUNCH = {
+    name: value
+    for name, value in mpis.LAUNCH_ENVIRONMENT.items()
+    if "RUN_AS_ROOT" in name or name.startswith("I_MPI_")
+}
+
+
+def arguments() -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
+    parser.add_argument("--mpi", default="o41", help="keys of tests/mpi/mpis.py, by comma")
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    parser.add_argument("--methods", default="single,turn", help="of single, row, turn")
+    parser.add_argument("--lowest", type=int, default=8)
+    parser.add_argument("--highest", type=int, default=1 << 20)
+    parser.add_argument("--step", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=0, help="a size; 0: as the usual suites")
+    parser.add_argument("--offset", type=int, default=16, help="of buffers in their page")
+    parser.add_argument("--launches", type=int, default=3)
+    parser.add_argument("--lib", action="append", default=[], metavar="NAME=LIBSOBOR.SO")
+    parser.add_argument("--set", action="append", default=[], metavar="SOBOR_VARIABLE=VALUE")
+    parser.add_argument("--below", type=float, default=math.inf, help="show only such points")
+    parser.add_argument("--out", type=Path, help="a line of JSON for each run goes at its end")
+    return parser.parse_args()
+
+
+def launch(mpi: mpis.Mpi, program: Path, words: list, preload: Path | None, options) -> dict:
+    """Microseconds by bytes of one job, and the line's round trip under "line"."""
+    variables = dict(word.split("=", 1) for word in options.set) if preload else {}
+    if preload:
+        variables["LD_PRELOAD"] = str(preload)
+    environment = {**os.environ, **LAUNCH}
+    command = [*mpi.command(options.ranks, variables), str(program), *map(str, words)]
+    done = subprocess.run(
+        command, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    if done.returncode != 0:
+        sys.exit(f"run.py: {' '.join(command)} failed:\n{done.stderr}")
+    trip, *rows = done.stdout.split("\n")
+    return {"line": float(trip)} | {
+        int(row.split()[0]): float(row.split()[1]) for row in rows if row.strip()
+    }
+
+
+def compare(mpi, program, operation: str, method: str, libraries: dict, options) -> list[dict]:
+    """All launches of one operation and method: of each side, one after the other."""
+    sizes = [options.lowest, options.highest, options.step]
+    if operation == "barrier":
+        sizes = [options.lowest, options.lowest, 2]
+    words = [operation, method, *sizes, options.seconds, options.offset]
+    runs = []
+    for _ in range(options.launches):
+        for side, preload in {"bare": None, **libraries}.items():
+            times = launch(mpi, program, words, preload, options)
+            runs.append(
+                {"mpi": mpi.key, "ranks": options.ranks, "operation": operation, "method": method}
+                | {"side": side, "line": times.pop("line"), "us": times}
+            )
+    return runs
+
+
+def ratios(runs: list[dict], side: str) -> dict[int, tuple[float, float, float]]:
+    """By size: the median over launches of host time over this side's, its least and largest."""
+    bare = [run["us"] for run in runs if run["side"] == "bare"]
+    ours = [run["us"] for run in runs if run["side"] == side]
+    found = {}
+    for size in bare[0]:
+        each = sorted(b[size] / o[size] for b, o in zip(bare, ours, strict=True))
+        found[size] = (statistics.median(each), each[0], each[-1])
+    return found
+
+
+def show(runs: list[dict], libraries: dict, below: float) -> None:
+    """The lines of one operation and method."""
+    first = runs[0]
+    trips = [run["line"] for run in runs]
+    tables = {side: ratios(runs, side) for side in libraries}
+    title = f"{first['mpi']} {first['ranks']} {first['operation']} {first['method']}"
+    means = "  ".join(
+        f"{side} {statistics.geometric_mean(row[0] for row in table.values()):.2f}"
+        for side, table in tables.items()
+    )
+    print(f"{title}: mean {means}  (line {min(trips):.2f} to {max(trips):.2f} us)")
+    host = [run["us"] for run in runs if run["side"] == "bare"]
+    for size in host[0]:
+        if min(table[size][0] for table in tables.values()) >= below:
+            continue
+        cells = "".join(
+            f"  {side} {table[size][0]:.2f} ({table[size][1]:.2f} - {table[size][2]:.2f})"
+            for side, table in tables.items()
+        )
+        print(f"  {size:>9} {statistics.median(h[size] for h in host):>10.2f} us{cells}")
+    sys.stdout.flush()
+
+
+def build(mpi: mpis.Mpi, folder: Path) -> Path:
+    """The program for one MPI."""
+    program = folder / f"plain-{mpi.key}"
+    subprocess.run(
+        [mpi.compilers["c"], "-O2", str(HERE / "plain.c"), "-o", str(program)],
+        env={**os.environ, **LAUNCH},
+        check=True,
+    )
+    return program
+
+
+def main() -> None:
+    """The command."""
+    options = arguments()
+    libraries = {"Sobor": options.build.resolve() / "lib" / "sobor" / "libsobor.so"}
+    libraries |= {name: Path(path) for name, path in (word.split("=", 1) for word in options.lib)}
+    known = mpis.all_mpis()
+    with tempfile.TemporaryDirectory() as folder:
+        for mpi in (known[key] for key in options.mpi.split(",")):
+            program = build(mpi, Path(folder))
+            for method in options.methods.split(","):
+                for operation in options.operations.split(","):
+                    runs = compare(mpi, program, operation, method, libraries, options)
+                    if options.out:
+                        with options.out.open("a") as out:
+                            out.writelines(json.dumps(run) + "\n" for run in runs)
+                    show(runs, libraries, options.below)
+
+
+if __name__ == "__main__":
+    main()
