@@ -195,11 +195,13 @@ static long calls_of(const operation_t *operation, const char *method, double se
 {
     if (seconds == 0)
         return bytes > SHORT ? 100 : 1000;
-    long calls = 4;
-    double took;
-    while (took = run(operation, method, calls),
-           MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), took < seconds / 8)
+    double took = 0;
+    long calls = 2;
+    while (took < seconds / 8) {
         calls *= 2;
+        took = run(operation, method, calls);
+        MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    }
     return (long)((double)calls * seconds / took) + 1;
 }
 

@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A profiling tool and Sobor in one process: the tool sees the user's calls, Sobor serves them."""
+"""Tools of others beside Sobor, and ours that time plain programs."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
+import sys
 
 import building
 import pytest
-from mpis import PRELOAD, WORK
+from mpis import BUILD, PRELOAD, REPOSITORY, WORK
 
 from conftest import usable_mpi
 
@@ -52,3 +54,20 @@ def test_both_see_every_barrier(tester, key, order):
     tester.expect_pass(result)
     assert tool_count(result) == tool_count(bare) > 0
     assert sum(report.barrier for report in result.reports) > 0
+
+
+def test_plain_programs_are_timed_bare_and_with_sobor_in_turn(tmp_path):
+    """Every operation runs, each side is launched as often, and each size has its time."""
+    usable_mpi("o41")
+    words = "--operations bcast,reduce_scatter,alltoallw --methods single,turn --launches 2"
+    command = [sys.executable, str(REPOSITORY / "bench" / "plain" / "run.py"), *words.split()]
+    command += ["--lowest", "64", "--highest", "16384", "--step", "16", "--build", str(BUILD)]
+    out = tmp_path / "runs.jsonl"
+    command += ["--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [run["side"] for run in runs] == ["bare", "Sobor"] * 12
+    assert all(set(run["us"]) == {"64", "1024", "16384"} for run in runs)
+    assert all(time > 0 for run in runs for time in run["us"].values())
+    assert done.stdout.count("mean Sobor") == 6
