@@ -130,17 +130,19 @@ static uint64_t page_ns;
 #define PAGES_ALL 128
 
 /*
- * Few pages may be cheap, as memory that was free already, and a process that was off its processor
- * finds many long: less counts at once for half, more the more pages there were.
+ * Few pages may be cheap, as memory that was free already: in a virtual machine pages that its
+ * kernel has had before take a twentieth of others. A process that was off its processor finds many
+ * long. So either counts the more, the more pages there were, and less for half.
  */
-static void learn_page_ns(uint64_t ns, size_t pages)
+uint64_t sb_page_ns_after(uint64_t known, uint64_t ns, size_t pages)
 {
-    if (page_ns == 0)
-        page_ns = ns;
-    else if (ns < page_ns)
-        page_ns -= (page_ns - ns) / 2;
-    else
-        page_ns += (sb_min(ns, 4 * page_ns) - page_ns) * sb_min(pages, PAGES_ALL) / PAGES_ALL;
+    uint64_t share = sb_min(pages, PAGES_ALL);
+
+    if (known == 0)
+        return ns;
+    if (ns < known)
+        return known - (known - ns) * share / PAGES_ALL / 2;
+    return known + (sb_min(ns, 4 * known) - known) * share / PAGES_ALL;
 }
 
 static void touch_pages(char *base, size_t bytes)
@@ -150,7 +152,8 @@ static void touch_pages(char *base, size_t bytes)
 
     populate(base, bytes, page);
     if (bytes / SB_PAGE >= PAGES_TOLD)
-        learn_page_ns((sb_now_ns() - began) / (bytes / SB_PAGE), bytes / SB_PAGE);
+        page_ns =
+            sb_page_ns_after(page_ns, (sb_now_ns() - began) / (bytes / SB_PAGE), bytes / SB_PAGE);
 }
 
 uint64_t sb_region_page_ns(void)

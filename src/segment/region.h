@@ -64,6 +64,9 @@ void sb_region_touch(sb_region_t *region, size_t from, size_t to);
  * several threads at once. */
 uint64_t sb_region_page_ns(void);
 
+/* What that is held to be, known so far, after so many pages took so long each. */
+uint64_t sb_page_ns_after(uint64_t known, uint64_t ns, size_t pages);
+
 /* Bytes of an own region that have no page yet: it will take them from what the limits leave. */
 size_t sb_region_missing(const sb_region_t *region);
 

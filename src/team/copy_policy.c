@@ -82,17 +82,47 @@ static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t no
     return best;
 }
 
+/* Whether it is by the kernel: such a copy takes its time by the byte, whatever is in whose caches.
+ */
+static bool is_steady(const sb_copy_policy_t *policy, uint8_t mode, const sb_copy_choice_t *choice)
+{
+    bool loads = choice->loads && mode == policy->loads;
+
+    return !loads && (policy->mode[mode] == SB_COPY_PULLED || policy->mode[mode] == SB_COPY_ANY);
+}
+
+/*
+ * How a class begins: by the kernel where that was found to be the best for shorter messages, for
+ * what else was so may have come out of caches that longer ones do not fit. Else in the mode that
+ * is safe.
+ */
+static uint8_t first_mode(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice)
+{
+    for (size_t number = sb_copy_class(choice->bytes); number-- > 0;) {
+        const sb_copy_class_t *same = &policy->of[choice->again][number];
+        const sb_copy_class_t *other = &policy->of[!choice->again][number];
+        const sb_copy_class_t *class = same->rest > 0 ? same : other;
+        if (class->rest > 0)
+            return is_steady(policy, class->usual, choice) ? class->usual : SAFE;
+    }
+    return SAFE;
+}
+
 /*
  * The mode that is safe everywhere is left only for a gain of a twentieth, and taken again as soon
  * as nothing is gained. One sample is enough to try: whatever is in use is timed all the time.
  */
-static uint8_t usual_mode(const sb_copy_class_t *class)
+static uint8_t usual_mode(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
+                          const sb_copy_choice_t *choice)
 {
     uint8_t other = fastest_but(class, SAFE, SAFE);
-    bool known = class->ns[SAFE] > 0 && other != SAFE;
     uint64_t gain = class->usual == SAFE ? class->ns[SAFE] / 20 : 0;
 
-    return known && class->ns[other] + gain < class->ns[SAFE] ? other : SAFE;
+    if (class->ns[SAFE] == 0) {
+        uint8_t first = first_mode(policy, choice);
+        return first == SAFE || class->ns[first] == 0 ? first : other;
+    }
+    return other != SAFE && class->ns[other] + gain < class->ns[SAFE] ? other : SAFE;
 }
 
 /* The time that a mode has to be better than; 0: none is known. */
@@ -154,6 +184,15 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     return class->spent >= SHARE_OF_FIRST * pages * *policy->page_ns;
 }
 
+bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
+{
+    uint64_t spent = 0;
+
+    for (size_t i = 0; i < SB_COPY_CLASSES; i++)
+        spent += policy->of[false][i].spent + policy->of[true][i].spent;
+    return spent >= SHARE_OF_FIRST * (bytes / SB_PAGE) * *policy->page_ns;
+}
+
 /*
  * What a message takes in a mode that was not tried yet, by what was found with shorter ones: in
  * that both the bytes and the usual mode's times lead there, the shorter counts. 0: unknown.
@@ -164,7 +203,8 @@ static uint64_t expected_ns(const sb_copy_policy_t *policy, const sb_copy_choice
     const sb_copy_class_t *first = policy->of[choice->again];
     const sb_copy_class_t *class = first + sb_copy_class(choice->bytes), *known = class;
 
-    while (known > first && (!known->proven[mode] || known->ns[usual] == 0))
+    while (known > first && (known->ns[mode] == 0 || known->ns[usual] == 0 ||
+                             (mode != SAFE && !known->proven[mode])))
         known--;
     uint64_t ns = known->ns[mode], floor = sb_min(policy->floor[mode], ns);
     if (known->ns[usual] == 0)
@@ -173,16 +213,18 @@ static uint64_t expected_ns(const sb_copy_policy_t *policy, const sb_copy_choice
                   ns * class->ns[usual] / known->ns[usual]);
 }
 
-/* Whether what a mode's first trial may be expected to lose is little of the time of all messages
- * so far. */
+/* Whether what a trial may be expected to lose is little of the time of all messages so far, or
+ * since the last one of that mode. */
 static bool may_lose(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
                      uint8_t mode, size_t lap, const sb_copy_choice_t *choice)
 {
-    uint64_t now = class->ns[usual];
-    uint64_t ns = class->ns[mode] > 0 ? 0 : expected_ns(policy, choice, usual, mode);
-    uint32_t messages = ns > 2 * now ? BAD_MOST : trial_messages(lap, choice->bytes);
+    uint64_t now = class->ns[usual], ns = class->ns[mode];
 
-    return ns <= now || class->spent >= SHARE_OF_FIRST * messages * (ns - now);
+    if (ns == 0)
+        ns = expected_ns(policy, choice, usual, mode);
+    uint32_t messages = ns > 2 * now ? BAD_MOST : trial_messages(lap, choice->bytes);
+    uint64_t spent = class->spent - class->spent_before[mode];
+    return ns <= now || spent >= SHARE_OF_FIRST * messages * (ns - now);
 }
 
 /* Whether it is one that is compared by what calls take, for such a message, and might be faster.
@@ -219,6 +261,7 @@ static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t
     for (uint8_t i = 0; i < SB_COPY_MODES; i++)
         class->waited[i] = i == mode ? 0 : class->waited[i] + class->since;
     class->tried = mode;
+    class->spent_before[mode] = class->spent;
     class->length = trial_messages(lap, bytes);
     class->warming = lap_messages(lap, bytes, WARMING_LEAST);
     class->timing = lap_messages(lap, bytes, TIMING_LEAST);
@@ -319,7 +362,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     choice.again = sb_copy_used_before(policy->last[sb_copy_class(bytes)], buffer);
     sb_copy_class_t *class = &policy->of[choice.again][sb_copy_class(bytes)];
     choice.loads = may_load(policy, class, buffer, bytes);
-    uint8_t usual = usual_mode(class);
+    uint8_t usual = usual_mode(policy, class, &choice);
     bool compares = false;
     if (choice.loads && is_loaded(policy, class, usual, laps, &choice, &compares)) {
         class->present = policy->loads;

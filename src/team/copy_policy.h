@@ -78,6 +78,7 @@ typedef struct sb_copy_class {
     uint8_t usual;    /* outside trials */
     uint8_t present;  /* of the last message */
     uint8_t settling; /* messages until this one's time counts */
+    uint64_t spent_before[SB_COPY_MODES]; /* of `spent`: until each mode's last trial */
 } sb_copy_class_t;
 
 /* Private to a rank. All zero at first, but for what says otherwise. */
@@ -141,6 +142,9 @@ static inline void sb_copy_policy_reaches(sb_copy_policy_t *policy, sb_copy_mode
             policy->reach[i] = end;
     }
 }
+
+/* Whether to have so many bytes of new memory takes little of the time of all messages so far. */
+bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes);
 
 static inline bool sb_copy_policy_has(const sb_copy_policy_t *policy, sb_copy_mode_t mode)
 {

@@ -718,6 +718,23 @@ static void blocks_tell_what_is_touched(void **state)
     expect_in_child(a_block_knows_its_pages);
 }
 
+/* What a page takes is told by many: a few that were cheap, or found dear, do not say what the next
+ * hundreds take. */
+static void few_pages_say_little(void **state)
+{
+    const size_t few[] = {9, 18, 37, 55};
+    uint64_t known = 2000;
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(few); i++)
+        known = sb_page_ns_after(known, 100, few[i]);
+    assert_in_range(known, 1000, 1500);
+    assert_in_range(sb_page_ns_after(2000, 100, 500), 1000, 1100);
+    assert_in_range(sb_page_ns_after(2000, 8000, 8), 2100, 2500);
+    assert_int_equal(sb_page_ns_after(2000, 20000, 500), 8000);
+    assert_int_equal(sb_page_ns_after(0, 500, 8), 500);
+}
+
 static void fresh_regions_go_with_their_last_block(void **state)
 {
     sb_block_t first, second;
@@ -865,6 +882,7 @@ int main(void)
         cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(what_regions_will_take_counts),
         cmocka_unit_test(blocks_tell_what_is_touched),
+        cmocka_unit_test(few_pages_say_little),
         cmocka_unit_test(arena_is_bounded_and_reused),
         cmocka_unit_test(long_regions_with_a_name_are_reserved),
         cmocka_unit_test(long_regions_are_touched_as_they_are_needed),

@@ -3,9 +3,10 @@
  * The memory of the rings. What a process may own is bounded, and the kernel clears a page when it
  * is touched first: that takes ten times as long as to copy as many bytes through it. Most teams
  * never send what is worth that. So a ring is its near part alone at first, in which messages of
- * any length go round, and grows when they have done so for many laps: long messages, in an
- * unbroken row, are a tenth faster then. The root says so, as where there are no rings yet, and all
- * take part.
+ * any length go round, and grows when so many bytes have been sent as are many laps, and messages
+ * have taken a multiple of what the memory takes: long ones, in an unbroken row, are a tenth faster
+ * then. A root that finds so says it with a message, and before one of the next all take part, as
+ * where there are no rings yet.
  */
 #include "coll/bcast/rings.h"
 
@@ -168,10 +169,18 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
     return rings->whole ? SB_OK : grow(team);
 }
 
+bool sb_rings_pay_whole(const sb_team_t *team)
+{
+    const sb_rings_t *rings = sb_rings(team);
+
+    return !rings->whole &&
+           rings->cursor.position > team->settings.grows * (uint64_t)rings->cursor.ring &&
+           sb_copy_may_touch(&rings->copies, whole_ring(team));
+}
+
 bool sb_rings_want_whole(const sb_team_t *team, size_t bytes)
 {
     const sb_rings_t *rings = sb_rings(team);
 
-    return rings != NULL && !rings->whole && bytes >= SB_COPY_LEAST &&
-           rings->cursor.position + bytes > team->settings.grows * (uint64_t)rings->cursor.ring;
+    return rings != NULL && rings->growing && !rings->whole && bytes >= SB_COPY_LEAST;
 }

@@ -146,10 +146,11 @@ static void tell(const sb_team_t *team, const sb_plan_t *plan, uint64_t since, b
 }
 
 /* Both sides: the message is over, at this position. */
-static void finish(sb_team_t *team, const sb_cursor_t *end)
+static void finish(sb_team_t *team, const sb_plan_t *plan, const sb_cursor_t *end)
 {
     sb_rings_t *rings = sb_rings(team);
 
+    rings->growing = rings->growing || (plan->how & SB_PLAN_GROWS) != 0;
     sb_copy_words(&rings->cursor, end, sizeof *end);
     sb_cursor_align(&rings->cursor);
     sb_flag_publish(&sb_ring_head(rings, team->rank)->consumed.flag, rings->cursor.position);
@@ -240,6 +241,8 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
 
     sb_copy_words(&cursor, &rings->cursor, sizeof cursor);
     choose_mode(team, &plan, stream->base);
+    if (SB_UNLIKELY(sb_rings_pay_whole(team)))
+        plan.how |= SB_PLAN_GROWS;
     sb_status_t status = sb_slot_wait_free(team, team->slot_uses);
     if (status != SB_OK)
         return status;
@@ -256,7 +259,7 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
         return status;
     if (plan.started != 0)
         rings->timed.own = sb_now_ns() - plan.started;
-    finish(team, &cursor);
+    finish(team, &plan, &cursor);
     return data;
 }
 
@@ -383,6 +386,6 @@ sb_status_t sb_rings_receive(sb_team_t *team, const sb_news_t *news)
         return status;
     if (plan.started != 0)
         tell(team, &plan, since, news->waited);
-    finish(team, &arriving.cursor);
+    finish(team, &plan, &arriving.cursor);
     return sb_received_all(arriving.data, plan.bytes, news->stream);
 }

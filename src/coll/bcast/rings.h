@@ -49,6 +49,7 @@ typedef struct sb_plan {
  * In one word, which is written at once. `mode`: of the root. `warming`: its time stands for a ring
  * that is not yet as this mode leaves it. `again`: it is in the buffer of one of the last messages.
  */
+#define SB_PLAN_GROWS ((uint64_t)1 << 49) /* a whole ring is worth having for the root */
 static inline uint64_t sb_plan_how(sb_spread_t spread, sb_copy_mode_t mode, bool warming,
                                    bool again)
 {
@@ -73,7 +74,7 @@ static inline bool sb_plan_is_warming(const sb_plan_t *plan)
 
 static inline bool sb_plan_is_again(const sb_plan_t *plan)
 {
-    return plan->how >> 48 != 0;
+    return (plan->how >> 48 & 1) != 0;
 }
 
 _Static_assert(sizeof(sb_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in the flag's line");
@@ -91,13 +92,14 @@ typedef struct sb_ring_head {
 /* Bytes that one rank's private memory has room for, of those that have no one place. */
 #define SB_RING_BOUNCE ((size_t)16 << 10)
 
-/* Private to the rank; equal on all are the cursor and the ring's size. */
+/* Private to the rank; equal on all are the cursor, the ring's size, and what makes it grow. */
 typedef struct sb_rings {
     sb_resource_t resource;
     sb_cursor_t cursor; /* where the next message begins */
     size_t usual;       /* bytes of the ring for what does not need more */
     size_t near;        /* bytes of a ring for ordinary stores, its beginning */
     bool whole;         /* there is more of it than that, as far as there is memory */
+    bool growing;       /* a root wants that */
     sb_flow_out_t out;  /* this rank as a root */
     uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
     sb_expose_t expose; /* where no message stays in private memory: all zero */
@@ -118,8 +120,12 @@ sb_status_t sb_rings_prepare(sb_team_t *team);
 /* The same for whole rings, where there are near parts: they grow, if they can. */
 sb_status_t sb_rings_prepare_whole(sb_team_t *team);
 
-/* Whether a message of `bytes` of this rank as a root is one that whole rings are for: the first
- * after so many laps of the near part. */
+/* Root: whether whole rings are worth what they cost, by the messages so far. It says so with the
+ * next one. */
+bool sb_rings_pay_whole(const sb_team_t *team);
+
+/* Whether a message of `bytes` is one that whole rings are made for: some root has said that it
+ * wants them. Alike on all. */
 bool sb_rings_want_whole(const sb_team_t *team, size_t bytes);
 
 /* NULL: not made yet. */
