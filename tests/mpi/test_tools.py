@@ -71,3 +71,19 @@ def test_plain_programs_are_timed_bare_and_with_sobor_in_turn(tmp_path):
     assert all(set(run["us"]) == {"64", "1024", "16384"} for run in runs)
     assert all(time > 0 for run in runs for time in run["us"].values())
     assert done.stdout.count("mean Sobor") == 6
+
+
+def test_plain_programs_are_timed_with_the_heap_and_without(tmp_path):
+    """Every operation, part and kind of buffers runs on each side, and each size has its time."""
+    usable_mpi("o41")
+    out = tmp_path / "runs.jsonl"
+    command = [sys.executable, str(REPOSITORY / "bench" / "heap" / "run.py"), "--build", str(BUILD)]
+    command += "--operations bcast,message --sides bare_heap,sobor,heap --launches 1".split()
+    command += "--parts call,bare,loop --lowest 32768 --highest 65536 --seconds 0.01".split()
+    command += ["--out", str(out)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    runs = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [run["side"] for run in runs] == ["bare_heap", "sobor", "heap"] * 12
+    assert all(set(run["us"]) == {"32768", "65536"} for run in runs)
+    assert all(time > 0 for run in runs for time in run["us"].values())

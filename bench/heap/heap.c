@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Data that is written anew, an operation, its result read: for bench/heap/run.py. Nothing of Sobor
+ * is used.
+ *
+ * usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET
+ *
+ *   PART     call: a barrier after the writing, then the operation and the reading are timed, mean
+ *            over ranks; bare: the operation alone; loop: writing, operation and reading without a
+ *            barrier, the whole divided by its number, slowest rank
+ *   BUFFERS  same: one of each kind; others: with each round the next ones, in so much memory that
+ *            second-level caches do not hold it
+ *   LOWEST HIGHEST STEP   bytes: of all the data of a broadcast or reduction, else of a block
+ *   SECONDS  for about so long at each size
+ *   OFFSET   of buffers from the beginning of a page; 16 is what malloc gives
+ *
+ * Prints the round trip of a cache line between ranks 0 and 1 in microseconds, then for each size
+ * its bytes and microseconds. */
+#include <mpi.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 4096, LINE_TURNS = 20000, OTHERS = 64 << 20 };
+
+static int rank, ranks;
+static int bytes;
+static float *from, *into; /* of this round */
+static long turn;
+
+/* Who writes, and who has a result. */
+typedef enum part { ALL, ROOT, NOT_ROOT, FIRST, SECOND } part_t;
+
+typedef struct operation {
+    const char *name;
+    void (*call)(void);
+    part_t writes, reads;
+    bool sums;     /* works on `bytes` in all */
+    bool in_place; /* the result is where the data was */
+} operation_t;
+
+static void bcast(void)
+{
+    MPI_Bcast(from, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+static void reduce(void)
+{
+    MPI_Reduce(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
+}
+
+static void allreduce(void)
+{
+    MPI_Allreduce(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void allreduce_in_place(void)
+{
+    MPI_Allreduce(MPI_IN_PLACE, from, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void reduce_scatter_block(void)
+{
+    MPI_Reduce_scatter_block(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+}
+
+static void scatter(void)
+{
+    MPI_Scatter(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+static void gather(void)
+{
+    MPI_Gather(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+}
+
+static void allgather(void)
+{
+    MPI_Allgather(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+static void alltoall(void)
+{
+    MPI_Alltoall(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, MPI_COMM_WORLD);
+}
+
+/* One way of a message; the ways alternate. */
+static void message(void)
+{
+    if (rank == turn % 2)
+        MPI_Send(from, bytes, MPI_CHAR, !rank, 0, MPI_COMM_WORLD);
+    else if (rank < 2)
+        MPI_Recv(into, bytes, MPI_CHAR, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static const operation_t operations[] = {
+    {"bcast", bcast, ROOT, NOT_ROOT, true, true},
+    {"reduce", reduce, ALL, ROOT, true, false},
+    {"allreduce", allreduce, ALL, ALL, true, false},
+    {"allreduce_in_place", allreduce_in_place, ALL, ALL, true, true},
+    {"reduce_scatter_block", reduce_scatter_block, ALL, ALL, false, false},
+    {"scatter", scatter, ROOT, ALL, false, false},
+    {"gather", gather, ALL, ROOT, false, false},
+    {"allgather", allgather, ALL, ALL, false, false},
+    {"alltoall", alltoall, ALL, ALL, false, false},
+    {"message", message, FIRST, SECOND, true, false},
+};
+
+static const operation_t *find(const char *name)
+{
+    for (size_t k = 0; k < sizeof operations / sizeof *operations; k++)
+        if (strcmp(operations[k].name, name) == 0)
+            return &operations[k];
+    fprintf(stderr, "heap: no operation '%s'\n", name);
+    exit(2);
+}
+
+static bool takes_part(part_t part)
+{
+    switch (part) {
+    case ALL:
+        return true;
+    case ROOT:
+        return rank == 0;
+    case NOT_ROOT:
+        return rank != 0;
+    case FIRST:
+        return rank == turn % 2;
+    case SECOND:
+        break;
+    }
+    return rank < 2 && rank != turn % 2;
+}
+
+/* Bytes that a rank gives, and that it gets. */
+static size_t given(const operation_t *operation, size_t size)
+{
+    bool many = operation->call == alltoall || operation->call == scatter ||
+                operation->call == reduce_scatter_block;
+    return many ? size * (size_t)ranks : size;
+}
+
+static size_t taken(const operation_t *operation, size_t size)
+{
+    bool many = operation->call == allgather || operation->call == alltoall ||
+                (operation->call == gather && rank == 0);
+    return many ? size * (size_t)ranks : size;
+}
+
+static void put(float *data, size_t size)
+{
+    float value = (float)(turn % 64);
+    for (size_t k = 0; k < size / sizeof *data; k++)
+        data[k] = value + (float)(k & 15);
+}
+
+static float look(const float *data, size_t size)
+{
+    float sum[16] = {0}, all = 0;
+    for (size_t k = 0; k + 16 <= size / sizeof *data; k += 16)
+        for (size_t i = 0; i < 16; i++)
+            sum[i] += data[k + i];
+    for (size_t i = 0; i < 16; i++)
+        all += sum[i];
+    return all;
+}
+
+static volatile float seen;
+
+static _Atomic uint32_t *words; /* [0]: the line; [64]: arrivals */
+
+/* The same one for all sides of a comparison. */
+static void meet(void)
+{
+    static uint32_t before;
+    before += (uint32_t)ranks;
+    atomic_fetch_add(&words[64], 1);
+    while (atomic_load_explicit(&words[64], memory_order_acquire) < before)
+        if (ranks > 2)
+            sched_yield();
+}
+
+typedef struct buffers {
+    char *from, *into;
+    size_t apart_from, apart_into;
+    long count;
+} buffers_t;
+
+static buffers_t buffers;
+
+static size_t whole_pages(size_t size)
+{
+    return (size / PAGE + 2) * PAGE;
+}
+
+static char *area(size_t size)
+{
+    char *base = aligned_alloc(PAGE, size);
+    if (base == NULL)
+        abort();
+    memset(base, 0, size);
+    return base;
+}
+
+static void lay_out(const operation_t *operation, bool others)
+{
+    size_t size = (size_t)bytes;
+    buffers.apart_from = whole_pages(given(operation, size));
+    buffers.apart_into = whole_pages(taken(operation, size));
+    buffers.count = others ? (long)(OTHERS / (buffers.apart_from + buffers.apart_into)) : 1;
+    /* All ranks alike. */
+    MPI_Allreduce(MPI_IN_PLACE, &buffers.count, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
+}
+
+static void next_buffers(const char *offset)
+{
+    size_t k = (size_t)(turn % buffers.count), shift = strtoul(offset, NULL, 0);
+    from = (float *)(void *)(buffers.from + k * buffers.apart_from + shift);
+    into = (float *)(void *)(buffers.into + k * buffers.apart_into + shift);
+}
+
+/* Seconds of so many rounds as this rank sees them. */
+static double run(const operation_t *operation, const char *part, long rounds, const char *offset)
+{
+    bool loop = strcmp(part, "loop") == 0, bare = strcmp(part, "bare") == 0;
+    size_t size = (size_t)bytes;
+    double took = 0, called, done;
+    meet();
+    double began = MPI_Wtime();
+    for (long k = 0; k < rounds; k++, turn++) {
+        next_buffers(offset);
+        if (takes_part(operation->writes))
+            put(from, given(operation, size));
+        if (!loop)
+            meet();
+        called = MPI_Wtime();
+        operation->call();
+        done = MPI_Wtime();
+        if (takes_part(operation->reads))
+            seen = look(operation->in_place ? from : into, taken(operation, size));
+        /* Who only sends a message does not see when it is there. */
+        if (operation->call != message || takes_part(operation->reads))
+            took += bare ? done - called : MPI_Wtime() - called;
+        if (!loop)
+            meet();
+    }
+    return loop ? MPI_Wtime() - began : took;
+}
+
+static double time_size(const operation_t *operation, char **words_of)
+{
+    const char *part = words_of[2], *offset = words_of[8];
+    double seconds = atof(words_of[7]), took, sum = 0, longest = 0;
+    long rounds = 4;
+    lay_out(operation, strcmp(words_of[3], "others") == 0);
+    while (took = run(operation, "loop", rounds, offset),
+           MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), took < seconds / 8)
+        rounds *= 2;
+    rounds = (long)((double)rounds * seconds / took) + 1;
+    took = run(operation, part, rounds, offset) / (double)rounds;
+    MPI_Reduce(&took, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (strcmp(part, "loop") == 0)
+        return longest;
+    return operation->call == message ? sum : sum / ranks;
+}
+
+static double line(void)
+{
+    double began = MPI_Wtime();
+    for (uint32_t k = 0; k < LINE_TURNS && rank < 2; k++) {
+        /* Release and acquire of the same word: each rank's step for the other's wait. */
+        if (rank == 1)
+            while (atomic_load_explicit(words, memory_order_acquire) != 2 * k + 1)
+                ;
+        atomic_store_explicit(words, 2 * k + 1 + (uint32_t)rank, memory_order_release);
+        if (rank == 0)
+            while (atomic_load_explicit(words, memory_order_acquire) != 2 * k + 2)
+                ;
+    }
+    return (MPI_Wtime() - began) / LINE_TURNS;
+}
+
+static void share_words(void)
+{
+    MPI_Win window;
+    MPI_Aint size;
+    int unit;
+    MPI_Win_allocate_shared(rank == 0 ? 512 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &words, &window);
+    MPI_Win_shared_query(window, 0, &size, &unit, &words);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc != 9) {
+        fprintf(stderr, "usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET\n");
+        return 2;
+    }
+    const operation_t *operation = find(argv[1]);
+    size_t highest = (size_t)atoi(argv[5]);
+    bool others = strcmp(argv[3], "others") == 0;
+    size_t room = whole_pages(highest * (size_t)ranks);
+    buffers.from = area(others ? OTHERS : room);
+    buffers.into = area(others ? OTHERS : room);
+    share_words();
+    /* Ranks that share processors would wait their turns for every line. */
+    double trip = ranks == 2 ? line() : 0;
+    if (rank == 0)
+        printf("%.3f\n", trip * 1e6);
+    for (bytes = atoi(argv[4]); (size_t)bytes <= highest; bytes *= atoi(argv[6])) {
+        double took = time_size(operation, argv);
+        if (rank == 0)
+            printf("%d %.4f\n", bytes, took * 1e6);
+    }
+    MPI_Finalize();
+    return 0;
+}
