@@ -87,3 +87,16 @@ def test_plain_programs_are_timed_with_the_heap_and_without(tmp_path):
     assert [run["side"] for run in runs] == ["bare_heap", "sobor", "heap"] * 12
     assert all(set(run["us"]) == {"32768", "65536"} for run in runs)
     assert all(time > 0 for run in runs for time in run["us"].values())
+
+
+def test_passed_calls_are_timed_bare_and_in_every_way_that_passes_them():
+    """A table of each MPI that is asked for: the bare host, then what each way takes beside it."""
+    usable_mpi("o41")
+    tool = REPOSITORY / "bench" / "passed" / "run.py"
+    command = [sys.executable, str(tool), "--build", str(BUILD), "--mpi", "o41", "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    title, bare, *ways = done.stdout.splitlines()
+    assert title.split() == ["o41", "self", "bcast", "operator", "between"]
+    assert all(float(word) > 0 for word in bare.split()[1:])
+    assert [way.count("(") for way in ways] == [4, 4, 4]
