@@ -12,6 +12,7 @@
 #include "base/build.h"
 #include "base/config.h"
 #include "base/hash.h"
+#include "machine/real/spread.h"
 #include "segment/process.h"
 #include "segment/region.h"
 
@@ -45,7 +46,8 @@ typedef struct slot {
  * First in the file; the slots follow at the next page, and the gauge behind them. All of it is
  * reserved by each who joins, of the slots its own, and the gauge by who may use it: memory that is
  * short is told there and not by a signal later on.
- * `holder` tells of each slot: 0: empty; CLOSED; else the pid of its rank.
+ * `holder` tells of each slot: 0: empty; CLOSED; else the pid of its rank. Behind it is for each
+ * rank where it runs (machine/real/spread.h), in lines of their own.
  */
 typedef struct board {
     _Atomic uint64_t founder; /* pid of some rank that came early: lives while others may come */
@@ -126,9 +128,17 @@ static bool is_left(const char *name)
     return left;
 }
 
+static size_t places_offset(void)
+{
+    return sb_round_up(sizeof(board_t) + board.job.size * sizeof(uint64_t),
+                       _Alignof(sb_spread_place_t));
+}
+
 static size_t header_bytes(void)
 {
-    return sb_round_up(sizeof(board_t) + board.job.size * sizeof(uint64_t), _Alignof(slot_t));
+    size_t places = board.job.size * sizeof(sb_spread_place_t);
+
+    return sb_round_up(places_offset() + places, _Alignof(slot_t));
 }
 
 static size_t slot_offset(uint32_t rank)
@@ -211,6 +221,9 @@ bool sb_board_join(const sb_job_t *job, bool gauged)
         return false;
     }
     sb_sleepers_share(&board.memory->sleepers);
+    if (sb_config()->spread.number != 0)
+        sb_spread_share((sb_spread_place_t *)(void *)((char *)board.memory + places_offset()),
+                        job->size, job->rank);
     return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The primitives of the real machine that ask the kernel. */
 #include "machine/primitive.h"
+#include "machine/real/spread.h"
 
 #include <dlfcn.h>
 #include <linux/futex.h>
@@ -94,6 +95,7 @@ bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes)
 void sb_give_processor(void)
 {
     sched_yield();
+    sb_spread_given();
 }
 
 void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns)
