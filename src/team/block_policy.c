@@ -124,7 +124,7 @@ static void watched(sb_block_class_t *class, uint64_t now)
     class->call = 0;
     class->settling = 0;
     class->alarmed = has_changed(class);
-    if (!class->alarmed && class->since < class->rest)
+    if (now < class->earliest || (!class->alarmed && class->since < class->rest))
         return;
     class->known = 0;
     enter(class, SB_BLOCK_GLANCE, now);
@@ -233,6 +233,7 @@ static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, sb_bl
     if (!class->begun) {
         class->begun = true;
         class->ways = ways.count;
+        class->earliest = now + ways.wait;
         bool known = number > 0 && class[-1].compared && class[-1].usual != 0;
         class->usual = known ? class[-1].usual : ways.first;
         class->other = next_way(class, class->usual);

@@ -45,6 +45,7 @@ typedef enum sb_block_stage {
  */
 typedef struct sb_block_class {
     uint64_t entered;   /* the present stage, by sb_now_ns */
+    uint64_t earliest;  /* time of the first comparison */
     uint64_t began;     /* of what is measured in the present block, */
     uint64_t part;      /* and of its present part */
     uint64_t longest;   /* of its parts; ns */
@@ -80,6 +81,7 @@ typedef struct sb_block_policy {
 typedef struct sb_block_ways {
     uint8_t count; /* at least 2 */
     uint8_t first; /* with which a class begins of which nothing is known */
+    uint64_t wait; /* ns before it is compared with others: they have something to make first */
 } sb_block_ways_t;
 
 /*

@@ -18,6 +18,7 @@ typedef struct player {
     uint64_t now;
     size_t bytes; /* 0: BYTES */
     uint8_t first, before;
+    uint64_t wait;
     unsigned changes; /* of way */
 } player_t;
 
@@ -28,8 +29,8 @@ static unsigned play(player_t *player, unsigned calls, uint64_t safe, uint64_t o
     unsigned of_other = 0;
 
     for (unsigned i = 0; i < calls; i++) {
-        uint8_t way = sb_block_choose(&player->policy, bytes, (sb_block_ways_t){2, player->first},
-                                      player->now);
+        uint8_t way = sb_block_choose(
+            &player->policy, bytes, (sb_block_ways_t){2, player->first, player->wait}, player->now);
         player->now += way == 0 ? safe : other;
         player->changes += way != player->before;
         player->before = way;
@@ -45,6 +46,17 @@ static void starts_with_the_safe_way(void **state)
     (void)state;
     assert_int_equal(play(&player, FIRST, 1000, 100), 0);
     assert_int_equal(play(&player, GLANCE, 1000, 100), GLANCE);
+}
+
+/* What needs memory first is compared when the calls have taken enough for that. */
+static void waits_for_what_costs_first(void **state)
+{
+    player_t player = {.first = 1, .wait = 20000};
+
+    (void)state;
+    assert_int_equal(play(&player, 22, 500, 1000), 22);
+    assert_int_equal(play(&player, 2 * GLANCE, 500, 1000), GLANCE);
+    assert_int_equal(play(&player, REST_FIRST, 500, 1000), 0);
 }
 
 /* What is far better is taken within the first twenty calls: the second block agrees. */
@@ -295,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_pause_puts_nothing_off),
         cmocka_unit_test(an_interruption_ends_a_comparison),
         cmocka_unit_test(starts_with_the_safe_way),
+        cmocka_unit_test(waits_for_what_costs_first),
         cmocka_unit_test(takes_soon_what_is_far_better),
         cmocka_unit_test(takes_the_way_that_is_faster),
         cmocka_unit_test(counts_what_calls_take_together),

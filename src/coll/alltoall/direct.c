@@ -27,10 +27,6 @@
 #include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
-/* Where ranks share processors, parts of so many bytes and less are staged: measured, two and
- * four ranks to a processor. */
-#define STAGED_MOST ((size_t)32 << 10)
-
 /* What is sent to a rank lies where it is received from it: it must have gone before. */
 static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
 {
@@ -51,7 +47,8 @@ static sb_prefer_t preference(const sb_team_t *team, const sb_parts_t *parts, ui
         return SB_PREFER_STAGED;
     if (mode == SB_COPY_PULLED && bytes >= sb_mesh(team)->measured_least)
         return SB_PREFER_EXPOSED;
-    return bytes <= STAGED_MOST && sb_exposing_waits(team) ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE;
+    return bytes <= SB_ROWS_STAGED && sb_exposing_waits(team) ? SB_PREFER_STAGED
+                                                              : SB_PREFER_BY_SIZE;
 }
 
 static const sb_stream_t nothing = {.base = NULL};

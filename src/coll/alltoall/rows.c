@@ -27,6 +27,7 @@
 #define ELSEWHERE UINT32_MAX
 
 static const sb_copy_mode_t tried[] = {SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_COPY_PULLED};
+#define WAY_PULLED 2
 
 typedef struct row {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t flag; /* the row's number + 1; note: bytes, or MIXED */
@@ -82,29 +83,65 @@ static char *cell_at(const sb_team_t *team, uint32_t from, uint32_t note, uint32
     return (char *)row_of(rows, from) + head + to * cell;
 }
 
-/* The way that is found to be fastest of this rank's calls of such lengths, or is tried. */
-static sb_copy_mode_t try_ways(const sb_team_t *team, sb_rows_ways_t *ways, size_t bytes,
-                               bool in_place)
-{
-    bool pulls = !in_place && bytes >= SB_ROWS_PULLED && sb_mesh(team)->expose.kernel;
-    const sb_block_ways_t choice = {.count = pulls ? 3 : 2};
+/*
+ * Memory that nothing was in yet takes all ranks' time, in turns: parts that pass as well without
+ * it do so as long as that is more than a small part of what their calls have taken.
+ */
+#define SHARE_OF_FIRST 32
 
-    return tried[sb_block_choose(&ways->policy, bytes * CLASS_SCALE, choice, sb_now_ns())];
+static uint64_t wait_for_pages(const sb_team_t *team, const sb_rows_t *rows, size_t bytes)
+{
+    size_t end = team->size * cell_of(bytes), missing = 0;
+
+    if (bytes <= SB_ROWS_STAGED)
+        return 0;
+    for (uint32_t place = 0; place < SB_ROWS_LARGE; place++)
+        missing += end > rows->touched[place] ? end - rows->touched[place] : 0;
+    uint64_t turns = (team->size + team->processors - 1) / team->processors;
+    return SHARE_OF_FIRST * turns * (missing / SB_PAGE) * rows->resource.segment.block.page_ns;
+}
+
+static bool may_pull(const sb_team_t *team, size_t bytes, bool in_place)
+{
+    return !in_place && bytes >= SB_ROWS_PULLED && sb_mesh(team)->expose.kernel;
+}
+
+/* The way that is found to be fastest of this rank's calls of such lengths, or is tried. */
+static sb_copy_mode_t try_ways(const sb_team_t *team, sb_rows_t *rows, size_t bytes, bool in_place)
+{
+    sb_block_ways_t choice = {.count = 2};
+
+    if (may_pull(team, bytes, in_place)) {
+        choice.count = 3;
+        choice.wait = wait_for_pages(team, rows, bytes);
+        choice.first = choice.wait > 0 ? WAY_PULLED : 0;
+    }
+    return tried[sb_block_choose(&rows->ways[in_place].policy, bytes * CLASS_SCALE, choice,
+                                 sb_now_ns())];
+}
+
+/* What rank 0 did, or, as long as nothing was heard of it, will do most likely. */
+static sb_copy_mode_t follow(const sb_team_t *team, const sb_rows_t *rows, size_t bytes,
+                             bool in_place)
+{
+    const uint8_t *followed = rows->ways[in_place].followed;
+    uint8_t mode = followed[sb_copy_class(bytes * CLASS_SCALE)];
+    bool unheard = mode == SB_COPY_ANY && may_pull(team, bytes, in_place);
+
+    return unheard && wait_for_pages(team, rows, bytes) > 0 ? SB_COPY_PULLED : (sb_copy_mode_t)mode;
 }
 
 /* How parts go of which the longest that has room is so long. */
 static sb_copy_mode_t mode_for(const sb_team_t *team, sb_rows_t *rows, size_t bytes, bool in_place)
 {
-    sb_rows_ways_t *ways = &rows->ways[in_place];
     uint32_t stores = team->settings.stores;
 
     if (bytes < TRIED_LEAST || stores == SB_STORES_CACHED)
         return SB_COPY_CACHED;
     if (stores == SB_STORES_STREAMING)
         return SB_COPY_NON_TEMPORAL;
-    if (team->rank == 0)
-        return try_ways(team, ways, bytes, in_place);
-    return (sb_copy_mode_t)ways->followed[sb_copy_class(bytes * CLASS_SCALE)];
+    return team->rank == 0 ? try_ways(team, rows, bytes, in_place)
+                           : follow(team, rows, bytes, in_place);
 }
 
 /* Others do as rank 0 did. */

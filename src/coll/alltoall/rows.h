@@ -87,6 +87,10 @@ sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t 
 /* Shorter parts are never pulled: the kernel would take longer to be called. */
 #define SB_ROWS_PULLED ((size_t)16 << 10)
 
+/* Where ranks share processors, parts of so many bytes and less are best staged: measured, two and
+ * four ranks to a processor. */
+#define SB_ROWS_STAGED ((size_t)32 << 10)
+
 /* Whether this rank's part is in the row in this call. */
 static inline bool sb_goes_by_row(const sb_rows_t *rows, const sb_stream_t *part)
 {
