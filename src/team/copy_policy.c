@@ -60,15 +60,6 @@ sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint3
     return (sb_copy_policy_t){.mode = {safe, other}, .modes = 2, .fixed = fixed};
 }
 
-size_t sb_copy_class(size_t bytes)
-{
-    size_t number = 0;
-
-    while (number + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << number)
-        number++;
-    return number;
-}
-
 /* The fastest that is known, but for one; `none`: there is no other. */
 static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t none)
 {
@@ -91,11 +82,8 @@ static bool is_steady(const sb_copy_policy_t *policy, uint8_t mode, const sb_cop
     return !loads && (policy->mode[mode] == SB_COPY_PULLED || policy->mode[mode] == SB_COPY_ANY);
 }
 
-/*
- * How a class begins: by the kernel where that was found to be the best for shorter messages, for
- * what else was so may have come out of caches that longer ones do not fit. Else in the mode that
- * is safe.
- */
+/* How a class begins: by the kernel where that was best for shorter messages, for what else was may
+ * have come out of caches that longer ones do not fit; else in the safe mode. */
 static uint8_t first_mode(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice)
 {
     for (size_t number = sb_copy_class(choice->bytes); number-- > 0;) {
@@ -193,24 +181,35 @@ bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
     return spent >= SHARE_OF_FIRST * (bytes / SB_PAGE) * *policy->page_ns;
 }
 
+/* What a message takes in a mode, by what was found in the class `by` of shorter ones: in that both
+ * the bytes and the usual mode's times lead there, the shorter counts. */
+static uint64_t ns_by(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
+                      const sb_copy_class_t *by, uint8_t usual, uint8_t mode)
+{
+    uint64_t ns = by->ns[mode], floor = sb_min(policy->floor[mode], ns);
+
+    return sb_min(floor + ((ns - floor) << (class - by)), ns * class->ns[usual] / by->ns[usual]);
+}
+
 /*
- * What a message takes in a mode that was not tried yet, by what was found with shorter ones: in
- * that both the bytes and the usual mode's times lead there, the shorter counts. 0: unknown.
+ * The same of one that was not tried yet: by the longest that it was tried with, but of the
+ * kernel's copies by whichever of them promises most. One trial that something else ran in would
+ * put them off for all longer ones, and they do not get worse where caches end. 0: unknown.
  */
 static uint64_t expected_ns(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice,
                             uint8_t usual, uint8_t mode)
 {
     const sb_copy_class_t *first = policy->of[choice->again];
-    const sb_copy_class_t *class = first + sb_copy_class(choice->bytes), *known = class;
+    const sb_copy_class_t *class = first + sb_copy_class(choice->bytes), *by = class;
+    uint64_t best = 0;
 
-    while (known > first && (known->ns[mode] == 0 || known->ns[usual] == 0 ||
-                             (mode != SAFE && !known->proven[mode])))
-        known--;
-    uint64_t ns = known->ns[mode], floor = sb_min(policy->floor[mode], ns);
-    if (known->ns[usual] == 0)
-        return 0;
-    return sb_min(floor + ((ns - floor) << (class - known)),
-                  ns * class->ns[usual] / known->ns[usual]);
+    while (by-- > first && (best == 0 || is_steady(policy, mode, choice))) {
+        bool known = by->ns[mode] > 0 && by->ns[usual] > 0 && (mode == SAFE || by->proven[mode]);
+        uint64_t ns = known ? ns_by(policy, class, by, usual, mode) : 0;
+        if (known && (best == 0 || ns < best))
+            best = ns;
+    }
+    return best;
 }
 
 /* Whether what a trial may be expected to lose is little of the time of all messages so far, or

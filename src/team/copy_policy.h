@@ -155,7 +155,14 @@ static inline bool sb_copy_policy_has(const sb_copy_policy_t *policy, sb_copy_mo
     return has;
 }
 
-size_t sb_copy_class(size_t bytes);
+static inline size_t sb_copy_class(size_t bytes)
+{
+    size_t number = 0;
+
+    while (number + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << number)
+        number++;
+    return number;
+}
 
 /*
  * A mode for each class of sizes in one flag, by which a rank shows what it wants of the others.

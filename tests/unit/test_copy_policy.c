@@ -523,6 +523,26 @@ static void longer_messages_begin_by_the_kernel(void **state)
     assert_true(counts.of[SB_COPY_NON_TEMPORAL] > 90);
 }
 
+/* One trial by the kernel that something else ran in does not put it off for all longer messages:
+ * what still shorter ones took says as much. */
+static void one_long_trial_by_the_kernel_is_no_end(void **state)
+{
+    static const uint64_t shortest[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 2000, [SB_COPY_CACHED] = 1000, [SB_COPY_PULLED] = 1400};
+    static const uint64_t disturbed[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 4000, [SB_COPY_CACHED] = 2000, [SB_COPY_PULLED] = 30000};
+    static const uint64_t longer[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 8000, [SB_COPY_CACHED] = 4000, [SB_COPY_PULLED] = 3000};
+    sb_copy_policy_t policy = new_policy();
+
+    (void)state;
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, 0, 0);
+    play_long(&policy, BYTES, 400, shortest);
+    play_long(&policy, 2 * BYTES, 200, disturbed);
+    counts_t counts = play_long(&policy, 4 * BYTES, 200, longer);
+    assert_true(counts.of[SB_COPY_PULLED] > 50);
+}
+
 /* What was best out of caches is no way for longer ones to begin. */
 static void longer_messages_do_not_begin_out_of_caches(void **state)
 {
@@ -750,6 +770,7 @@ int main(void)
         cmocka_unit_test(longer_messages_learn_from_shorter_ones),
         cmocka_unit_test(what_shorter_messages_found_ends_where_caches_do),
         cmocka_unit_test(longer_messages_begin_by_the_kernel),
+        cmocka_unit_test(one_long_trial_by_the_kernel_is_no_end),
         cmocka_unit_test(longer_messages_do_not_begin_out_of_caches),
         cmocka_unit_test(all_messages_earn_memory),
         cmocka_unit_test(small_messages_are_cached),
