@@ -40,6 +40,9 @@
 /* Blocks one after the other in which it shows. */
 #define ODD_ENOUGH 2
 
+/* Calls of a stage that others may have been ahead by. If there are more, they will not follow. */
+#define BEHIND_MOST UINT8_MAX
+
 /* So much above or below a time is more than chance. */
 static bool is_far_above(uint64_t ns, uint64_t than)
 {
@@ -57,6 +60,7 @@ static void enter(sb_block_class_t *class, sb_block_stage_t stage, uint64_t now)
 {
     class->stage = (uint8_t)stage;
     class->entered = now;
+    class->behind = 0;
     class->call = 0;
     class->settling = stage == SB_BLOCK_PAIRS ? LONG_SETTLING : SHORT_SETTLING;
 }
@@ -265,4 +269,15 @@ void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes)
     sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
 
     enter(class, SB_BLOCK_WATCH, class->entered);
+}
+
+void sb_block_lag(sb_block_policy_t *policy, size_t bytes, uint64_t now)
+{
+    sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
+
+    if (class->behind == BEHIND_MOST)
+        return;
+    class->behind++;
+    class->call = 0;
+    class->entered = now;
 }

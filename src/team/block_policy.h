@@ -64,6 +64,7 @@ typedef struct sb_block_class {
     uint8_t won;        /* of them by the other way, */
     uint8_t lost;       /* and by the usual one */
     uint8_t odd;        /* short blocks, one after the other, that took longer or shorter */
+    uint8_t behind;     /* calls of the present stage in which others were */
     bool alarmed;       /* for that the present comparison is */
     bool begun;         /* there were calls, */
     bool compared;      /* and a comparison */
@@ -95,6 +96,10 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
 /* A call of so many bytes goes otherwise, for something that is not to be compared: what is being
  * measured is given up. */
 void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes);
+
+/* The last call of so many bytes, which is over, went otherwise than chosen, since others had run
+ * ahead: what is measured begins anew with the next one. */
+void sb_block_lag(sb_block_policy_t *policy, size_t bytes, uint64_t now);
 
 /* Whether the last choice for so many bytes was part of a comparison. */
 static inline bool sb_block_compares(const sb_block_policy_t *policy, size_t bytes)

@@ -32,6 +32,14 @@ bool sb_copy_used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
     return false;
 }
 
+void sb_copy_went(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, bool by_loads)
+{
+    bool chosen = choice->mode == policy->mode[policy->loads];
+
+    if (choice->loads && by_loads != chosen)
+        sb_block_lag(&policy->blocks[choice->again], choice->bytes, sb_now_ns());
+}
+
 sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
                              sb_copy_laps_t lap)
 {

@@ -191,6 +191,10 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
 /* A message that this rank or another decided about took so long. */
 void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint64_t ns);
 
+/* A message that this rank decided about was by loads, or not: as it was given before that was
+ * known. */
+void sb_copy_went(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, bool by_loads);
+
 /*
  * A message that this rank has sent and whose readers tell how long it took, each by a flag. Value:
  * the use of what the message went by, which only grows, and the time in nanoseconds below it.

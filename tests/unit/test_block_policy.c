@@ -205,6 +205,46 @@ static void longer_messages_go_on_from_shorter_ones(void **state)
     assert_int_equal(play(&sized, FIRST, 500, 1000), FIRST);
 }
 
+/* Others run ahead: what they have given before they saw the choice goes as before, so many calls
+ * of it. The other way is faster from then on. */
+static void waits_for_those_who_are_ahead(void **state)
+{
+    enum { AHEAD = 40, CALLS = 2000 };
+    player_t player = {0};
+    unsigned left = 0, of_other = 0;
+
+    (void)state;
+    for (unsigned call = 0; call < CALLS; call++) {
+        uint8_t way =
+            sb_block_choose(&player.policy, BYTES, (sb_block_ways_t){.count = 2}, player.now);
+        left = way == 0 ? AHEAD : left - (left > 0);
+        bool went = way == 1 && left == 0;
+        player.now += went ? 700 : 1000;
+        if (went != (way == 1))
+            sb_block_lag(&player.policy, BYTES, player.now);
+        of_other += went;
+    }
+    assert_true(of_other > CALLS / 2);
+}
+
+/* Who never does as is said is not waited for. */
+static void does_not_wait_for_those_who_never_follow(void **state)
+{
+    player_t player = {0};
+    unsigned of_other = 0;
+
+    (void)state;
+    for (unsigned call = 0; call < 4000; call++) {
+        uint8_t way =
+            sb_block_choose(&player.policy, BYTES, (sb_block_ways_t){.count = 2}, player.now);
+        player.now += 1000;
+        if (way == 1)
+            sb_block_lag(&player.policy, BYTES, player.now);
+        of_other += way;
+    }
+    assert_true(of_other < 4000 / 2);
+}
+
 /* Two ways that are as fast as each other: comparisons end, and stay far apart. */
 static void does_not_go_to_and_fro(void **state)
 {
@@ -320,6 +360,8 @@ int main(void)
         cmocka_unit_test(follows_at_once_where_calls_take_longer),
         cmocka_unit_test(gets_used_to_changes),
         cmocka_unit_test(longer_messages_go_on_from_shorter_ones),
+        cmocka_unit_test(waits_for_those_who_are_ahead),
+        cmocka_unit_test(does_not_wait_for_those_who_never_follow),
         cmocka_unit_test(does_not_go_to_and_fro),
         cmocka_unit_test(compares_several_ways),
     };

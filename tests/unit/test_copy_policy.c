@@ -687,6 +687,31 @@ static void loads_are_taken_for_the_whole_loop(void **state)
     sb_heap = NULL;
 }
 
+/* Who gives messages had run ahead: the next ones still go as before, which says nothing of loads.
+ * From then on they take half as long. */
+static void loads_are_judged_when_they_have_come(void **state)
+{
+    static const size_t three[3] = {2 * BYTES, 2 * BYTES, 2 * BYTES};
+    static loop_t loop;
+    enum { MESSAGES = 1600, AHEAD = 40 };
+    unsigned left = 0, by_loads = 0;
+
+    (void)state;
+    set_up_loop(&loop, true);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(&loop.policy, BYTES, loop.buffer, three);
+        left = choice.mode != SB_COPY_PULLED ? AHEAD : left - (left > 0);
+        bool went = left == 0;
+        wait_for(went ? 5000 : 10000);
+        if (choice.timed)
+            sb_copy_record(&loop.policy, &choice, 10000);
+        sb_copy_went(&loop.policy, &choice, went);
+        by_loads += went;
+    }
+    assert_true(by_loads > MESSAGES / 2);
+    sb_heap = NULL;
+}
+
 /* Nothing is by loads before the others are known: what is compared is the best of them. */
 static void others_are_known_before_loads(void **state)
 {
@@ -741,6 +766,7 @@ int main(void)
         cmocka_unit_test(starts_with_the_safe_mode),
         cmocka_unit_test(loads_are_judged_with_what_is_between),
         cmocka_unit_test(loads_are_taken_for_the_whole_loop),
+        cmocka_unit_test(loads_are_judged_when_they_have_come),
         cmocka_unit_test(others_are_known_before_loads),
         cmocka_unit_test(what_is_not_shared_is_judged_by_calls),
         cmocka_unit_test(takes_the_mode_that_is_faster),

@@ -222,6 +222,9 @@ sb_status_t sb_lent_find(sb_team_t *team, sb_lent_t *lent, char *result)
         if (result != NULL && lent->first == team->size)
             lent->first = rank;
     }
+    /* Who had given its own before this rank came has not seen what that chose. */
+    if (space->measured == &space->lending)
+        sb_copy_went(&space->lending, &space->choice, lent->ranks != 0);
     return SB_OK;
 }
 
