@@ -432,6 +432,37 @@ static void rings_grow_with_what_is_sent(void **state)
     assert_int_equal(job_run(3, 20, grow_rings, &near), 0);
 }
 
+#define SHORT_BYTES ((size_t)300)
+#define SHORT_CALLS 600
+#define SHORT_ROOM ((size_t)64 * 320)
+
+/* Short messages go round in the first bytes of a ring: few pages of it are ever touched, and it
+ * does not grow for them. Readers are done when the next one is sent. */
+static int send_short(rank_context_t *context, void *argument)
+{
+    int failures = 0;
+
+    (void)argument;
+    setenv("SOBOR_RING", "2MiB", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    for (uint32_t i = 0; i < SHORT_CALLS; i++) {
+        failures += send_ring(context, team, i % context->size, SHORT_BYTES - i % 7);
+        failures += barrier(team) != SB_OK;
+        failures += sb_cursor_place(&sb_rings(team)->cursor) > SHORT_ROOM;
+    }
+    failures += send_ring(context, team, 0, SB_COPY_LEAST) + sb_rings(team)->whole;
+    sb_team_destroy(team);
+    return failures;
+}
+
+static void short_messages_touch_few_pages(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, send_short, NULL), 0);
+}
+
 /* Longer messages than the near part go round in it. */
 static int begin_long(rank_context_t *context, void *argument)
 {
@@ -589,6 +620,7 @@ int main(void)
         cmocka_unit_test(set_up_is_agreed),
         cmocka_unit_test(rings_are_refused_by_all),
         cmocka_unit_test(rings_grow_with_what_is_sent),
+        cmocka_unit_test(short_messages_touch_few_pages),
         cmocka_unit_test(a_long_message_goes_round_in_the_near_part),
         cmocka_unit_test(reductions_have_what_they_need),
         cmocka_unit_test(short_reductions_wait_for_no_page),

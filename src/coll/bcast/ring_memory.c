@@ -173,8 +173,7 @@ bool sb_rings_pay_whole(const sb_team_t *team)
 {
     const sb_rings_t *rings = sb_rings(team);
 
-    return !rings->whole &&
-           rings->cursor.position > team->settings.grows * (uint64_t)rings->cursor.ring &&
+    return !rings->whole && rings->passed > team->settings.grows * (uint64_t)rings->cursor.ring &&
            sb_copy_may_touch(&rings->copies, whole_ring(team));
 }
 

@@ -3,6 +3,11 @@
 
 #include "base/config.h"
 
+/* Of short messages: so many have room in what they go round in, which grows when as many bytes
+ * have passed as so many rounds have. */
+#define SHORT_ROUND 64
+#define SHORT_ROUNDS 64
+
 /* The plan of a message of this rank as root, but for where it begins and how it is written. */
 static sb_plan_t make_plan(const sb_team_t *team, size_t bytes, size_t fragment, sb_spread_t spread)
 {
@@ -150,12 +155,40 @@ static void finish(sb_team_t *team, const sb_plan_t *plan, const sb_cursor_t *en
 {
     sb_rings_t *rings = sb_rings(team);
 
+    rings->passed += plan->bytes;
     rings->growing = rings->growing || (plan->how & SB_PLAN_GROWS) != 0;
     sb_copy_words(&rings->cursor, end, sizeof *end);
     sb_cursor_align(&rings->cursor);
     sb_flag_publish(&sb_ring_head(rings, team->rank)->consumed.flag, rings->cursor.position);
     sb_slot_finish(team, 1);
     rings->uses = team->slot_uses;
+}
+
+/* Bytes that begin where all of them are in one piece: those of a message of one fragment. */
+static size_t unbroken(const sb_plan_t *plan)
+{
+    return plan->bytes <= plan->fragment ? sb_max((size_t)plan->bytes, 1) : 1;
+}
+
+/*
+ * Root: where a message of one fragment begins. As long as its readers are done with what is there
+ * it goes on in the first bytes of the ring, which have room for some dozens like it: a page that
+ * nobody has touched yet takes longer to come than several short messages. A page more is worth it
+ * when what has passed went round many times. Whether readers are done is looked up once a round.
+ */
+static void begin_short(sb_rings_t *rings, sb_plan_t *plan, sb_cursor_t *cursor)
+{
+    size_t place = sb_cursor_place(cursor), bytes = (size_t)plan->bytes;
+    size_t most =
+        (size_t)sb_max(SHORT_ROUND * sb_round_up(bytes, SB_LINE), rings->passed / SHORT_ROUNDS);
+    uint64_t again = cursor->round + cursor->ring + bytes;
+
+    if (bytes > plan->fragment || most >= cursor->window || place + bytes <= most ||
+        sb_plan_mode(plan) != SB_COPY_CACHED)
+        return;
+    bool looks = place / most != (place + bytes) / most;
+    if (looks ? sb_flow_try_reserve(&rings->out, again) : sb_flow_has_room(&rings->out, again))
+        cursor->window = plan->window = most;
 }
 
 /* Data that is handed out by functions goes wherever they put it. */
@@ -247,10 +280,11 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
     if (status != SB_OK)
         return status;
     cursor.window = window_of(rings, &plan);
-    sb_cursor_fit(&cursor, 1);
-    plan.position = cursor.position;
     if (team->slots_free_below >= rings->uses)
         sb_flow_credit(&rings->out, rings->cursor.position);
+    begin_short(rings, &plan, &cursor);
+    sb_cursor_fit(&cursor, unbroken(&plan));
+    plan.position = cursor.position;
     if (sb_plan_mode(&plan) == SB_COPY_PULLED)
         status = show_and_wait(team, stream, &plan, &cursor, &data);
     else
@@ -282,7 +316,7 @@ static bool read_plan(const sb_rings_t *rings, const sb_news_t *news, sb_plan_t 
     sb_copy(plan, news->payload, sizeof *plan);
     sb_copy_words(cursor, &rings->cursor, sizeof *cursor);
     cursor->window = window_of(rings, plan);
-    sb_cursor_fit(cursor, 1);
+    sb_cursor_fit(cursor, unbroken(plan));
     return cursor->window > 0 && cursor->window <= cursor->ring && plan->fragment > 0 &&
            sb_plan_spread(plan) < SB_SPREADS && sb_plan_mode(plan) <= SB_COPY_PULLED &&
            plan->position == cursor->position;

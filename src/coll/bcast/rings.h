@@ -100,6 +100,7 @@ typedef struct sb_rings {
     size_t near;        /* bytes of a ring for ordinary stores, its beginning */
     bool whole;         /* there is more of it than that, as far as there is memory */
     bool growing;       /* a root wants that */
+    uint64_t passed;    /* bytes of messages so far */
     sb_flow_out_t out;  /* this rank as a root */
     uint64_t uses;      /* who is done with so many slot uses is done with all messages so far */
     sb_expose_t expose; /* where no message stays in private memory: all zero */
