@@ -12,35 +12,25 @@ medians of launches, the least and the largest.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parents[1]
-sys.path.insert(0, str(REPOSITORY / "tests" / "mpi"))
-import mpis  # noqa: E402 - it is found by the line above
+sys.path.insert(0, str(HERE.parent))
+import launches  # noqa: E402 - it is found by the line above
 
 OPERATIONS = (
     "bcast reduce allreduce allreduce_in_place reduce_scatter_block scatter gather allgather"
     " alltoall message"
 ).split()
-#: What a user who is root and has two processors needs to say; nothing that chooses a transport.
-LAUNCH = {
-    name: value
-    for name, value in mpis.LAUNCH_ENVIRONMENT.items()
-    if "RUN_AS_ROOT" in name or name.startswith("I_MPI_")
-}
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
+    parser.add_argument("--build", type=Path, default=launches.BUILD)
     parser.add_argument("--mpi", default="o41", help="keys of tests/mpi/mpis.py, by comma")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--operations", default=",".join(OPERATIONS))
@@ -70,30 +60,14 @@ def preloads(side: str, options: argparse.Namespace) -> list[str]:
     return words if side.startswith("bare") else [*words, str(ours)]
 
 
-def launch(mpi: mpis.Mpi, program: Path, words: list, side: str, options) -> dict:
-    """Microseconds by bytes of one job, and the line's round trip under "line"."""
+def variables(side: str, options: argparse.Namespace) -> dict[str, str]:
+    """The environment of one side's ranks."""
     objects = preloads(side, options)
-    settings = [*options.set, *side.split("+")[1:]]
-    variables = dict(word.split("=", 1) for word in settings) if objects else {}
-    if objects:
-        variables["LD_PRELOAD"] = ":".join(objects)
-    if any("heap" in name for name in objects):
-        variables["SOBOR_HEAP"] = "on"
-    command = [*mpi.command(options.ranks, variables), str(program), *map(str, words)]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **LAUNCH},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    if done.returncode != 0:
-        sys.exit(f"run.py: {' '.join(command)} failed:\n{done.stderr}")
-    trip, *rows = done.stdout.split("\n")
-    return {"line": float(trip)} | {
-        int(row.split()[0]): float(row.split()[1]) for row in rows if row.strip()
-    }
+    if not objects:
+        return {}
+    settings = dict(word.split("=", 1) for word in [*options.set, *side.split("+")[1:]])
+    heap = {"SOBOR_HEAP": "on"} if any("heap" in name for name in objects) else {}
+    return {**settings, "LD_PRELOAD": ":".join(objects), **heap}
 
 
 def compare(mpi, program, named: dict, options) -> None:
@@ -102,18 +76,14 @@ def compare(mpi, program, named: dict, options) -> None:
     sizes = [options.lowest, options.highest, options.step]
     words = [*named.values(), *sizes, options.seconds, options.offset]
     runs = []
-    for turn in range(options.launches):
-        # A process gets the pages that the one before has freed in the opposite order: with a fixed
-        # one of sides each would always have the same, and one of them those that are slower.
-        for side in sides if turn % 2 == 0 else reversed(sides):
-            times = launch(mpi, program, words, side, options)
-            runs.append(
-                {"mpi": mpi.key, "ranks": options.ranks, **named, "side": side}
-                | {"line": times.pop("line"), "us": times}
-            )
-    if options.out:
-        with options.out.open("a") as out:
-            out.writelines(json.dumps(run) + "\n" for run in runs)
+    for side in launches.in_turn(sides, options.launches):
+        given = variables(side, options)
+        times = launches.launch(mpi, program, words, options.ranks, given)
+        runs.append(
+            {"mpi": mpi.key, "ranks": options.ranks, **named, "side": side}
+            | {"line": times.pop("line"), "us": times}
+        )
+    launches.keep(runs, options.out)
     show(runs, sides)
 
 
@@ -134,24 +104,12 @@ def show(runs: list[dict], sides: list[str]) -> None:
     sys.stdout.flush()
 
 
-def build(mpi: mpis.Mpi, folder: Path) -> Path:
-    """The program for one MPI."""
-    program = folder / f"heap-{mpi.key}"
-    subprocess.run(
-        [mpi.compilers["c"], "-O3", str(HERE / "heap.c"), "-o", str(program)],
-        env={**os.environ, **LAUNCH},
-        check=True,
-    )
-    return program
-
-
 def main() -> None:
     """The command."""
     options = arguments()
-    known = mpis.all_mpis()
     with tempfile.TemporaryDirectory() as folder:
-        for mpi in (known[key] for key in options.mpi.split(",")):
-            program = build(mpi, Path(folder))
+        for mpi in launches.chosen(options.mpi):
+            program = launches.build(mpi, HERE / "heap.c", Path(folder), "-O3")
             for operation in options.operations.split(","):
                 for part in options.parts.split(","):
                     for buffers in options.buffers.split(","):

@@ -10,37 +10,26 @@ builds of the library (--lib) are launched in the same turns and have a column o
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-REPOSITORY = HERE.parents[1]
-sys.path.insert(0, str(REPOSITORY / "tests" / "mpi"))
-import mpis  # noqa: E402 - it is found by the line above
+sys.path.insert(0, str(HERE.parent))
+import launches  # noqa: E402 - it is found by the line above
 
 OPERATIONS = (
     "barrier bcast reduce allreduce reduce_scatter reduce_scatter_block scan exscan gather gatherv"
     " scatter scatterv allgather allgatherv alltoall alltoallv alltoallw"
 ).split()
-METHODS = ("single", "row", "turn")
-#: What a user who is root and has two processors needs to say; nothing that chooses a transport.
-LAUNCH = {
-    name: value
-    for name, value in mpis.LAUNCH_ENVIRONMENT.items()
-    if "RUN_AS_ROOT" in name or name.startswith("I_MPI_")
-}
 
 
 def arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
+    parser.add_argument("--build", type=Path, default=launches.BUILD)
     parser.add_argument("--mpi", default="o41", help="keys of tests/mpi/mpis.py, by comma")
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--operations", default=",".join(OPERATIONS))
@@ -58,24 +47,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def launch(mpi: mpis.Mpi, program: Path, words: list, preload: Path | None, options) -> dict:
-    """Microseconds by bytes of one job, and the line's round trip under "line"."""
-    variables = dict(word.split("=", 1) for word in options.set) if preload else {}
-    if preload:
-        variables["LD_PRELOAD"] = str(preload)
-    environment = {**os.environ, **LAUNCH}
-    command = [*mpi.command(options.ranks, variables), str(program), *map(str, words)]
-    done = subprocess.run(
-        command, env=environment, capture_output=True, text=True, timeout=600, check=False
-    )
-    if done.returncode != 0:
-        sys.exit(f"run.py: {' '.join(command)} failed:\n{done.stderr}")
-    trip, *rows = done.stdout.split("\n")
-    return {"line": float(trip)} | {
-        int(row.split()[0]): float(row.split()[1]) for row in rows if row.strip()
-    }
-
-
 def compare(mpi, program, operation: str, method: str, libraries: dict, options) -> list[dict]:
     """All launches of one operation and method: of each side, one after the other."""
     sizes = [options.lowest, options.highest, options.step]
@@ -83,13 +54,16 @@ def compare(mpi, program, operation: str, method: str, libraries: dict, options)
         sizes = [options.lowest, options.lowest, 2]
     words = [operation, method, *sizes, options.seconds, options.offset]
     runs = []
-    for _ in range(options.launches):
-        for side, preload in {"bare": None, **libraries}.items():
-            times = launch(mpi, program, words, preload, options)
-            runs.append(
-                {"mpi": mpi.key, "ranks": options.ranks, "operation": operation, "method": method}
-                | {"side": side, "line": times.pop("line"), "us": times}
-            )
+    for side in launches.in_turn(["bare", *libraries], options.launches):
+        variables = {}
+        if side != "bare":
+            variables = dict(word.split("=", 1) for word in options.set)
+            variables["LD_PRELOAD"] = str(libraries[side])
+        times = launches.launch(mpi, program, words, options.ranks, variables)
+        runs.append(
+            {"mpi": mpi.key, "ranks": options.ranks, "operation": operation, "method": method}
+            | {"side": side, "line": times.pop("line"), "us": times}
+        )
     return runs
 
 
@@ -127,32 +101,18 @@ def show(runs: list[dict], libraries: dict, below: float) -> None:
     sys.stdout.flush()
 
 
-def build(mpi: mpis.Mpi, folder: Path) -> Path:
-    """The program for one MPI."""
-    program = folder / f"plain-{mpi.key}"
-    subprocess.run(
-        [mpi.compilers["c"], "-O2", str(HERE / "plain.c"), "-o", str(program)],
-        env={**os.environ, **LAUNCH},
-        check=True,
-    )
-    return program
-
-
 def main() -> None:
     """The command."""
     options = arguments()
     libraries = {"Sobor": options.build.resolve() / "lib" / "sobor" / "libsobor.so"}
     libraries |= {name: Path(path) for name, path in (word.split("=", 1) for word in options.lib)}
-    known = mpis.all_mpis()
     with tempfile.TemporaryDirectory() as folder:
-        for mpi in (known[key] for key in options.mpi.split(",")):
-            program = build(mpi, Path(folder))
+        for mpi in launches.chosen(options.mpi):
+            program = launches.build(mpi, HERE / "plain.c", Path(folder), "-O2")
             for method in options.methods.split(","):
                 for operation in options.operations.split(","):
                     runs = compare(mpi, program, operation, method, libraries, options)
-                    if options.out:
-                        with options.out.open("a") as out:
-                            out.writelines(json.dumps(run) + "\n" for run in runs)
+                    launches.keep(runs, options.out)
                     show(runs, libraries, options.below)
 
 

@@ -649,13 +649,47 @@ static int run_tried(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Long parts of a program that sends few of them: the kernel copies them, and no rank waits for
+ * pages of the rows. */
+static int run_few(rank_context_t *context, void *argument)
+{
+    enum { RANKS = 3, BYTES = 64 << 10 };
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    char *sent = malloc(2 * RANKS * BYTES), *received = sent + RANKS * BYTES;
+    sb_stream_t send[RANKS], receive[RANKS];
+    const sb_parts_t parts = {.send = send, .receive = receive};
+
+    memset(sent, (int)context->rank + 1, RANKS * BYTES);
+    for (uint32_t i = 0; i < RANKS; i++) {
+        send[i] = (sb_stream_t){.base = sent + i * BYTES, .bytes = BYTES};
+        receive[i] = (sb_stream_t){.base = received + i * BYTES, .bytes = BYTES};
+    }
+    for (uint32_t call = 0; call < 4 && failures == 0; call++) {
+        failures += algorithm->parts(team, &parts) != SB_OK;
+        for (uint32_t i = 0; i < RANKS * BYTES; i++)
+            failures += received[i] != (char)(i / BYTES + 1);
+        if (sb_rows(team) != NULL && sb_mesh(team)->expose.kernel)
+            failures += sb_rows(team)->mode != SB_COPY_PULLED || sb_rows(team)->touched[0] != 0;
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    free(sent);
+    return failures;
+}
+
 static int run_ways(void)
 {
     int failures = job_run(3, 60, run_tried, (void *)&sb_alltoall_direct);
+    int few = job_run(3, 60, run_few, (void *)&sb_alltoall_direct);
 
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "ways that are tried", 3,
            failures == 0 ? "ok" : "FAILED");
-    return failures;
+    printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "few long parts", 3,
+           few == 0 ? "ok" : "FAILED");
+    return failures + few;
 }
 
 static int run_rows(void)

@@ -188,10 +188,11 @@ static uint32_t describe(const sb_team_t *team, sb_rows_t *rows, const sb_parts_
     size_t longest = longest_of(team, rows, parts, &alike);
 
     rows->mode = mode_for(team, rows, longest, parts->in_place);
-    rows->sends_others = false;
+    rows->sends_here = rows->sends_others = false;
     for (uint32_t i = 0; i < team->size; i++) {
         bool here = sb_goes_by_row(rows, &parts->send[i]);
         rows->bytes[i] = here ? (uint32_t)parts->send[i].bytes : ELSEWHERE;
+        rows->sends_here = rows->sends_here || (i != team->rank && here);
         rows->sends_others = rows->sends_others || (i != team->rank && !here);
     }
     uint32_t mode = (uint32_t)rows->mode << MODE_SHIFT;
@@ -216,13 +217,13 @@ static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows, uint32_
     return status;
 }
 
-/* The large cells of the row are about to be used: as sb_lazy_segment_reach, in their place. */
+/* If the large cells of the row are about to be used: as sb_lazy_segment_reach, in their place. */
 static void reach(const sb_team_t *team, sb_rows_t *rows, uint32_t note)
 {
     size_t cell = noted_cell(note), end = team->size * cell, begin = large_of(team, rows);
     size_t *touched = &rows->touched[rows->count % SB_ROWS_LARGE];
 
-    if (cell <= rows->part_near || end <= *touched)
+    if (!rows->sends_here || cell <= rows->part_near || end <= *touched)
         return;
     end = sb_min(sb_max(end, 2 * *touched), team->size * rows->part_most);
     sb_arena_touch(&rows->resource.segment.block, begin + *touched, begin + end);

@@ -54,7 +54,8 @@ typedef struct sb_rows {
     size_t touched[SB_ROWS_LARGE]; /* bytes of the larger cells in each place */
     sb_rows_ways_t ways[2];
     sb_copy_mode_t mode; /* of this call: cached, non-temporal, or pulled */
-    bool sends_others;   /* in this call: parts that are not in the row, */
+    bool sends_here;     /* in this call: parts that are in the row, */
+    bool sends_others;   /* some that are not, */
     bool sends_longer;   /* and among them some that have no room in it */
     uint32_t late;       /* ranks whose row was not there at first: */
     uint32_t *is_late;   /* which */

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Programs of bench/*/ in new processes: built for an MPI of tests/mpi/mpis.py, and launched."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPOSITORY / "tests" / "mpi"))
+import mpis  # noqa: E402 - it is found by the line above
+
+BUILD = REPOSITORY / "build" / "release"
+#: What a user who is root and has two processors needs to say; nothing that chooses a transport.
+LAUNCH = {
+    name: value
+    for name, value in mpis.LAUNCH_ENVIRONMENT.items()
+    if "RUN_AS_ROOT" in name or name.startswith("I_MPI_")
+}
+#: Seconds after which a job is taken to hang.
+PATIENCE = 600
+
+
+def chosen(keys: str) -> list[mpis.Mpi]:
+    """The MPIs of these keys, which commas are between."""
+    known = mpis.all_mpis()
+    return [known[key] for key in keys.split(",")]
+
+
+def build(mpi: mpis.Mpi, source: Path, folder: Path, *flags: str) -> Path:
+    """The program for one MPI."""
+    program = folder / f"{source.stem}-{mpi.key}"
+    subprocess.run(
+        [mpi.compilers["c"], *flags, str(source), "-o", str(program)],
+        env={**os.environ, **LAUNCH},
+        check=True,
+    )
+    return program
+
+
+def launch(mpi: mpis.Mpi, program: Path, words: list, ranks: int, variables: dict) -> dict:
+    """Microseconds by bytes of one job, and the line's round trip under "line"."""
+    command = [*mpi.command(ranks, variables), str(program), *map(str, words)]
+    done = subprocess.run(
+        command,
+        env={**os.environ, **LAUNCH},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{Path(sys.argv[0]).name}: {' '.join(command)} failed:\n{done.stderr}")
+    trip, *rows = done.stdout.split("\n")
+    return {"line": float(trip)} | {
+        int(row.split()[0]): float(row.split()[1]) for row in rows if row.strip()
+    }
+
+
+def in_turn(sides: list[str], launches: int) -> list[str]:
+    """Each side so many times, and the order turned round each time.
+
+    A process gets the pages that the one before has freed in the opposite order: with one order
+    each side would always have the same, and one of them those that are slower.
+    """
+    order = []
+    for turn in range(launches):
+        order += sides if turn % 2 == 0 else sides[::-1]
+    return order
+
+
+def keep(runs: list[dict], out: Path | None) -> None:
+    """Adds a line of JSON for each run."""
+    if out:
+        with out.open("a") as file:
+            file.writelines(json.dumps(run) + "\n" for run in runs)
