@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a call costs that goes to the host MPI, with Sobor and without.
 
-usage: bench/passed/run.py [--build FOLDER] [--mpi o41,m40] [--rounds N]
+usage: bench/passed/run.py [--build FOLDER] [--mpi o41,m40] [--rounds N] [--calls N]
 
 Two ranks on a core each, under the MPIs of tests/mpi/mpis.py that are there; runs of bare host and
 Sobor take turns, and medians of the runs are compared. The columns: a call on MPI_COMM_SELF, an
@@ -51,14 +51,14 @@ LAUNCH = {
 }
 
 
-def run(mpi: mpis.Mpi, program: Path, preload: Path, way: dict | None) -> list[float]:
+def run(mpi: mpis.Mpi, words: list[str], preload: Path, way: dict | None) -> list[float]:
     """The four numbers of one run."""
     variables = (
         [] if way is None else [f"LD_PRELOAD={preload}", *(f"{k}={v}" for k, v in way.items())]
     )
     launch = [str(mpi.launcher), *BINDING.get(mpi.key, ()), "-n", "2"]
     done = subprocess.run(
-        [*launch, "env", *variables, str(program)],
+        [*launch, "env", *variables, *words],
         env={**LAUNCH, **os.environ},
         stdout=subprocess.PIPE,
         text=True,
@@ -80,7 +80,7 @@ def compare(mpi: mpis.Mpi, options, folder: Path) -> None:
     runs: dict[str, list] = {way: [] for way in WAYS}
     for _ in range(options.rounds):
         for way, variables in WAYS.items():
-            runs[way].append(run(mpi, program, preload, variables))
+            runs[way].append(run(mpi, [str(program), str(options.calls)], preload, variables))
     print(f"{mpi.key:<28}" + "".join(f"{column:>18}" for column in COLUMNS))
     medians = {
         way: [statistics.median(c) for c in zip(*rows, strict=True)] for way, rows in runs.items()
@@ -99,6 +99,7 @@ def main() -> None:
     parser.add_argument("--build", type=Path, default=REPOSITORY / "build" / "release")
     parser.add_argument("--mpi", default="o41,m40", help="keys of tests/mpi/mpis.py, by comma")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--calls", type=int, default=20001, help="between barriers, of a run")
     options = parser.parse_args()
     known = mpis.all_mpis()
     for mpi in (known[key] for key in options.mpi.split(",")):

@@ -656,7 +656,8 @@ static int run_few(rank_context_t *context, void *argument)
     enum { RANKS = 3, BYTES = 64 << 10 };
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    int failures = !ready;
     char *sent = malloc(2 * RANKS * BYTES), *received = sent + RANKS * BYTES;
     sb_stream_t send[RANKS], receive[RANKS];
     const sb_parts_t parts = {.send = send, .receive = receive};
@@ -666,7 +667,7 @@ static int run_few(rank_context_t *context, void *argument)
         send[i] = (sb_stream_t){.base = sent + i * BYTES, .bytes = BYTES};
         receive[i] = (sb_stream_t){.base = received + i * BYTES, .bytes = BYTES};
     }
-    for (uint32_t call = 0; call < 4 && failures == 0; call++) {
+    for (uint32_t call = 0; call < 4 && ready; call++) {
         failures += algorithm->parts(team, &parts) != SB_OK;
         for (uint32_t i = 0; i < RANKS * BYTES; i++)
             failures += received[i] != (char)(i / BYTES + 1);

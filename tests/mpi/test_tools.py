@@ -103,7 +103,7 @@ def test_plain_programs_are_timed_with_the_heap_and_without(tmp_path):
 def test_passed_calls_are_timed_bare_and_in_every_way_that_passes_them():
     """A table of each MPI that is asked for: the bare host, then what each way takes beside it."""
     usable_mpi("o41")
-    title, bare, *ways = run_bench("passed", "--mpi o41 --rounds 1").splitlines()
+    title, bare, *ways = run_bench("passed", "--mpi o41 --rounds 1 --calls 101").splitlines()
     assert title.split() == ["o41", "self", "bcast", "operator", "between"]
     assert all(float(word) > 0 for word in bare.split()[1:])
     assert [way.count("(") for way in ways] == [4, 4, 4]
