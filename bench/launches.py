@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -22,6 +23,24 @@ LAUNCH = {
 }
 #: Seconds after which a job is taken to hang.
 PATIENCE = 600
+
+
+def parser(title: str, operations: list[str]) -> argparse.ArgumentParser:
+    """The options of all these tools; each adds and sets its own."""
+    words = argparse.ArgumentParser(description=title)
+    words.add_argument("--build", type=Path, default=BUILD)
+    words.add_argument("--mpi", default="o41", help="keys of tests/mpi/mpis.py, by comma")
+    words.add_argument("--ranks", type=int, default=2)
+    words.add_argument("--operations", default=",".join(operations))
+    words.add_argument("--lowest", type=int, help="bytes")
+    words.add_argument("--highest", type=int, default=1 << 20)
+    words.add_argument("--step", type=int, help="factor from one size to the next")
+    words.add_argument("--offset", type=int, default=16, help="of buffers in their page")
+    words.add_argument("--launches", type=int)
+    words.add_argument("--lib", action="append", default=[], metavar="NAME=LIBSOBOR.SO")
+    words.add_argument("--set", action="append", default=[], metavar="SOBOR_VARIABLE=VALUE")
+    words.add_argument("--out", type=Path, help="a line of JSON for each run goes at its end")
+    return words
 
 
 def chosen(keys: str) -> list[mpis.Mpi]:

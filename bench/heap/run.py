@@ -29,23 +29,12 @@ OPERATIONS = (
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=launches.BUILD)
-    parser.add_argument("--mpi", default="o41", help="keys of tests/mpi/mpis.py, by comma")
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    parser = launches.parser(__doc__.splitlines()[0], OPERATIONS)
+    parser.set_defaults(lowest=32 << 10, step=2, launches=6)
     parser.add_argument("--parts", default="call,loop", help="of call, bare, loop")
     parser.add_argument("--buffers", default="same,others")
-    parser.add_argument("--lowest", type=int, default=32 << 10)
-    parser.add_argument("--highest", type=int, default=1 << 20)
-    parser.add_argument("--step", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=0.2, help="a size")
-    parser.add_argument("--offset", type=int, default=16, help="of buffers in their page")
-    parser.add_argument("--launches", type=int, default=6)
     parser.add_argument("--sides", default="sobor,heap")
-    parser.add_argument("--lib", action="append", default=[], metavar="NAME=LIBSOBOR.SO")
-    parser.add_argument("--set", action="append", default=[], metavar="SOBOR_VARIABLE=VALUE")
-    parser.add_argument("--out", type=Path, help="a line of JSON for each run goes at its end")
     return parser.parse_args()
 
 

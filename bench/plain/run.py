@@ -28,22 +28,11 @@ OPERATIONS = (
 
 def arguments() -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--build", type=Path, default=launches.BUILD)
-    parser.add_argument("--mpi", default="o41", help="keys of tests/mpi/mpis.py, by comma")
-    parser.add_argument("--ranks", type=int, default=2)
-    parser.add_argument("--operations", default=",".join(OPERATIONS))
+    parser = launches.parser(__doc__.splitlines()[0], OPERATIONS)
+    parser.set_defaults(lowest=8, step=4, launches=3)
     parser.add_argument("--methods", default="single,turn", help="of single, row, turn")
-    parser.add_argument("--lowest", type=int, default=8)
-    parser.add_argument("--highest", type=int, default=1 << 20)
-    parser.add_argument("--step", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=0, help="a size; 0: as the usual suites")
-    parser.add_argument("--offset", type=int, default=16, help="of buffers in their page")
-    parser.add_argument("--launches", type=int, default=3)
-    parser.add_argument("--lib", action="append", default=[], metavar="NAME=LIBSOBOR.SO")
-    parser.add_argument("--set", action="append", default=[], metavar="SOBOR_VARIABLE=VALUE")
     parser.add_argument("--below", type=float, default=math.inf, help="show only such points")
-    parser.add_argument("--out", type=Path, help="a line of JSON for each run goes at its end")
     return parser.parse_args()
 
 

@@ -36,11 +36,6 @@ enum { SAFE };
 #define REST_SETTLED 8
 #define SHARE 64
 
-/* Memory that nothing was in is only gone through when it takes at most this part of the time of
- * all messages so far, and a mode that was slower with shorter ones is only tried when that loses
- * as little. */
-#define SHARE_OF_FIRST 32
-
 /* Outside trials one message of so many is timed. */
 #define TIMED_EVERY 8
 
@@ -169,7 +164,7 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     if (policy->touched == NULL || class->ns[mode] > 0 || end <= *policy->touched)
         return true;
     uint64_t pages = (end - *policy->touched) / SB_PAGE;
-    return class->spent >= SHARE_OF_FIRST * pages * *policy->page_ns;
+    return class->spent >= SB_COPY_SHARE_OF_FIRST * pages * *policy->page_ns;
 }
 
 bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
@@ -178,7 +173,7 @@ bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
 
     for (size_t i = 0; i < SB_COPY_CLASSES; i++)
         spent += policy->of[false][i].spent + policy->of[true][i].spent;
-    return spent >= SHARE_OF_FIRST * (bytes / SB_PAGE) * *policy->page_ns;
+    return spent >= SB_COPY_SHARE_OF_FIRST * (bytes / SB_PAGE) * *policy->page_ns;
 }
 
 /* What a message takes in a mode, by what was found in the class `by` of shorter ones: in that both
@@ -223,7 +218,7 @@ static bool may_lose(const sb_copy_policy_t *policy, const sb_copy_class_t *clas
         ns = expected_ns(policy, choice, usual, mode);
     uint32_t messages = ns > 2 * now ? BAD_MOST : trial_messages(lap, choice->bytes);
     uint64_t spent = class->spent - class->spent_before[mode];
-    return ns <= now || spent >= SHARE_OF_FIRST * messages * (ns - now);
+    return ns <= now || spent >= SB_COPY_SHARE_OF_FIRST * messages * (ns - now);
 }
 
 /* Whether it is one that is compared by what calls take, for such a message, and might be faster.

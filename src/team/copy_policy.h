@@ -55,6 +55,11 @@ typedef enum sb_copy_mode {
 #define SB_COPY_CLASSES 12
 #define SB_COPY_BUFFERS 2
 
+/* Memory that nothing was in is only gone through when it takes at most this part of the time of
+ * all messages so far, and a mode that was slower with shorter ones is only tried when that loses
+ * as little. */
+#define SB_COPY_SHARE_OF_FIRST 32
+
 /* Most modes of one policy. */
 #define SB_COPY_MODES 5
 

@@ -87,8 +87,6 @@ static char *cell_at(const sb_team_t *team, uint32_t from, uint32_t note, uint32
  * Memory that nothing was in yet takes all ranks' time, in turns: parts that pass as well without
  * it do so as long as that is more than a small part of what their calls have taken.
  */
-#define SHARE_OF_FIRST 32
-
 static uint64_t wait_for_pages(const sb_team_t *team, const sb_rows_t *rows, size_t bytes)
 {
     size_t end = team->size * cell_of(bytes), missing = 0;
@@ -98,7 +96,8 @@ static uint64_t wait_for_pages(const sb_team_t *team, const sb_rows_t *rows, siz
     for (uint32_t place = 0; place < SB_ROWS_LARGE; place++)
         missing += end > rows->touched[place] ? end - rows->touched[place] : 0;
     uint64_t turns = (team->size + team->processors - 1) / team->processors;
-    return SHARE_OF_FIRST * turns * (missing / SB_PAGE) * rows->resource.segment.block.page_ns;
+    return SB_COPY_SHARE_OF_FIRST * turns * (missing / SB_PAGE) *
+           rows->resource.segment.block.page_ns;
 }
 
 static bool may_pull(const sb_team_t *team, size_t bytes, bool in_place)
