@@ -2,7 +2,7 @@
 /* Data that is written anew, an operation, its result read: for bench/heap/run.py. Nothing of Sobor
  * is used.
  *
- * usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET
+ * usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET [LIMIT]
  *
  *   PART     call: a barrier after the writing, then the operation and the reading are timed, mean
  *            over ranks; bare: the operation alone; loop: writing, operation and reading without a
@@ -12,9 +12,15 @@
  *   LOWEST HIGHEST STEP   bytes: of all the data of a broadcast or reduction, else of a block
  *   SECONDS  for about so long at each size
  *   OFFSET   of buffers from the beginning of a page; 16 is what malloc gives
+ *   LIMIT    of two ranks: a loop of bench/limits in the place of MPI, one that reads the other's
+ *            buffers where they are (direct), or that does so and sums by halves (halves)
  *
  * Prints the round trip of a cache line between ranks 0 and 1 in microseconds, then for each size
  * its bytes and microseconds. */
+#define _GNU_SOURCE
+#include "../limits/limit.h"
+
+#include <fcntl.h>
 #include <mpi.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -23,6 +29,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, LINE_TURNS = 20000, OTHERS = 64 << 20 };
 
@@ -109,11 +117,40 @@ static const operation_t operations[] = {
     {"message", message, FIRST, SECOND, true, false},
 };
 
-static const operation_t *find(const char *name)
+static struct limit limit;
+
+static void limit_of_bcast(void)
 {
-    for (size_t k = 0; k < sizeof operations / sizeof *operations; k++)
-        if (strcmp(operations[k].name, name) == 0)
-            return &operations[k];
+    limit_broadcast(&limit, from, (size_t)bytes, 0);
+}
+
+static void limit_of_allgather(void)
+{
+    limit_allgather(&limit, from, into, (size_t)bytes);
+}
+
+static void limit_of_alltoall(void)
+{
+    limit_alltoall(&limit, from, into, (size_t)bytes);
+}
+
+static void limit_of_allreduce(void)
+{
+    limit_allreduce(&limit, from, into, (size_t)bytes, LIMIT_FLOAT);
+}
+
+static const operation_t limits[] = {
+    {"bcast", limit_of_bcast, ROOT, NOT_ROOT, true, true},
+    {"allgather", limit_of_allgather, ALL, ALL, false, false},
+    {"alltoall", limit_of_alltoall, ALL, ALL, false, false},
+    {"allreduce", limit_of_allreduce, ALL, ALL, true, false},
+};
+
+static const operation_t *find(const char *name, const operation_t *of, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (strcmp(of[k].name, name) == 0)
+            return &of[k];
     fprintf(stderr, "heap: no operation '%s'\n", name);
     exit(2);
 }
@@ -136,17 +173,22 @@ static bool takes_part(part_t part)
 }
 
 /* Bytes that a rank gives, and that it gets. */
+static bool is(const operation_t *operation, const char *name)
+{
+    return strcmp(operation->name, name) == 0;
+}
+
 static size_t given(const operation_t *operation, size_t size)
 {
-    bool many = operation->call == alltoall || operation->call == scatter ||
-                operation->call == reduce_scatter_block;
+    bool many = is(operation, "alltoall") || is(operation, "scatter") ||
+                is(operation, "reduce_scatter_block");
     return many ? size * (size_t)ranks : size;
 }
 
 static size_t taken(const operation_t *operation, size_t size)
 {
-    bool many = operation->call == allgather || operation->call == alltoall ||
-                (operation->call == gather && rank == 0);
+    bool many = is(operation, "allgather") || is(operation, "alltoall") ||
+                (is(operation, "gather") && rank == 0);
     return many ? size * (size_t)ranks : size;
 }
 
@@ -187,6 +229,8 @@ typedef struct buffers {
     char *from, *into;
     size_t apart_from, apart_into;
     long count;
+    char *theirs; /* of a limit: where the other's two can be read, in its order */
+    uint64_t there;
 } buffers_t;
 
 static buffers_t buffers;
@@ -203,6 +247,35 @@ static char *area(size_t size)
         abort();
     memset(base, 0, size);
     return base;
+}
+
+/* Both in memory that both have mapped, as the heap's is: an anonymous file. */
+static void share_areas(size_t room)
+{
+    struct mine {
+        uint64_t base;
+        int process, file;
+    } mine = {.process = getpid(), .file = memfd_create("limit", 0)}, of[2];
+    char path[64];
+    if (ranks != 2 || mine.file < 0 || ftruncate(mine.file, (off_t)(2 * room)) != 0)
+        abort();
+    buffers.from = mmap(NULL, 2 * room, PROT_READ | PROT_WRITE, MAP_SHARED, mine.file, 0);
+    buffers.into = buffers.from + room;
+    memset(buffers.from, 0, 2 * room);
+    mine.base = (uintptr_t)buffers.from;
+    MPI_Allgather(&mine, sizeof mine, MPI_CHAR, of, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", of[!rank].process, of[!rank].file);
+    int file = open(path, O_RDONLY);
+    buffers.theirs = mmap(NULL, 2 * room, PROT_READ, MAP_SHARED, file, 0);
+    buffers.there = of[!rank].base;
+    if (buffers.from == MAP_FAILED || file < 0 || buffers.theirs == MAP_FAILED)
+        abort();
+}
+
+static const void *reach(uint64_t address, size_t size)
+{
+    (void)size;
+    return buffers.theirs + (address - buffers.there);
 }
 
 static void lay_out(const operation_t *operation, bool others)
@@ -242,7 +315,7 @@ static double run(const operation_t *operation, const char *part, long rounds, c
         if (takes_part(operation->reads))
             seen = look(operation->in_place ? from : into, taken(operation, size));
         /* Who only sends a message does not see when it is there. */
-        if (operation->call != message || takes_part(operation->reads))
+        if (!is(operation, "message") || takes_part(operation->reads))
             took += bare ? done - called : MPI_Wtime() - called;
         if (!loop)
             meet();
@@ -265,7 +338,7 @@ static double time_size(const operation_t *operation, char **words_of)
     MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     if (strcmp(part, "loop") == 0)
         return longest;
-    return operation->call == message ? sum : sum / ranks;
+    return is(operation, "message") ? sum : sum / ranks;
 }
 
 static double line(void)
@@ -284,13 +357,30 @@ static double line(void)
     return (MPI_Wtime() - began) / LINE_TURNS;
 }
 
-static void share_words(void)
+static void *share(size_t size)
 {
     MPI_Win window;
-    MPI_Aint size;
+    MPI_Aint all;
     int unit;
-    MPI_Win_allocate_shared(rank == 0 ? 512 : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &words, &window);
-    MPI_Win_shared_query(window, 0, &size, &unit, &words);
+    void *memory;
+    MPI_Win_allocate_shared(rank == 0 ? (MPI_Aint)size : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
+                            &memory, &window);
+    MPI_Win_shared_query(window, 0, &all, &unit, &memory);
+    MPI_Barrier(MPI_COMM_WORLD);
+    return memory;
+}
+
+static void set_limit(const char *name)
+{
+    /* Lines of one are a multiple of 256 bytes apart. */
+    char *room = share(limit_segment_bytes + 256);
+    limit = (struct limit){.segment = (void *)(room + (-(uintptr_t)room & 255)),
+                           .rank = rank,
+                           .form = LIMIT_DIRECT,
+                           .reach = reach,
+                           .halves = strcmp(name, "halves") == 0};
+    if (rank == 0)
+        limit_begin(limit.segment);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -299,17 +389,26 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    if (argc != 9) {
-        fprintf(stderr, "usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET\n");
+    if (argc != 9 && argc != 10) {
+        fprintf(stderr, "usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET"
+                        " [LIMIT]\n");
         return 2;
     }
-    const operation_t *operation = find(argv[1]);
+    bool limited = argc == 10;
+    const operation_t *operation =
+        limited ? find(argv[1], limits, sizeof limits / sizeof *limits)
+                : find(argv[1], operations, sizeof operations / sizeof *operations);
     size_t highest = (size_t)atoi(argv[5]);
     bool others = strcmp(argv[3], "others") == 0;
     size_t room = whole_pages(highest * (size_t)ranks);
-    buffers.from = area(others ? OTHERS : room);
-    buffers.into = area(others ? OTHERS : room);
-    share_words();
+    if (limited) {
+        share_areas(others ? OTHERS : room);
+        set_limit(argv[9]);
+    } else {
+        buffers.from = area(others ? OTHERS : room);
+        buffers.into = area(others ? OTHERS : room);
+    }
+    words = share(512);
     /* Ranks that share processors would wait their turns for every line. */
     double trip = ranks == 2 ? line() : 0;
     if (rank == 0)

@@ -4,7 +4,8 @@
 
 Data is written anew before each operation and the result is read. Sides: the host alone (bare),
 with the heap (bare_heap), Sobor (sobor), with the heap (heap), and further builds (--lib), whose
-name ends in _heap if they are to have it. A side may have settings of its own, as in
+name ends in _heap if they are to have it; of two ranks, plain loops that read the other's buffers
+where they are (limit), and sum by halves (limit_halves). A side may have settings of its own, as in
 heap+SOBOR_CMA=off. Shown are the times of the first of --sides, and how much faster the others are:
 medians of launches, the least and the largest.
 """
@@ -21,6 +22,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 import launches  # noqa: E402 - it is found by the line above
 
+LIMIT = str(HERE.parent / "limits" / "limit.c")
 OPERATIONS = (
     "bcast reduce allreduce allreduce_in_place reduce_scatter_block scatter gather allgather"
     " alltoall message"
@@ -38,11 +40,17 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+#: Of a limit: what the program is told.
+LIMITS = {"limit": ["direct"], "limit_halves": ["halves"]}
+
+
 def preloads(side: str, options: argparse.Namespace) -> list[str]:
     """What stands in LD_PRELOAD, as `sobor run` says it."""
     libraries = options.build.resolve() / "lib" / "sobor"
     built = dict(word.split("=", 1) for word in options.lib)
     side = side.split("+", maxsplit=1)[0]
+    if side in LIMITS:
+        return []
     ours = Path(built.get(side, libraries / "libsobor.so"))
     heap = side == "heap" or side.endswith("_heap")
     words = [str(ours.parent / "libsobor-heap.so")] if heap else []
@@ -67,7 +75,8 @@ def compare(mpi, program, named: dict, options) -> None:
     runs = []
     for side in launches.in_turn(sides, options.launches):
         given = variables(side, options)
-        times = launches.launch(mpi, program, words, options.ranks, given)
+        told = [*words, *LIMITS.get(side, [])]
+        times = launches.launch(mpi, program, told, options.ranks, given)
         runs.append(
             {"mpi": mpi.key, "ranks": options.ranks, **named, "side": side}
             | {"line": times.pop("line"), "us": times}
@@ -98,7 +107,7 @@ def main() -> None:
     options = arguments()
     with tempfile.TemporaryDirectory() as folder:
         for mpi in launches.chosen(options.mpi):
-            program = launches.build(mpi, HERE / "heap.c", Path(folder), "-O3")
+            program = launches.build(mpi, HERE / "heap.c", Path(folder), "-O3", LIMIT)
             for operation in options.operations.split(","):
                 for part in options.parts.split(","):
                     for buffers in options.buffers.split(","):

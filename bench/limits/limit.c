@@ -20,7 +20,9 @@ struct direction {
     _Alignas(APART) _Atomic uint64_t taken; /* by the other */
     _Alignas(APART) _Atomic uint64_t shown; /* calls for which `address` holds */
     uint64_t address;
-    _Alignas(APART) _Atomic uint64_t read; /* calls, by the other */
+    uint64_t result;                           /* of a sum in halves, where it is to be */
+    _Alignas(APART) _Atomic uint64_t combined; /* calls whose half is there */
+    _Alignas(APART) _Atomic uint64_t read;     /* calls, by the other */
     _Alignas(APART) char ring[WIDE_ROUND];
 };
 
@@ -40,8 +42,8 @@ void limit_begin(struct limit_segment *segment)
 
 static void await(const _Atomic uint64_t *count, uint64_t value)
 {
-    /* Acquire: pairs with the releases of `met`, `given`, `taken`, `shown` and
-     * `read` below. */
+    /* Acquire: pairs with the releases of `met`, `given`, `taken`, `shown`, `combined` and `read`
+     * below. */
     while (atomic_load_explicit(count, memory_order_acquire) < value) {
 #if defined(__SSE2__)
         _mm_pause();
@@ -220,10 +222,35 @@ TAKE_SUM(take_bytes, unsigned char)
 TAKE_SUM(take_floats, float)
 TAKE_SUM(take_doubles, double)
 
+/* Each combines one half where both contributions are, and copies the other half of the result. */
+static void sum_halves(struct limit *limit, const char *send, char *receive, size_t bytes,
+                       taker_t *taker)
+{
+    struct direction *out = &limit->segment->from[limit->rank];
+    struct direction *in = &limit->segment->from[!limit->rank];
+    size_t half = bytes / 2 & ~(size_t)(LINE - 1), own = limit->rank == 0 ? half : bytes - half;
+    size_t from = limit->rank == 0 ? 0 : half, other = half - from;
+    limit->calls++;
+    out->address = (uintptr_t)send;
+    out->result = (uintptr_t)receive;
+    atomic_store_explicit(&out->shown, limit->calls, memory_order_release);
+    await(&in->shown, limit->calls);
+    const char *theirs = limit->reach(in->address, bytes);
+    const char *result = limit->reach(in->result, bytes);
+    taker(receive + from, send + from, theirs + from, own);
+    atomic_store_explicit(&out->combined, limit->calls, memory_order_release);
+    await(&in->combined, limit->calls);
+    memcpy(receive + other, result + other, bytes - own);
+    atomic_store_explicit(&out->read, limit->calls, memory_order_release);
+}
+
 void limit_allreduce(struct limit *limit, const void *send, void *receive, size_t bytes,
                      enum limit_element element)
 {
     static taker_t *const takers[] = {take_bytes, take_floats, take_doubles};
-    exchange(limit, send, receive, send, bytes, takers[element]);
+    if (limit->form == LIMIT_DIRECT && limit->halves)
+        sum_halves(limit, send, receive, bytes, takers[element]);
+    else
+        exchange(limit, send, receive, send, bytes, takers[element]);
     await_read(limit);
 }

@@ -11,6 +11,7 @@
 #ifndef SOBOR_BENCH_LIMIT_H
 #define SOBOR_BENCH_LIMIT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,6 +36,7 @@ struct limit {
     enum limit_form form;
     /* Where the other's bytes can be read, for the direct form. */
     const void *(*reach)(uint64_t address, size_t bytes);
+    bool halves;    /* and sums: each combines one half, and reads the other's */
     uint64_t calls; /* of that form */
     uint64_t given; /* bytes so far, by this rank */
     uint64_t taken;

@@ -100,6 +100,18 @@ def test_plain_programs_are_timed_with_the_heap_and_without(tmp_path):
     assert all(time > 0 for run in runs for time in run["us"].values())
 
 
+def test_plain_loops_stand_beside_what_the_heap_brings(tmp_path):
+    """Loops that read the other's buffers run in the place of MPI."""
+    usable_mpi("o41")
+    out = tmp_path / "runs.jsonl"
+    words = "--operations allreduce --sides limit,limit_halves,heap --launches 1"
+    sizes = " --parts call --buffers others --lowest 32768 --highest 65536 --seconds 0.01"
+    run_bench("heap", words + sizes, "--out", str(out))
+    runs = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [run["side"] for run in runs] == ["limit", "limit_halves", "heap"]
+    assert all(time > 0 for run in runs for time in run["us"].values())
+
+
 def test_passed_calls_are_timed_bare_and_in_every_way_that_passes_them():
     """A table of each MPI that is asked for: the bare host, then what each way takes beside it."""
     usable_mpi("o41")

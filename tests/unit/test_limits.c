@@ -116,10 +116,10 @@ static void *share(size_t bytes)
 }
 
 static bool run(struct limit_segment *segment, unsigned char *buffers, int rank,
-                enum limit_form form)
+                enum limit_form form, bool halves)
 {
     side_t side = {
-        .limit = {.segment = segment, .rank = rank, .form = form, .reach = reach},
+        .limit = {.segment = segment, .rank = rank, .form = form, .reach = reach, .halves = halves},
         .send = buffers + (size_t)rank * BUFFERS + 16,
     };
 
@@ -127,7 +127,7 @@ static bool run(struct limit_segment *segment, unsigned char *buffers, int rank,
     return all_is_right(&side);
 }
 
-static void loops_are_right(enum limit_form form)
+static void loops_are_right(enum limit_form form, bool halves)
 {
     int status = 0;
     struct limit_segment *segment = share(limit_segment_bytes);
@@ -139,8 +139,8 @@ static void loops_are_right(enum limit_form form)
     alarm(30);
     assert_true(other >= 0);
     if (other == 0)
-        _exit(run(segment, buffers, 1, form) ? 0 : 1);
-    bool right = run(segment, buffers, 0, form);
+        _exit(run(segment, buffers, 1, form, halves) ? 0 : 1);
+    bool right = run(segment, buffers, 0, form, halves);
     assert_int_equal(waitpid(other, &status, 0), other);
     assert_true(right);
     assert_int_equal(status, 0);
@@ -151,34 +151,39 @@ static void loops_are_right(enum limit_form form)
 static void ordinary_loops_are_right(void **state)
 {
     (void)state;
-    loops_are_right(LIMIT_ORDINARY);
+    loops_are_right(LIMIT_ORDINARY, false);
 }
 
 static void wide_loops_are_right(void **state)
 {
     (void)state;
-    loops_are_right(LIMIT_WIDE);
+    loops_are_right(LIMIT_WIDE, false);
 }
 
 static void non_temporal_loops_are_right(void **state)
 {
     (void)state;
-    loops_are_right(LIMIT_NON_TEMPORAL);
+    loops_are_right(LIMIT_NON_TEMPORAL, false);
 }
 
 static void direct_loops_are_right(void **state)
 {
     (void)state;
-    loops_are_right(LIMIT_DIRECT);
+    loops_are_right(LIMIT_DIRECT, false);
+}
+
+static void direct_halves_are_right(void **state)
+{
+    (void)state;
+    loops_are_right(LIMIT_DIRECT, true);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ordinary_loops_are_right),
-        cmocka_unit_test(wide_loops_are_right),
-        cmocka_unit_test(non_temporal_loops_are_right),
-        cmocka_unit_test(direct_loops_are_right),
+        cmocka_unit_test(ordinary_loops_are_right),     cmocka_unit_test(wide_loops_are_right),
+        cmocka_unit_test(non_temporal_loops_are_right), cmocka_unit_test(direct_loops_are_right),
+        cmocka_unit_test(direct_halves_are_right),
     };
 
     return cmocka_run_group_tests_name("limits", tests, NULL, NULL);
