@@ -43,7 +43,8 @@ HALF = (
 )
 #: Each rank writes its errors to a file of its own, by its number.
 APART = ("sh", "-c", 'exec "$@" 2>>"$0.${OMPI_COMM_WORLD_RANK:-$PMI_RANK}"')
-#: All jobs with Sobor: "all" or "half" have the heap, on all ranks or on every other one.
+#: All jobs with Sobor: "all" or "half" have the heap, on all ranks or on every other one; "usual":
+#: on all, with the blocks in it that users have there.
 WITH_HEAP = os.environ.get("SOBOR_TEST_HEAP", "")
 #: SIGTERM when the test process ends: a launcher never outlives it.
 DIE_WITH_PARENT = ("setpriv", "--pdeathsig", "TERM")
@@ -176,6 +177,7 @@ def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
         "SOBOR_SERVE_AFTER": "1",
         "SOBOR_PRICES": "built-in",
         **(HEAP if WITH_HEAP else {}),
+        **({"SOBOR_HEAP_LEAST": "64KiB"} if WITH_HEAP == "usual" else {}),
         **settings,
     }
 

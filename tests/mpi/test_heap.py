@@ -16,7 +16,7 @@ from conftest import usable_mpi
 USUAL = {**jobs.HEAP, "SOBOR_HEAP_LEAST": "64KiB"}
 #: Ranks that have forked, with their blocks, most bytes and loads.
 REPORT = r"^sobor: heap rank=(\d) blocks=(\d+) peak=(\d+) loads=(\d+) private=fork$"
-WAYS = ("all", "half")
+WAYS = ("all", "half", "usual")
 #: Jobs of the long form of the forks: each has ten in every rank.
 FORKING = 60
 
@@ -68,7 +68,7 @@ def test_random_cases(tester, long_run, monkeypatch, key, ranks, way, name):
 @pytest.mark.parametrize("way", WAYS)
 def test_lammps(tester, long_run, monkeypatch, way):
     """A program's numbers are what they are without."""
-    if way == "all" and not long_run:
+    if way != "half" and not long_run:
         pytest.skip("only with SOBOR_TEST_LONG=1")
     monkeypatch.setattr(jobs, "WITH_HEAP", way)
     test_apps.test_lammps(tester, 2)
