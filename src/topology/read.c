@@ -88,15 +88,18 @@ static int choose_source(hwloc_topology_t hwloc, const char *machine)
 static int init_without_plugins(hwloc_topology_t *hwloc)
 {
     static char no_folder[] = "HWLOC_PLUGINS_PATH=/dev/null";
-    static char **kept;
+    static char **newest;
     char **whole = environ;
     size_t count = 1;
 
     while (whole != NULL && whole[count - 1] != NULL)
         count++;
-    kept = calloc(count + 1, sizeof *kept);
+    char **kept = calloc(count + 2, sizeof *kept);
     if (kept == NULL)
         return -1;
+    /* Each holds the one before it: what looks for lost memory finds them all. Relaxed: nobody
+     * reads them by this. */
+    kept[count + 1] = (char *)__atomic_exchange_n(&newest, kept, __ATOMIC_RELAXED);
     kept[0] = no_folder;
     for (size_t i = 1; i < count; i++)
         kept[i] = whole[i - 1];

@@ -392,6 +392,14 @@ static int check_rings(const sb_team_t *team, bool whole, size_t bytes)
     return 1;
 }
 
+/* Messages that rings are not to grow by, however long a busy machine takes for them. */
+static int send_as_if_fast(rank_context_t *context, sb_team_t *team, uint32_t root, size_t bytes)
+{
+    if (sb_rings(team) != NULL)
+        sb_rings(team)->resource.segment.block.page_ns = (uint64_t)1 << 40;
+    return send_ring(context, team, root, bytes);
+}
+
 /* Roots go round; what is sent after the rings have grown is right too. They do when messages have
  * taken long enough, one root's at least. */
 static int grow_rings(rank_context_t *context, void *argument)
@@ -408,10 +416,11 @@ static int grow_rings(rank_context_t *context, void *argument)
     failures += team->settings.grows < 2;
     team->settings.grows = 2;
     for (uint32_t i = 0; i < 5; i++)
-        failures += send_ring(context, team, i % 3, LONG_BYTES);
+        failures += send_as_if_fast(context, team, i % 3, LONG_BYTES);
     failures += check_rings(team, false, near);
     for (uint32_t i = 0; i < 40; i++)
-        failures += send_ring(context, team, i % context->size, i % 3 == 0 ? 700 : LONG_BYTES);
+        failures +=
+            send_as_if_fast(context, team, i % context->size, i % 3 == 0 ? 700 : LONG_BYTES);
     failures += check_rings(team, false, near);
     if (context->rank == 1)
         sb_rings(team)->copies.of[0][0].spent = UINT64_MAX / 2;

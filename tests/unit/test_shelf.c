@@ -34,7 +34,7 @@ static bool was_given(const char *one, char *const *given)
 /* More than two shelves of them; what was given back is taken again before a new shelf is. */
 static void places_are_apart_and_used_again(void **state)
 {
-    sb_shelves_t shelves = SB_SHELVES(BYTES);
+    static sb_shelves_t shelves = SB_SHELVES(BYTES); /* what is kept is not lost */
     char *given[COUNT];
 
     (void)state;

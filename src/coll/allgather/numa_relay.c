@@ -20,8 +20,8 @@
  * come to this round and so are done with what was in its slot before; to bring near it waits only
  * for what is given, and to read for what is given or brought near.
  */
-#include "coll/vector/short.h"
 #include "coll/vector/relays.h"
+#include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
@@ -288,10 +288,10 @@ static double nearness(const sb_shape_t *shape, size_t bytes)
  */
 static double brought(const sb_shape_t *shape)
 {
-    uint32_t group = shape->fan[0], rest = shape->ranks % group;
     bool grouped = shape->ungrouped == NULL && shape->stages > 1 && sb_cost_calm(shape);
+    uint32_t rest = grouped ? shape->ranks % shape->fan[0] : 0;
 
-    return grouped && rest > 0 ? (double)(shape->ranks - rest) / rest : 0;
+    return rest > 0 ? (double)(shape->ranks - rest) / rest : 0;
 }
 
 /* In one group nothing is brought near, but nobody waits for those who have not yet read what was

@@ -171,7 +171,7 @@ static sb_status_t announce_need(sb_team_t *team, uint32_t number)
 
     if (status != SB_OK)
         return status;
-    sb_slot_show(team, SB_NOTE_NEED | number, NULL, 0);
+    sb_slot_show(team, SB_NOTE_NEED | number, "", 0);
     return make_needed(team, number);
 }
 
