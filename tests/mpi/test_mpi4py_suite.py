@@ -16,6 +16,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import building
 import jobs
 import pytest
 from mpis import WORK
@@ -57,7 +58,7 @@ class Run:
 
 RUNS = [
     Run("o41", 1, COLLECTIVES, 120, long_only=True),
-    Run("o41", 2, COLLECTIVES, 120, quick_bare=True),
+    Run("o41", 2, COLLECTIVES, 120),
     Run("o41", 3, BLOCKING, 200),
     Run("o41", 3, COLLECTIVES, 200, long_only=True),
     Run("o41", 5, COLLECTIVES, 400, long_only=True),
@@ -156,6 +157,11 @@ def run_suite(tester, run: Run, sobor) -> jobs.Result:
     main = suite_folder(mpi.python) / "test" / "main.py"
     select = (*run.select, *HANGS_ALONE[run.key]) if run.select == REST else run.select
     command = [mpi.python, main, "-q", *select]
+    # As what C programs of the tests are linked with.
+    resting = str(building.build_preload("resting"))
+    if sobor is not None:
+        preloaded = jobs.sobor_environment(sobor)["LD_PRELOAD"]
+        sobor = {**sobor, "LD_PRELOAD": f"{preloaded}:{resting}"}
     return tester.run_command(
         mpi,
         run.ranks,
@@ -163,7 +169,7 @@ def run_suite(tester, run: Run, sobor) -> jobs.Result:
         sobor=sobor,
         timeout=run.timeout,
         apart=True,
-        environment=mpi.python_environment,
+        environment={**mpi.python_environment, "LD_PRELOAD": resting},
     )
 
 
