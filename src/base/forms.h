@@ -4,7 +4,7 @@
 
 /*
  * The forms of a broadcast over several nodes in which it matters who comes first, by the names of
-  * SOBOR_CLUSTER_BCAST: X(symbol, name) stands for sb_bcast_<symbol>. Of these cp-chain is chosen
+ * SOBOR_CLUSTER_BCAST: X(symbol, name) stands for sb_bcast_<symbol>. Of these cp-chain is chosen
  * where it pays; the others are taken by name alone, and are in src/baseline.
  */
 #define SB_EACH_FORM(X)                                                                            \

@@ -598,7 +598,7 @@ static void blocks_are_clear(void **state)
         sb_arena_give(&blocks[i]);
 }
 
-/* Faults that it takes to write each page of a part; what a sanitizer notes would take pages too. */
+/* Faults that it takes to write each page of a part, not counting pages of a sanitizer. */
 static long __attribute__((no_sanitize_address)) faults_of(char *address, size_t bytes)
 {
     struct rusage before, after;
