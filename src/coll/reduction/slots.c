@@ -71,13 +71,21 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
     return sb_fold_end(&fold);
 }
 
-/* Few ranks' lines are worth the instructions. */
+/* Few ranks' lines are worth the instructions, and of few pieces. */
 #define FETCHED_MOST 4
+#define FETCHED_PIECES 2
 
-/* The lines of a slot that hold the first piece of a message. */
-static size_t slot_bytes(size_t bytes)
+/* The lines of a slot that hold this piece of a message. */
+static size_t slot_bytes(size_t bytes, uint64_t piece)
 {
-    return offsetof(sb_slot_t, payload) + sb_min(bytes, SB_SLOT_PAYLOAD);
+    return offsetof(sb_slot_t, payload) + sb_min(bytes - piece * SB_SLOT_PAYLOAD, SB_SLOT_PAYLOAD);
+}
+
+/* Pieces whose lines are asked for ahead: of a message that is little longer than a slot the last
+ * one too, for which all would wait once more. */
+static uint64_t pieces_ahead(size_t bytes)
+{
+    return bytes > SB_SLOT_PAYLOAD ? FETCHED_PIECES : 1;
 }
 
 /*
@@ -88,8 +96,10 @@ static size_t slot_bytes(size_t bytes)
 static void fetch_next(const sb_team_t *team, uint32_t sources, size_t bytes)
 {
     for (uint32_t rank = 0; rank < sources; rank++) {
-        if (rank != team->rank)
-            sb_fetch_ahead(sb_slot(team, rank, team->slot_uses), slot_bytes(bytes));
+        if (rank == team->rank)
+            continue;
+        for (uint64_t i = 0; i < pieces_ahead(bytes); i++)
+            sb_fetch_ahead(sb_slot(team, rank, team->slot_uses + i), slot_bytes(bytes, i));
     }
 }
 
@@ -102,8 +112,10 @@ static void prefetch_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
 {
     uint64_t use = team->slot_uses + pieces;
 
-    if (sb_slot_is_free(team, use))
-        sb_fetch_to_write(sb_slot(team, team->rank, use), slot_bytes(bytes));
+    for (uint64_t i = 0; i < pieces_ahead(bytes); i++) {
+        if (sb_slot_is_free(team, use + i))
+            sb_fetch_to_write(sb_slot(team, team->rank, use + i), slot_bytes(bytes, i));
+    }
 }
 
 /* Where many read a slot some are behind, and lines that are taken from them come twice. */
