@@ -172,12 +172,12 @@ static bool takes_part(part_t part)
     return rank < 2 && rank != turn % 2;
 }
 
-/* Bytes that a rank gives, and that it gets. */
 static bool is(const operation_t *operation, const char *name)
 {
     return strcmp(operation->name, name) == 0;
 }
 
+/* Bytes that a rank gives, and that it gets. */
 static size_t given(const operation_t *operation, size_t size)
 {
     bool many = is(operation, "alltoall") || is(operation, "scatter") ||
