@@ -71,7 +71,8 @@ static sb_status_t combine(sb_team_t *team, const sb_reduction_t *reduction, uin
     return sb_fold_end(&fold);
 }
 
-/* Few ranks' lines are worth the instructions, and of few pieces. */
+/* Few ranks' lines are worth the instructions, and of few pieces: of a message that is little
+ * longer than a slot those of the last one too, for which all would wait once more. */
 #define FETCHED_MOST 4
 #define FETCHED_PIECES 2
 
@@ -81,24 +82,17 @@ static size_t slot_bytes(size_t bytes, uint64_t piece)
     return offsetof(sb_slot_t, payload) + sb_min(bytes - piece * SB_SLOT_PAYLOAD, SB_SLOT_PAYLOAD);
 }
 
-/* Pieces whose lines are asked for ahead: of a message that is little longer than a slot the last
- * one too, for which all would wait once more. */
-static uint64_t pieces_ahead(size_t bytes)
-{
-    return bytes > SB_SLOT_PAYLOAD ? FETCHED_PIECES : 1;
-}
-
 /*
  * Who combines is often behind those who only publish: the next slots may be filled already, and
  * their lines come while this rank leaves and comes again. If they are not filled, this rank still
  * has those lines of the last round, and nothing is asked of anybody.
  */
-static void fetch_next(const sb_team_t *team, uint32_t sources, size_t bytes)
+static void fetch_next(const sb_team_t *team, uint32_t sources, uint64_t pieces, size_t bytes)
 {
     for (uint32_t rank = 0; rank < sources; rank++) {
         if (rank == team->rank)
             continue;
-        for (uint64_t i = 0; i < pieces_ahead(bytes); i++)
+        for (uint64_t i = 0; i < sb_min(pieces, FETCHED_PIECES); i++)
             sb_fetch_ahead(sb_slot(team, rank, team->slot_uses + i), slot_bytes(bytes, i));
     }
 }
@@ -112,7 +106,7 @@ static void prefetch_later(const sb_team_t *team, uint64_t pieces, size_t bytes)
 {
     uint64_t use = team->slot_uses + pieces;
 
-    for (uint64_t i = 0; i < pieces_ahead(bytes); i++) {
+    for (uint64_t i = 0; i < sb_min(pieces, FETCHED_PIECES); i++) {
         if (sb_slot_is_free(team, use + i))
             sb_fetch_to_write(sb_slot(team, team->rank, use + i), slot_bytes(bytes, i));
     }
@@ -126,7 +120,7 @@ static void look_ahead(const sb_team_t *team, uint32_t sources, uint64_t pieces,
     if (few && sources <= (team->rank == 0))
         prefetch_later(team, pieces, bytes);
     else if (few || (sources <= FETCHED_MOST && bytes <= SB_SLOT_IN_LINE))
-        fetch_next(team, sources, bytes);
+        fetch_next(team, sources, pieces, bytes);
 }
 
 static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
