@@ -5,6 +5,7 @@
 #include "../../bench/limits/limit.h"
 #include "base/compiler.h"
 
+#include <sched.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -172,10 +173,18 @@ static void direct_loops_are_right(void **state)
     loops_are_right(LIMIT_DIRECT, false);
 }
 
+/* Both on one processor: each comes to what the other has not combined yet. */
 static void direct_halves_are_right(void **state)
 {
+    cpu_set_t all, one;
+
     (void)state;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    CPU_SET(sched_getcpu(), &one);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     loops_are_right(LIMIT_DIRECT, true);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
 int main(void)
