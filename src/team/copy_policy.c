@@ -29,15 +29,16 @@ enum { SAFE };
 #define REST 32
 #define REST_MOST 256
 
-/*
- * From the third trial on, those of a mode that is slower take at most this part of all time; then
- * what is found is no longer of new memory.
- */
+/* From the third trial on, with no new memory any more, those of a slower mode take at most this
+ * part of all time; what they move counts as lost, for it leaves memory in another state. */
 #define REST_SETTLED 8
 #define SHARE 64
 
-/* Outside trials one message of so many is timed. */
+/* Outside trials one message of so many is timed; of short ones fewer, one in about so many ns: who
+ * reads the clock first waits for all that was asked for. */
 #define TIMED_EVERY 8
+#define TIMED_SELDOM 64
+#define TIMED_NS 32000
 
 /* So many samples, one after the other, that are longer than twice another mode's time end a trial;
  * and so many of its second lap that are well above it: that part of a trial's messages. */
@@ -134,7 +135,7 @@ static uint64_t rest_of(const sb_copy_class_t *class, uint8_t usual, uint8_t mod
 
     if (class->rest < REST_SETTLED || tried <= now || !class->proven[mode])
         return class->spoilt[mode];
-    return sb_max(class->spoilt[mode], sb_min(SHARE * (tried - now) / now, REST_MOST));
+    return sb_max(class->spoilt[mode], sb_min(SHARE * tried / now, REST_MOST));
 }
 
 static uint32_t trial_messages(size_t lap, size_t bytes)
@@ -288,8 +289,10 @@ static bool go_on_trying(sb_copy_class_t *class)
 static bool is_timed(sb_copy_class_t *class)
 {
     bool early = class->rest == 0 && class->since < FIRST_TRIAL_AFTER;
+    uint64_t ns = class->ns[class->usual],
+             seldom = ns == 0 ? 0 : sb_min(TIMED_NS / ns, TIMED_SELDOM);
 
-    return early || class->doubtful || class->since % TIMED_EVERY == 0;
+    return early || class->doubtful || class->since % sb_max(seldom, TIMED_EVERY) == 0;
 }
 
 /* Whether the class has not settled to the mode of its next message. */
@@ -389,12 +392,15 @@ static bool is_longer(uint64_t ns, uint64_t rival)
     return rival > 0 && 4 * ns > 5 * rival;
 }
 
-/* Ends a trial that goes badly, or of which no more is to be hoped. */
-static void judge_trial(sb_copy_class_t *class, uint64_t ns, bool warming)
+/* Ends a trial that goes badly, or of which no more is to be hoped. Not where pages still come. */
+static void judge_trial(const sb_copy_policy_t *policy, sb_copy_class_t *class, uint64_t ns,
+                        bool warming)
 {
     uint64_t rival = rival_of(class, class->tried);
+    bool fresh = warming && !class->proven[class->tried];
+    bool pages = fresh && policy->reach[class->tried] > policy->reach[class->usual];
 
-    class->bad = rival > 0 && ns > 2 * rival ? class->bad + 1 : 0;
+    class->bad = rival > 0 && ns > 2 * rival && !pages ? class->bad + 1 : 0;
     class->longer = !warming && is_longer(ns, rival) ? class->longer + 1 : 0;
     if (class->bad >= BAD_MOST) {
         uint32_t spoilt = sb_max(2u * class->spoilt[class->tried], REST);
@@ -438,7 +444,7 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
     while (mode > SAFE && policy->mode[mode] != choice->mode)
         mode--;
     if (on_trial(class) && mode == class->tried)
-        judge_trial(class, ns, choice->warming);
+        judge_trial(policy, class, ns, choice->warming);
     if (!choice->warming)
         smooth(class, mode, ns);
 }
