@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from threading import Lock
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -191,6 +192,7 @@ class Kept:
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
+        self.lock = Lock()
         self.times: dict[str, float] = {}
         if path is not None and path.exists():
             self.times = json.loads(path.read_text(encoding="utf-8"))
@@ -211,12 +213,18 @@ class Kept:
             wanted = calls or (CALLS, warmups(point))
             for name, us in simulate(point, missing, wanted, machine, native).items():
                 self.times[keys[name]] = us
+            self.save()
         return {name: self.times[keys[name]] for name in names}
 
     def save(self) -> None:
-        """For the next run."""
-        if self.path is not None:
-            self.path.write_text(json.dumps(self.times, indent=0) + "\n", encoding="utf-8")
+        """For the next run, as it stands now: this one may be ended at any moment."""
+        if self.path is None:
+            return
+        # Of the threads one writes at a time, and what is there is whole or that of before.
+        with self.lock:
+            new = self.path.with_name(self.path.name + ".new")
+            new.write_text(json.dumps(self.times.copy(), indent=0) + "\n", encoding="utf-8")
+            new.replace(self.path)
 
 
 def hopeful(point: Point, answer: Any, machine: Machine, native: Native, kept: Kept) -> list[str]:
@@ -406,7 +414,6 @@ def main() -> int:
         answers = dict(zip(points, pool.map(one, points), strict=True))
     finally:
         pool.shutdown(cancel_futures=True)
-        kept.save()
     if options.write:
         write(answers, list(machines))
     if not options.check:
