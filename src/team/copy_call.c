@@ -32,6 +32,15 @@ bool sb_copy_used_before(const void *last[SB_COPY_BUFFERS], const void *buffer)
     return false;
 }
 
+bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
+{
+    uint64_t spent = 0;
+
+    for (size_t i = 0; i < SB_COPY_CLASSES; i++)
+        spent += policy->of[false][i].spent + policy->of[true][i].spent;
+    return spent >= SB_COPY_SHARE_OF_FIRST * (bytes / SB_PAGE) * *policy->page_ns;
+}
+
 void sb_copy_went(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, bool by_loads)
 {
     bool chosen = choice->mode == policy->mode[policy->loads];

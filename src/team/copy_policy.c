@@ -73,7 +73,7 @@ static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t no
  */
 static bool is_steady(const sb_copy_policy_t *policy, uint8_t mode, const sb_copy_choice_t *choice)
 {
-    bool loads = choice->loads && mode == policy->loads;
+    bool loads = choice->loads && sb_copy_policy_is_loaded(policy, mode);
 
     return !loads && (policy->mode[mode] == SB_COPY_PULLED || policy->mode[mode] == SB_COPY_ANY);
 }
@@ -168,15 +168,6 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     return class->spent >= SB_COPY_SHARE_OF_FIRST * pages * *policy->page_ns;
 }
 
-bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
-{
-    uint64_t spent = 0;
-
-    for (size_t i = 0; i < SB_COPY_CLASSES; i++)
-        spent += policy->of[false][i].spent + policy->of[true][i].spent;
-    return spent >= SB_COPY_SHARE_OF_FIRST * (bytes / SB_PAGE) * *policy->page_ns;
-}
-
 /* What a message takes in a mode, by what was found in the class `by` of shorter ones: in that both
  * the bytes and the usual mode's times lead there, the shorter counts. */
 static uint64_t ns_by(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
@@ -227,7 +218,7 @@ static bool may_lose(const sb_copy_policy_t *policy, const sb_copy_class_t *clas
 static bool may_gain(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
                      uint8_t mode, const sb_copy_choice_t *choice)
 {
-    bool by_calls = !choice->loads || mode != policy->loads;
+    bool by_calls = !choice->loads || !sb_copy_policy_is_loaded(policy, mode);
 
     return by_calls && choice->bytes >= policy->least[mode] &&
            class->ns[usual] > policy->floor[mode];
@@ -307,11 +298,11 @@ static bool is_settling(sb_copy_class_t *class, uint8_t mode)
     return true;
 }
 
-/* Whether all modes that may be tried have been; by loads there may be one alone beside them. */
+/* Whether all modes that may be tried have been; beside those by loads there may be one alone. */
 static bool is_known(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
                      const size_t *laps, const sb_copy_choice_t *choice)
 {
-    bool known = !on_trial(class) && (class->ns[usual] > 0 || policy->modes == 2);
+    bool known = !on_trial(class) && (class->ns[usual] > 0 || policy->modes == policy->loaded + 1);
 
     for (uint8_t mode = 0; mode < policy->modes && known; mode++)
         known = class->ns[mode] > 0 || !may_gain(policy, class, usual, mode, choice) ||
@@ -327,24 +318,27 @@ static bool may_load(const sb_copy_policy_t *policy, sb_copy_class_t *class, con
     bool may = policy->blocks != NULL && bytes >= policy->least[policy->loads] && buffer != NULL &&
                sb_shares(buffer, bytes);
 
-    if (may && !on_trial(class))
-        class->ns[policy->loads] = 0;
+    for (uint8_t i = 0; i < policy->loaded && may && !on_trial(class); i++)
+        class->ns[policy->loads + i] = 0;
     return may;
 }
 
-/* The way of a message for which that holds; `compares`: nothing else is to be tried with it. */
-static bool is_loaded(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
-                      const size_t *laps, const sb_copy_choice_t *choice, bool *compares)
+/* The way of a message for which that holds, 0: not by loads; `compares`: nothing else is to be
+ * tried with it. */
+static uint8_t loaded_way(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
+                          uint8_t usual, const size_t *laps, const sb_copy_choice_t *choice,
+                          bool *compares)
 {
     sb_block_policy_t *blocks = &policy->blocks[choice->again];
+    sb_block_ways_t ways = {.count = (uint8_t)(1 + policy->loaded)};
     uint8_t way = 0;
 
     if (is_known(policy, class, usual, laps, choice))
-        way = sb_block_choose(blocks, choice->bytes, (sb_block_ways_t){.count = 2}, sb_now_ns());
+        way = sb_block_choose(blocks, choice->bytes, ways, sb_now_ns());
     else
         sb_block_interrupt(blocks, choice->bytes);
     *compares = sb_block_compares(blocks, choice->bytes);
-    return way != 0;
+    return way;
 }
 
 sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const void *buffer,
@@ -361,9 +355,10 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     choice.loads = may_load(policy, class, buffer, bytes);
     uint8_t usual = usual_mode(policy, class, &choice);
     bool compares = false;
-    if (choice.loads && is_loaded(policy, class, usual, laps, &choice, &compares)) {
-        class->present = policy->loads;
-        choice.mode = policy->mode[policy->loads];
+    uint8_t way = choice.loads ? loaded_way(policy, class, usual, laps, &choice, &compares) : 0;
+    if (way != 0) {
+        class->present = policy->loads + way - 1;
+        choice.mode = policy->mode[class->present];
         return choice;
     }
     bool tries = !on_trial(class) && !compares;

@@ -37,7 +37,7 @@
  * program that writes there anew waits for them, after the call. Where data is in caches that may
  * be more than the call itself. So a mode by loads is no candidate by what calls take. When all
  * others are known, blocks of calls are compared, with what is between them (block_policy.h): calls
- * as they were without loads, and such by loads.
+ * as they were without loads, and such by loads, which there may be two ways for.
  */
 
 typedef enum sb_copy_mode {
@@ -93,8 +93,9 @@ typedef struct sb_copy_policy {
     uint64_t floor[SB_COPY_MODES];          /* ns that it takes at least, whatever the message, */
     size_t reach[SB_COPY_MODES];            /* the end of what each goes through of its memory, */
     uint8_t modes;                          /* and how many they are */
-    uint8_t loads;                          /* given: the place of one that is by loads, */
-    struct sb_block_policy *blocks;         /* and what decides on it: two; or NULL */
+    uint8_t loads;                          /* given: the place of the first by loads, */
+    uint8_t loaded;                         /* how many are, one after the other, */
+    struct sb_block_policy *blocks;         /* and what decides on them: two; or NULL */
     const size_t *touched;                  /* given: what pages there are of that; or NULL */
     const uint64_t *page_ns;                /* and what SB_PAGE more take */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
@@ -126,14 +127,22 @@ static inline void sb_copy_policy_add(sb_copy_policy_t *policy, sb_copy_mode_t m
 }
 
 /* One more that is by loads if the buffer is shared, and if not as any other. `blocks`: of messages
- * in other buffers than the last, and in the same, all zero. */
+ * in other buffers than the last, and in the same, all zero. A second one comes next, with the
+ * same.
+ */
 static inline void sb_copy_policy_add_loads(sb_copy_policy_t *policy, sb_copy_mode_t mode,
                                             size_t least, uint64_t floor,
                                             struct sb_block_policy *blocks)
 {
-    policy->loads = policy->modes;
+    if (policy->loaded++ == 0)
+        policy->loads = policy->modes;
     policy->blocks = blocks;
     sb_copy_policy_add(policy, mode, least, floor);
+}
+
+static inline bool sb_copy_policy_is_loaded(const sb_copy_policy_t *policy, uint8_t place)
+{
+    return place >= policy->loads && place < policy->loads + policy->loaded;
 }
 
 /* Where stores of this mode go to: up to there in the segment. */

@@ -23,7 +23,7 @@ typedef struct prices {
 } prices_t;
 
 typedef struct counts {
-    unsigned of[SB_COPY_PULLED + 1];
+    unsigned of[SB_COPY_WHOLE + 1];
 } counts_t;
 
 static sb_copy_policy_t new_policy(void)
@@ -673,8 +673,8 @@ typedef struct loop {
     sb_copy_policy_t policy;
     sb_block_policy_t blocks[2];
     sb_heap_t heap;
-    uint64_t call[2];
-    uint64_t between[2];
+    uint64_t call[3];
+    uint64_t between[3];
     const void *buffer;
 } loop_t;
 
@@ -696,16 +696,16 @@ static void wait_for(uint64_t ns)
 
 static counts_t run_loop(loop_t *loop, unsigned messages)
 {
-    static const size_t three[3] = {2 * BYTES, 2 * BYTES, 2 * BYTES};
+    static const size_t four[4] = {2 * BYTES, 2 * BYTES, 2 * BYTES, 2 * BYTES};
     counts_t counts = {{0}};
 
     for (unsigned i = 0; i < messages; i++) {
-        sb_copy_choice_t choice = sb_copy_choose(&loop->policy, BYTES, loop->buffer, three);
-        bool pulled = choice.mode == SB_COPY_PULLED;
+        sb_copy_choice_t choice = sb_copy_choose(&loop->policy, BYTES, loop->buffer, four);
+        unsigned way = choice.mode == SB_COPY_PULLED ? 1 : choice.mode == SB_COPY_WHOLE ? 2 : 0;
         counts.of[choice.mode]++;
-        wait_for(loop->call[pulled] + loop->between[pulled]);
+        wait_for(loop->call[way] + loop->between[way]);
         if (choice.timed)
-            sb_copy_record(&loop->policy, &choice, loop->call[pulled]);
+            sb_copy_record(&loop->policy, &choice, loop->call[way]);
     }
     return counts;
 }
@@ -736,6 +736,30 @@ static void loads_are_taken_for_the_whole_loop(void **state)
     loop.call[0] = loop.call[1] = 5000;
     loop.between[0] = 25000;
     assert_true(run_loop(&loop, MESSAGES).of[SB_COPY_PULLED] > MESSAGES / 2);
+    sb_heap = NULL;
+}
+
+/* Of two ways by loads both are compared so, and the better one is taken. */
+static void two_ways_by_loads_are_judged_alike(void **state)
+{
+    static loop_t loop;
+    enum { MESSAGES = 1200 };
+
+    (void)state;
+    for (unsigned better = 0; better < 3; better++) {
+        set_up_loop(&loop, true);
+        sb_copy_policy_add_loads(&loop.policy, SB_COPY_WHOLE, 0, 0, loop.blocks);
+        for (unsigned way = 0; way < 3; way++) {
+            loop.call[way] = way == 0 ? 10000 : 5000;
+            loop.between[way] = way == better ? 0 : 25000;
+        }
+        counts_t counts = run_loop(&loop, MESSAGES);
+        unsigned by[] = {0, counts.of[SB_COPY_PULLED], counts.of[SB_COPY_WHOLE]};
+        if (better == 0)
+            assert_true(by[1] + by[2] < MESSAGES / 8);
+        else
+            assert_true(by[better] > MESSAGES / 2);
+    }
     sb_heap = NULL;
 }
 
@@ -818,6 +842,7 @@ int main(void)
         cmocka_unit_test(starts_with_the_safe_mode),
         cmocka_unit_test(loads_are_judged_with_what_is_between),
         cmocka_unit_test(loads_are_taken_for_the_whole_loop),
+        cmocka_unit_test(two_ways_by_loads_are_judged_alike),
         cmocka_unit_test(loads_are_judged_when_they_have_come),
         cmocka_unit_test(others_are_known_before_loads),
         cmocka_unit_test(what_is_not_shared_is_judged_by_calls),

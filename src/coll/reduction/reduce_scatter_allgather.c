@@ -80,7 +80,7 @@ static sb_status_t allreduce(sb_team_t *team, const sb_reduction_t *reduction)
     bool ways = sb_placed_both(team, reduction, true) && sb_halves_may_be(team, reduction);
     sb_copy_mode_t mode = ways ? sb_ways_choose(team, reduction, SB_WAYS_OF_LOADS) : SB_COPY_ANY;
 
-    if (!ways || mode == SB_COPY_WHOLE)
+    if (!ways || mode == SB_COPY_PULLED || mode == SB_COPY_WHOLE)
         return sb_slices_reduce(team, reduction, sb_wanted_by_all(team, reduction), true, mode);
     sb_status_t status = sb_halves_as(team, reduction, mode);
     sb_workspace_copied(sb_workspace(team));

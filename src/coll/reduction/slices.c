@@ -27,7 +27,7 @@ typedef struct slices {
     bool entire;         /* what is combined here is copied in too */
     bool both;           /* goes in slices only if both ranks' contributions stay; */
     bool chosen;         /* and so far that is the way, see ways.h */
-    bool stays;          /* the others read this rank's contribution where it is */
+    bool stays;          /* this rank's does; as a way, if its result goes elsewhere */
     bool all;            /* ranks want the whole result */
     bool placing;        /* results go where they belong, */
     bool placed;         /* and this rank's */
@@ -274,7 +274,8 @@ static void begin(slices_t *slices)
     if (!slices->chosen)
         slices->mode =
             sb_workspace_copy_mode(team, &sb_buffers(team)->copies, slices->reduction, true);
-    slices->stays = sb_workspace_show_sent(team, slices->reduction, slices->mode);
+    slices->stays = sb_workspace_show_sent(team, slices->reduction,
+                                           slices->chosen ? SB_COPY_WHOLE : slices->mode);
     slices->entire = sb_placed_show_entire(team, slices->all, slices->mode);
     sb_placed_say(team, slices->reduction, slices->all, slices->mode);
     if (slices->both)
@@ -433,8 +434,7 @@ static void copy_prefix(slices_t *slices, uint64_t number)
 
 sb_status_t sb_slices_scan(sb_team_t *team, const sb_reduction_t *reduction, uint32_t sources)
 {
-    /* All prefixes of a slice are in two buffers: half as much again as the window, for whole
-     * lines, and two lines for each. There are two lines for each in one. */
+    /* All prefixes of a slice are in two buffers: half a window more, and two lines for each. */
     size_t room = 2 * sb_workspace(team)->buffer - 2 * SB_LINE * (size_t)team->size;
     size_t most = sb_min(sb_workspace(team)->buffer, room / 3 * 2);
     slices_t slices = start(team, reduction, (sb_wanted_t){.sources = sources}, 1, most);

@@ -3,9 +3,9 @@
 
 /* Word: the position, which is one of a line, the way before that and the way from there on. */
 static const sb_copy_mode_t ways[] = {SB_COPY_HALVED, SB_COPY_CACHED, SB_COPY_NON_TEMPORAL,
-                                      SB_COPY_WHOLE};
-#define WAY_BITS 2
-/* Those that need no loads. The other is halves then, for both ranks. */
+                                      SB_COPY_PULLED, SB_COPY_WHOLE};
+#define WAY_BITS 3
+/* Those that need no loads. The others are halves then, for both ranks. */
 #define WITHOUT_LOADS 3
 
 _Static_assert(SB_COUNT_OF(ways) <= 1 << WAY_BITS && 1 << 2 * WAY_BITS <= SB_LINE,
@@ -23,6 +23,9 @@ static void prepare(sb_team_t *team, sb_ways_t of)
         policy->modes = 1;
     else
         sb_copy_policy_add(policy, SB_COPY_NON_TEMPORAL, 0, 0);
+    /* What is not in caches is fetched out of memory once that way, where WHOLE has both do it. */
+    if (of == SB_WAYS_OF_LOADS)
+        sb_copy_policy_add_loads(policy, SB_COPY_PULLED, 0, 0, space->by_loads[of]);
     if (of != SB_WAYS_OF_ALL)
         sb_copy_policy_add_loads(policy, SB_COPY_WHOLE, 0, 0, space->by_loads[of]);
     if (sb_copy_policy_has(policy, forced))

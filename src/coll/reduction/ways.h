@@ -8,12 +8,13 @@
  * How a long allreduce of two ranks goes: in halves, of which each rank combines one, or so that
  * each combines all, with contributions that are copied in by ordinary stores or past the caches
  * (rings.c); and where each reads what the other shares (SOBOR_HEAP), out of contributions where
- * they are (placed.h). Halves are safe everywhere: as many bytes cross, and each is combined once.
- * Rank 0 tries the others, as the copy policy has it, those by loads by blocks of calls, and says
- * in a word for each class of sizes from which position on messages go otherwise: from the next one
- * on. The present one cannot end at the other rank before that has heard of it, so both always go
- * alike, and a way that is not used costs nothing. The order of combination is that of ranks in
- * each of them.
+ * they are: each combines one half where it belongs and reads the other there (slices.c), or
+ * combines all (placed.h). Halves through rings are safe everywhere: as many bytes cross, and each
+ * is combined once. Rank 0 tries the others, as the copy policy has it, those by loads by blocks of
+ * calls, and says in a word for each class of sizes from which position on messages go otherwise:
+ * from the next one on. The present one cannot end at the other rank before that has heard of it,
+ * so both always go alike, and a way that is not used costs nothing. The order of combination is
+ * that of ranks in each of them.
  *
  * A long reduce_scatter has words of its own. It goes as without loads, which is safe everywhere
  * (rings_parts.c), or contributions stay where they are (sb_placed_part).
