@@ -43,8 +43,10 @@ bool sb_copy_may_touch(const sb_copy_policy_t *policy, size_t bytes)
 
 void sb_copy_went(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, bool by_loads)
 {
-    bool chosen = choice->mode == policy->mode[policy->loads];
+    bool chosen = false;
 
+    for (uint8_t i = 0; i < policy->loaded; i++)
+        chosen = chosen || choice->mode == policy->mode[policy->loads + i];
     if (choice->loads && by_loads != chosen)
         sb_block_lag(&policy->blocks[choice->again], choice->bytes, sb_now_ns());
 }

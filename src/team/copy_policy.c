@@ -36,9 +36,9 @@ enum { SAFE };
 
 /* Outside trials one message of so many is timed; of short ones fewer, one in about so many ns: who
  * reads the clock first waits for all that was asked for. */
-#define TIMED_EVERY 8
-#define TIMED_SELDOM 64
-#define TIMED_NS 32000
+#define TIMED_EVERY 8u
+#define TIMED_SELDOM 64u
+#define TIMED_NS 32000u
 
 /* So many samples, one after the other, that are longer than twice another mode's time end a trial;
  * and so many of its second lap that are well above it: that part of a trial's messages. */
@@ -276,14 +276,19 @@ static bool go_on_trying(sb_copy_class_t *class)
     return warming;
 }
 
+static uint32_t timed_every(uint64_t ns)
+{
+    if (ns == 0 || ns >= TIMED_NS / TIMED_EVERY)
+        return TIMED_EVERY;
+    return ns <= TIMED_NS / TIMED_SELDOM ? TIMED_SELDOM : TIMED_NS / (uint32_t)ns;
+}
+
 /* Outside trials: whether the next message is timed. */
 static bool is_timed(sb_copy_class_t *class)
 {
     bool early = class->rest == 0 && class->since < FIRST_TRIAL_AFTER;
-    uint64_t ns = class->ns[class->usual],
-             seldom = ns == 0 ? 0 : sb_min(TIMED_NS / ns, TIMED_SELDOM);
 
-    return early || class->doubtful || class->since % sb_max(seldom, TIMED_EVERY) == 0;
+    return early || class->doubtful || class->since % timed_every(class->ns[class->usual]) == 0;
 }
 
 /* Whether the class has not settled to the mode of its next message. */
