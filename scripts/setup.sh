@@ -16,7 +16,8 @@ NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev
 WANTED=(g++ gfortran python3-dev libcmocka-dev mpich libmpich-dev hpcc lammps numactl patch clang-format
     qemu-system-x86 libjemalloc2 libtcmalloc-minimal4)
 # Large programs, a browser and shells, for the long form of the tests.
-[ "${SOBOR_TEST_LONG:-0}" = 0 ] || WANTED+=(gromacs quantum-espresso lmod zsh fish chromium-headless-shell)
+[ "${SOBOR_TEST_LONG:-0}" = 0 ] || WANTED+=(gromacs quantum-espresso cp2k nwchem-openmpi python3-petsc4py
+    python3-slepc4py scalapack-mpi-test lmod zsh fish chromium-headless-shell)
 # With these AArch64 is built for, and its programs run.
 [ "$(uname -m)" != x86_64 ] || WANTED+=(gcc-aarch64-linux-gnu qemu-user-static)
 

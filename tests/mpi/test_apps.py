@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Real programs as the distribution ships them: HPCC, LAMMPS, GROMACS and Quantum ESPRESSO.
+"""Real programs as the distribution ships them.
 
-Each has a check of its own, or gives what it gives without Sobor. The last two are large: they are
+Each has a check of its own, or gives what it gives without Sobor. All but HPCC and LAMMPS are
 installed for the long form of the tests alone.
 """
 
@@ -19,6 +19,9 @@ from conftest import usable_mpi
 
 HERE = Path(__file__).resolve().parent
 MELT = HERE / "apps" / "in.melt"
+SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
+#: What Debian keeps PETSc's and SLEPc's Python modules below, one folder for each version.
+PETSC_MODULES = ("/usr/lib/petscdir", "/usr/lib/slepcdir")
 HPCC_EXAMPLE = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 RANKS = (2, 4)
 #: Lines of hpccinf.txt that are changed: the size of the problem and the grid of ranks.
@@ -168,4 +171,67 @@ def test_quantum_espresso(tester, ranks):
         return re.search(r"^! +total energy += +(\S+) Ry", result.stdout, re.MULTILINE)[1]
 
     bare, *served = run_alike(tester, command, ranks, energy)
+    assert all(each == bare for each in served)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_cp2k(tester, ranks):
+    """CP2K: the energy of two molecules of water; sums come in another order."""
+    command = [need("cp2k.psmp"), HERE / "apps" / "water.cp2k"]
+
+    def energy(result):
+        line = r"^ *ENERGY\| Total FORCE_EVAL .*: +(\S+)$"
+        return float(re.search(line, result.stdout, re.MULTILINE)[1])
+
+    bare, *served = run_alike(tester, command, ranks, energy)
+    for each in served:
+        assert each == pytest.approx(bare, rel=1e-9)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_nwchem(tester, ranks):
+    """NWChem: energies of a molecule of water by three methods; its arrays are one-sided."""
+    command = [need("nwchem.openmpi"), HERE / "apps" / "water.nw"]
+
+    def energies(result):
+        found = re.findall(r"Total (?:SCF|DFT|MP2) energy +=? +(\S+)", result.stdout)
+        return [float(each) for each in (found[-3], found[-2], found[-1])]
+
+    bare, *served = run_alike(tester, command, ranks, energies)
+    for each in served:
+        assert each == pytest.approx(bare, rel=1e-8)
+
+
+@pytest.mark.parametrize("ranks", (*RANKS, 3))
+def test_petsc(tester, ranks):
+    """PETSc and SLEPc: three solvers of linear equations and one of eigenvalues."""
+    modules = [
+        str(path)
+        for folder in PETSC_MODULES
+        for path in Path(folder).glob("*/*-real/lib/python3/dist-packages")
+    ]
+    if len(modules) < len(PETSC_MODULES):
+        pytest.skip("the Python modules of PETSc and SLEPc are not installed")
+    paths = f"PYTHONPATH={':'.join(modules)}"
+    command = ["/usr/bin/env", paths, "/usr/bin/python3", HERE / "apps" / "poisson.py"]
+    bare, *served = run_alike(tester, command, ranks, lambda result: result.stdout.splitlines())
+    assert len(bare) == len(("cg", "gmres", "bcgs", "eigenvalues"))
+    assert all(each == bare for each in served)
+
+
+@pytest.mark.parametrize("program", ("xdlu", "xdqr", "xdls", "xdsep"))
+def test_scalapack(tester, program):
+    """ScaLAPACK's own tests, each for grids of up to four ranks."""
+    if not (SCALAPACK / program).exists():
+        pytest.skip("ScaLAPACK's tests are not installed")
+    for path in SCALAPACK.glob("*.dat"):
+        shutil.copy(path, tester.folder)
+
+    def verdicts(result):
+        rows = r"(\d+) tests completed and (passed|failed)"
+        found = {word: int(count) for count, word in re.findall(rows, result.stdout)}
+        assert found["passed"] > 0 and found["failed"] == 0, result.tail()
+        return found
+
+    bare, *served = run_alike(tester, [SCALAPACK / program], 4, verdicts)
     assert all(each == bare for each in served)
