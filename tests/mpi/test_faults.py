@@ -31,6 +31,12 @@ KILLS = {"o41": 4, "m40": 8, "m50": 3, "i21": 3}
 LAUNCHER_HANGS = {"o41", "o50"}
 
 
+#: So small a ring of broadcasts is whole from the beginning. A longer one grows when messages have
+#: taken long enough, and those that wait for a rank that stands still, dies or has no processor do:
+#: what is held is more then than before.
+WHOLE_RINGS = {"SOBOR_RING": "64KiB"}
+
+
 @pytest.fixture(scope="module", autouse=True)
 def tidy_shm():
     """Removes what killed MPIs have left."""
@@ -96,7 +102,8 @@ def test_all_killed(tester, long_run, key, kills, segment):
         done = [pool.submit(kill_all_at, tester, mpi, 2, delay, sobor) for delay in delays]
         for kill in done:
             kill.result()
-    tester.expect_pass(tester.run(mpi, 2, ["fault", "work"], sobor=sobor), served=True)
+    result = tester.run(mpi, 2, ["fault", "work"], sobor={**sobor, **WHOLE_RINGS})
+    tester.expect_pass(result, served=True)
 
 
 def test_names_that_are_left(tester):
@@ -116,7 +123,9 @@ def test_names_that_are_left(tester):
             path.touch(mode=0o600)
         os.utime(paths[left[0]], (0, 0))
         if not tester.bare_only:
-            tester.expect_pass(tester.run(usable_mpi("o41"), 2, ["fault", "work"], sobor={}))
+            tester.expect_pass(
+                tester.run(usable_mpi("o41"), 2, ["fault", "work"], sobor=WHOLE_RINGS)
+            )
         there = {name for name, path in paths.items() if path.exists()}
         assert there == set(kept if not tester.bare_only else paths)
     finally:
@@ -136,7 +145,7 @@ JOBS_BESIDE = 4
 def kill_at_step(tester, key: str, rank: int, step: int) -> bool:
     """Whether the rank was killed at this step of its set-up; others may end before it is there."""
     preload = f"{building.build_preload('deadly')}:{PRELOAD}"
-    settings = {"SOBOR_SEGMENT": "named", "LD_PRELOAD": preload}
+    settings = {"SOBOR_SEGMENT": "named", "LD_PRELOAD": preload, **WHOLE_RINGS}
     settings |= {"DEADLY_RANK": str(rank), "DEADLY_STEP": str(step)}
     result = tester.run(usable_mpi(key), 2, ["fault", "work"], sobor=settings)
     killed = "deadly: step" in result.stderr
@@ -183,7 +192,8 @@ def test_killed_in_set_up(tester, long_run, key):
     for path in left:
         with contextlib.suppress(FileNotFoundError):
             os.utime(path, (0, 0))
-    tester.expect_pass(tester.run(usable_mpi(key), 2, ["fault", "work"], sobor={}), served=True)
+    result = tester.run(usable_mpi(key), 2, ["fault", "work"], sobor=WHOLE_RINGS)
+    tester.expect_pass(result, served=True)
     assert not [path for path in left if path.exists()]
 
 
@@ -205,11 +215,6 @@ def survivors(folder: Path, expected: int, timeout: float) -> list[dict[str, flo
     wait_until(complete, timeout)
     texts = [path.read_text().split() for path in sorted(folder.glob("survivor.*"))]
     return [{k: float(v) for k, v in (word.split("=") for word in words)} for words in texts]
-
-
-#: So small a ring of broadcasts is whole from the beginning. A longer one grows when messages have
-#: taken long enough, and those that wait for a rank that stands still or dies do.
-WHOLE_RINGS = {"SOBOR_RING": "64KiB"}
 
 
 @pytest.mark.parametrize("case", ["inside", "absent", "root", "reader", "contributor"])
