@@ -301,7 +301,11 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
 
     def finds(folder: Path) -> bool:
-        environment = {"SOBOR_BUILD": str(folder), "SOBOR_TEST_SECONDS": str(HANGS)}
+        environment = {
+            "SOBOR_BUILD": str(folder),
+            "SOBOR_TEST_SECONDS": str(HANGS),
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        }
         return expected(command, fault.expect, environment, REPOSITORY / "tests" / "mpi")
 
     return finds(shadow) and not ("timed out" in fault.expect and finds(build.folder))

@@ -138,7 +138,7 @@ def build(mpi: Mpi, name: str) -> Path:
         if inside:
             command += _inside_flags(mpi)
             objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)
-            objects += _objects(target.parent / "front", FRONT, command, True)
+            objects += _objects(folder / mpi.backend, FRONT, command, True)
         exported = [f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names]
         if name in IN_ROW:
             exported.append(f"-Wl,--defsym=main={name}_main")

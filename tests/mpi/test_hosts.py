@@ -113,12 +113,17 @@ def run_both(tester, mpi, hosts: Hosts, sobor) -> jobs.Result:
     return run_on(tester, mpi, hosts, sobor, EVEN, command)
 
 
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory):
+    """Five emulated hosts, of which a test uses the first ones; the same for all tests."""
+    with Hosts(5, tmp_path_factory.mktemp("hosts")) as made:
+        yield made
+
+
 @pytest.fixture
-def hosts(tmp_path):
-    """Five emulated hosts, of which a test uses the first ones."""
-    folder = tmp_path / "hosts"
-    folder.mkdir()
-    with Hosts(5, folder) as made:
+def own_hosts(tmp_path_factory):
+    """As many for one test, which leaves mounts in them."""
+    with Hosts(5, tmp_path_factory.mktemp("own")) as made:
         yield made
 
 
@@ -352,22 +357,22 @@ def run_by_slurm(tester, hosts, slurm, options, command, limit=TIME_LIMIT) -> jo
 
 
 @needs_slurm
-def test_slurm(tester, hosts, tmp_path):
+def test_slurm(tester, own_hosts, tmp_path):
     """Under srun all ranks are found to run with Sobor, however they are dealt."""
     mpi = usable_mpi("o41")
     words = ["reductions", "--only", "Allreduce", "--op", "sum", "--seed", SEED, "--cases", 20]
     command = [tester.program(mpi, words[0]), *words[1:]]
-    with emulated_slurm.Slurm(hosts, tmp_path / "slurm") as slurm:
+    with emulated_slurm.Slurm(own_hosts, tmp_path / "slurm") as slurm:
         for deal in ["-m", "block"], ["-m", "cyclic"], []:
             options = ["-N", "3", "-n", "6", *deal]
-            result = run_by_slurm(tester, hosts, slurm, options, command)
+            result = run_by_slurm(tester, own_hosts, slurm, options, command)
             tester.expect_pass(result, served=True)
             worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
             assert worlds and all(r.where == "cluster" and r.nodes == 3 for r in worlds)
 
 
 @needs_slurm
-def test_slurm_programs(tester, hosts, tmp_path, long_run):
+def test_slurm_programs(tester, own_hosts, tmp_path, long_run):
     """mpi4py's collectives and HPCC under srun, over two hosts and over three."""
     mpi, program = usable_mpi("o41"), need("hpcc")
     if mpi.python is None:
@@ -375,16 +380,16 @@ def test_slurm_programs(tester, hosts, tmp_path, long_run):
     which = COLLECTIVES if long_run else QUICK
     suite = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *which]
     write_hpcc_input(tester.folder, 4, SIZES[long_run])
-    with emulated_slurm.Slurm(hosts, tmp_path / "slurm") as slurm:
+    with emulated_slurm.Slurm(own_hosts, tmp_path / "slurm") as slurm:
         for nodes in ("2", "3") if long_run else ("3",):
             options = ["-N", nodes, "-n", "4"]
             outcome = read_outcome(
-                result := run_by_slurm(tester, hosts, slurm, options, suite, 600)
+                result := run_by_slurm(tester, own_hosts, slurm, options, suite, 600)
             )
             assert outcome.good, outcome.bad
             assert f"where=cluster nodes={nodes}" in result.stderr, result.tail()
             (tester.folder / "hpccoutf.txt").unlink(missing_ok=True)
-            result = run_by_slurm(tester, hosts, slurm, options, [program], 300)
+            result = run_by_slurm(tester, own_hosts, slurm, options, [program], 300)
             assert result.returncode == 0 and not result.timed_out, result.tail()
             check_hpcc_output((tester.folder / "hpccoutf.txt").read_text())
             assert f"where=cluster nodes={nodes}" in result.stderr, result.tail()

@@ -26,11 +26,16 @@ from conftest import usable_mpi
 COLLECTIVES = ("-i", "test_cco")
 #: Without those that no library serves but the host itself.
 BLOCKING = (*COLLECTIVES, "-e", "test_cco_nb", "-e", "test_cco_pr", "-e", "test_cco_ngh")
-#: What each rank does for itself, a third of all the time, is done by one.
-BY_ITSELF = ("TestDatatypePickle", "TestPackSelf", "TestPackExternal")
-ALONE = ("-i", "test_datatype", "-i", "test_pack", *(w for n in BY_ITSELF for w in ("-k", n)))
+#: On more ranks what those did that the run on two has, each on MPI_COMM_SELF, is left out.
+TOGETHER = (*BLOCKING, "-x", "Self")
+#: What each rank does for itself and takes long, a third of all the time, is done by one.
+BY_ITSELF = ("TestDatatypePickle", "TestDatatypeCreate", "TestPackSelf", "TestPackExternal")
+BY_ITSELF += ("TestIOBasicSelf", "TestIOViewSelf", "TestThreadPool")
+THERE = ("test_datatype", "test_pack", "test_io", "test_util_pool")
+ALONE = (*(w for n in THERE for w in ("-i", n)), *(w for n in BY_ITSELF for w in ("-k", n)))
 REST = ("-e", "test_cco", "-e", "test_util_dtlib", *(w for n in BY_ITSELF for w in ("-x", n)))
-PARTS = {COLLECTIVES: "collectives", BLOCKING: "blocking", REST: "rest", ALONE: "alone"}
+PARTS = {COLLECTIVES: "collectives", BLOCKING: "blocking", TOGETHER: "together"}
+PARTS |= {REST: "rest", ALONE: "alone"}
 #: Modules on which the bare MPI itself hangs, always or at times: Open MPI 4.1's server of spawned
 #: processes does not always answer their PMIx_Init when the machine is busy.
 HANGS_ALONE = {
@@ -59,7 +64,7 @@ class Run:
 RUNS = [
     Run("o41", 1, COLLECTIVES, 120, long_only=True),
     Run("o41", 2, COLLECTIVES, 120),
-    Run("o41", 3, BLOCKING, 200),
+    Run("o41", 3, TOGETHER, 200),
     Run("o41", 3, COLLECTIVES, 200, long_only=True),
     Run("o41", 5, COLLECTIVES, 400, long_only=True),
     Run("m40", 1, COLLECTIVES, 120, long_only=True),

@@ -300,8 +300,8 @@ def test_binary_of_another_version(tester):
 FORCED = [
     Program(("basics", "300000"), open_mpi=(2, 5)),
     Program(("communicators",), open_mpi=(5,)),
-    Program(("datatypes",), open_mpi=(3,)),
-    Program(("early",), open_mpi=(4,)),
+    Program(("datatypes",), open_mpi=(2,)),
+    Program(("early",), open_mpi=(5,)),
     Program(("unequal", "exact"), open_mpi=(2, 5)),
 ]
 #: Of those, what the forced barriers are looked for in too.
