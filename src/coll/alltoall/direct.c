@@ -76,20 +76,29 @@ static sb_status_t send_ahead(sb_team_t *team, const sb_parts_t *parts, const sb
 }
 
 /* The messages of the others, in the order of the turns. Returns how many there are. */
-static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts, const sb_rows_t *rows)
+static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
 {
     uint32_t count = 0;
 
     for (uint32_t turn = 0; turn < team->size; turn++) {
         uint32_t peer = sb_partner(team, turn);
-        bool came = rows != NULL && peer != team->rank && rows->comes_by_row[peer];
         if (peer != team->rank)
             sb_mesh(team)->receiving[count++] =
-                (sb_receiving_t){.stream = came ? &nothing : &parts->receive[peer],
+                (sb_receiving_t){.stream = &parts->receive[peer],
                                  .peer = peer,
                                  .stepwise = is_exchanged_in_place(parts, peer)};
     }
     return count;
+}
+
+/* Of these messages only those come by flows that are in no row that has come. */
+static void heed_rows(sb_team_t *team, const sb_parts_t *parts, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        sb_receiving_t *receiving = &sb_mesh(team)->receiving[i];
+        bool came = sb_rows(team)->comes_by_row[receiving->peer];
+        receiving->stream = came ? &nothing : &parts->receive[receiving->peer];
+    }
 }
 
 /* Passes on what can be passed on without waiting: the rank may not run again so soon. */
@@ -150,6 +159,16 @@ static sb_copy_mode_t mode_of(sb_team_t *team, const sb_parts_t *parts)
                  : sb_mesh_copy_mode(team, first, area, is_exchanged_in_place(parts, next));
 }
 
+/*
+ * Before a rank waits for a row: parts of which rows say that they come by flows. Copied now, they
+ * are so while those who come later have not begun; and who reads a part is not waited for then.
+ */
+static sb_status_t pass_on_by_rows(sb_team_t *team, const sb_parts_t *parts)
+{
+    heed_rows(team, parts, team->size - 1);
+    return pass_on(team, parts->in_place, team->size - 1);
+}
+
 /* What is left of all messages, in turns. */
 static sb_status_t exchange_all(sb_team_t *team, const sb_parts_t *parts, uint32_t count,
                                 sb_status_t *data)
@@ -174,7 +193,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     const sb_stream_t *own = parts->in_place ? NULL : &parts->send[team->rank];
     sb_copy_mode_t mode = mode_of(team, parts);
     sb_status_t data = SB_OK, status = send_ahead(team, parts, NULL, mode);
-    uint32_t count = set_up(team, parts, NULL);
+    uint32_t count = set_up(team, parts);
     bool own_waits =
         own != NULL && count > 0 && sb_own_waits(team, mode, own->bytes, sb_mesh(team)->receiving);
 
@@ -196,6 +215,7 @@ static sb_status_t run_rows(sb_team_t *team, const sb_parts_t *parts)
     sb_copy_mode_t mode = SB_COPY_ANY;
     sb_status_t data = SB_OK, status = sb_rows_write(team, parts, &data);
     bool sends = rows->sends_others, comes = false;
+    uint32_t count = sends ? set_up(team, parts) : 0;
 
     if (rows->sends_longer)
         mode = mode_of(team, parts);
@@ -205,11 +225,15 @@ static sb_status_t run_rows(sb_team_t *team, const sb_parts_t *parts)
         data = sb_first(data, sb_copy_own_as(team, mode, &parts->send[team->rank],
                                              &parts->receive[team->rank]));
     if (status == SB_OK)
-        status = sb_rows_take(team, parts, &data, &comes);
-    if (status == SB_OK && comes && !sends)
+        status = sb_rows_take(team, parts, sends ? pass_on_by_rows : NULL, &data, &comes);
+    if (status == SB_OK && comes && !sends) {
+        count = set_up(team, parts);
         status = send_ahead(team, parts, rows, mode);
-    if (status == SB_OK && (comes || sends))
-        status = exchange_all(team, parts, set_up(team, parts, rows), &data);
+    }
+    if (status == SB_OK && count > 0) {
+        heed_rows(team, parts, count);
+        status = exchange_all(team, parts, count, &data);
+    }
     status = sb_mesh_finish(team, status);
     if (rows->sends_longer)
         sb_copy_end(sb_mesh(team)->call);

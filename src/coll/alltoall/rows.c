@@ -316,7 +316,8 @@ static uint32_t take_first(const sb_team_t *team, sb_rows_t *rows, const sb_part
     return others;
 }
 
-sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data, bool *others)
+sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_meanwhile_t *meanwhile,
+                         sb_status_t *data, bool *others)
 {
     sb_rows_t *rows = sb_rows(team);
     uint32_t seen = take_first(team, rows, parts, data);
@@ -324,8 +325,11 @@ sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_status_t *
 
     for (uint32_t i = 0; i < rows->late && status == SB_OK; i++) {
         uint32_t rank = rows->is_late[i];
-        status = sb_flag_wait(&row_of(rows, rank)->flag, rows->count + 1,
-                              sb_team_waiter(team, rows->late - i));
+        sb_flag_t *flag = &row_of(rows, rank)->flag;
+        if (meanwhile != NULL && sb_flag_read(flag) <= rows->count)
+            status = meanwhile(team, parts);
+        if (status == SB_OK)
+            status = sb_flag_wait(flag, rows->count + 1, sb_team_waiter(team, rows->late - i));
         if (status == SB_OK)
             *data = sb_first(*data, take(team, rows, rank, parts));
     }

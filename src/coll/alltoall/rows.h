@@ -100,10 +100,15 @@ static inline bool sb_goes_by_row(const sb_rows_t *rows, const sb_stream_t *part
     return part->bytes <= rows->part_most && !pulled;
 }
 
+/* What is done before a wait for a row: it waits for nobody. */
+typedef sb_status_t sb_meanwhile_t(sb_team_t *team, const sb_parts_t *parts);
+
 /*
- * Takes from the rows of the others, as they come, what is in them for this rank. Sets `others` if
- * some part is not: see comes_by_row. The call's row is done with.
+ * Takes from the rows of the others, as they come, what is in them for this rank. `meanwhile` (or
+ * NULL) comes before each wait for one of them. Sets `others` if some part is in none: see
+ * comes_by_row, which says of rows that have not come that it is. The call's row is done with.
  */
-sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data, bool *others);
+sb_status_t sb_rows_take(sb_team_t *team, const sb_parts_t *parts, sb_meanwhile_t *meanwhile,
+                         sb_status_t *data, bool *others);
 
 #endif
