@@ -65,7 +65,7 @@ def ratio(simulator: str, machine: str, operation: str, size: int, how: str) -> 
         words["--algorithm"] = "cluster,host-pairwise"
     if operation == "allreduce" and size >= 64 * K:
         words["--algorithm"] = "cluster,host-rabenseifner"
-        # The ring's steps grow with the ranks: 512 take 816 us for 64 KiB and 836 for 256 KiB, where
+        # Steps of the ring grow with ranks: 512 take 816 us for 64 KiB and 836 for 256 KiB, where
         # the other takes 32 and 74.
         if ranks <= 128 or size >= M:
             words["--algorithm"] += ",host-ring"
