@@ -224,7 +224,7 @@ def test_petsc(tester, ranks):
     assert all(each == bare for each in served)
 
 
-@pytest.mark.parametrize("program", ("xdlu", "xdqr", "xdls", "xdsep"))
+@pytest.mark.parametrize("program", ("xdlu", "xdqr", "xdls"))
 def test_scalapack(tester, program):
     """ScaLAPACK's own tests, each for grids of up to four ranks."""
     if not (SCALAPACK / program).exists():
