@@ -650,6 +650,12 @@ static int run_tried(rank_context_t *context, void *argument)
     return failures;
 }
 
+static void lay_out_parts(sb_stream_t *parts, char *base, uint32_t ranks, size_t bytes)
+{
+    for (uint32_t i = 0; i < ranks; i++)
+        parts[i] = (sb_stream_t){.base = base + i * bytes, .bytes = bytes};
+}
+
 /* Long parts of a program that sends few of them: the kernel copies them, and no rank waits for
  * pages of the rows. */
 static int run_few(rank_context_t *context, void *argument)
@@ -664,10 +670,8 @@ static int run_few(rank_context_t *context, void *argument)
     const sb_parts_t parts = {.send = send, .receive = receive};
 
     memset(sent, (int)context->rank + 1, RANKS * BYTES);
-    for (uint32_t i = 0; i < RANKS; i++) {
-        send[i] = (sb_stream_t){.base = sent + i * BYTES, .bytes = BYTES};
-        receive[i] = (sb_stream_t){.base = received + i * BYTES, .bytes = BYTES};
-    }
+    lay_out_parts(send, sent, RANKS, BYTES);
+    lay_out_parts(receive, received, RANKS, BYTES);
     for (uint32_t call = 0; call < 4 && ready; call++) {
         failures += algorithm->parts(team, &parts) != SB_OK;
         for (uint32_t i = 0; i < RANKS * BYTES; i++)
@@ -707,10 +711,8 @@ static int run_late(rank_context_t *context, void *argument)
     const sb_parts_t parts = {.send = send, .receive = receive};
 
     memset(sent, (int)context->rank + 1, RANKS * BYTES);
-    for (uint32_t i = 0; i < RANKS; i++) {
-        send[i] = (sb_stream_t){.base = sent + i * BYTES, .bytes = BYTES};
-        receive[i] = (sb_stream_t){.base = received + i * BYTES, .bytes = BYTES};
-    }
+    lay_out_parts(send, sent, RANKS, BYTES);
+    lay_out_parts(receive, received, RANKS, BYTES);
     bool waits = ready && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel;
     while (waits && context->rank == 1 && !is_announced(team, &receive[0]))
         usleep(1000);
