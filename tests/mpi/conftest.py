@@ -94,6 +94,13 @@ def long_run() -> bool:
     return os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
 
 
+@pytest.fixture
+def only_long(long_run):
+    """Leaves a test out where larger counts are not asked for."""
+    if not long_run:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+
+
 @pytest.fixture(scope="session")
 def bare_only(request) -> bool:
     """Whether the preloaded runs are left out."""

@@ -2,7 +2,7 @@
 """Real programs as the distribution ships them.
 
 Each has a check of its own, or gives what it gives without Sobor. All but HPCC and LAMMPS are
-installed for the long form of the tests alone.
+installed and run for the long form of the tests alone.
 """
 
 from __future__ import annotations
@@ -140,6 +140,7 @@ def run_alike(tester, command, ranks, found, check=check_world_served):
     return answers
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("ranks", RANKS)
 def test_gromacs(tester, ranks):
     """GROMACS: the energies of a box of water, nearly the same: sums come in another order."""
@@ -165,6 +166,7 @@ def test_gromacs(tester, ranks):
         assert each == pytest.approx(bare, rel=1e-3)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("ranks", RANKS)
 def test_quantum_espresso(tester, ranks):
     """Quantum ESPRESSO: the energy of two molecules of hydrogen, to all digits that it prints."""
@@ -179,6 +181,7 @@ def test_quantum_espresso(tester, ranks):
     assert all(each == bare for each in served)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("ranks", RANKS)
 def test_cp2k(tester, ranks):
     """CP2K: the energy of two molecules of water; sums come in another order."""
@@ -193,6 +196,7 @@ def test_cp2k(tester, ranks):
         assert each == pytest.approx(bare, rel=1e-9)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("ranks", RANKS)
 def test_nwchem(tester, ranks):
     """NWChem: energies of a molecule of water by three methods; its arrays are one-sided."""
@@ -207,6 +211,7 @@ def test_nwchem(tester, ranks):
         assert each == pytest.approx(bare, rel=1e-8)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("ranks", (*RANKS, 3))
 def test_petsc(tester, ranks):
     """PETSc and SLEPc: three solvers of linear equations and one of eigenvalues."""
@@ -224,6 +229,7 @@ def test_petsc(tester, ranks):
     assert all(each == bare for each in served)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("program", ("xdlu", "xdqr", "xdls"))
 def test_scalapack(tester, program):
     """ScaLAPACK's own tests, each for grids of up to four ranks."""

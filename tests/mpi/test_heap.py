@@ -74,21 +74,19 @@ def test_lammps(tester, long_run, monkeypatch, way):
     test_apps.test_lammps(tester, 2)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("way", WAYS)
-def test_hpcc(tester, long_run, monkeypatch, way):
+def test_hpcc(tester, monkeypatch, way):
     """HPCC's own checks."""
-    if not long_run:
-        pytest.skip("only with SOBOR_TEST_LONG=1")
     monkeypatch.setattr(jobs, "WITH_HEAP", way)
     test_apps.test_hpcc(tester, 2)
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("key", ["o41", "m40"])
-def test_mpi4py(tester, long_run, monkeypatch, key, way):
+def test_mpi4py(tester, monkeypatch, key, way):
     """mpi4py's suite: what fails fails on the bare MPI."""
-    if not long_run:
-        pytest.skip("only with SOBOR_TEST_LONG=1")
     monkeypatch.setattr(jobs, "WITH_HEAP", way)
     suite = test_mpi4py_suite
     for select in (suite.COLLECTIVES, suite.REST):

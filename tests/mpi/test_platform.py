@@ -22,9 +22,6 @@ from conftest import usable_mpi
 HOSTS = 4
 REASON = unavailable()
 pytestmark = pytest.mark.skipif(REASON is not None, reason=str(REASON))
-LONG = pytest.mark.skipif(
-    os.environ.get("SOBOR_TEST_LONG", "") in ("", "0"), reason="only with SOBOR_TEST_LONG=1"
-)
 SECONDS = "0.2"
 
 
@@ -91,7 +88,7 @@ def check_crossing(found: dict) -> None:
     assert found["measured_gains"][0]["gain"] > 1 > found["measured_gains"][-1]["gain"], found
 
 
-@LONG
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("kind", ["star", "crossbar"])
 @pytest.mark.parametrize("rate", [100, 200, 400])
 def test_limits_are_found(tmp_path, rate, kind):
@@ -105,14 +102,14 @@ def test_limits_are_found(tmp_path, rate, kind):
         check_crossing(answers["crossing_elements"])
 
 
-@LONG
+@pytest.mark.usefixtures("only_long")
 def test_bagds_and_each_with_each(tmp_path):
     """The same of eight hosts, where they cross at longer blocks."""
     answers = measure(usable_mpi("o41"), tmp_path, "100mbit", True, hosts_made=2 * HOSTS)
     check_crossing(answers["crossing_elements"])
 
 
-@LONG
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize(
     ("rate", "star"), [(None, False), ("100mbit", False), ("200mbit", False), ("100mbit", True)]
 )
