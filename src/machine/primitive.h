@@ -40,6 +40,7 @@
  *   sb_until_mail                     a look at the network was in vain: it may be left out until
  *                                     something has come
  *   sb_handle_message                 baselines: what a library does for a message besides
+ *   sb_page_faults                    of this thread so far, by which pages were mapped for it
  *   sb_now_ns                         nanoseconds of a clock that never goes back
  *   sb_machine_start                  to be called once in a process, before the first team
  *   SB_PROCESS_STATE(type, name, {})  state that a process has once, zero or as given: name()

@@ -2,6 +2,9 @@
 #include "team/block_policy.h"
 
 #include "base/config.h"
+#include "machine/machine.h"
+
+#include <string.h>
 
 /*
  * Calls of a short block, and of those that are not measured before one of another way: others
@@ -22,16 +25,23 @@
 
 /*
  * Calls from one comparison to the next: after the first one, which was in new memory, or one that
- * has changed the way, and then twice as many each time. What a comparison has cost more than usual
- * calls is at most one part of SHARE.
+ * has changed the way, and then twice as many each time; at most, where a way is in use to see what
+ * it takes then. What a comparison has cost more than usual calls is at most one part of SHARE.
  */
 #define REST_FIRST 128
+#define REST_STAY 256
 #define REST_LONG 2048
 #define REST_MOST 4096
 #define SHARE 64
 
 /* After so many calls of the usual way it is known what they take. */
 #define KNOWN_UNTIL (2 * SHORT + SHORT_SETTLING)
+
+/* Comparisons until a way that took longer in use may be again. */
+#define KEPT_MOST 16
+
+/* Short blocks that what a way takes while it is in use is smoothed over. */
+#define SMOOTH 16
 
 /* From a comparison to one because of a change, and twice as many after each that was in vain. */
 #define ALARM_LEAST 16
@@ -40,8 +50,33 @@
 /* Blocks one after the other in which it shows. */
 #define ODD_ENOUGH 2
 
+/* Calls of a class that it may take until all that it reads is mapped. */
+#define MAPPING_MOST 1024
+
 /* Calls of a stage that others may have been ahead by. If there are more, they will not follow. */
 #define BEHIND_MOST UINT8_MAX
+
+static bool never_followed(const sb_block_class_t *class)
+{
+    return class->behind == BEHIND_MOST;
+}
+
+static uint64_t a_little_above(uint64_t ns)
+{
+    return ns + ns / 64;
+}
+
+/* A sixteenth above a time. */
+static uint64_t beyond(uint64_t ns)
+{
+    return ns + ns / 16;
+}
+
+/* Enough if two blocks say so. */
+static bool is_slower(uint64_t ns, uint64_t than)
+{
+    return ns > than + than / 8;
+}
 
 /* So much above or below a time is more than chance. */
 static bool is_far_above(uint64_t ns, uint64_t than)
@@ -58,6 +93,7 @@ static bool is_other(const sb_block_class_t *class)
 
 static void enter(sb_block_class_t *class, sb_block_stage_t stage, uint64_t now)
 {
+    class->block = 0;
     class->stage = (uint8_t)stage;
     class->entered = now;
     class->behind = 0;
@@ -82,16 +118,45 @@ static uint32_t next_alarm(const sb_block_class_t *class, bool changed)
     return class->alarmed ? sb_min(2 * class->alarm, ALARM_MOST) : class->alarm;
 }
 
-/* The comparison is over. `cost`: what it has taken more than usual calls would have, in calls. */
-static void end(sb_block_class_t *class, bool changed, uint64_t cost, uint64_t now)
+/* What a short block of the usual way took in pairs. */
+static uint64_t mean_of_pairs(const sb_block_class_t *class)
 {
-    bool anew = changed || !class->compared;
+    return class->sum[0] / (class->block / 2 * (LONG / SHORT - 1));
+}
+
+/* What a comparison has come to. */
+typedef enum verdict {
+    KEEP,
+    STAY, /* with the other way until the next one: neither was clearly ahead */
+    CHANGE,
+} verdict_t;
+
+/* The other way is the usual one from now on. `ns`: what a short block of the one before took in
+ * the comparison. Where much has changed, what others took before may have too. */
+static void change(sb_block_class_t *class, verdict_t verdict, uint64_t ns)
+{
+    uint64_t before = class->steady[class->usual];
+
+    if (verdict == CHANGE)
+        memset(class->steady, 0, sizeof class->steady);
+    class->steady[class->usual] = before > 0 ? before : ns;
+    class->usual = class->other;
+    class->steady[class->usual] = 0;
+}
+
+/* The comparison is over. `cost`: what it has taken more than usual calls would have, in calls. */
+static void end(sb_block_class_t *class, verdict_t verdict, uint64_t cost, uint64_t now)
+{
+    bool anew = verdict == CHANGE || !class->compared;
 
     class->rest_even = anew ? REST_FIRST : sb_min(2 * class->rest_even, REST_LONG);
     class->rest =
         anew ? REST_FIRST : (uint32_t)sb_min(sb_max(SHARE * cost, class->rest_even), REST_MOST);
-    class->alarm = next_alarm(class, changed);
-    class->usual = changed ? class->other : class->usual;
+    if (verdict == STAY)
+        class->rest = sb_min(class->rest, REST_STAY);
+    class->alarm = next_alarm(class, verdict == CHANGE);
+    if (verdict != KEEP)
+        change(class, verdict, class->block > 0 ? mean_of_pairs(class) : class->recent);
     class->other = next_way(class, class->other);
     class->compared = true;
     class->since = 0;
@@ -121,6 +186,17 @@ static bool has_changed(sb_block_class_t *class)
     return class->odd == ODD_ENOUGH && class->since >= class->alarm;
 }
 
+/* What the usual way takes while it is in use; not what came just after a comparison, or with
+ * something else in it. */
+static void learn(sb_block_class_t *class)
+{
+    uint64_t *steady = &class->steady[class->usual];
+
+    if (class->odd > 0 || class->since <= KNOWN_UNTIL)
+        return;
+    *steady = *steady == 0 ? class->recent : *steady - *steady / SMOOTH + class->recent / SMOOTH;
+}
+
 /* A short block of the usual way is over. */
 static void watched(sb_block_class_t *class, uint64_t now)
 {
@@ -128,6 +204,7 @@ static void watched(sb_block_class_t *class, uint64_t now)
     class->call = 0;
     class->settling = 0;
     class->alarmed = has_changed(class);
+    learn(class);
     if (now < class->earliest || (!class->alarmed && class->since < class->rest))
         return;
     class->known = 0;
@@ -137,20 +214,22 @@ static void watched(sb_block_class_t *class, uint64_t now)
 static void begin_pairs(sb_block_class_t *class, uint64_t now)
 {
     class->sum[0] = class->sum[1] = 0;
-    class->block = class->won = class->lost = 0;
+    class->won = class->lost = 0;
     enter(class, SB_BLOCK_PAIRS, now);
 }
 
-/* The short block of the other way is over. Early in a program only a clear gain is followed up. */
+/* The short block of the other way is over. Early in a program only a clear gain is followed up;
+ * in other buffers each time, of which pages may still be mapped, what does not clearly lose. */
 static void glanced(sb_block_class_t *class, uint64_t now)
 {
     bool hopeless = is_far_above(class->glanced, class->recent);
-    bool loses = class->glanced + class->glanced / 16 >= class->recent;
+    bool loses = class->fresh ? class->glanced > beyond(class->recent)
+                              : beyond(class->glanced) >= class->recent;
 
     if (is_far_above(class->recent, class->glanced))
         enter(class, SB_BLOCK_CONFIRM, now);
     else if (hopeless || (loses && !class->compared))
-        end(class, false, cost_of(class, now - class->entered, class->call), now);
+        end(class, KEEP, cost_of(class, now - class->entered, class->call), now);
     else
         begin_pairs(class, now);
 }
@@ -164,7 +243,29 @@ static void confirmed(sb_block_class_t *class, uint64_t now)
         return;
     }
     class->known = class->glanced;
-    end(class, true, 0, now);
+    end(class, CHANGE, 0, now);
+}
+
+/*
+ * What the pairs say. They say little of ways that are near each other: most of what is in whose
+ * caches is what the usual way has left there, and a program may go through many buffers. So the
+ * other one is in use until the next comparison, and from then on the one that takes less in use.
+ */
+static verdict_t judge(sb_block_class_t *class)
+{
+    uint64_t usual = class->steady[class->usual], *other = &class->steady[class->other];
+
+    if (class->won == ENOUGH)
+        return CHANGE;
+    if (!class->fresh || class->sum[1] > beyond(class->sum[0]) || never_followed(class))
+        return KEEP;
+    if (*other == 0)
+        return class->sum[1] > a_little_above(class->sum[0]) ? KEEP : STAY;
+    if (usual > a_little_above(*other))
+        return STAY;
+    if (++class->kept == KEPT_MOST)
+        *other = class->kept = 0;
+    return KEEP;
 }
 
 /* A long block is over; a pair, if it is its second. */
@@ -175,8 +276,10 @@ static void paired(sb_block_class_t *class, uint64_t now)
     class->call = 0;
     if (class->block % 2 != 0)
         return;
-    bool won = class->ns[1] + class->ns[1] / 16 < class->ns[0];
-    bool hopeless = class->ns[1] / 2 > class->ns[0];
+    bool won = beyond(class->ns[1]) < class->ns[0];
+    bool loses = class->fresh && is_slower(class->ns[1], class->ns[0]) &&
+                 is_slower(class->glanced, class->recent);
+    bool hopeless = loses || class->ns[1] / 2 > class->ns[0];
     class->sum[0] += class->ns[0];
     class->sum[1] += class->ns[1];
     class->won += won;
@@ -186,7 +289,7 @@ static void paired(sb_block_class_t *class, uint64_t now)
     uint64_t slower = sb_max(class->sum[0], class->sum[1]);
     uint64_t faster = sb_max(sb_min(class->sum[0], class->sum[1]), 1);
     uint32_t calls = class->block / 2 * (uint32_t)(LONG_SETTLING + LONG);
-    end(class, class->won == ENOUGH, (slower - faster) * calls / faster, now);
+    end(class, judge(class), (slower - faster) * calls / faster, now);
 }
 
 static void end_block(sb_block_class_t *class, uint64_t now)
@@ -205,6 +308,24 @@ static void end_block(sb_block_class_t *class, uint64_t now)
     default:
         paired(class, now);
     }
+}
+
+/*
+ * Whether pages were mapped in this block of the other way, which it will not need again: it says
+ * little then, and another one follows. Early in a program too few calls are to be expected.
+ */
+static bool has_mapped(sb_block_class_t *class, uint64_t now)
+{
+    bool counts = class->fresh && class->compared && is_other(class);
+    bool hopeless =
+        class->stage == SB_BLOCK_GLANCE && is_far_above(now - class->began, class->recent);
+
+    if (!counts || hopeless || class->mapping >= MAPPING_MOST || sb_page_faults() == class->faults)
+        return false;
+    class->mapping += class->call;
+    class->call = 0;
+    class->entered = now;
+    return true;
 }
 
 /* A part of a long block may be over. */
@@ -237,6 +358,7 @@ static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, sb_bl
     if (!class->begun) {
         class->begun = true;
         class->ways = ways.count;
+        class->fresh = ways.fresh;
         class->earliest = now + ways.wait;
         bool known = number > 0 && class[-1].compared && class[-1].usual != 0;
         class->usual = known ? class[-1].usual : ways.first;
@@ -252,13 +374,16 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
     uint32_t length = class->stage == SB_BLOCK_PAIRS ? LONG : SHORT;
 
     pass_part(class, now);
-    if (class->call == class->settling + length)
-        end_block(class, now);
-    else if (goes_badly(class, now))
-        end(class, false, cost_of(class, now - class->entered, class->call), now);
+    if (class->call == class->settling + length) {
+        if (!has_mapped(class, now))
+            end_block(class, now);
+    } else if (goes_badly(class, now))
+        end(class, KEEP, cost_of(class, now - class->entered, class->call), now);
     if (class->call++ == class->settling) {
         class->began = class->part = now;
         class->longest = 0;
+        if (class->fresh && is_other(class))
+            class->faults = sb_page_faults();
     }
     class->since += class->stage == SB_BLOCK_WATCH;
     return is_other(class) ? class->other : class->usual;

@@ -29,6 +29,12 @@
  * the usual way takes half as long again as it did, or two thirds of that: ranks have come to run
  * elsewhere. The less that such comparisons change, the longer is it from one to the next.
  *
+ * Of a program that goes through other buffers each time blocks say little of ways that are nearer
+ * still: each finds caches as the usual way has left them, a whole round ago. Then the other way is
+ * in use until the next comparison, and from then on that which took less time while it was. And
+ * they say nothing of one that reads other ranks' memory while its pages are being mapped: such
+ * blocks do not count, up to a number of calls.
+ *
  * The first comparison comes soon: most programs that measure make a hundred calls of a size.
  * Private to the rank that decides; it tells the others.
  */
@@ -41,31 +47,40 @@ typedef enum sb_block_stage {
     SB_BLOCK_PAIRS,
 } sb_block_stage_t;
 
+/* Most ways of one choice. */
+#define SB_BLOCK_WAYS 3
+
 /* One class of sizes (sb_copy_class), counted in calls that this rank decided. All zero at first.
  */
 typedef struct sb_block_class {
-    uint64_t entered;   /* the present stage, by sb_now_ns */
-    uint64_t earliest;  /* time of the first comparison */
-    uint64_t began;     /* of what is measured in the present block, */
-    uint64_t part;      /* and of its present part */
-    uint64_t longest;   /* of its parts; ns */
-    uint64_t recent;    /* of the last short block of the usual way; ns */
-    uint64_t glanced;   /* of that of the other way */
-    uint64_t known;     /* of one of the usual way when the last comparison ended; 0: the next */
-    uint64_t ns[2];     /* of the present pair: of the usual way, of the other */
-    uint64_t sum[2];    /* of all pairs of the comparison */
+    uint64_t entered;  /* the present stage, by sb_now_ns */
+    uint64_t earliest; /* time of the first comparison */
+    uint64_t began;    /* of what is measured in the present block, */
+    uint64_t part;     /* and of its present part */
+    uint64_t longest;  /* of its parts; ns */
+    uint64_t recent;   /* of the last short block of the usual way; ns */
+    uint64_t glanced;  /* of that of the other way */
+    uint64_t known;    /* of one of the usual way when the last comparison ended; 0: the next */
+    uint64_t ns[2];    /* of the present pair: of the usual way, of the other */
+    uint64_t sum[2];   /* of all pairs of the comparison */
+    /* Of a short block of each way in use, smoothed; 0: unknown. */
+    uint64_t steady[SB_BLOCK_WAYS];
+    uint64_t faults;    /* before the present block of the other way */
     uint32_t since;     /* the last comparison */
     uint32_t rest;      /* from then to the next one, */
     uint32_t rest_even; /* that it is at least, */
     uint32_t alarm;     /* or if the usual way takes longer or shorter */
+    uint16_t mapping;   /* calls in blocks that pages were mapped in */
     uint16_t call;      /* of the present block, */
     uint8_t settling;   /* of which so many are not measured */
     uint8_t block;      /* of the pairs */
     uint8_t won;        /* of them by the other way, */
     uint8_t lost;       /* and by the usual one */
+    uint8_t kept;       /* comparisons that a way lost for what it took in use */
     uint8_t odd;        /* short blocks, one after the other, that took longer or shorter */
     uint8_t behind;     /* calls of the present stage in which others were */
     bool alarmed;       /* for that the present comparison is */
+    bool fresh;         /* see sb_block_ways_t */
     bool begun;         /* there were calls, */
     bool compared;      /* and a comparison */
     uint8_t usual;      /* way, from 0 on */
@@ -80,9 +95,10 @@ typedef struct sb_block_policy {
 
 /* What a choice is between. */
 typedef struct sb_block_ways {
-    uint8_t count; /* at least 2 */
+    uint8_t count; /* 2 to SB_BLOCK_WAYS */
     uint8_t first; /* with which a class begins of which nothing is known */
     uint64_t wait; /* ns before it is compared with others: they have something to make first */
+    bool fresh;    /* in other buffers each time, of which this rank reads the other ranks' */
 } sb_block_ways_t;
 
 /*

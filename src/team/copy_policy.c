@@ -335,8 +335,8 @@ static uint8_t loaded_way(const sb_copy_policy_t *policy, const sb_copy_class_t 
                           bool *compares)
 {
     sb_block_policy_t *blocks = &policy->blocks[choice->again];
-    sb_block_ways_t ways = {.count = (uint8_t)(1 + policy->loaded)};
-    uint8_t way = 0;
+    uint8_t count = 1 + policy->loaded, way = 0;
+    sb_block_ways_t ways = {.count = count, .fresh = policy->reads && !choice->again};
 
     if (is_known(policy, class, usual, laps, choice))
         way = sb_block_choose(blocks, choice->bytes, ways, sb_now_ns());

@@ -95,6 +95,7 @@ typedef struct sb_copy_policy {
     uint8_t modes;                          /* and how many they are */
     uint8_t loads;                          /* given: the place of the first by loads, */
     uint8_t loaded;                         /* how many are, one after the other, */
+    bool reads;                             /* whether this rank itself reads so, */
     struct sb_block_policy *blocks;         /* and what decides on them: two; or NULL */
     const size_t *touched;                  /* given: what pages there are of that; or NULL */
     const uint64_t *page_ns;                /* and what SB_PAGE more take */

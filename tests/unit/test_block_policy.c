@@ -5,6 +5,8 @@
 #include "base/config.h"
 #include "team/block_policy.h"
 
+#include <sys/mman.h>
+
 #define BYTES ((size_t)64 << 10)
 #define FIRST 6 /* calls before the first comparison */
 #define GLANCE 6
@@ -19,6 +21,7 @@ typedef struct player {
     size_t bytes; /* 0: BYTES */
     uint8_t first, before;
     uint64_t wait;
+    bool fresh;
     unsigned changes; /* of way */
 } player_t;
 
@@ -29,8 +32,9 @@ static unsigned play(player_t *player, unsigned calls, uint64_t safe, uint64_t o
     unsigned of_other = 0;
 
     for (unsigned i = 0; i < calls; i++) {
-        uint8_t way = sb_block_choose(
-            &player->policy, bytes, (sb_block_ways_t){2, player->first, player->wait}, player->now);
+        sb_block_ways_t ways = {
+            .count = 2, .first = player->first, .wait = player->wait, .fresh = player->fresh};
+        uint8_t way = sb_block_choose(&player->policy, bytes, ways, player->now);
         player->now += way == 0 ? safe : other;
         player->changes += way != player->before;
         player->before = way;
@@ -102,6 +106,76 @@ static void keeps_the_safe_way_for_a_small_gain(void **state)
     (void)state;
     play(&player, 2000, 1000, 970);
     assert_int_equal(play(&player, REST_FIRST, 1000, 970), 0);
+}
+
+static void takes_a_small_gain_in_other_buffers(void **state)
+{
+    player_t player = {.fresh = true};
+
+    (void)state;
+    play(&player, 2000, 1000, 970);
+    assert_true(play(&player, 8000, 1000, 970) > 7200);
+}
+
+/* Calls of which the other way took some: beside its price one has what has changed since the last
+ * round through a program's buffers, when their lines were left by the other way. */
+static unsigned play_round(player_t *player, unsigned calls, const uint64_t price[2],
+                           const uint64_t after_other[2])
+{
+    enum { BUFFERS = 240 };
+    static uint8_t left[BUFFERS];
+    unsigned of_other = 0;
+
+    for (unsigned i = 0; i < calls; i++) {
+        uint8_t way = sb_block_choose(&player->policy, BYTES,
+                                      (sb_block_ways_t){.count = 2, .fresh = true}, player->now);
+        uint8_t *buffer = &left[i % BUFFERS];
+        player->now += *buffer == way ? price[way] : after_other[way];
+        *buffer = way;
+        of_other += way;
+    }
+    return of_other;
+}
+
+/* In a block the other way finds lines as the usual one has left them. In use it is the faster one
+ * by a twentieth; or the slower one. */
+static void finds_out_in_use_what_blocks_hide(void **state)
+{
+    static const uint64_t faster[2] = {1000, 950}, not_seen[2] = {1060, 1010};
+    static const uint64_t slower[2] = {1000, 1050}, not_told[2] = {1000, 990};
+    player_t gains = {0}, loses = {0};
+
+    (void)state;
+    play_round(&gains, 2400, faster, not_seen);
+    assert_true(play_round(&gains, 24000, faster, not_seen) > 22000);
+    play_round(&loses, 2400, slower, not_told);
+    assert_true(play_round(&loses, 24000, slower, not_told) < 4000);
+}
+
+/* A page of the other way's is mapped with each of its first calls, which take longer for it: soon
+ * all are, and that way is the faster one. */
+static void does_not_count_calls_that_map_pages(void **state)
+{
+    enum { PAGES = 400, PAGE = 4096 };
+    char *memory = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sb_block_policy_t policy = {0};
+    uint64_t now = 0;
+    unsigned of_other = 0;
+
+    (void)state;
+    assert_ptr_not_equal(memory, MAP_FAILED);
+    madvise(memory, (size_t)PAGES * PAGE, MADV_NOHUGEPAGE);
+    for (unsigned call = 0; call < 2000; call++) {
+        uint8_t way =
+            sb_block_choose(&policy, BYTES, (sb_block_ways_t){.count = 2, .fresh = true}, now);
+        now += way == 0 ? 1000 : of_other < PAGES ? 1200 : 900;
+        if (way == 1 && of_other < PAGES)
+            memory[(size_t)of_other * PAGE] = 1;
+        of_other += way;
+    }
+    assert_true(of_other > 1200);
+    munmap(memory, (size_t)PAGES * PAGE);
 }
 
 /* Something else runs in one block: it takes another one to decide. */
@@ -352,6 +426,9 @@ int main(void)
         cmocka_unit_test(takes_the_way_that_is_faster),
         cmocka_unit_test(counts_what_calls_take_together),
         cmocka_unit_test(keeps_the_safe_way_for_a_small_gain),
+        cmocka_unit_test(takes_a_small_gain_in_other_buffers),
+        cmocka_unit_test(finds_out_in_use_what_blocks_hide),
+        cmocka_unit_test(does_not_count_calls_that_map_pages),
         cmocka_unit_test(one_block_decides_nothing),
         cmocka_unit_test(gives_up_at_once_what_is_hopeless),
         cmocka_unit_test(does_not_insist_early),

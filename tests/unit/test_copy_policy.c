@@ -6,6 +6,8 @@
 #include "team/block_policy.h"
 #include "team/copy_policy.h"
 
+#include <sys/mman.h>
+
 #define BYTES ((size_t)64 << 10)
 /* Messages of a lap, and so of a trial of either mode. */
 #define LAP_CACHED 8
@@ -739,6 +741,36 @@ static void loads_are_taken_for_the_whole_loop(void **state)
     sb_heap = NULL;
 }
 
+/* Each call by loads has a page mapped. Such blocks do not count in other buffers each time, where
+ * this rank itself reads them. */
+static void blocks_that_map_pages_do_not_count(void **state)
+{
+    enum { MESSAGES = 1000, PAGES = 1000, BUFFERS = 8 };
+    static const size_t four[4] = {2 * BYTES, 2 * BYTES, 2 * BYTES, 2 * BYTES};
+    static const char buffers[BUFFERS];
+    static loop_t loop;
+    size_t bytes = (size_t)PAGES * SB_PAGE, mapped = 0;
+    char *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    (void)state;
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    madvise(pages, bytes, MADV_NOHUGEPAGE);
+    set_up_loop(&loop, true);
+    loop.policy.reads = true;
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        const void *buffer = &buffers[i % BUFFERS];
+        sb_copy_choice_t choice = sb_copy_choose(&loop.policy, BYTES, buffer, four);
+        if (choice.mode == SB_COPY_PULLED)
+            pages[mapped++ * SB_PAGE] = 1;
+        wait_for(10000);
+        if (choice.timed)
+            sb_copy_record(&loop.policy, &choice, 5000);
+    }
+    assert_true(loop.blocks[false].of[sb_copy_class(BYTES)].mapping > 0);
+    munmap(pages, bytes);
+    sb_heap = NULL;
+}
+
 /* Of two ways by loads both are compared so, and the better one is taken. */
 static void two_ways_by_loads_are_judged_alike(void **state)
 {
@@ -840,6 +872,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(starts_with_the_safe_mode),
     cmocka_unit_test(loads_are_judged_with_what_is_between),
     cmocka_unit_test(loads_are_taken_for_the_whole_loop),
+    cmocka_unit_test(blocks_that_map_pages_do_not_count),
     cmocka_unit_test(two_ways_by_loads_are_judged_alike),
     cmocka_unit_test(loads_are_judged_when_they_have_come),
     cmocka_unit_test(others_are_known_before_loads),

@@ -28,6 +28,7 @@ static void prepare(sb_team_t *team, sb_ways_t of)
         sb_copy_policy_add_loads(policy, SB_COPY_PULLED, 0, 0, space->by_loads[of]);
     if (of != SB_WAYS_OF_ALL)
         sb_copy_policy_add_loads(policy, SB_COPY_WHOLE, 0, 0, space->by_loads[of]);
+    policy->reads = of == SB_WAYS_OF_LOADS;
     if (sb_copy_policy_has(policy, forced))
         policy->fixed = forced;
 }

@@ -302,6 +302,7 @@ static void settle_loaded(const sb_team_t *team, sb_mesh_t *mesh)
         return;
     policy->least[1] = mesh->measured_least;
     sb_copy_policy_add_loads(policy, SB_COPY_PULLED, 0, 0, mesh->loaded);
+    policy->reads = true;
     mesh->loaded_least = SB_LOADS_LEAST;
 }
 

@@ -7,6 +7,7 @@
 #include <linux/futex.h>
 #include <linux/membarrier.h>
 #include <sched.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -58,6 +59,13 @@ void sb_fence_all(void)
 {
     if (fence_for_all)
         syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL_EXPEDITED, 0, 0);
+}
+
+uint64_t sb_page_faults(void)
+{
+    struct rusage used;
+
+    return getrusage(RUSAGE_THREAD, &used) == 0 ? (uint64_t)used.ru_minflt : 0;
 }
 
 uint64_t sb_process_self(void)

@@ -131,6 +131,7 @@ static inline void sb_copy_far(void *restrict to, const void *restrict from, siz
 /* What it stored is ordered before the stores that follow. */
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
 
+uint64_t sb_page_faults(void);
 uint64_t sb_process_self(void);
 bool sb_pull(uint64_t process, void *to, uint64_t from, size_t bytes);
 bool sb_push(uint64_t process, uint64_t to, const void *from, size_t bytes);

@@ -75,6 +75,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_copy_shared(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_far(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_streaming(to, from, bytes) SB_SITED_VOID(sb_sim_copy_streaming(to, from, bytes))
+#define sb_page_faults() UINT64_C(0)
 #define sb_process_self() sb_sim_process_self()
 #define sb_pull(process, to, from, bytes) SB_SITED(sb_sim_pull(process, to, from, bytes))
 #define sb_push(process, to, from, bytes) SB_SITED(sb_sim_push(process, to, from, bytes))
