@@ -292,8 +292,33 @@ static void paired(sb_block_class_t *class, uint64_t now)
     end(class, judge(class), (slower - faster) * calls / faster, now);
 }
 
+/* Whether a third of the block is what the program did besides between some of its calls, and not
+ * between others. */
+static bool is_uneven(const sb_block_class_t *class, uint64_t now)
+{
+    uint64_t took = now - class->began, calls = (uint64_t)(class->call - class->settling);
+    uint64_t counted = class->inside + calls * class->least_gap;
+
+    return class->told && took > counted && took - counted > took / 3;
+}
+
+/* A block that says nothing is over. If it was of a comparison, the next one comes later. */
+static void pass_over(sb_block_class_t *class, uint64_t now)
+{
+    if (class->stage != SB_BLOCK_WATCH) {
+        end(class, KEEP, 0, now);
+        return;
+    }
+    class->call = 0;
+    class->settling = 0;
+}
+
 static void end_block(sb_block_class_t *class, uint64_t now)
 {
+    if (is_uneven(class, now)) {
+        pass_over(class, now);
+        return;
+    }
     switch (class->stage) {
     case SB_BLOCK_WATCH:
         watched(class, now);
@@ -374,6 +399,8 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
     uint32_t length = class->stage == SB_BLOCK_PAIRS ? LONG : SHORT;
 
     pass_part(class, now);
+    if (class->told)
+        class->least_gap = sb_min(class->least_gap, now - class->call_end);
     if (class->call == class->settling + length) {
         if (!has_mapped(class, now))
             end_block(class, now);
@@ -381,12 +408,23 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
         end(class, KEEP, cost_of(class, now - class->entered, class->call), now);
     if (class->call++ == class->settling) {
         class->began = class->part = now;
-        class->longest = 0;
+        class->longest = class->inside = 0;
+        class->least_gap = UINT64_MAX;
         if (class->fresh && is_other(class))
             class->faults = sb_page_faults();
     }
+    class->call_from = now;
     class->since += class->stage == SB_BLOCK_WATCH;
     return is_other(class) ? class->other : class->usual;
+}
+
+void sb_block_ended(sb_block_policy_t *policy, size_t bytes, uint64_t now)
+{
+    sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
+
+    class->told = true;
+    class->inside += now - class->call_from;
+    class->call_end = now;
 }
 
 void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes)

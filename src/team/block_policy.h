@@ -35,6 +35,10 @@
  * they say nothing of one that reads other ranks' memory while its pages are being mapped: such
  * blocks do not count, up to a number of calls.
  *
+ * Where who decides also says when its calls end, a block decides nothing if a third of it is what
+ * the program did besides between some of its calls and not between others. A benchmark that takes
+ * turns with another library every few calls has such a turn in one block once, in the next twice.
+ *
  * The first comparison comes soon: most programs that measure make a hundred calls of a size.
  * Private to the rank that decides; it tells the others.
  */
@@ -53,16 +57,20 @@ typedef enum sb_block_stage {
 /* One class of sizes (sb_copy_class), counted in calls that this rank decided. All zero at first.
  */
 typedef struct sb_block_class {
-    uint64_t entered;  /* the present stage, by sb_now_ns */
-    uint64_t earliest; /* time of the first comparison */
-    uint64_t began;    /* of what is measured in the present block, */
-    uint64_t part;     /* and of its present part */
-    uint64_t longest;  /* of its parts; ns */
-    uint64_t recent;   /* of the last short block of the usual way; ns */
-    uint64_t glanced;  /* of that of the other way */
-    uint64_t known;    /* of one of the usual way when the last comparison ended; 0: the next */
-    uint64_t ns[2];    /* of the present pair: of the usual way, of the other */
-    uint64_t sum[2];   /* of all pairs of the comparison */
+    uint64_t entered;   /* the present stage, by sb_now_ns */
+    uint64_t earliest;  /* time of the first comparison */
+    uint64_t began;     /* of what is measured in the present block, */
+    uint64_t part;      /* and of its present part */
+    uint64_t longest;   /* of its parts; ns */
+    uint64_t call_from; /* when the last call began, */
+    uint64_t call_end;  /* and ended; */
+    uint64_t inside;    /* what those of the present block took, */
+    uint64_t least_gap; /* and the least between two of them; ns */
+    uint64_t recent;    /* of the last short block of the usual way; ns */
+    uint64_t glanced;   /* of that of the other way */
+    uint64_t known;     /* of one of the usual way when the last comparison ended; 0: the next */
+    uint64_t ns[2];     /* of the present pair: of the usual way, of the other */
+    uint64_t sum[2];    /* of all pairs of the comparison */
     /* Of a short block of each way in use, smoothed; 0: unknown. */
     uint64_t steady[SB_BLOCK_WAYS];
     uint64_t faults;    /* before the present block of the other way */
@@ -82,7 +90,8 @@ typedef struct sb_block_class {
     bool alarmed;       /* for that the present comparison is */
     bool fresh;         /* see sb_block_ways_t */
     bool begun;         /* there were calls, */
-    bool compared;      /* and a comparison */
+    bool compared;      /* and a comparison; */
+    bool told;          /* it is said when calls end */
     uint8_t usual;      /* way, from 0 on */
     uint8_t other;      /* that of this comparison, or the next */
     uint8_t ways;       /* so many there are */
@@ -108,6 +117,9 @@ typedef struct sb_block_ways {
  */
 uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
                         uint64_t now);
+
+/* The last call of so many bytes is over. Said of all calls of a class, or of none. */
+void sb_block_ended(sb_block_policy_t *policy, size_t bytes, uint64_t now);
 
 /* A call of so many bytes goes otherwise, for something that is not to be compared: what is being
  * measured is given up. */

@@ -413,9 +413,49 @@ static void an_interruption_ends_a_comparison(void **state)
     assert_int_equal(play(&player, 1, 1000, 100), 1);
 }
 
+/* A call that takes so long inside, and has so long between it and the next one. */
+static uint8_t play_told(player_t *player, uint64_t inside, uint64_t slower, uint64_t between)
+{
+    uint8_t way =
+        sb_block_choose(&player->policy, BYTES, (sb_block_ways_t){.count = 2}, player->now);
+
+    player->now += way == 0 ? inside : slower;
+    sb_block_ended(&player->policy, BYTES, player->now);
+    player->now += between;
+    return way;
+}
+
+/* A benchmark: three calls, then as many of another library, which take long. Some of what is
+ * measured has two turns of that library in it and some has one: the slower way is not taken. */
+static void another_library_by_turns_decides_nothing(void **state)
+{
+    (void)state;
+    for (unsigned every = 2; every <= 7; every++) {
+        player_t player = {0};
+        unsigned of_other = 0;
+        for (unsigned i = 0; i < 400; i++)
+            of_other += play_told(&player, 600, 1000, 600 + (i % every == 0 ? 2000 * every : 0));
+        assert_true(of_other <= 400 / 10);
+    }
+}
+
+/* What comes between all calls alike keeps nothing from being compared. */
+static void what_comes_between_all_calls_hides_nothing(void **state)
+{
+    player_t player = {0};
+    unsigned of_other = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 400; i++)
+        of_other += play_told(&player, 1000, 500, 2000);
+    assert_true(of_other >= 400 * 3 / 4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(another_library_by_turns_decides_nothing),
+        cmocka_unit_test(what_comes_between_all_calls_hides_nothing),
         cmocka_unit_test(pauses_decide_nothing),
         cmocka_unit_test(pauses_hide_nothing),
         cmocka_unit_test(a_pause_puts_nothing_off),

@@ -135,6 +135,14 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
     show(team, reduction->bytes, space->choice.mode);
 }
 
+void sb_lent_ended(sb_team_t *team, const sb_reduction_t *reduction)
+{
+    sb_workspace_t *space = sb_workspace(team);
+
+    if (is_crowded(team) && space->expose.kernel && space->expose.failed == 0)
+        sb_block_ended(&space->blocks, reduction->bytes, sb_now_ns());
+}
+
 /* When the last of the others began what it is at. */
 static uint64_t last_began(const sb_team_t *team)
 {
