@@ -686,6 +686,41 @@ static int run_few(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* What a rank puts into the areas has pages, where ranks share processors, and no more: of a gather
+ * two parts in that to the root. */
+static int run_narrow(rank_context_t *context, void *argument)
+{
+    enum { RANKS = 3, BYTES = 12 << 10 };
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    int failures = !ready;
+    char *sent = malloc((1 + RANKS) * BYTES), *received = sent + BYTES;
+    const sb_stream_t own = {.base = sent, .bytes = BYTES};
+    sb_stream_t receive[RANKS];
+    const sb_parts_t parts = {.send = &own, .receive = receive};
+
+    lay_out_parts(receive, received, RANKS, BYTES);
+    for (uint32_t call = 0; call < 4 && ready; call++) {
+        memset(sent, (int)(call + context->rank + 1), BYTES);
+        failures += algorithm->parts(team, &parts) != SB_OK;
+        for (uint32_t i = 0; context->rank == 0 && i < RANKS * BYTES; i++)
+            failures += received[i] != (char)(call + i / BYTES + 1);
+    }
+    if (ready && team->oversubscribed) {
+        const sb_mesh_t *mesh = sb_mesh(team);
+        for (uint32_t i = 0; i < RANKS; i++)
+            failures +=
+                mesh->peer[i].out.touched != (i == 0 && context->rank != 0 ? (size_t)2 * BYTES : 0);
+        failures += mesh->resource.segment.touched > mesh->areas;
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    free(sent);
+    return failures;
+}
+
 /* What rank 1 receives: the others see it. */
 static volatile char *shown;
 
@@ -751,9 +786,13 @@ static int run_ways(void)
 
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "ways that are tried", 3,
            failures == 0 ? "ok" : "FAILED");
+    int narrow = job_run(3, 60, run_narrow, (void *)&sb_gather_direct);
+
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "few long parts", 3,
            few == 0 ? "ok" : "FAILED");
-    return failures + few + run_beside_late();
+    printf("%-12s %-24s %2u ranks: %s\n", "gather", "pages of the areas", 3,
+           narrow == 0 ? "ok" : "FAILED");
+    return failures + few + narrow + run_beside_late();
 }
 
 static int run_rows(void)

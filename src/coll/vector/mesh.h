@@ -113,6 +113,7 @@ typedef struct sb_outlet {
     sb_slot_t *slot;    /* the first */
     char *annex;        /* of the first */
     char *area;
+    size_t touched; /* of the area, see sb_outlet_reach */
 } sb_outlet_t;
 
 /* The reader's end. */

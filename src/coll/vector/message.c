@@ -108,26 +108,27 @@ static bool is_swapped(const sb_team_t *team, const sb_sending_t *sending)
  * Where a staged message begins. Where ranks share processors they share caches too: short messages
  * go round in the first bytes of the area, so that the areas of all stay there. Those have room for
  * two of whole lines: where another one went round before, its reader has passed as many bytes as
- * are wanted again, though not the rest of its last line.
+ * are wanted again, though not the rest of its last line. Its reader knows where one begins that
+ * could not be read where it was.
  */
 static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *sending)
 {
     sb_mesh_t *mesh = sb_mesh(team);
     size_t total = sending->stream->bytes, area = sb_outlet_window(mesh, sending);
     size_t two = 2 * sb_round_up(total, SB_LINE);
+    bool narrow = team->oversubscribed && two <= area && !sending->announced;
+    size_t window = narrow ? sb_min(sb_max(two, WINDOW_LEAST), area) : area;
 
-    sb_lazy_segment_reach(&mesh->resource.segment, sb_window_end(mesh, sending->mode));
+    sb_outlet_reach(team, out, sending->mode, window);
     out->cursor.window = area;
     sending->fragment = sb_staged_fragment(team, sending, area);
     if (is_swapped(team, sending)) {
         uint32_t number = sb_swap_give(&mesh->swap, total);
         sending->window = number < 2 ? mesh->swap.window[number] : NULL;
     }
-    /* Its reader knows where one begins that could not be read where it was. */
-    if (!team->oversubscribed || two > area || sending->announced)
-        return;
-    out->cursor.window = sb_min(sb_max(two, WINDOW_LEAST), area);
-    sb_cursor_fit(&out->cursor, total);
+    out->cursor.window = window;
+    if (narrow)
+        sb_cursor_fit(&out->cursor, total);
     out->cursor.window = area;
 }
 

@@ -100,6 +100,9 @@ static inline size_t sb_window_end(const sb_mesh_t *mesh, sb_copy_mode_t mode)
     return mesh->annexes - (mesh->wide - sb_window_of(mesh, mode));
 }
 
+/* A message of that mode is about to go through the outlet's area, up to there: touches it. */
+void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, sb_copy_mode_t mode, size_t end);
+
 /* Has the policy know what memory its modes go through. */
 static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *policy)
 {
