@@ -11,6 +11,16 @@
 
 _Static_assert(SB_COPY_HALVED >> SB_COPY_SHOWN_BITS == 0, "all modes can be shown");
 
+sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores)
+{
+    sb_copy_mode_t kept = safe == SB_COPY_NON_TEMPORAL ? other : safe;
+    sb_copy_mode_t fixed = stores == SB_STORES_AUTO        ? SB_COPY_ANY
+                           : stores == SB_STORES_STREAMING ? SB_COPY_NON_TEMPORAL
+                                                           : kept;
+
+    return (sb_copy_policy_t){.mode = {safe, other}, .modes = 2, .fixed = fixed};
+}
+
 void sb_copy_show(sb_flag_t *flag, size_t bytes, sb_copy_mode_t mode)
 {
     uint64_t seen = sb_flag_read(flag), changed = (uint64_t)(sb_copy_shown(flag, bytes) ^ mode);

@@ -46,16 +46,6 @@ enum { SAFE };
 #define LONGER_LEAST 2
 #define LONGER_PART 12
 
-sb_copy_policy_t sb_copy_policy(sb_copy_mode_t safe, sb_copy_mode_t other, uint32_t stores)
-{
-    sb_copy_mode_t kept = safe == SB_COPY_NON_TEMPORAL ? other : safe;
-    sb_copy_mode_t fixed = stores == SB_STORES_AUTO        ? SB_COPY_ANY
-                           : stores == SB_STORES_STREAMING ? SB_COPY_NON_TEMPORAL
-                                                           : kept;
-
-    return (sb_copy_policy_t){.mode = {safe, other}, .modes = 2, .fixed = fixed};
-}
-
 /* The fastest that is known, but for one; `none`: there is no other. */
 static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t none)
 {
@@ -145,7 +135,7 @@ static uint32_t trial_messages(size_t lap, size_t bytes)
 
 /* The last trial has had its rest, and this mode has had one from its own: those of others, which
  * may be shorter, do not keep it waiting; nor do they one that goes round in more than they do, and
- * has not been tried yet. */
+ * has not been tried yet. Such ones follow each other at once where trials are short. */
 static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t mode, size_t lap,
                            size_t bytes)
 {
@@ -153,7 +143,10 @@ static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t 
     uint64_t due = rest > 0 ? rest * class->length : FIRST_TRIAL_AFTER;
     uint64_t known = sb_max(rest_of(class, usual, mode), rest);
     uint64_t own = (class->ns[mode] > 0 ? known : sb_min(rest, REST_FIRST)) * length;
+    bool first = rest > 0 && class->ns[mode] == 0 && !class->proven[mode];
 
+    if (first && sb_max(length, class->length) <= FIRST_TRIAL_AFTER)
+        return true;
     return class->since >= due && class->since + class->waited[mode] >= own;
 }
 
@@ -224,22 +217,30 @@ static bool may_gain(const sb_copy_policy_t *policy, const sb_copy_class_t *clas
            class->ns[usual] > policy->floor[mode];
 }
 
-/*
- * All that are for such messages and might be faster have their turn, but for the one in use; it
- * itself: it is no time for a trial.
- */
+/* Whether a trial of that mode may begin with this message. */
+static bool may_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
+                    uint8_t mode, size_t lap, const sb_copy_choice_t *choice)
+{
+    return mode != usual && may_gain(policy, class, usual, mode, choice) &&
+           time_for_trial(class, usual, mode, lap, choice->bytes) &&
+           may_touch(policy, class, mode) && may_lose(policy, class, usual, mode, lap, choice);
+}
+
+/* All that are for such messages and might be faster have their turn, but for the one in use; it
+ * itself: it is no time for a trial. Of those never tried the shortest trial comes first. */
 static uint8_t next_to_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
                            uint8_t usual, const size_t *laps, const sb_copy_choice_t *choice)
 {
+    uint8_t found = usual;
+
     for (uint8_t i = 1; i <= policy->modes && class->ns[usual] > 0; i++) {
         uint8_t next = (uint8_t)((class->tried + i) % policy->modes);
-        if (next != usual && may_gain(policy, class, usual, next, choice) &&
-            time_for_trial(class, usual, next, laps[next], choice->bytes) &&
-            may_touch(policy, class, next) &&
-            may_lose(policy, class, usual, next, laps[next], choice))
-            return next;
+        bool sooner = found == usual ||
+                      (class->ns[found] == 0 && class->ns[next] == 0 && laps[next] < laps[found]);
+        if (sooner && may_try(policy, class, usual, next, laps[next], choice))
+            found = next;
     }
-    return usual;
+    return found;
 }
 
 static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t bytes)
@@ -278,9 +279,9 @@ static bool go_on_trying(sb_copy_class_t *class)
 
 static uint32_t timed_every(uint64_t ns)
 {
-    if (ns == 0 || ns >= TIMED_NS / TIMED_EVERY)
-        return TIMED_EVERY;
-    return ns <= TIMED_NS / TIMED_SELDOM ? TIMED_SELDOM : TIMED_NS / (uint32_t)ns;
+    bool seldom = ns != 0 && ns < TIMED_NS / TIMED_EVERY;
+
+    return seldom ? sb_min(TIMED_NS / (uint32_t)ns, TIMED_SELDOM) : TIMED_EVERY;
 }
 
 /* Outside trials: whether the next message is timed. */
@@ -368,7 +369,6 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     }
     bool tries = !on_trial(class) && !compares;
     uint8_t other = tries ? next_to_try(policy, class, usual, laps, &choice) : usual;
-
     if (other != usual)
         start_trial(class, other, laps[other], bytes);
     class->usual = usual;

@@ -472,6 +472,40 @@ static void short_messages_touch_few_pages(void **state)
     assert_int_equal(job_run(3, 20, send_short, NULL), 0);
 }
 
+#define SOME_BYTES ((size_t)16 << 10)
+#define SOME_CALLS 60
+
+/* Messages go round in few pages until they have taken a multiple of what more of them take. */
+static int send_some(rank_context_t *context, void *argument)
+{
+    int failures = 0;
+
+    (void)argument;
+    setenv("SOBOR_RING", "2MiB", 1);
+    sb_team_t *team = job_team(context);
+    if (team == NULL || send_as_if_fast(context, team, 0, SOME_BYTES) != 0)
+        return 1;
+    sb_lazy_segment_t *segment = &sb_rings(team)->resource.segment;
+    /* As if the ring had been taken where nothing had pages. */
+    segment->touched = SB_RING_AT;
+    for (uint32_t i = 0; i < SOME_CALLS; i++)
+        failures += send_as_if_fast(context, team, i % context->size, SOME_BYTES);
+    failures += segment->touched > SB_RING_AT + 4 * SOME_BYTES;
+    sb_rings(team)->copies.of[0][0].spent = UINT64_MAX / 2;
+    segment->block.page_ns = 1;
+    for (uint32_t i = 0; i < SOME_CALLS; i++)
+        failures += send_ring(context, team, i % context->size, SOME_BYTES);
+    failures += segment->touched < SB_RING_AT + 8 * SOME_BYTES;
+    sb_team_destroy(team);
+    return failures;
+}
+
+static void few_messages_touch_few_pages(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(3, 20, send_some, NULL), 0);
+}
+
 /* Longer messages than the near part go round in it. */
 static int begin_long(rank_context_t *context, void *argument)
 {
@@ -630,6 +664,7 @@ int main(void)
         cmocka_unit_test(rings_are_refused_by_all),
         cmocka_unit_test(rings_grow_with_what_is_sent),
         cmocka_unit_test(short_messages_touch_few_pages),
+        cmocka_unit_test(few_messages_touch_few_pages),
         cmocka_unit_test(a_long_message_goes_round_in_the_near_part),
         cmocka_unit_test(reductions_have_what_they_need),
         cmocka_unit_test(short_reductions_wait_for_no_page),

@@ -243,6 +243,47 @@ static counts_t play_priced(sb_copy_policy_t *policy, unsigned messages, const u
     return counts;
 }
 
+/* The counts of so many messages with three modes, whose laps are of so many messages each. */
+static counts_t play_laps(unsigned messages, const size_t *lap)
+{
+    sb_copy_policy_t policy = new_policy();
+    static const uint64_t price[SB_COPY_PULLED + 1] = {0, 1000, 1000, 1000, 1000};
+    const size_t three[SB_COPY_MODES] = {lap[0] * BYTES, lap[1] * BYTES, lap[2] * BYTES};
+    static const char buffers[3];
+    counts_t counts = {{0}};
+
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, 0, 0);
+    for (unsigned i = 0; i < messages; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(&policy, BYTES, &buffers[i % 3], three);
+        counts.of[choice.mode]++;
+        if (choice.timed)
+            sb_copy_record(&policy, &choice, price[choice.mode]);
+    }
+    return counts;
+}
+
+/* A program of a hundred messages has little of a mode that comes after a long trial. */
+static void the_shortest_first_trial_comes_first(void **state)
+{
+    static const size_t lap[] = {16, 16, 1};
+
+    (void)state;
+    counts_t counts = play_laps(FIRST + 6, lap);
+    assert_int_equal(counts.of[SB_COPY_PULLED], 6);
+    assert_int_equal(counts.of[SB_COPY_CACHED], 0);
+}
+
+/* Nor has it of one that waits for others' trials, if all are short. */
+static void short_first_trials_follow_each_other(void **state)
+{
+    static const size_t lap[] = {1, 1, 1};
+
+    (void)state;
+    counts_t counts = play_laps(FIRST + 12, lap);
+    assert_int_equal(counts.of[SB_COPY_PULLED], 6);
+    assert_int_equal(counts.of[SB_COPY_CACHED], 6);
+}
+
 /* `fast` takes half as long as the others. */
 static counts_t play_three(sb_copy_policy_t *policy, unsigned messages, sb_copy_mode_t fast)
 {
@@ -889,6 +930,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(without_samples_nothing_is_tried),
     cmocka_unit_test(takes_the_fastest_of_three),
     cmocka_unit_test(tries_all_in_turn),
+    cmocka_unit_test(the_shortest_first_trial_comes_first),
+    cmocka_unit_test(short_first_trials_follow_each_other),
     cmocka_unit_test(slower_modes_are_tried_less),
     cmocka_unit_test(short_messages_are_timed_seldom),
     cmocka_unit_test(a_longer_mode_costs_few_messages),

@@ -169,6 +169,22 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
     return rings->whole ? SB_OK : grow(team);
 }
 
+size_t sb_rings_paid(const sb_team_t *team, const sb_plan_t *plan, size_t window)
+{
+    const sb_rings_t *rings = sb_rings(team);
+    size_t reached = rings->resource.segment.touched & ~(size_t)(SB_LINE - 1);
+    size_t touched = sb_max(reached, SB_RING_AT) - SB_RING_AT;
+    size_t two = 2 * sb_round_up((size_t)plan->bytes, SB_LINE);
+    size_t need = sb_max(two, SB_FLOW_PIECES * (size_t)plan->fragment);
+    size_t next = sb_min(window, 2 * touched);
+
+    if (plan->bytes <= plan->fragment || team->from_afar || window <= sb_max(need, touched))
+        return window;
+    if (next > need && sb_copy_may_touch(&rings->copies, next - touched))
+        return next;
+    return sb_max(need, touched);
+}
+
 bool sb_rings_pay_whole(const sb_team_t *team)
 {
     const sb_rings_t *rings = sb_rings(team);

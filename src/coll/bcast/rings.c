@@ -119,6 +119,8 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
                             choice.timed && choice.again);
     if (choice.mode == SB_COPY_CACHED)
         plan->window = near_window(team, plan);
+    if (choice.mode != SB_COPY_WIDE && choice.mode != SB_COPY_PULLED)
+        plan->window = sb_rings_paid(team, plan, (size_t)plan->window);
     if (choice.mode == SB_COPY_PULLED)
         plan->exposed = sb_expose_at(buffer);
     else

@@ -125,6 +125,14 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team);
  * next one. */
 bool sb_rings_pay_whole(const sb_team_t *team);
 
+/*
+ * Root: how much of so large a window a message of several fragments had better go round in. What
+ * the ring has pages for already, or what two such messages or some fragments have room in; and
+ * twice that when its pages take little of the time of all messages so far: a few hundred messages
+ * are not worth as many pages.
+ */
+size_t sb_rings_paid(const sb_team_t *team, const sb_plan_t *plan, size_t window);
+
 /* Whether a message of `bytes` is one that whole rings are made for: some root has said that it
  * wants them. Alike on all. */
 bool sb_rings_want_whole(const sb_team_t *team, size_t bytes);
