@@ -438,7 +438,7 @@ void sb_block_lag(sb_block_policy_t *policy, size_t bytes, uint64_t now)
 {
     sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
 
-    if (class->behind == BEHIND_MOST)
+    if (never_followed(class))
         return;
     class->behind++;
     class->call = 0;

@@ -386,11 +386,12 @@ void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, sb_copy_mode_t mod
     sb_lazy_segment_t *segment = &sb_mesh(team)->resource.segment;
     size_t begin = (size_t)(out->area - segment->bases[team->rank]);
 
-    if (!team->oversubscribed || team->size == 2)
+    if (!team->oversubscribed || team->size == 2) {
         sb_lazy_segment_reach(segment, sb_window_end(sb_mesh(team), mode));
-    else if (end > out->touched)
+    } else if (end > out->touched) {
         sb_arena_touch(&segment->block, begin + out->touched, begin + end);
-    out->touched = sb_max(out->touched, end);
+        out->touched = end;
+    }
 }
 
 static const sb_resource_kind_t kind = {SB_RESOURCE_MESH, make};
