@@ -342,9 +342,23 @@ struct holdings holdings(void)
     return (struct holdings){count_descriptors(), count_maps()};
 }
 
+/* What is open, by name: of a descriptor too many the number alone says nothing. */
+static void list_descriptors(void)
+{
+    char path[32], name[256];
+    for (int fd = 0; fd < 1024; fd++) {
+        snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        ssize_t bytes = readlink(path, name, sizeof name - 1);
+        if (bytes >= 0)
+            fprintf(stderr, "descriptor %d: %.*s\n", fd, (int)bytes, name);
+    }
+}
+
 void check_holdings(struct holdings before)
 {
     struct holdings now = holdings();
+    if (now.descriptors > before.descriptors)
+        list_descriptors();
     CHECK(now.descriptors <= before.descriptors, "%d descriptors open, %d before", now.descriptors,
           before.descriptors);
     CHECK(now.maps <= before.maps, "%d maps of shared memory, %d before", now.maps, before.maps);
