@@ -50,6 +50,7 @@ typedef struct state {
     kind_t kind;
     bool fails;
     bool ragged; /* was given a part of an element */
+    bool called;
 } state_t;
 
 /* The map x -> slope x + shift. */
@@ -125,6 +126,7 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
 {
     state_t *state = self->context;
 
+    state->called = true;
     state->ragged = state->ragged || bytes % self->element != 0 || n == 0;
     if (state->fails)
         return SB_ERR_DATA;
@@ -283,6 +285,9 @@ static int reduce(rank_context_t *context, sb_team_t *team, const call_t *call, 
         failed = complain(call, rank, size, sb_status_string(status), 0);
     if (state.ragged)
         failed = complain(call, rank, size, "an element was cut", 0);
+    /* What rank 0 of a scan gets is copied as long as it is, not window by window. */
+    if (call->algorithm == &sb_scan_rings && rank == 0 && state.called)
+        failed = complain(call, rank, size, "an operator was asked to copy", 0);
     if (receive.data[call->bytes] != (char)GUARD || send.data[call->bytes] != (char)GUARD)
         failed = complain(call, rank, size, "more was written", call->bytes);
     if (failed == 0 && call->victim == size)

@@ -88,6 +88,21 @@ static inline sb_wanted_t sb_wanted_exscan(const sb_team_t *team, const sb_reduc
 }
 
 /*
+ * A result that is this rank's own contribution, as rank 0's of a scan: has it in place up to `to`,
+ * or leaves that for later where it would be fewer than `piece` bytes. A long piece goes as copies
+ * of its length were found to be fastest. Returns up to where it is there.
+ */
+static inline size_t sb_own_result(const sb_reduction_t *reduction, size_t done, size_t to,
+                                   size_t piece)
+{
+    if (to < sb_min(done + piece, reduction->bytes))
+        return done;
+    if (reduction->send != reduction->receive)
+        sb_copy(reduction->receive + done, reduction->send + done, to - done);
+    return to;
+}
+
+/*
  * Waits until the sources have come so far. Where ranks share processors, how to wait follows from
  * how many are missing.
  */

@@ -13,21 +13,15 @@
  * copies every byte in that others want, and combines p times as many of an allreduce, as many of a
  * reduce_scatter; one flag for each window, and no barrier, so that ranks that share processors
  * have to run once for each ringful. In a reduce, and a scan of two ranks, contributions may also
- * stay where they are (lent.h). Memory: one ring a rank, of at most 256 KiB, more of few ranks.
- * Preconditions: the workspace. Source: ours; the broadcast in a ring, with every rank as a root.
+ * stay where they are (lent.h). Rank 0 of a scan copies what is its own result, in long pieces.
+ * Memory: one ring a rank, of at most 256 KiB, more of few ranks. Preconditions: the workspace.
+ * Source: ours; the broadcast in a ring, with every rank as a root.
  */
 #include "coll/reduction/rings.h"
 
 #include "coll/reduction/halves.h"
 #include "coll/reduction/lent.h"
 
-/* Windows of a message, unless they get smaller or larger; two above what goes in one alone. */
-#define WINDOWS 8
-#define WINDOW_LEAST sb_flow_piece_usual(0)
-#define WINDOW_ALONE ((size_t)4 << 10)
-#define WINDOW_MOST ((size_t)32 << 10)
-/* A ring holds so many windows at least: some are filled while others are read. */
-#define WINDOWS_HELD 4
 /* Of what is all filled before it is read: the other begins with the first meanwhile. */
 #define PHASE_WINDOWS 2
 
@@ -42,6 +36,8 @@ typedef struct rings {
     sb_wanted_t wanted;
     sb_lent_t lent;
     size_t window;
+    size_t own_piece;    /* of a result that is this rank's alone; 0: it is not */
+    size_t own;          /* so much of that is there */
     sb_copy_mode_t mode; /* of copying in */
     bool in_place;
     bool own_in_ring; /* combined from there, as the result overwrites it where it was */
@@ -99,21 +95,7 @@ static size_t round_for(const rings_t *rings, size_t span)
 {
     size_t two = 2 * sb_round_up(rings->reduction->bytes, SB_LINE);
 
-    return rings->swapped ? sb_min(span, sb_max(two, WINDOW_ALONE)) : span;
-}
-
-static size_t window_for(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
-{
-    size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
-    size_t bytes = reduction->bytes, least = sb_min(bytes / 2, WINDOW_LEAST);
-
-    /* Most messages: the divisions below would take longer than anything else. */
-    if (window == 0 && bytes <= sb_min(WINDOW_ALONE, span / WINDOWS_HELD))
-        return bytes;
-    if (window == 0)
-        window = sb_min(sb_max(bytes / WINDOWS, least), WINDOW_MOST);
-    window = sb_min(sb_round_up(window, SB_LINE), span / WINDOWS_HELD);
-    return window / element * element;
+    return rings->swapped ? sb_min(span, sb_max(two, SB_RINGS_ALONE)) : span;
 }
 
 /* One is filled before it is read. Returns bytes of the rings where it goes round. */
@@ -123,7 +105,7 @@ static size_t set_phases(rings_t *rings)
     size_t room = rings->space->usual, most = room / 2, pieces = (bytes + most - 1) / most;
     size_t window = sb_round_up(bytes / pieces / PHASE_WINDOWS, SB_LINE);
 
-    window = sb_min(window, room / WINDOWS_HELD);
+    window = sb_min(window, room / SB_RINGS_WINDOWS);
     rings->phases = true;
     rings->window = sb_max(window / element, 1) * element;
     return room;
@@ -191,6 +173,10 @@ static void combine(rings_t *rings, const window_t *window, size_t from, size_t 
 {
     sb_fold_t fold;
 
+    if (rings->own_piece > 0) {
+        rings->own = sb_own_result(rings->reduction, rings->own, to, rings->own_piece);
+        return;
+    }
     sb_fold_begin(&fold, rings->reduction->operation,
                   rings->reduction->receive + (from - rings->wanted.from), to - from);
     for (uint32_t rank = 0; rank < rings->wanted.sources; rank++)
@@ -267,14 +253,15 @@ static sb_status_t take(rings_t *rings, window_t *window)
 /*
  * Bytes of the message that are filled before the first of them is read: as many as there is room
  * for where ranks share a processor, which they get once for each time that they fill and read; and
- * where each fills what it does not read.
+ * where each fills what it does not read. The others are busy while a rank copies its own result.
  */
 static size_t bytes_ahead(const rings_t *rings)
 {
     bool parts = rings->wanted.to - rings->wanted.from < rings->reduction->bytes;
 
-    return rings->team->oversubscribed || parts || rings->phases ? rings->reduction->bytes
-                                                                 : 2 * rings->window;
+    if (rings->team->oversubscribed || parts || rings->phases)
+        return rings->reduction->bytes;
+    return rings->window + sb_max(rings->own_piece, rings->window);
 }
 
 /* A rank never waits for room that its own reading has to make. */
@@ -368,12 +355,14 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .reduction = reduction,
                      .gives = other != NULL ? other : reduction->send,
                      .wanted = wanted,
-                     .window = window_for(team, reduction, span),
+                     .window = sb_rings_window(team, reduction, span),
                      .in_place = other == NULL && reduction->send == reduction->receive,
                      .swapped =
                          (phases || receivers == ALL) && team->size == 2 && !team->oversubscribed};
     if (phases)
         span = set_phases(&rings);
+    if (wanted.sources == 1 && team->rank == 0)
+        rings.own_piece = space->span / SB_RINGS_WINDOWS;
     bool together = gives && wanted.sources == team->size && wanted.from < wanted.to;
     space->cursor.window = round_for(&rings, span);
     rings.own_in_ring = needs_own_in_ring(&rings, receivers);

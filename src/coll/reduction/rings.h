@@ -32,6 +32,15 @@ double sb_rings_cost_of_all(const sb_shape_t *shape, size_t bytes);
 double sb_rings_cost_of_root(const sb_shape_t *shape, size_t bytes);
 double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes);
 
+/* A ring holds so many windows at least: some are filled while others are read. */
+#define SB_RINGS_WINDOWS 4
+
+/* So many bytes are a window alone. */
+#define SB_RINGS_ALONE ((size_t)4 << 10)
+
+/* Bytes of the windows of a message that goes round in so many bytes of the rings. */
+size_t sb_rings_window(const sb_team_t *team, const sb_reduction_t *reduction, size_t span);
+
 /* What the algorithms have in common. */
 #define SB_RINGS(algorithm, of, was, call, costs, what)                                            \
     static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
