@@ -440,6 +440,12 @@ static int run_unread(rank_context_t *context, void *argument)
 static int run_unreadable(void)
 {
     plan_t plan = {.algorithm = &sb_alltoall_direct, .calls = 20, .most = 100000};
+
+    if (prctl(PR_GET_SECCOMP) < 0) { /* so it is under emulation */
+        printf("%-12s %-24s skipped: no filters of system calls here\n", "alltoall",
+               "reading refused");
+        return 0;
+    }
     int failures = job_run(3, 60, run_unread, &plan);
 
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "reading refused", 3,
