@@ -3,9 +3,10 @@
 
 #include "base/config.h"
 #include "team/block_policy.h"
+#include "team/copy_loss.h"
 
 /* The place of a policy's first mode. */
-enum { SAFE };
+enum { SAFE = SB_COPY_SAFE };
 
 /* Messages of a class before its first trial: who sends fewer keeps to what is safe everywhere. */
 #define FIRST_TRIAL_AFTER 8
@@ -40,9 +41,8 @@ enum { SAFE };
 #define TIMED_SELDOM 64u
 #define TIMED_NS 32000u
 
-/* So many samples, one after the other, that are longer than twice another mode's time end a trial;
- * and so many of its second lap that are well above it: that part of a trial's messages. */
-#define BAD_MOST 3
+/* Of the samples of a second lap so many that are well above another mode's time end a trial, one
+ * after the other: that part of its messages. */
 #define LONGER_LEAST 2
 #define LONGER_PART 12
 
@@ -59,15 +59,6 @@ static uint8_t fastest_but(const sb_copy_class_t *class, uint8_t but, uint8_t no
     return best;
 }
 
-/* Whether it is by the kernel: such a copy takes its time by the byte, whatever is in whose caches.
- */
-static bool is_steady(const sb_copy_policy_t *policy, uint8_t mode, const sb_copy_choice_t *choice)
-{
-    bool loads = choice->loads && sb_copy_policy_is_loaded(policy, mode);
-
-    return !loads && (policy->mode[mode] == SB_COPY_PULLED || policy->mode[mode] == SB_COPY_ANY);
-}
-
 /* How a class begins: by the kernel where that was best for shorter messages, for what else was may
  * have come out of caches that longer ones do not fit; else in the safe mode. */
 static uint8_t first_mode(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice)
@@ -77,7 +68,7 @@ static uint8_t first_mode(const sb_copy_policy_t *policy, const sb_copy_choice_t
         const sb_copy_class_t *other = &policy->of[!choice->again][number];
         const sb_copy_class_t *class = same->rest > 0 ? same : other;
         if (class->rest > 0)
-            return is_steady(policy, class->usual, choice) ? class->usual : SAFE;
+            return sb_copy_is_steady(policy, class->usual, choice) ? class->usual : SAFE;
     }
     return SAFE;
 }
@@ -161,49 +152,10 @@ static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *cla
     return class->spent >= SB_COPY_SHARE_OF_FIRST * pages * *policy->page_ns;
 }
 
-/* What a message takes in a mode, by what was found in the class `by` of shorter ones: in that both
- * the bytes and the usual mode's times lead there, the shorter counts. */
-static uint64_t ns_by(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
-                      const sb_copy_class_t *by, uint8_t usual, uint8_t mode)
+static bool may_lose(const sb_copy_policy_t *policy, uint8_t usual, uint8_t mode, size_t lap,
+                     const sb_copy_choice_t *choice)
 {
-    uint64_t ns = by->ns[mode], floor = sb_min(policy->floor[mode], ns);
-
-    return sb_min(floor + ((ns - floor) << (class - by)), ns * class->ns[usual] / by->ns[usual]);
-}
-
-/*
- * The same of one that was not tried yet: by the longest that it was tried with, but of the
- * kernel's copies by whichever of them promises most. One trial that something else ran in would
- * put them off for all longer ones, and they do not get worse where caches end. 0: unknown.
- */
-static uint64_t expected_ns(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice,
-                            uint8_t usual, uint8_t mode)
-{
-    const sb_copy_class_t *first = policy->of[choice->again];
-    const sb_copy_class_t *class = first + sb_copy_class(choice->bytes), *by = class;
-    uint64_t best = 0;
-
-    while (by-- > first && (best == 0 || is_steady(policy, mode, choice))) {
-        bool known = by->ns[mode] > 0 && by->ns[usual] > 0 && (mode == SAFE || by->proven[mode]);
-        uint64_t ns = known ? ns_by(policy, class, by, usual, mode) : 0;
-        if (known && (best == 0 || ns < best))
-            best = ns;
-    }
-    return best;
-}
-
-/* Whether what a trial may be expected to lose is little of the time of all messages so far, or
- * since the last one of that mode. */
-static bool may_lose(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t usual,
-                     uint8_t mode, size_t lap, const sb_copy_choice_t *choice)
-{
-    uint64_t now = class->ns[usual], ns = class->ns[mode];
-
-    if (ns == 0)
-        ns = expected_ns(policy, choice, usual, mode);
-    uint32_t messages = ns > 2 * now ? BAD_MOST : trial_messages(lap, choice->bytes);
-    uint64_t spent = class->spent - class->spent_before[mode];
-    return ns <= now || spent >= SB_COPY_SHARE_OF_FIRST * messages * (ns - now);
+    return sb_copy_may_lose(policy, choice, usual, mode, trial_messages(lap, choice->bytes));
 }
 
 /* Whether it is one that is compared by what calls take, for such a message, and might be faster.
@@ -223,7 +175,7 @@ static bool may_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class
 {
     return mode != usual && may_gain(policy, class, usual, mode, choice) &&
            time_for_trial(class, usual, mode, lap, choice->bytes) &&
-           may_touch(policy, class, mode) && may_lose(policy, class, usual, mode, lap, choice);
+           may_touch(policy, class, mode) && may_lose(policy, usual, mode, lap, choice);
 }
 
 /* All that are for such messages and might be faster have their turn, but for the one in use; it
@@ -248,7 +200,7 @@ static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t
     for (uint8_t i = 0; i < SB_COPY_MODES; i++)
         class->waited[i] = i == mode ? 0 : class->waited[i] + class->since;
     class->tried = mode;
-    class->spent_before[mode] = class->spent;
+    class->loss[mode] = 0;
     class->length = trial_messages(lap, bytes);
     class->warming = lap_messages(lap, bytes, WARMING_LEAST);
     class->timing = lap_messages(lap, bytes, TIMING_LEAST);
@@ -313,7 +265,7 @@ static bool is_known(const sb_copy_policy_t *policy, const sb_copy_class_t *clas
     for (uint8_t mode = 0; mode < policy->modes && known; mode++)
         known = class->ns[mode] > 0 || !may_gain(policy, class, usual, mode, choice) ||
                 !may_touch(policy, class, mode) ||
-                !may_lose(policy, class, usual, mode, laps[mode], choice);
+                !may_lose(policy, usual, mode, laps[mode], choice);
     return known;
 }
 
@@ -379,7 +331,8 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         choice.timed = true;
         choice.warming = go_on_trying(class);
     } else {
-        choice.timed = is_timed(class) && !settling;
+        choice.warming = settling && class->since == 0 && class->rest > 0;
+        choice.timed = choice.warming || (is_timed(class) && !settling);
         class->since++;
         class->spent += class->ns[usual];
     }
@@ -402,7 +355,7 @@ static void judge_trial(const sb_copy_policy_t *policy, sb_copy_class_t *class, 
 
     class->bad = rival > 0 && ns > 2 * rival && !pages ? class->bad + 1 : 0;
     class->longer = !warming && is_longer(ns, rival) ? class->longer + 1 : 0;
-    if (class->bad >= BAD_MOST) {
+    if (class->bad >= SB_COPY_BAD_MOST) {
         uint32_t spoilt = sb_max(2u * class->spoilt[class->tried], REST);
         end_trial(class, (uint16_t)sb_min(spoilt, REST_MOST));
         class->rest = REST;
@@ -443,7 +396,11 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
 
     while (mode > SAFE && policy->mode[mode] != choice->mode)
         mode--;
-    if (on_trial(class) && mode == class->tried)
+    bool tried = on_trial(class) && mode == class->tried;
+    /* Of another rank's trials nothing is charged. */
+    if (tried || (choice->warming && !on_trial(class) && class->since == 1))
+        sb_copy_charge(class, ns);
+    if (tried)
         judge_trial(policy, class, ns, choice->warming);
     if (!choice->warming)
         smooth(class, mode, ns);

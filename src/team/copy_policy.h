@@ -83,7 +83,8 @@ typedef struct sb_copy_class {
     uint8_t usual;    /* outside trials */
     uint8_t present;  /* of the last message */
     uint8_t settling; /* messages until this one's time counts */
-    uint64_t spent_before[SB_COPY_MODES]; /* of `spent`: until each mode's last trial */
+    uint64_t loss[SB_COPY_MODES]; /* ns by which each mode's last trial was longer than without, */
+    uint64_t lost;                /* and all trials */
 } sb_copy_class_t;
 
 /* Private to a rank. All zero at first, but for what says otherwise. */
@@ -111,7 +112,7 @@ typedef struct sb_copy_choice {
     bool again; /* its buffer is one of the last of its class: much of it is in caches */
     bool loads; /* blocks of calls decide whether it goes by loads */
     bool timed;
-    bool warming; /* memory is not yet as this mode leaves it */
+    bool warming; /* memory is not yet as this mode leaves it: its time is what a trial cost */
 } sb_copy_choice_t;
 
 /* A policy of these two modes; `stores`: SB_STORES_*, of which one that is not auto fixes it. */

@@ -581,6 +581,57 @@ static void longer_messages_learn_from_shorter_ones(void **state)
     assert_in_range(counts.of[SB_COPY_CACHED], 1, 20);
 }
 
+/* However many modes are slower, trials of all together take little of the time of a class: one of
+ * four messages in the first 150, not one of each mode. */
+static void modes_share_what_trials_may_lose(void **state)
+{
+    static const uint64_t shorter[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 1000, [SB_COPY_CACHED] = 1600, [SB_COPY_PULLED] = 1600};
+    static const uint64_t longer[SB_COPY_PULLED + 1] = {
+        [SB_COPY_NON_TEMPORAL] = 4000, [SB_COPY_CACHED] = 6400, [SB_COPY_PULLED] = 6400};
+    sb_copy_policy_t policy = new_policy();
+
+    (void)state;
+    sb_copy_policy_add(&policy, SB_COPY_PULLED, 0, 0);
+    play_long(&policy, BYTES, 1000, shorter);
+    counts_t counts = play_long(&policy, 4 * BYTES, 150, longer);
+    assert_int_equal(counts.of[SB_COPY_CACHED] + counts.of[SB_COPY_PULLED], 4);
+    counts = play_long(&policy, 4 * BYTES, 2000, longer);
+    assert_in_range(counts.of[SB_COPY_CACHED], 4, 40);
+    assert_in_range(counts.of[SB_COPY_PULLED], 4, 40);
+}
+
+/* Messages of which the first in another mode meets what the one before has left in caches. */
+static unsigned play_changes(sb_copy_policy_t *policy, size_t bytes, unsigned messages, uint64_t ns)
+{
+    static sb_copy_mode_t last;
+    const size_t one[SB_COPY_MODES] = {bytes, bytes};
+    unsigned cached = 0;
+
+    for (unsigned i = 0; i < messages; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(policy, bytes, one, one);
+        bool is_cached = choice.mode == SB_COPY_CACHED;
+        uint64_t took = choice.mode != last ? 3 * ns : is_cached ? ns + ns / 10 : ns;
+        last = choice.mode;
+        cached += is_cached;
+        if (choice.timed)
+            sb_copy_record(policy, &choice, took);
+    }
+    return cached;
+}
+
+/* A trial costs more than what its messages take later, at its beginning and when it is over: here
+ * four messages and a half, of which there may be one in 144. */
+static void what_a_trial_cost_is_known_of_the_next(void **state)
+{
+    sb_copy_policy_t policy = new_policy();
+
+    (void)state;
+    play_changes(&policy, BYTES, 1000, 1000);
+    assert_int_equal(play_changes(&policy, 4 * BYTES, 120, 4000), 0);
+    assert_in_range(play_changes(&policy, 4 * BYTES, 2000, 4000), 6, 90);
+}
+
 /* Where the usual mode has come to take far longer than its bytes say, others are tried at once. */
 static void what_shorter_messages_found_ends_where_caches_do(void **state)
 {
@@ -947,6 +998,8 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(new_memory_has_to_be_earned),
     cmocka_unit_test(pages_that_come_end_no_trial),
     cmocka_unit_test(longer_messages_learn_from_shorter_ones),
+    cmocka_unit_test(modes_share_what_trials_may_lose),
+    cmocka_unit_test(what_a_trial_cost_is_known_of_the_next),
     cmocka_unit_test(what_shorter_messages_found_ends_where_caches_do),
     cmocka_unit_test(longer_messages_begin_by_the_kernel),
     cmocka_unit_test(one_long_trial_by_the_kernel_is_no_end),
