@@ -18,6 +18,11 @@
 #define TRIED_LEAST ((size_t)1 << 10)
 #define CLASS_SCALE (SB_COPY_LEAST / TRIED_LEAST)
 
+/* Lines of cells up to that long are asked for so many bytes before they are written. Longer ones
+ * the library may copy by string instructions, which take lines over without fetching them. */
+#define ASKED_MOST ((size_t)2 << 10)
+#define ASKED_AHEAD ((size_t)1 << 10)
+
 /* In a flag's note: bytes of the parts, the call's mode, and that parts have bytes of their own,
  * and cells of so many. */
 #define MIXED 0x80000000u
@@ -238,12 +243,31 @@ static sb_status_t put(const sb_rows_t *rows, const sb_stream_t *part, char *cel
     return SB_OK;
 }
 
+/*
+ * The cells from there on are about to be written, in order: those who have read the last row in
+ * their place hold their lines, for which stores would wait one after the other. `asked`: bytes of
+ * the cells so far; the flag's own line is left to those who look at it. Cells of a mixed row may
+ * be far longer than their parts.
+ */
+static void ask_ahead(const sb_team_t *team, uint32_t note, uint32_t next, size_t *asked)
+{
+    size_t cell = noted_cell(note);
+    size_t end = sb_min((next + 1) * cell + ASKED_AHEAD, team->size * cell);
+
+    if ((note & MIXED) != 0 || cell < SB_LINE || cell > ASKED_MOST || end <= *asked ||
+        sb_rows(team)->mode != SB_COPY_CACHED)
+        return;
+    sb_fetch_to_write(cell_at(team, team->rank, note, 0) + *asked, end - *asked);
+    *asked = end;
+}
+
 sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data)
 {
     sb_rows_t *rows = sb_rows(team);
     row_t *row = row_of(rows, team->rank);
     uint32_t note = describe(team, rows, parts);
     sb_status_t status = wait_for_room(team, rows, note);
+    size_t asked = 0;
 
     if (status != SB_OK)
         return status;
@@ -252,6 +276,7 @@ sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t 
         sb_copy_shared(row->bytes, rows->bytes, team->size * sizeof(uint32_t));
     for (uint32_t i = 0; i < team->size; i++) {
         const sb_stream_t *part = &parts->send[i];
+        ask_ahead(team, note, i, &asked);
         if (i != team->rank && part->bytes > 0 && sb_goes_by_row(rows, part))
             *data = sb_first(*data, put(rows, part, cell_at(team, team->rank, note, i)));
     }
