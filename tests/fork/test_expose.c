@@ -709,6 +709,36 @@ static int run_reduce_behind(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* In other buffers each time blocks of calls are compared as those of a rank that reads itself: who
+ * decides how two ranks exchange does. */
+static int run_exchange_reads(rank_context_t *context, void *argument)
+{
+    enum { BYTES = 64 << 10, PLACES = 4, CALLS = 400 };
+    static const sb_heap_t heap = {
+        .reach = reach_nothing, .shares = shares_all, .number = no_number};
+    sb_heap = &heap;
+    sb_team_t *team = job_team(context);
+    char *memory = job_memory((size_t)PLACES * 2 * BYTES);
+    int failures = team == NULL;
+
+    (void)argument;
+    if (team != NULL)
+        team->settings.loads = SB_COPY_LEAST;
+    failures += failures == 0 && sb_mesh_prepare(team) != SB_OK;
+    for (unsigned call = 0; call < CALLS && failures == 0; call++)
+        failures +=
+            exchange(team, call, BYTES, memory + (size_t)(call % PLACES) * 2 * BYTES, false);
+    if (failures == 0 && team->rank == 0 && !team->oversubscribed) {
+        const sb_block_class_t *class = &sb_mesh(team)->loaded[0].of[sb_copy_class(BYTES)];
+        failures += !class->compared || !class->fresh;
+        if (failures > 0)
+            fprintf(stderr, "blocks of other buffers are compared as of who does not read\n");
+    }
+    free(memory);
+    leave(context, team);
+    return failures;
+}
+
 /* The time of who comes late is counted from then, whatever the sender has left in the area. */
 static int run_late(rank_context_t *context, void *argument)
 {
@@ -789,6 +819,7 @@ static int run_with_the_kernel(void)
            run_pair("all ways of contributions are tried", "auto", run_reduce_learnt) +
            run_pair("who is ahead of a reduce's root counts in no block", "auto",
                     run_reduce_behind) +
+           run_pair("who decides on an exchange reads itself", "auto", run_exchange_reads) +
            run_pair("who comes late counts from then", "auto", run_late);
 }
 
