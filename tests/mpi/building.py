@@ -137,7 +137,8 @@ def build(mpi: Mpi, name: str) -> Path:
             objects += _objects(target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed, False)
         if inside:
             command += _inside_flags(mpi)
-            objects += _objects(folder / "core", CORE, ["cc", *command[1:]], True)
+            own_cc = compiler if EMULATOR else "cc"
+            objects += _objects(folder / "core", CORE, [own_cc, *command[1:]], True)
             objects += _objects(folder / mpi.backend, FRONT, command, True)
         exported = [f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names]
         if name in IN_ROW:
