@@ -5,9 +5,6 @@
 #include "team/block_policy.h"
 #include "team/copy_loss.h"
 
-/* The place of a policy's first mode. */
-enum { SAFE = SB_COPY_SAFE };
-
 /* Messages of a class before its first trial: who sends fewer keeps to what is safe everywhere. */
 #define FIRST_TRIAL_AFTER 8
 
@@ -68,9 +65,9 @@ static uint8_t first_mode(const sb_copy_policy_t *policy, const sb_copy_choice_t
         const sb_copy_class_t *other = &policy->of[!choice->again][number];
         const sb_copy_class_t *class = same->rest > 0 ? same : other;
         if (class->rest > 0)
-            return sb_copy_is_steady(policy, class->usual, choice) ? class->usual : SAFE;
+            return sb_copy_is_steady(policy, class->usual, choice) ? class->usual : SB_COPY_SAFE;
     }
-    return SAFE;
+    return SB_COPY_SAFE;
 }
 
 /*
@@ -80,14 +77,16 @@ static uint8_t first_mode(const sb_copy_policy_t *policy, const sb_copy_choice_t
 static uint8_t usual_mode(const sb_copy_policy_t *policy, const sb_copy_class_t *class,
                           const sb_copy_choice_t *choice)
 {
-    uint8_t other = fastest_but(class, SAFE, SAFE);
-    uint64_t gain = class->usual == SAFE ? class->ns[SAFE] / 20 : 0;
+    uint8_t other = fastest_but(class, SB_COPY_SAFE, SB_COPY_SAFE);
+    uint64_t gain = class->usual == SB_COPY_SAFE ? class->ns[SB_COPY_SAFE] / 20 : 0;
 
-    if (class->ns[SAFE] == 0) {
+    if (class->ns[SB_COPY_SAFE] == 0) {
         uint8_t first = first_mode(policy, choice);
-        return first == SAFE || class->ns[first] == 0 ? first : other;
+        return first == SB_COPY_SAFE || class->ns[first] == 0 ? first : other;
     }
-    return other != SAFE && class->ns[other] + gain < class->ns[SAFE] ? other : SAFE;
+    return other != SB_COPY_SAFE && class->ns[other] + gain < class->ns[SB_COPY_SAFE]
+               ? other
+               : SB_COPY_SAFE;
 }
 
 /* The time that a mode has to be better than; 0: none is known. */
@@ -394,7 +393,7 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
     sb_copy_class_t *class = &policy->of[choice->again][sb_copy_class(choice->bytes)];
     uint8_t mode = policy->modes - 1;
 
-    while (mode > SAFE && policy->mode[mode] != choice->mode)
+    while (mode > SB_COPY_SAFE && policy->mode[mode] != choice->mode)
         mode--;
     bool tried = on_trial(class) && mode == class->tried;
     /* Of another rank's trials nothing is charged. */
