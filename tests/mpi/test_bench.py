@@ -338,6 +338,19 @@ def test_times_are_those_of_the_side(tester, key, side):
     assert statistics.median(row[f"{other}_us"] for row in found) < SLOWER / 2, found
 
 
+@pytest.mark.parametrize("side", ["host", "sobor"])
+def test_a_barrier_takes_its_whole_time(tester, side):
+    """Of a barrier that takes milliseconds no part is left out, whatever else the machine does.
+
+    What other jobs add to so long a time is less than half of it.
+    """
+    longer = 50 * SLOWER
+    made_up = {f"{'HOST' if side == 'host' else 'PROGRAM'}_SLOW": str(longer)}
+    options = ("--collectives", "barrier", "--variants", "hot", "--no-check")
+    (row,) = rows(between(tester, "o41", made_up, *options))
+    assert row[f"{side}_us"] >= longer, row
+
+
 METHODS = ("sobor", "single", "row", "window")
 FEW = ("--collectives", "barrier,bcast,gather,allreduce", "--sizes", "64", "--variants", "hot")
 FEW = (*FEW, "--method", ",".join(METHODS))
