@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "machine/machine.h"
+#include "team/block_times.h"
 
 #include <string.h>
 
@@ -59,29 +60,6 @@
 static bool never_followed(const sb_block_class_t *class)
 {
     return class->behind == BEHIND_MOST;
-}
-
-static uint64_t a_little_above(uint64_t ns)
-{
-    return ns + ns / 64;
-}
-
-/* A sixteenth above a time. */
-static uint64_t beyond(uint64_t ns)
-{
-    return ns + ns / 16;
-}
-
-/* Enough if two blocks say so. */
-static bool is_slower(uint64_t ns, uint64_t than)
-{
-    return ns > than + than / 8;
-}
-
-/* So much above or below a time is more than chance. */
-static bool is_far_above(uint64_t ns, uint64_t than)
-{
-    return ns > than + than / 2;
 }
 
 /* A b a a b b a: neither way is always the first or the last of a pair. */
@@ -218,6 +196,14 @@ static void begin_pairs(sb_block_class_t *class, uint64_t now)
     enter(class, SB_BLOCK_PAIRS, now);
 }
 
+/* Whether the other way is taken if one more short block of the usual way agrees. Most of the
+ * hundred calls that many programs make of a size would be over when pairs have decided. */
+static bool wins_clearly(const sb_block_class_t *class)
+{
+    return class->compared || class->fresh ? is_far_above(class->recent, class->glanced)
+                                           : is_slower(class->recent, class->glanced);
+}
+
 /* The short block of the other way is over. Early in a program only a clear gain is followed up;
  * in other buffers each time, of which pages may still be mapped, what does not clearly lose. */
 static void glanced(sb_block_class_t *class, uint64_t now)
@@ -226,7 +212,7 @@ static void glanced(sb_block_class_t *class, uint64_t now)
     bool loses = class->fresh ? class->glanced > beyond(class->recent)
                               : beyond(class->glanced) >= class->recent;
 
-    if (is_far_above(class->recent, class->glanced))
+    if (wins_clearly(class))
         enter(class, SB_BLOCK_CONFIRM, now);
     else if (hopeless || (loses && !class->compared))
         end(class, KEEP, cost_of(class, now - class->entered, class->call), now);
@@ -238,7 +224,7 @@ static void glanced(sb_block_class_t *class, uint64_t now)
 static void confirmed(sb_block_class_t *class, uint64_t now)
 {
     class->recent = now - class->began;
-    if (!is_far_above(class->recent, class->glanced)) {
+    if (!wins_clearly(class)) {
         begin_pairs(class, now);
         return;
     }
@@ -387,7 +373,8 @@ static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, sb_bl
         class->earliest = now + ways.wait;
         bool known = number > 0 && class[-1].compared && class[-1].usual != 0;
         class->usual = known ? class[-1].usual : ways.first;
-        class->other = next_way(class, class->usual);
+        bool named = ways.rival != 0 && ways.rival != class->usual;
+        class->other = named ? ways.rival : next_way(class, class->usual);
         enter(class, SB_BLOCK_WATCH, now);
     }
     return class;

@@ -20,8 +20,9 @@
  * The usual way is timed all the while, in short blocks. Now and then there is a comparison with
  * another one, of several with each in its turn. It begins with a glance: one short block of the
  * other way, which is broken off as soon as it cannot end well. One that is half as slow again is
- * given up; one that takes two thirds of the time is taken, if another short block of the usual way
- * agrees. Only ways that are nearer to each other are compared by long blocks, by turns, in pairs:
+ * given up; one that takes two thirds of the time, or of a class's first comparison eight ninths,
+ * is taken, if another short block of the usual way agrees. Only ways that are nearer to each other
+ * are compared by long blocks, by turns, in pairs:
  * the other one is taken if it was faster by a sixteenth in two pairs, of three at most; so one
  * block in which something else ran decides nothing. Of the four parts of a long block the longest
  * does not count: a program that does something else now and then does it in one of them. The rest
@@ -106,6 +107,7 @@ typedef struct sb_block_policy {
 typedef struct sb_block_ways {
     uint8_t count; /* 2 to SB_BLOCK_WAYS */
     uint8_t first; /* with which a class begins of which nothing is known */
+    uint8_t rival; /* which is compared with that first; 0: the next */
     uint64_t wait; /* ns before it is compared with others: they have something to make first */
     bool fresh;    /* in other buffers each time, of which this rank reads the other ranks' */
 } sb_block_ways_t;

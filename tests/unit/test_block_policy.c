@@ -73,13 +73,41 @@ static void takes_soon_what_is_far_better(void **state)
     assert_int_equal(play(&player, REST_FIRST, 1000, 500), REST_FIRST);
 }
 
+/* A program that makes a hundred calls has most of them in the way that is faster by a sixth. */
+static void takes_early_what_is_clearly_better(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    assert_true(play(&player, 110, 1000, 850) >= 90);
+}
+
+/* Of three ways that is compared first which is named. */
+static void begins_with_the_rival(void **state)
+{
+    static const uint64_t price[3] = {1000, 1500, 850};
+    static const sb_block_ways_t ways = {.count = 3, .rival = 2};
+    sb_block_policy_t policy = {0};
+    unsigned taken[3] = {0};
+    uint64_t now = 0;
+
+    (void)state;
+    for (unsigned i = 0; i < 110; i++) {
+        uint8_t way = sb_block_choose(&policy, BYTES, ways, now);
+        now += price[way];
+        taken[way]++;
+    }
+    assert_int_equal(taken[1], 0);
+    assert_true(taken[2] >= 90);
+}
+
 static void takes_the_way_that_is_faster(void **state)
 {
     player_t player = {0};
 
     (void)state;
-    play(&player, FIRST + GLANCE + 2 * PAIR, 1000, 800);
-    assert_int_equal(play(&player, REST_FIRST, 1000, 800), REST_FIRST);
+    play(&player, FIRST + GLANCE + 2 * PAIR, 1000, 900);
+    assert_int_equal(play(&player, REST_FIRST, 1000, 900), REST_FIRST);
 }
 
 /* Where others run ahead every other call finds all done: neither way is taken for that. */
@@ -186,10 +214,10 @@ static void one_block_decides_nothing(void **state)
     (void)state;
     play(&slow, FIRST, 1000, 900);
     slow.now += 30000;
-    play(&slow, 2 * GLANCE + LONG - 5, 1000, 800);
+    play(&slow, 2 * GLANCE + LONG - 5, 1000, 900);
     slow.now += 4000;
-    play(&slow, 2 * PAIR - LONG + 5, 1000, 800);
-    assert_int_equal(play(&slow, 100, 1000, 800), 100);
+    play(&slow, 2 * PAIR - LONG + 5, 1000, 900);
+    assert_int_equal(play(&slow, 100, 1000, 900), 100);
     play(&fast, FIRST, 1000, 1600);
     fast.now += 30000;
     play(&fast, 2 * GLANCE + 2 * PAIR, 1000, 1600);
@@ -463,6 +491,8 @@ int main(void)
         cmocka_unit_test(starts_with_the_safe_way),
         cmocka_unit_test(waits_for_what_costs_first),
         cmocka_unit_test(takes_soon_what_is_far_better),
+        cmocka_unit_test(takes_early_what_is_clearly_better),
+        cmocka_unit_test(begins_with_the_rival),
         cmocka_unit_test(takes_the_way_that_is_faster),
         cmocka_unit_test(counts_what_calls_take_together),
         cmocka_unit_test(keeps_the_safe_way_for_a_small_gain),

@@ -117,6 +117,8 @@ static sb_copy_mode_t try_ways(const sb_team_t *team, sb_rows_t *rows, size_t by
 
     if (may_pull(team, bytes, in_place)) {
         choice.count = 3;
+        /* A hundred calls have one comparison: which of the two stores is best was seen before. */
+        choice.rival = WAY_PULLED;
         choice.wait = wait_for_pages(team, rows, bytes);
         choice.first = choice.wait > 0 ? WAY_PULLED : 0;
     }
