@@ -491,6 +491,37 @@ static int run_learnt(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* What two ranks swap has pages as far as it is used, and what one of them deals none of those:
+ * that goes round in twice as much as what all send each other. */
+static int run_paged(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)8 << 10;
+    sb_team_t *team = team_with_mesh(context);
+    int failures = 0;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    sb_mesh_t *mesh = sb_mesh(team);
+    size_t before = mesh->resource.segment.touched, farthest = 0;
+    char *sent = job_memory(2 * bytes);
+
+    mesh->sole.policy.modes = 2; /* none goes far round, through all pages */
+    for (unsigned call = 0; call < 80; call++) {
+        failures += deal(team, call, bytes);
+        farthest = sb_max(farthest, sb_cursor_place(&mesh->peer[1 - team->rank].out.cursor));
+    }
+    size_t most = sb_window_end(mesh, SB_COPY_CACHED, mesh->sole.measured);
+    failures += mesh->resource.segment.touched > sb_max(most, 2 * before);
+    failures += mesh->sole.measured && sb_mesh_is_wide(mesh) && farthest <= mesh->bytes;
+    failures += mesh->swap.touched != 0 || exchange(team, 80, SB_PAGE / 2 + 8, sent, false);
+    failures += mesh->swap.touched != (team->oversubscribed ? 0 : SB_PAGE);
+    failures += mesh->swap.paged != mesh->resource.segment.touched + mesh->swap.touched;
+    free(sent);
+    leave(context, team);
+    return failures;
+}
+
 /* Where ranks share processors parts of an exchange that fit an area are tried staged and exposed.
  */
 static int run_exchange_learnt(rank_context_t *context, void *argument)
@@ -811,6 +842,7 @@ static int run_with_the_kernel(void)
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
            run_pair("all ways of one message are tried", "auto", run_learnt) +
+           run_pair("messages of two ranks touch few pages", "auto", run_paged) +
            run("both ways of an exchange are tried", "auto", run_exchange_learnt, NULL) +
            run_pair("exchanges in place learn of themselves", "auto", run_in_place_learnt) +
            run("both ways to a crowded root are tried", "auto", run_collecting_learnt, NULL) +

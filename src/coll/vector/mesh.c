@@ -129,8 +129,9 @@ static void lay_out_areas(sb_mesh_t *mesh, uint32_t ranks, size_t room)
     mesh->bytes = sb_min(each, AREA_MOST);
     mesh->bytes_all = ranks == 2 ? whole : mesh->bytes * 4;
     mesh->swap.bytes = ranks == 2 ? mesh->bytes * 2 : 0;
-    mesh->areas = mesh->area_all + mesh->bytes_all + mesh->swap.bytes;
-    mesh->wide = ranks == 2 ? (room - 2 * mesh->bytes - whole) & ~(whole - 1) : mesh->bytes;
+    mesh->areas = mesh->area_all + mesh->bytes_all;
+    mesh->wide = ranks == 2 ? (room - mesh->swap.bytes - whole) & ~(whole - 1) : mesh->bytes;
+    mesh->swap.begin = mesh->areas + mesh->wide;
     mesh->step = mesh->bytes / SB_FLOW_PIECES;
 }
 
@@ -195,15 +196,16 @@ static sb_inlet_t inlet_of(const sb_team_t *team, uint32_t from, uint32_t to)
                         .room = to == SB_TO_ALL ? mesh->bytes_all : mesh->wide};
 }
 
-/* The windows that two ranks swap lie behind the areas to all. */
+/* The windows that two ranks swap lie behind the only other area. */
 static void open_windows(const sb_team_t *team, sb_mesh_t *mesh)
 {
     sb_swap_t *swap = &mesh->swap;
 
+    swap->paged = mesh->resource.segment.touched;
     if (swap->bytes == 0)
         return;
     for (uint32_t rank = 0; rank < 2; rank++)
-        swap->window[rank] = mesh->peer[rank].base + mesh->area_all + mesh->bytes_all;
+        swap->window[rank] = mesh->peer[rank].base + swap->begin;
     swap->own[0] = team->rank;
     swap->count = 1;
 }
@@ -332,8 +334,8 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     settle_copies(team, mesh);
     settle_loaded(team, mesh);
     settle_in_place(team, mesh);
-    sb_mesh_charge(mesh, &mesh->copies.policy);
-    sb_mesh_charge(mesh, &mesh->in_place.policy);
+    sb_mesh_charge(mesh, &mesh->copies.policy, false);
+    sb_mesh_charge(mesh, &mesh->in_place.policy, false);
     mesh->call = &mesh->copies;
     sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
                                         mesh->expose.of, cma != SB_CMA_OFF);
@@ -377,21 +379,6 @@ static sb_status_t make(sb_team_t *team)
         return status;
     adopt(team, &layout);
     return settle_exposing(team, sb_mesh(team));
-}
-
-/* Where ranks share processors each may send to few, and a message goes round in little. Where they
- * do not, what pages of a way cost is known of all areas. */
-void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, sb_copy_mode_t mode, size_t end)
-{
-    sb_lazy_segment_t *segment = &sb_mesh(team)->resource.segment;
-    size_t begin = (size_t)(out->area - segment->bases[team->rank]);
-
-    if (!team->oversubscribed || team->size == 2) {
-        sb_lazy_segment_reach(segment, sb_window_end(sb_mesh(team), mode));
-    } else if (end > out->touched) {
-        sb_arena_touch(&segment->block, begin + out->touched, begin + end);
-        out->touched = end;
-    }
 }
 
 static const sb_resource_kind_t kind = {SB_RESOURCE_MESH, make};

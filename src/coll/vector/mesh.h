@@ -23,7 +23,8 @@
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it and to all, and how long it took
  *     areas              where staged messages pass: one of the flow to all, one of each other,
- *                        and of two ranks a window (swap.h)
+ *                        and of two ranks a window (swap.h), behind those: what deals goes round
+ *                        in other pages than what all send each other
  *     annexes            of its slots to each other: for what these have no room for
  *
  * The team counts calls. In one call a rank sends at most one message on a flow, in slot

@@ -119,13 +119,13 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
     bool narrow = team->oversubscribed && two <= area && !sending->announced;
     size_t window = narrow ? sb_min(sb_max(two, WINDOW_LEAST), area) : area;
 
-    sb_outlet_reach(team, out, sending->mode, window);
     out->cursor.window = area;
     sending->fragment = sb_staged_fragment(team, sending, area);
     if (is_swapped(team, sending)) {
         uint32_t number = sb_swap_give(&mesh->swap, total);
         sending->window = number < 2 ? mesh->swap.window[number] : NULL;
     }
+    sb_outlet_reach(team, out, sending, window);
     out->cursor.window = window;
     if (narrow)
         sb_cursor_fit(&out->cursor, total);
@@ -266,8 +266,7 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     receiving->exposed = plan.exposed;
     receiving->cursor = sb_cursor(room, plan.position);
     if (!receiving->of_all)
-        receiving->cursor.window =
-            sb_window_of(sb_mesh(team), (sb_copy_mode_t)(plan.mode & SB_PLAN_MODE));
+        receiving->cursor.window = sb_plan_window(sb_mesh(team), &plan);
     if ((plan.mode & SB_PLAN_SWAPPED) != 0)
         receiving->window = sb_mesh(team)->swap.window[(plan.mode & SB_PLAN_WINDOW) == 0 ? 0 : 1];
     receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL && !sb_sender_streams(team);

@@ -88,35 +88,46 @@ static inline bool sb_mesh_is_wide(const sb_mesh_t *mesh)
     return mesh->wide >= 2 * SB_FLOW_PIECES * mesh->bytes;
 }
 
-/* Bytes that a message to one rank goes round in. */
-static inline size_t sb_window_of(const sb_mesh_t *mesh, sb_copy_mode_t mode)
+/* Bytes that a message to one rank goes round in; `sole`: to the only other one. */
+static inline size_t sb_window_of(const sb_mesh_t *mesh, sb_copy_mode_t mode, bool sole)
 {
-    return mode == SB_COPY_WIDE ? mesh->wide : mesh->bytes;
+    size_t usual = sole ? mesh->sole.window : mesh->bytes;
+
+    return mode == SB_COPY_WIDE ? mesh->wide : usual;
 }
 
 /* Where that ends in the sender's block. */
-static inline size_t sb_window_end(const sb_mesh_t *mesh, sb_copy_mode_t mode)
+static inline size_t sb_window_end(const sb_mesh_t *mesh, sb_copy_mode_t mode, bool sole)
 {
-    return mesh->annexes - (mesh->wide - sb_window_of(mesh, mode));
+    size_t end = mesh->annexes - mesh->swap.bytes;
+
+    return end - (mesh->wide - sb_window_of(mesh, mode, sole));
 }
 
-/* A message of that mode is about to go through the outlet's area, up to there: touches it. */
-void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, sb_copy_mode_t mode, size_t end);
+/* A message is about to go through the outlet's area, up to there, or in a window: touches that. */
+void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, const sb_sending_t *sending,
+                     size_t end);
 
-/* Has the policy know what memory its modes go through. */
-static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *policy)
+/* Has the policy know what memory its modes go through. Messages that all send each other need the
+ * window too, for what is tried next. */
+static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *policy, bool sole)
 {
     static const sb_copy_mode_t stored[] = {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_WIDE};
 
     for (size_t i = 0; i < SB_COUNT_OF(stored); i++)
         sb_copy_policy_reaches(policy, stored[i], &mesh->resource.segment,
-                               sb_window_end(mesh, stored[i]));
+                               sb_window_end(mesh, stored[i], sole) +
+                                   (sole ? 0 : mesh->swap.bytes));
+    if (!sole)
+        policy->touched = &mesh->swap.paged;
 }
 
 /* The same of its sender's area, and of that to all. */
 static inline size_t sb_outlet_window(const sb_mesh_t *mesh, const sb_sending_t *sending)
 {
-    return sending->peer == SB_TO_ALL ? mesh->bytes_all : sb_window_of(mesh, sending->mode);
+    size_t window = sb_window_of(mesh, sending->mode, sending->sole);
+
+    return sending->peer == SB_TO_ALL ? mesh->bytes_all : window;
 }
 
 /* Where its bytes are, as a plan's mode says it. */
@@ -125,6 +136,14 @@ static inline uint64_t sb_window_said(const sb_mesh_t *mesh, const sb_sending_t 
     if (sending->window == NULL)
         return 0;
     return SB_PLAN_SWAPPED | (sending->window == mesh->swap.window[1] ? SB_PLAN_WINDOW : 0);
+}
+
+/* Bytes that a message goes round in, as its plan says. */
+static inline size_t sb_plan_window(const sb_mesh_t *mesh, const sb_vector_plan_t *plan)
+{
+    sb_copy_mode_t mode = (sb_copy_mode_t)(plan->mode & SB_PLAN_MODE);
+
+    return sb_window_of(mesh, mode, (plan->mode & SB_PLAN_SOLE) != 0);
 }
 
 /* What every plan says of how its message goes. */

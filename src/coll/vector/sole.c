@@ -4,10 +4,12 @@
  * work, so what decides is which copy is faster, one by the kernel, or two through the area, of
  * which the first may pass the caches by. Ordinary stores have to take every line back from who has
  * read it: what they cost depends on how far the ranks are from each other, by a factor of eight,
- * and where they run may change. So the choice begins with the others. The sender chooses, and says
- * so in the plan; now and then it asks how long a message takes. The time is the longer of both
- * ranks'. The reader's is counted from when the sender began, or it came later itself; the sender's
- * until it was done, so that a sender that has to wait for one who comes late counts.
+ * and where they run may change. So the choice begins with the others. All go round in twice as
+ * much as messages of an exchange: lines that their reader has just read would be waited for
+ * longer. The sender chooses, and says so in the plan; now and then it asks how long a message
+ * takes. The time is the longer of both ranks'. The reader's is counted from when the sender began,
+ * or it came later itself; the sender's until it was done, so that a sender that has to wait for
+ * one who comes late counts.
  */
 #include "coll/vector/message.h"
 
@@ -17,6 +19,7 @@ void sb_sole_prepare(sb_team_t *team)
     sb_sole_t *sole = &mesh->sole;
 
     sole->measured = true;
+    sole->window = sb_mesh_is_wide(mesh) ? 2 * mesh->bytes : mesh->bytes;
     sole->policy = sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_STORES_AUTO);
     if (team->settings.loads)
         sb_copy_policy_add_loads(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns, mesh->lone);
@@ -24,13 +27,13 @@ void sb_sole_prepare(sb_team_t *team)
         sb_copy_policy_add(&sole->policy, SB_COPY_ANY, 0, mesh->expose.call_ns);
     if (sb_mesh_is_wide(mesh))
         sb_copy_policy_add(&sole->policy, SB_COPY_WIDE, 0, 0);
-    sb_mesh_charge(mesh, &sole->policy);
+    sb_mesh_charge(mesh, &sole->policy, true);
 }
 
 /* Bytes that messages of so many go round in, in that mode. */
 static size_t lap_of(const sb_mesh_t *mesh, sb_copy_mode_t mode, size_t bytes)
 {
-    return mode == SB_COPY_ANY ? bytes : sb_window_of(mesh, mode);
+    return mode == SB_COPY_ANY ? bytes : sb_window_of(mesh, mode, true);
 }
 
 /* Whether a message is one that there is a choice for. */

@@ -11,6 +11,7 @@
 typedef struct sb_sole {
     bool measured; /* there is a choice */
     bool busy;     /* at the end of this call there is something to measure */
+    size_t window; /* bytes that most of them go round in */
     sb_copy_policy_t policy;
     sb_copy_timed_t timed;                 /* sent by this rank */
     uint64_t started;                      /* when it was, ns; 0: it is not of this call */
