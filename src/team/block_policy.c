@@ -278,16 +278,6 @@ static void paired(sb_block_class_t *class, uint64_t now)
     end(class, judge(class), (slower - faster) * calls / faster, now);
 }
 
-/* Whether a third of the block is what the program did besides between some of its calls, and not
- * between others. */
-static bool is_uneven(const sb_block_class_t *class, uint64_t now)
-{
-    uint64_t took = now - class->began, calls = (uint64_t)(class->call - class->settling);
-    uint64_t counted = class->inside + calls * class->least_gap;
-
-    return class->told && took > counted && took - counted > took / 3;
-}
-
 /* A block that says nothing is over. If it was of a comparison, the next one comes later. */
 static void pass_over(sb_block_class_t *class, uint64_t now)
 {
@@ -301,7 +291,9 @@ static void pass_over(sb_block_class_t *class, uint64_t now)
 
 static void end_block(sb_block_class_t *class, uint64_t now)
 {
-    if (is_uneven(class, now)) {
+    uint64_t calls = (uint64_t)(class->call - class->settling);
+
+    if (sb_block_gaps_uneven(&class->gaps, now - class->began, calls)) {
         pass_over(class, now);
         return;
     }
@@ -370,6 +362,7 @@ static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, sb_bl
         class->begun = true;
         class->ways = ways.count;
         class->fresh = ways.fresh;
+        class->gaps.evened = ways.evened;
         class->earliest = now + ways.wait;
         bool known = number > 0 && class[-1].compared && class[-1].usual != 0;
         class->usual = known ? class[-1].usual : ways.first;
@@ -380,14 +373,14 @@ static sb_block_class_t *class_of(sb_block_policy_t *policy, size_t bytes, sb_bl
     return class;
 }
 
-uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways, uint64_t now)
+uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
+                        uint64_t clock)
 {
-    sb_block_class_t *class = class_of(policy, bytes, ways, now);
+    sb_block_class_t *class = class_of(policy, bytes, ways, clock);
     uint32_t length = class->stage == SB_BLOCK_PAIRS ? LONG : SHORT;
+    uint64_t now = sb_block_gaps_pass(&class->gaps, clock);
 
     pass_part(class, now);
-    if (class->told)
-        class->least_gap = sb_min(class->least_gap, now - class->call_end);
     if (class->call == class->settling + length) {
         if (!has_mapped(class, now))
             end_block(class, now);
@@ -395,23 +388,20 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
         end(class, KEEP, cost_of(class, now - class->entered, class->call), now);
     if (class->call++ == class->settling) {
         class->began = class->part = now;
-        class->longest = class->inside = 0;
-        class->least_gap = UINT64_MAX;
+        class->longest = 0;
+        sb_block_gaps_reset(&class->gaps);
         if (class->fresh && is_other(class))
             class->faults = sb_page_faults();
     }
-    class->call_from = now;
+    policy->open = class;
     class->since += class->stage == SB_BLOCK_WATCH;
     return is_other(class) ? class->other : class->usual;
 }
 
-void sb_block_ended(sb_block_policy_t *policy, size_t bytes, uint64_t now)
+void sb_block_ended(sb_block_policy_t *policy, uint64_t clock)
 {
-    sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
-
-    class->told = true;
-    class->inside += now - class->call_from;
-    class->call_end = now;
+    sb_block_gaps_end(&policy->open->gaps, clock);
+    policy->open = NULL;
 }
 
 void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes)

@@ -2,6 +2,8 @@
 #ifndef SB_TEAM_BLOCK_POLICY_H
 #define SB_TEAM_BLOCK_POLICY_H
 
+#include "machine/machine.h"
+#include "team/block_gaps.h"
 #include "team/copy_policy.h"
 
 #include <stdbool.h>
@@ -36,9 +38,8 @@
  * they say nothing of one that reads other ranks' memory while its pages are being mapped: such
  * blocks do not count, up to a number of calls.
  *
- * Where who decides also says when its calls end, a block decides nothing if a third of it is what
- * the program did besides between some of its calls and not between others. A benchmark that takes
- * turns with another library every few calls has such a turn in one block once, in the next twice.
+ * Where who decides also says when its calls end it is known what comes between some of them and
+ * not between others: see block_gaps.h.
  *
  * The first comparison comes soon: most programs that measure make a hundred calls of a size.
  * Private to the rank that decides; it tells the others.
@@ -58,23 +59,20 @@ typedef enum sb_block_stage {
 /* One class of sizes (sb_copy_class), counted in calls that this rank decided. All zero at first.
  */
 typedef struct sb_block_class {
-    uint64_t entered;   /* the present stage, by sb_now_ns */
-    uint64_t earliest;  /* time of the first comparison */
-    uint64_t began;     /* of what is measured in the present block, */
-    uint64_t part;      /* and of its present part */
-    uint64_t longest;   /* of its parts; ns */
-    uint64_t call_from; /* when the last call began, */
-    uint64_t call_end;  /* and ended; */
-    uint64_t inside;    /* what those of the present block took, */
-    uint64_t least_gap; /* and the least between two of them; ns */
-    uint64_t recent;    /* of the last short block of the usual way; ns */
-    uint64_t glanced;   /* of that of the other way */
-    uint64_t known;     /* of one of the usual way when the last comparison ended; 0: the next */
-    uint64_t ns[2];     /* of the present pair: of the usual way, of the other */
-    uint64_t sum[2];    /* of all pairs of the comparison */
+    uint64_t entered;  /* the present stage, by sb_now_ns */
+    uint64_t earliest; /* time of the first comparison */
+    uint64_t began;    /* of what is measured in the present block, */
+    uint64_t part;     /* and of its present part */
+    uint64_t longest;  /* of its parts; ns */
+    uint64_t recent;   /* of the last short block of the usual way; ns */
+    uint64_t glanced;  /* of that of the other way */
+    uint64_t known;    /* of one of the usual way when the last comparison ended; 0: the next */
+    uint64_t ns[2];    /* of the present pair: of the usual way, of the other */
+    uint64_t sum[2];   /* of all pairs of the comparison */
     /* Of a short block of each way in use, smoothed; 0: unknown. */
     uint64_t steady[SB_BLOCK_WAYS];
-    uint64_t faults;    /* before the present block of the other way */
+    uint64_t faults; /* before the present block of the other way */
+    sb_block_gaps_t gaps;
     uint32_t since;     /* the last comparison */
     uint32_t rest;      /* from then to the next one, */
     uint32_t rest_even; /* that it is at least, */
@@ -91,8 +89,7 @@ typedef struct sb_block_class {
     bool alarmed;       /* for that the present comparison is */
     bool fresh;         /* see sb_block_ways_t */
     bool begun;         /* there were calls, */
-    bool compared;      /* and a comparison; */
-    bool told;          /* it is said when calls end */
+    bool compared;      /* and a comparison */
     uint8_t usual;      /* way, from 0 on */
     uint8_t other;      /* that of this comparison, or the next */
     uint8_t ways;       /* so many there are */
@@ -101,6 +98,7 @@ typedef struct sb_block_class {
 
 typedef struct sb_block_policy {
     sb_block_class_t of[SB_COPY_CLASSES];
+    sb_block_class_t *open; /* of the present call, until it is said that it has ended */
 } sb_block_policy_t;
 
 /* What a choice is between. */
@@ -110,6 +108,7 @@ typedef struct sb_block_ways {
     uint8_t rival; /* which is compared with that first; 0: the next */
     uint64_t wait; /* ns before it is compared with others: they have something to make first */
     bool fresh;    /* in other buffers each time, of which this rank reads the other ranks' */
+    bool evened;   /* calls end here before they are over: see block_gaps.h */
 } sb_block_ways_t;
 
 /*
@@ -118,10 +117,16 @@ typedef struct sb_block_ways {
  * ones. A class is always between as many ways.
  */
 uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
-                        uint64_t now);
+                        uint64_t clock);
 
-/* The last call of so many bytes is over. Said of all calls of a class, or of none. */
-void sb_block_ended(sb_block_policy_t *policy, size_t bytes, uint64_t now);
+/* The call that was last chosen for, which is open, has ended. Said of all calls, or of none. */
+void sb_block_ended(sb_block_policy_t *policy, uint64_t clock);
+
+static inline void sb_block_end_open(sb_block_policy_t *policy)
+{
+    if (policy->open != NULL)
+        sb_block_ended(policy, sb_now_ns());
+}
 
 /* A call of so many bytes goes otherwise, for something that is not to be compared: what is being
  * measured is given up. */

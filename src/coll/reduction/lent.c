@@ -135,12 +135,9 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
     show(team, reduction->bytes, space->choice.mode);
 }
 
-void sb_lent_ended(sb_team_t *team, const sb_reduction_t *reduction)
+void sb_lent_ended(sb_team_t *team)
 {
-    sb_workspace_t *space = sb_workspace(team);
-
-    if (is_crowded(team) && space->expose.kernel && space->expose.failed == 0)
-        sb_block_ended(&space->blocks, reduction->bytes, sb_now_ns());
+    sb_block_end_open(&sb_workspace(team)->blocks);
 }
 
 /* When the last of the others began what it is at. */

@@ -48,7 +48,7 @@ bool sb_lent_is_wide(const sb_team_t *team, const sb_reduction_t *reduction);
 void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction);
 
 /* Root: the message is over. */
-void sb_lent_ended(sb_team_t *team, const sb_reduction_t *reduction);
+void sb_lent_ended(sb_team_t *team);
 
 /* Another rank: begins, and is told how to give its contribution; SB_COPY_PULLED: it is lent. */
 sb_copy_mode_t sb_lent_asked(const sb_team_t *team, const sb_reduction_t *reduction);

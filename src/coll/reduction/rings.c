@@ -378,7 +378,7 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
     if (mode == SB_COPY_ANY)
         sb_workspace_copied(space);
     if (rings.borrows)
-        sb_lent_ended(team, reduction);
+        sb_lent_ended(team);
     /* Who has given something to this message is done with those before. */
     if (wanted.sources == team->size && wanted.from < wanted.to)
         sb_flow_credit(&space->out, start);

@@ -121,7 +121,10 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
         status = deal(team, parts);
     else
         status = receive(team, parts, &data);
-    return sb_mesh_finish(team, sb_first(status, data));
+    status = sb_mesh_finish(team, sb_first(status, data));
+    if (SB_UNLIKELY(sb_mesh(team)->crowded))
+        sb_dealing_ended(team);
+    return status;
 }
 
 static double cost(const sb_shape_t *shape, size_t bytes)

@@ -52,11 +52,16 @@ sb_prefer_t sb_dealing_choose(sb_team_t *team, const sb_sending_t *sending, uint
     if (!sb_collecting_measures(team, bytes))
         return SB_PREFER_BY_SIZE;
     bool by_size = bytes >= mesh->expose_least;
-    const sb_block_ways_t ways = {.count = 2, .first = by_size};
+    const sb_block_ways_t ways = {.count = 2, .first = by_size, .evened = true};
     bool pulled = sb_block_choose(&mesh->collecting.dealing, bytes, ways, sb_now_ns()) == 1;
     if (pulled == by_size)
         return SB_PREFER_BY_SIZE;
     return pulled ? SB_PREFER_EXPOSED : SB_PREFER_STAGED;
+}
+
+void sb_dealing_ended(sb_team_t *team)
+{
+    sb_block_end_open(&sb_mesh(team)->collecting.dealing);
 }
 
 bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes)

@@ -36,6 +36,9 @@ bool sb_collecting_choose(sb_team_t *team, const struct sb_receiving *receiving,
  */
 sb_prefer_t sb_dealing_choose(sb_team_t *team, const struct sb_sending *sending, uint32_t count);
 
+/* The same root: its call is over. */
+void sb_dealing_ended(sb_team_t *team);
+
 /* Another rank: whether that root wants the kernel to copy a part of so many bytes. */
 bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes);
 
