@@ -23,6 +23,9 @@
 #define ASKED_MOST ((size_t)2 << 10)
 #define ASKED_AHEAD ((size_t)1 << 10)
 
+/* What is fetched ahead of a part: processors see that the rest of a longer one follows. */
+#define FETCHED_MOST ((size_t)256)
+
 /* In a flag's note: bytes of the parts, the call's mode, and that parts have bytes of their own,
  * and cells of so many. */
 #define MIXED 0x80000000u
@@ -263,6 +266,24 @@ static void ask_ahead(const sb_team_t *team, uint32_t note, uint32_t next, size_
     *asked = end;
 }
 
+/*
+ * The rows of the others are about to be read, one after the other: their flags, and, if they are
+ * like this rank's row, its parts. Their lines come together while the rank copies its own part.
+ */
+static void fetch_rows(const sb_team_t *team, uint32_t note)
+{
+    const sb_rows_t *rows = sb_rows(team);
+    size_t fetched = sb_min(noted_cell(note), FETCHED_MOST);
+
+    for (uint32_t step = 1; step < team->size; step++) {
+        uint32_t rank =
+            team->rank + step < team->size ? team->rank + step : team->rank + step - team->size;
+        sb_fetch_ahead(&row_of(rows, rank)->flag, 1);
+        if ((note & MIXED) == 0 && rows->sends_here)
+            sb_fetch_ahead(cell_at(team, rank, note, team->rank), fetched);
+    }
+}
+
 sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data)
 {
     sb_rows_t *rows = sb_rows(team);
@@ -284,6 +305,7 @@ sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t 
     }
     sb_flag_set_note(&row->flag, note);
     sb_flag_publish(&row->flag, rows->count + 1);
+    fetch_rows(team, note);
     return SB_OK;
 }
 
