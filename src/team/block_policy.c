@@ -157,8 +157,8 @@ static bool has_changed(sb_block_class_t *class)
     /* Of two: the first may have had something else in it. */
     if (class->known == 0 || class->since <= KNOWN_UNTIL)
         class->known = class->known == 0 ? class->recent : sb_min(class->known, class->recent);
-    bool odd =
-        is_far_above(class->recent, class->known) || is_far_above(class->known, class->recent);
+    bool odd = sb_is_far_above(class->recent, class->known) ||
+               sb_is_far_above(class->known, class->recent);
 
     class->odd = odd ? (uint8_t)sb_min(class->odd + 1, ODD_ENOUGH) : 0;
     return class->odd == ODD_ENOUGH && class->since >= class->alarm;
@@ -200,17 +200,17 @@ static void begin_pairs(sb_block_class_t *class, uint64_t now)
  * hundred calls that many programs make of a size would be over when pairs have decided. */
 static bool wins_clearly(const sb_block_class_t *class)
 {
-    return class->compared || class->fresh ? is_far_above(class->recent, class->glanced)
-                                           : is_slower(class->recent, class->glanced);
+    return class->compared || class->fresh ? sb_is_far_above(class->recent, class->glanced)
+                                           : sb_is_slower(class->recent, class->glanced);
 }
 
 /* The short block of the other way is over. Early in a program only a clear gain is followed up;
  * in other buffers each time, of which pages may still be mapped, what does not clearly lose. */
 static void glanced(sb_block_class_t *class, uint64_t now)
 {
-    bool hopeless = is_far_above(class->glanced, class->recent);
-    bool loses = class->fresh ? class->glanced > beyond(class->recent)
-                              : beyond(class->glanced) >= class->recent;
+    bool hopeless = sb_is_far_above(class->glanced, class->recent);
+    bool loses = class->fresh ? class->glanced > sb_beyond(class->recent)
+                              : sb_beyond(class->glanced) >= class->recent;
 
     if (wins_clearly(class))
         enter(class, SB_BLOCK_CONFIRM, now);
@@ -243,11 +243,11 @@ static verdict_t judge(sb_block_class_t *class)
 
     if (class->won == ENOUGH)
         return CHANGE;
-    if (!class->fresh || class->sum[1] > beyond(class->sum[0]) || never_followed(class))
+    if (!class->fresh || class->sum[1] > sb_beyond(class->sum[0]) || never_followed(class))
         return KEEP;
     if (*other == 0)
-        return class->sum[1] > a_little_above(class->sum[0]) ? KEEP : STAY;
-    if (usual > a_little_above(*other))
+        return class->sum[1] > sb_a_little_above(class->sum[0]) ? KEEP : STAY;
+    if (usual > sb_a_little_above(*other))
         return STAY;
     if (++class->kept == KEPT_MOST)
         *other = class->kept = 0;
@@ -262,9 +262,9 @@ static void paired(sb_block_class_t *class, uint64_t now)
     class->call = 0;
     if (class->block % 2 != 0)
         return;
-    bool won = beyond(class->ns[1]) < class->ns[0];
-    bool loses = class->fresh && is_slower(class->ns[1], class->ns[0]) &&
-                 is_slower(class->glanced, class->recent);
+    bool won = sb_beyond(class->ns[1]) < class->ns[0];
+    bool loses = class->fresh && sb_is_slower(class->ns[1], class->ns[0]) &&
+                 sb_is_slower(class->glanced, class->recent);
     bool hopeless = loses || class->ns[1] / 2 > class->ns[0];
     class->sum[0] += class->ns[0];
     class->sum[1] += class->ns[1];
@@ -321,7 +321,7 @@ static bool has_mapped(sb_block_class_t *class, uint64_t now)
 {
     bool counts = class->fresh && class->compared && is_other(class);
     bool hopeless =
-        class->stage == SB_BLOCK_GLANCE && is_far_above(now - class->began, class->recent);
+        class->stage == SB_BLOCK_GLANCE && sb_is_far_above(now - class->began, class->recent);
 
     if (!counts || hopeless || class->mapping >= MAPPING_MOST || sb_page_faults() == class->faults)
         return false;

@@ -24,10 +24,10 @@
  * other way, which is broken off as soon as it cannot end well. One that is half as slow again is
  * given up; one that takes two thirds of the time, or of a class's first comparison eight ninths,
  * is taken, if another short block of the usual way agrees. Only ways that are nearer to each other
- * are compared by long blocks, by turns, in pairs:
- * the other one is taken if it was faster by a sixteenth in two pairs, of three at most; so one
- * block in which something else ran decides nothing. Of the four parts of a long block the longest
- * does not count: a program that does something else now and then does it in one of them. The rest
+ * are compared by long blocks, by turns, in pairs: the other one is taken if it was faster by a
+ * sixteenth in two pairs, of three at most; so one block in which something else ran decides
+ * nothing. Of the four parts of a long block the longest does not count: a program that does
+ * something else now and then does it in one of them. The rest
  * after a comparison is so long that the slower way takes a small part of all time. It ends when
  * the usual way takes half as long again as it did, or two thirds of that: ranks have come to run
  * elsewhere. The less that such comparisons change, the longer is it from one to the next.
