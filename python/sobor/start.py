@@ -6,8 +6,11 @@ reads options: its few options are read here. Whatever is not plainly one of the
 command, goes to the full command line, which has the help and the messages.
 """
 
+import contextlib
 import os
+import signal
 import sys
+from collections.abc import Iterator
 
 from sobor.errors import EXIT_ERROR, SoborError
 
@@ -49,7 +52,27 @@ def _start(words: list[str]) -> None:
         if error.name not in _NEEDED:
             raise
         sys.exit(_missing(error.name))
-    app(args=_with_json_file(words), prog_name="sobor", standalone_mode=True)
+    with _leaving_when_told():
+        app(args=_with_json_file(words), prog_name="sobor", standalone_mode=True)
+
+
+@contextlib.contextmanager
+def _leaving_when_told() -> Iterator[None]:
+    """SIGTERM and SIGHUP end a command as SIGINT does: what it has started ends with it."""
+
+    def leave(number: int, _frame: object) -> None:
+        sys.exit(128 + number)
+
+    before = {}
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # nohup has one of them ignored.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            before[number] = signal.signal(number, leave)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _missing(name: str) -> int:

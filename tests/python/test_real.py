@@ -10,10 +10,12 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, write_program
 
 LAUNCHERS = {
     "Open MPI of Debian": "mpirun.openmpi",
@@ -86,6 +88,14 @@ def test_every_program_of_a_command_sees_the_preload(real_native, launcher):
     assert sorted(result.stdout.split("\n")) == ["", f"a {expected}", f"b {expected}"]
 
 
+def wait_until(condition) -> bool:
+    """Whether it came true in time."""
+    end = time.monotonic() + SECONDS
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
 def test_preload_of_the_user_is_kept(real_native, launcher):
     result = sobor("run", "--", launcher, *first(launcher, SHOW), LD_PRELOAD="libm.so.6")
     assert f"libm.so.6:{real_native.preload}" in result.stdout
@@ -102,6 +112,23 @@ def test_command_takes_the_place_of_the_process(real_native):
         assert int(process.stdout.readline()) == process.pid
         process.send_signal(signal.SIGTERM)
         assert process.wait(SECONDS) == -signal.SIGTERM
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_ended_ends_its_parts(fake_native, tmp_path, number):
+    """As when it is run under `timeout`: neither a simulation nor a job goes on without it."""
+    started = tmp_path / "started"
+    write_program(
+        fake_native.simulator,
+        f"#!/bin/sh\necho $$ > {started}.part\nmv {started}.part {started}\nexec sleep 60\n",
+    )
+    words = sobor_words("simulate", "barrier", "--machine", "kunpeng920-2s", "--ranks", "8")
+    with subprocess.Popen(words) as process:
+        assert wait_until(started.exists)
+        process.send_signal(number)
+        assert process.wait(SECONDS) == 128 + number
+    part = Path(f"/proc/{started.read_text().strip()}")
+    assert wait_until(lambda: not part.exists())
 
 
 def test_programs_without_mpi_are_not_disturbed(real_native):
