@@ -27,10 +27,10 @@
  * are compared by long blocks, by turns, in pairs: the other one is taken if it was faster by a
  * sixteenth in two pairs, of three at most; so one block in which something else ran decides
  * nothing. Of the four parts of a long block the longest does not count: a program that does
- * something else now and then does it in one of them. The rest
- * after a comparison is so long that the slower way takes a small part of all time. It ends when
- * the usual way takes half as long again as it did, or two thirds of that: ranks have come to run
- * elsewhere. The less that such comparisons change, the longer is it from one to the next.
+ * something else now and then does it in one of them. The rest after a comparison is so long that
+ * the slower way takes a small part of all time. It ends when the usual way takes half as long
+ * again as it did, or two thirds of that: ranks have come to run elsewhere. The less that such
+ * comparisons change, the longer is it from one to the next.
  *
  * Of a program that goes through other buffers each time blocks say little of ways that are nearer
  * still: each finds caches as the usual way has left them, a whole round ago. Then the other way is

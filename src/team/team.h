@@ -206,6 +206,14 @@ static inline void sb_team_go_on(const sb_team_t *team)
         team->waiter.progress(team->waiter.progress_context);
 }
 
+/* The rank that comes so many after this one, fewer than there are, in a round of all. */
+static inline uint32_t sb_team_after(const sb_team_t *team, uint32_t step)
+{
+    uint32_t rank = team->rank + step;
+
+    return rank < team->size ? rank : rank - team->size;
+}
+
 /* Every rank has come to the last barrier, so it is done with all that was before. */
 static inline void sb_team_all_arrived(sb_team_t *team)
 {

@@ -276,8 +276,7 @@ static void fetch_rows(const sb_team_t *team, uint32_t note)
     size_t fetched = sb_min(noted_cell(note), FETCHED_MOST);
 
     for (uint32_t step = 1; step < team->size; step++) {
-        uint32_t rank =
-            team->rank + step < team->size ? team->rank + step : team->rank + step - team->size;
+        uint32_t rank = sb_team_after(team, step);
         sb_fetch_ahead(&row_of(rows, rank)->flag, 1);
         if ((note & MIXED) == 0 && rows->sends_here)
             sb_fetch_ahead(cell_at(team, rank, note, team->rank), fetched);
@@ -351,8 +350,7 @@ static uint32_t take_first(const sb_team_t *team, sb_rows_t *rows, const sb_part
 
     rows->late = 0;
     for (uint32_t step = 1; step < team->size; step++) {
-        uint32_t rank =
-            team->rank + step < team->size ? team->rank + step : team->rank + step - team->size;
+        uint32_t rank = sb_team_after(team, step);
         rows->comes_by_row[rank] = true;
         if (parts->receive[rank].bytes == 0)
             continue;

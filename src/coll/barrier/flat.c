@@ -27,8 +27,7 @@ static sb_status_t run(sb_team_t *team)
     if (team->oversubscribed)
         waiter = sb_team_waiter(team, count_missing(team, number));
     for (uint32_t step = 1; step < team->size; step++) {
-        uint32_t rank =
-            team->rank + step < team->size ? team->rank + step : team->rank + step - team->size;
+        uint32_t rank = sb_team_after(team, step);
         sb_status_t status = sb_flag_wait(&team->controls[rank]->arrived.flag, number, waiter);
         if (status != SB_OK)
             return status;
