@@ -57,7 +57,8 @@ static bool take_away(sb_comm_t *comm, uint64_t generation)
     bool live = comm->generation == generation;
     if (live) {
         comm->generation = 0;
-        unchain(comm);
+        if (!comm->leaving)
+            unchain(comm);
         /* Relaxed: who compares the handle has a communicator of its own. */
         atomic_store_explicit(&comm->handle, 0, memory_order_relaxed);
     }
@@ -212,6 +213,29 @@ static sb_comm_t *find(MPI_Comm handle)
     return comm;
 }
 
+/*
+ * What this thread is freeing: a callback of one communicator's attribute may free another. Such a
+ * callback may also make collective calls on its own communicator. They are the host's on all
+ * ranks, whether the program's attribute or ours is deleted first. And they leave no record behind,
+ * as nobody would tell of its end: the host soon gives the handle to another communicator, not on
+ * every rank to the same one.
+ */
+typedef struct freed {
+    MPI_Comm handle;
+    const struct freed *outer;
+} freed_t;
+
+static _Thread_local const freed_t *being_freed;
+
+static bool is_being_freed(MPI_Comm handle)
+{
+    const freed_t *freed = being_freed;
+
+    while (freed != NULL && freed->handle != handle)
+        freed = freed->outer;
+    return freed != NULL;
+}
+
 sb_comm_t *sb_comm_get(MPI_Comm handle)
 {
     sb_comm_t *comm;
@@ -224,24 +248,45 @@ sb_comm_t *sb_comm_get(MPI_Comm handle)
     if (comm != NULL)
         return comm;
     /* A handle that is none raises the host's error here. */
-    if (keyval == MPI_KEYVAL_INVALID || sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS)
+    if (keyval == MPI_KEYVAL_INVALID || is_being_freed(handle) ||
+        sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS)
         return NULL;
     return make(handle, inter != 0);
 }
 
+/* Takes the record out of its chain while the host frees the communicator, or puts it back. */
+static void set_leaving(sb_comm_t *comm, uint64_t generation, bool leaving)
+{
+    pthread_mutex_lock(&lock);
+    if (comm->generation == generation) {
+        comm->leaving = leaving;
+        if (leaving)
+            unchain(comm);
+        else
+            put_first(comm);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
 {
-    sb_comm_t *comm = handle == NULL ? NULL : find(*handle);
+    freed_t freed = {handle == NULL ? sb_host.comm_null : *handle, being_freed};
+    sb_comm_t *comm = find(freed.handle);
     uint64_t generation = 0;
 
     if (comm != NULL) {
         generation = comm->generation;
         sb_report_name(&comm->usage);
+        set_leaving(comm, generation, true);
     }
+    being_freed = &freed;
     int error = host_free(handle);
+    being_freed = freed.outer;
     /* Hosts are known that leave out the attribute's deletion for some communicators. */
     if (error == MPI_SUCCESS && generation != 0)
         end(comm, generation);
+    else if (generation != 0)
+        set_leaving(comm, generation, false);
     return error;
 }
 

@@ -38,6 +38,7 @@ typedef struct sb_comm {
     _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
     uint32_t open;            /* bit c: calls of collective c may be served */
     bool timed;               /* calls are: they are reported, or the one at hand is a trial's */
+    bool leaving;             /* the host is freeing the communicator: the record is in no chain */
     sb_why_host_t why;        /* of those that may not */
     MPI_Comm comm;
     int rank;

@@ -14,15 +14,27 @@ from conftest import usable_mpi
 KEYS = ["o41", "m40", "m50", "i21"]
 
 
+def expect_own_records(tester, result) -> None:
+    """One line for each of the communicators: no record was ended for another, or left behind."""
+    tester.expect_pass(result, served=True)
+    assert result.stderr.count("comm name=") == 40, result.tail()
+    assert "where=host" not in result.stderr, result.tail()
+
+
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("case", ["freed-early", "freed-early-requests", "freed-early-threads"])
 def test_freed_early(tester, key, case):
     """Hosts forget a communicator when nothing on it is left: its record is another's by then."""
     result = tester.run(usable_mpi(key), 2, ["life", case], sobor={"SOBOR_VERBOSE": "1"})
-    tester.expect_pass(result, served=True)
-    # One line for each of the communicators: no record was ended for another.
-    assert result.stderr.count("comm name=") == 40, result.tail()
-    assert "where=host" not in result.stderr, result.tail()
+    expect_own_records(tester, result)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_used_while_freed(tester, key):
+    """A callback at a communicator's end may still use it; the handle is another's soon after."""
+    words = ["life", "used-while-freed"]
+    result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_VERBOSE": "1"})
+    expect_own_records(tester, result)
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -101,6 +101,42 @@ static void freed_early_threads(const char *argument)
     }
 }
 
+static int call_on(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)key;
+    (void)value;
+    (void)extra;
+    use(comm, 3);
+    return MPI_SUCCESS;
+}
+
+/* A callback at the communicator's end makes calls on it, on some ranks before other attributes are
+ * deleted, on some after. Then one rank has another communicator in its place. */
+static void used_while_freed(const char *argument)
+{
+    int key, rank = rank_of(MPI_COMM_WORLD);
+    (void)argument;
+    CALL(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, call_on, &key, NULL));
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Comm comm, own, next;
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        if ((rank + round) % 2 == 0)
+            CALL(MPI_Comm_set_attr(comm, key, NULL));
+        use(comm, round);
+        if ((rank + round) % 2 != 0)
+            CALL(MPI_Comm_set_attr(comm, key, NULL));
+        CALL(round % 4 < 2 ? MPI_Comm_free(&comm) : MPI_Comm_disconnect(&comm));
+        if (rank == 0)
+            CALL(MPI_Comm_dup(MPI_COMM_SELF, &own));
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &next));
+        use(next, round);
+        if (rank == 0)
+            CALL(MPI_Comm_free(&own));
+        CALL(MPI_Comm_free(&next));
+    }
+    CALL(MPI_Comm_free_keyval(&key));
+}
+
 /* ---- a small stack ---- */
 
 /* What is left of it must be enough for the host's own functions. */
@@ -212,6 +248,7 @@ static const struct {
     {"freed-early", freed_early, MPI_THREAD_SINGLE},
     {"freed-early-requests", freed_early_requests, MPI_THREAD_SINGLE},
     {"freed-early-threads", freed_early_threads, MPI_THREAD_MULTIPLE},
+    {"used-while-freed", used_while_freed, MPI_THREAD_SINGLE},
     {"small-stack", small_stack, MPI_THREAD_SINGLE},
     {"child-exits", child_exits, MPI_THREAD_SINGLE},
     {"late-device", late_device, MPI_THREAD_SINGLE},
