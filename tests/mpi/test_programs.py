@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
+from aftermath import HOSTS_OWN
 
 from conftest import usable_mpi
 
@@ -505,10 +507,20 @@ def test_error_handlers(tester, mpi):
     assert sorted(returned.findall(result.stdout)) == sorted(returned.findall(bare.stdout))
 
 
+def remove_segments(folder: Path) -> None:
+    """Remove what the hosts of a job that was ended have left of all that its ranks had mapped."""
+    for noted in folder.glob("segments.*"):
+        for path in map(Path, noted.read_text().splitlines()):
+            if HOSTS_OWN.match(path.name):
+                path.unlink(missing_ok=True)
+        noted.unlink()
+
+
 def test_fatal_error(tester, mpi):
-    """The default error handler ends the job."""
+    """The default error handler ends the job. MPICH 5 leaves its segment then."""
     for sobor in (None,) if tester.bare_only else (None, {}):
         result = tester.run(mpi, 2, ["handlers", "fatal"], sobor=sobor)
+        remove_segments(tester.folder)
         assert not result.timed_out and result.returncode != 0, result.tail()
         assert "still alive" not in result.stdout, result.tail()
 

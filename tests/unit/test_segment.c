@@ -768,9 +768,11 @@ static void write_file(const char *root, const char *path, const char *text)
     fclose(file);
 }
 
+/* In the present folder: a run in which a planted fault is looked for is ended in the middle, and
+ * that folder goes with it. */
 static void limits_of_control_groups(void **state)
 {
-    char root[] = "/tmp/sobor-limits-XXXXXX", command[128];
+    char root[] = "sobor-limits-XXXXXX", command[128];
     sb_limits_t limits;
 
     (void)state;
@@ -807,7 +809,7 @@ static sb_huge_mode_t huge_mode(const char *size, const char *all, const char *o
     const char *const names[] = {"hpage_pmd_size", "shmem_enabled",
                                  "hugepages-2048kB/shmem_enabled", "enabled"};
     const char *const texts[] = {size, all, of_size, "[always] madvise never"};
-    char root[] = "/tmp/sobor-huge-XXXXXX", command[300];
+    char root[] = "sobor-huge-XXXXXX", command[300];
     sb_huge_mode_t mode, own;
 
     assert_non_null(mkdtemp(root));

@@ -44,6 +44,22 @@ static void provoke_by_type(MPI_Comm comm, int expected_calls)
     check_call(comm, expected_calls, MPI_ERR_OP, status);
 }
 
+/* Notes the named segments that this rank's host has mapped, which may stay when it is ended. */
+static void note_segments(void)
+{
+    char name[64], line[512];
+    snprintf(name, sizeof name, "segments.%d", rank_of(MPI_COMM_WORLD));
+    FILE *maps = fopen("/proc/self/maps", "r"), *file = fopen(name, "w");
+    CHECK(maps != NULL && file != NULL, "no file of maps");
+    while (fgets(line, sizeof line, maps) != NULL) {
+        const char *path = strstr(line, "/dev/shm/");
+        if (path != NULL && strstr(path, "(deleted)") == NULL)
+            fputs(path, file);
+    }
+    fclose(maps);
+    fclose(file);
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -52,6 +68,8 @@ int main(int argc, char **argv)
     int value = 0;
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     if (argc > 1 && strcmp(argv[1], "fatal") == 0) {
+        note_segments();
+        CALL(MPI_Barrier(copy));
         MPI_Bcast(&value, 1, MPI_INT, 99, copy);
         printf("still alive after an error that is fatal\n");
         return 0;
