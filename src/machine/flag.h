@@ -120,6 +120,16 @@ static inline sb_status_t sb_flag_wait(sb_flag_t *flag, uint64_t value, const sb
 }
 
 /*
+ * What the flag stands for will be put together with bytes of this rank's own, which may be in no
+ * cache: as long as it is not there, those to be read (or NULL) and to be written begin to come.
+ */
+static inline void sb_flag_meanwhile(const sb_flag_t *flag, uint64_t value, const void *read,
+                                     void *write, size_t bytes)
+{
+    sb_fetch_until(&flag->value, value, read, write, bytes);
+}
+
+/*
  * Waits until the flag is at least `value`, or so many nanoseconds have passed without that: false.
  * For what may be had elsewhere.
  */

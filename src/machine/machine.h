@@ -18,6 +18,7 @@
  *   sb_counter_t      several writers: an atomic counter, with fetch-and-add only
  *   sb_fetch_ahead    begin to bring bytes near that will be copied; they may still change
  *   sb_fetch_to_write begin to take lines from others that will be written, but not yet
+ *   sb_flag_meanwhile before a wait: begin to bring private bytes near until the flag is there
  *   sb_copy           copy bytes to or from shared memory
  *   sb_copy_shared    the same, into memory that others read
  *   sb_copy_streaming the same, whole lines past the writer's caches (non-temporal)

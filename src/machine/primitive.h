@@ -18,6 +18,8 @@
  *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches
  *   sb_fetch_to_write                 begin to take so many bytes' lines from other cores, for
  *                                     this one to write them later
+ *   sb_fetch_until                    both for bytes of this rank's own, until a word is at least
+ *                                     `value`: so many of `write`, and of `read` unless it is NULL
  *   sb_pull, sb_push                  bytes from, to another process's private memory, by the
  *                                     kernel; false: it would not
  *   sb_reach                          where bytes of another process's memory can be read by loads;

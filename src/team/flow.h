@@ -201,6 +201,12 @@ static inline size_t sb_flow_piece_usual(size_t message)
     return message < (size_t)256 << 10 ? (size_t)8 << 10 : (size_t)32 << 10;
 }
 
+/* Bytes of the first one. */
+static inline size_t sb_flow_first(size_t message)
+{
+    return sb_min(message, sb_flow_piece_usual(message));
+}
+
 /* The piece, in whole lines, as far as the ring has room for so many. */
 static inline size_t sb_flow_piece(uint64_t piece, size_t ring)
 {

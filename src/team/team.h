@@ -199,6 +199,20 @@ static inline const sb_waiter_t *sb_team_waiter(const sb_team_t *team, uint32_t 
     return team->oversubscribed && missing < team->processors ? &team->waiter_near : &team->waiter;
 }
 
+/*
+ * Before a wait for a piece that will be written to `write`, combined with what is at `read` unless
+ * that is NULL: begins to bring both near as long as there is nothing else to do. `write` NULL: it
+ * has no one place. Where ranks share processors it is another one's turn. For pieces of messages
+ * that are longer than a slot: a shorter one is there before a page's address is looked up, and
+ * what it is stored to nobody waits for.
+ */
+static inline void sb_team_meanwhile(const sb_team_t *team, const sb_flag_t *flag, uint64_t value,
+                                     const void *read, void *write, size_t bytes)
+{
+    if (write != NULL && !team->oversubscribed)
+        sb_flag_meanwhile(flag, value, read, write, bytes);
+}
+
 /* Between pieces of work that take longer than a message does. */
 static inline void sb_team_go_on(const sb_team_t *team)
 {

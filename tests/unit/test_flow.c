@@ -4,6 +4,8 @@
 
 #include "team/flow.h"
 
+#include <sys/mman.h>
+
 #define READERS 4
 #define RING 1024
 
@@ -130,6 +132,23 @@ static void one_reader_needs_no_list(void **state)
     assert_int_equal(sb_peers_least(&out.readers), UINT64_MAX);
 }
 
+/* A wait may begin before memory is there, and other threads may write it: it is neither read nor
+ * written, and the flag ends it. */
+static void memory_is_only_asked_for_meanwhile(void **state)
+{
+    size_t bytes = 5 * SB_LINE + 3;
+    char *none = mmap(NULL, 2 * RING, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    sb_wide_flag_t news = {0};
+
+    (void)state;
+    assert_ptr_not_equal(none, MAP_FAILED);
+    sb_flag_meanwhile(&news.flag, 1, none, none + RING, bytes);
+    sb_flag_meanwhile(&news.flag, 1, NULL, none + RING, bytes);
+    sb_flag_publish(&news.flag, 1);
+    sb_flag_meanwhile(&news.flag, 1, none, none, SIZE_MAX);
+    munmap(none, 2 * RING);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +157,7 @@ int main(void)
         cmocka_unit_test(credit_is_the_least_of_all_readers),
         cmocka_unit_test(a_reader_looks_when_it_has_to),
         cmocka_unit_test(one_reader_needs_no_list),
+        cmocka_unit_test(memory_is_only_asked_for_meanwhile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

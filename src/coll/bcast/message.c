@@ -138,8 +138,11 @@ sb_status_t sb_bcast_receive(sb_team_t *team, uint32_t root, const sb_tree_t *tr
     uint32_t from = tree == NULL ? root : tree->parent;
     sb_slot_t *slot = sb_slot(team, from, team->slot_uses), *parents = slot;
     bool waits = sb_flag_read(&slot->flag) <= team->slot_uses;
-    sb_status_t status = waits ? wait_announced(team, root, from, &slot) : SB_OK;
 
+    if (waits && stream->bytes > SB_SLOT_PAYLOAD)
+        sb_team_meanwhile(team, &slot->flag, team->slot_uses + 1, NULL, stream->base,
+                          sb_flow_first(stream->bytes));
+    sb_status_t status = waits ? wait_announced(team, root, from, &slot) : SB_OK;
     if (status != SB_OK)
         return status;
     const sb_news_t news = {

@@ -324,6 +324,19 @@ static bool read_plan(const sb_rings_t *rings, const sb_news_t *news, sb_plan_t 
            plan->position == cursor->position;
 }
 
+/* Waits for the fragment; until it is there, what it will be copied to comes near. */
+static sb_status_t wait_for_fragment(const sb_team_t *team, sb_flow_in_t *in,
+                                     const sb_arriving_t *arriving, uint64_t end)
+{
+    const sb_stream_t *stream = arriving->news->stream;
+    bool has_room = arriving->offset + arriving->bytes <= stream->bytes;
+
+    if (end > in->seen && has_room && stream->base != NULL)
+        sb_team_meanwhile(team, in->published, end, NULL, stream->base + arriving->offset,
+                          arriving->bytes);
+    return sb_flow_peek(in, end, &team->waiter);
+}
+
 /* Every fragment as it comes; `passes_on`: to others below, before it is copied. */
 static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_flow_in_t *in,
                                      bool passes_on, sb_arriving_t *arriving)
@@ -337,7 +350,7 @@ static sb_status_t receive_fragments(sb_team_t *team, const sb_plan_t *plan, sb_
         arriving->bytes = sb_cursor_piece(&arriving->cursor, sb_min(plan->fragment, left));
         uint64_t end = arriving->cursor.position + arriving->bytes;
         if (arriving->offset > 0 || sb_plan_mode(plan) == SB_COPY_PULLED) {
-            status = sb_flow_peek(in, end, &team->waiter);
+            status = wait_for_fragment(team, in, arriving, end);
             if (status == SB_OK && passes_on)
                 sb_flow_commit(&rings->out, end);
         }

@@ -44,6 +44,7 @@ typedef struct rings {
     bool swapped;     /* in every other round of the rings two ranks have each other's */
     bool phases;      /* all is filled before anything is read, as far as there is room */
     bool borrows;     /* the others may lend what they give */
+    bool mutual;      /* each gives what the others wait for, as much as it waits for itself */
     sb_status_t data;
 } rings_t;
 
@@ -233,6 +234,20 @@ static sb_status_t wait_for(rings_t *rings, const window_t *window)
     return status;
 }
 
+/* Until one of the others has given its part of bytes [from, to) of a window, or says that it lends
+ * the message, what that will be combined with comes near. */
+static void fetch_meanwhile(const rings_t *rings, const window_t *window, size_t from, size_t to)
+{
+    uint32_t other = rings->team->rank == 0;
+    const char *own = rings->own_in_ring ? NULL : rings->reduction->send + from;
+    char *result = rings->reduction->receive + (from - rings->wanted.from);
+    bool any = rings->borrows && window->offset == 0;
+
+    if (other < rings->wanted.sources && !rings->mutual && rings->lent.ranks == 0)
+        sb_team_meanwhile(rings->team, &sb_workspace_head(rings->team, other)->given.flag,
+                          any ? window->at.position + 1 : end_of(window), own, result, to - from);
+}
+
 /* Takes what is wanted of the next window. */
 static sb_status_t take(rings_t *rings, window_t *window)
 {
@@ -240,6 +255,7 @@ static sb_status_t take(rings_t *rings, window_t *window)
     size_t to = sb_min(window->offset + window->bytes, rings->wanted.to);
 
     if (from < to) {
+        fetch_meanwhile(rings, window, from, to);
         sb_status_t status = wait_for(rings, window);
         if (status != SB_OK)
             return status;
@@ -359,6 +375,7 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .in_place = other == NULL && reduction->send == reduction->receive,
                      .swapped =
                          (phases || receivers == ALL) && team->size == 2 && !team->oversubscribed};
+    rings.mutual = receivers != ROOT && receivers != LATER_RANKS;
     if (phases)
         span = set_phases(&rings);
     if (wanted.sources == 1 && team->rank == 0)

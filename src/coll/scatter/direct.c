@@ -107,6 +107,7 @@ static sb_status_t receive(sb_team_t *team, const sb_parts_t *parts, sb_status_t
 
     if (!sb_receive_at_once(mesh, parts->root, in, parts->receive)) {
         sb_sole_arrive(team, parts->root, parts->receive, true);
+        sb_prefetch_part(team, parts->root, parts->receive);
         return sb_receive_whole(team, parts->root, false, parts->receive, data);
     }
     sb_fetch_next(mesh, in, parts->receive->bytes);

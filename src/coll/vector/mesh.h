@@ -245,8 +245,12 @@ void sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream);
 void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sending_t *sending,
                        uint32_t count);
 
-/* The same for who has sent the only other rank a message that is stored at once, beside its flag.
- * A line that is there early may be taken away again between the stores of a longer one. */
+/* Before a wait for a part from that rank: what it will be copied to comes near. */
+void sb_prefetch_part(const sb_team_t *team, uint32_t from, const sb_stream_t *part);
+
+/* As sb_prefetch_slots, for who has sent the only other rank a message that is stored at once,
+ * beside its flag. A line that is there early may be taken away again between the stores of a
+ * longer one. */
 void sb_prefetch_line(sb_team_t *team, uint32_t peer, size_t bytes);
 
 /* The same for who has sent it one in an annex. */

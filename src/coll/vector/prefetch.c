@@ -123,6 +123,16 @@ void sb_prefetch_slots(sb_team_t *team, const sb_stream_t *parts, const sb_sendi
         most -= prefetch_staged(mesh, &sending[i], most);
 }
 
+void sb_prefetch_part(const sb_team_t *team, uint32_t from, const sb_stream_t *part)
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+    const sb_slot_t *slot = sb_slot_now(mesh, mesh->peer[from].one.slot);
+
+    if (part->bytes > SB_SLOT_PAYLOAD)
+        sb_team_meanwhile(team, &slot->flag, mesh->calls + 1, NULL, part->base,
+                          sb_flow_first(part->bytes));
+}
+
 /*
  * The longest piece that is fetched together with those of other messages. What all read at the
  * same time they would keep from each other.

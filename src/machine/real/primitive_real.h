@@ -72,6 +72,20 @@ static inline void sb_fetch_to_write(void *to, size_t bytes)
     }
 }
 
+/* So much is asked for between two looks. */
+#define SB_FETCH_STEP ((size_t)4 * SB_LINE)
+
+static inline void sb_fetch_until(const sb_word64_t *word, uint64_t value, const void *read,
+                                  void *write, size_t bytes)
+{
+    for (size_t at = 0; at < bytes && sb_load64(word, SB_RELAXED) < value; at += SB_FETCH_STEP) {
+        size_t some = bytes - at < SB_FETCH_STEP ? bytes - at : SB_FETCH_STEP;
+        if (read != NULL)
+            sb_fetch_ahead((const char *)read + at, some);
+        sb_fetch_to_write((char *)write + at, some);
+    }
+}
+
 /* From here on the library's memcpy may turn to string instructions: what is best was measured. */
 #define SB_COPY_LONG ((size_t)2048)
 

@@ -70,6 +70,9 @@ uint64_t sb_sim_now_ns(void);
 #define sb_note_write(note, value) SB_SITED_VOID(sb_sim_note_write(note, value))
 #define sb_fetch_ahead(from, bytes) sb_sim_fetch_ahead(from, bytes)
 #define sb_fetch_to_write(to, bytes) sb_sim_fetch_to_write(to, bytes)
+/* A rank has its private memory near. */
+#define sb_fetch_until(word, value, read, write, bytes)                                            \
+    ((void)(word), (void)(value), (void)(read), (void)(write), (void)(bytes))
 #define sb_copy(to, from, bytes) SB_SITED_VOID(sb_sim_copy(to, from, bytes))
 #define sb_copy_words(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_shared(to, from, bytes) sb_copy(to, from, bytes)
