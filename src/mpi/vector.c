@@ -93,6 +93,11 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
             type = side->types[i];
             is = NULL;
         }
+        if (side->kind == SB_BLOCKS_TYPED && sb_null_type_passes(count, type)) {
+            if (streams != NULL)
+                set_plain(&streams[i], NULL, 0);
+            continue;
+        }
         is = is == NULL ? sb_type_of(comm, type, &room) : is;
         if (is == NULL || !sb_message_bytes(count, is->size, &bytes))
             return false;

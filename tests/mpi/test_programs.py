@@ -525,6 +525,16 @@ def test_fatal_error(tester, mpi):
         assert "still alive" not in result.stdout, result.tail()
 
 
+@pytest.mark.parametrize("key", ["m40", "m50", "i21"])
+def test_null_types(tester, key):
+    """Ranks with the null type for blocks of nothing, and ranks without, have one call."""
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, 3, ["null_types"]))
+    result = tester.run(mpi, 3, ["null_types"], sobor={})
+    tester.expect_pass(result, served=True)
+    assert any(name.startswith("alltoallw:") for name in result.algorithm_calls()), result.tail()
+
+
 @pytest.mark.parametrize("key", ["o41", "o50", "m50"])
 def test_spawn(tester, key):
     """Spawned processes, whether or not the launcher hands them the preload, and all merged.
