@@ -475,12 +475,19 @@ static void short_messages_touch_few_pages(void **state)
 #define SOME_BYTES ((size_t)16 << 10)
 #define SOME_CALLS 60
 
+/* What few messages go round in. */
+typedef struct some {
+    bool shares; /* their processors */
+    double process_switch, byte;
+    size_t least, most; /* messages that there is room for */
+} some_t;
+
 /* Messages go round in few pages until they have taken a multiple of what more of them take. */
 static int send_some(rank_context_t *context, void *argument)
 {
+    const some_t *some = argument;
     int failures = 0;
 
-    (void)argument;
     setenv("SOBOR_RING", "2MiB", 1);
     sb_team_t *team = job_team(context);
     if (team == NULL || send_as_if_fast(context, team, 0, SOME_BYTES) != 0)
@@ -488,9 +495,13 @@ static int send_some(rank_context_t *context, void *argument)
     sb_lazy_segment_t *segment = &sb_rings(team)->resource.segment;
     /* As if the ring had been taken where nothing had pages. */
     segment->touched = SB_RING_AT;
+    team->oversubscribed = some->shares;
+    team->settings.prices.process_switch = some->process_switch;
+    team->settings.prices.byte = some->byte;
     for (uint32_t i = 0; i < SOME_CALLS; i++)
         failures += send_as_if_fast(context, team, i % context->size, SOME_BYTES);
-    failures += segment->touched > SB_RING_AT + 4 * SOME_BYTES;
+    failures += segment->touched > SB_RING_AT + some->most * SOME_BYTES;
+    failures += segment->touched < SB_RING_AT + some->least * SOME_BYTES;
     sb_rings(team)->copies.of[0][0].spent = UINT64_MAX / 2;
     segment->block.page_ns = 1;
     for (uint32_t i = 0; i < SOME_CALLS; i++)
@@ -502,8 +513,15 @@ static int send_some(rank_context_t *context, void *argument)
 
 static void few_messages_touch_few_pages(void **state)
 {
+    some_t apart = {false, 1e6, 1, 1, 4};
+    some_t together = {true, 1, 1, 4, 8};
+    /* A switch as long as a sixteenth of twelve messages. */
+    some_t slowly = {true, 12 * SOME_BYTES / 16.0, 1, 12, 16};
+
     (void)state;
-    assert_int_equal(job_run(3, 20, send_some, NULL), 0);
+    assert_int_equal(job_run(3, 20, send_some, &apart), 0);
+    assert_int_equal(job_run(3, 20, send_some, &together), 0);
+    assert_int_equal(job_run(3, 20, send_some, &slowly), 0);
 }
 
 /* Longer messages than the near part go round in it. */

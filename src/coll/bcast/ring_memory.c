@@ -19,6 +19,9 @@
  * where that is measured to be faster: then it need not be fetched from the readers' caches.
  */
 #define NEAR_PART 8
+/* The turn of a rank that shares its processor: so many messages, and switches' worth of bytes. */
+#define TURN_MESSAGES 4
+#define TURN_SWITCHES 16
 
 void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
 {
@@ -169,13 +172,30 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
     return rings->whole ? SB_OK : grow(team);
 }
 
+/*
+ * What messages that follow each other have room in from the beginning: two of them. Ranks that
+ * share processors run in turns, of which each does what there is room for: one more, so that those
+ * of another processor need not wait for the last byte of each turn, and so much that to copy it
+ * takes a multiple of the switch to the next rank.
+ */
+static size_t room_at_first(const sb_team_t *team, const sb_plan_t *plan)
+{
+    const sb_prices_t *price = &team->settings.prices;
+    size_t message = sb_round_up((size_t)plan->bytes, SB_LINE);
+    size_t pieces = SB_FLOW_PIECES * (size_t)plan->fragment;
+
+    if (!team->oversubscribed)
+        return sb_max(2 * message, pieces);
+    size_t turn = (size_t)(TURN_SWITCHES * price->process_switch / price->byte);
+    return sb_max(sb_max(TURN_MESSAGES * message, pieces), sb_round_up(turn, SB_LINE));
+}
+
 size_t sb_rings_paid(const sb_team_t *team, const sb_plan_t *plan, size_t window)
 {
     const sb_rings_t *rings = sb_rings(team);
     size_t reached = rings->resource.segment.touched & ~(size_t)(SB_LINE - 1);
     size_t touched = sb_max(reached, SB_RING_AT) - SB_RING_AT;
-    size_t two = 2 * sb_round_up((size_t)plan->bytes, SB_LINE);
-    size_t need = sb_max(two, SB_FLOW_PIECES * (size_t)plan->fragment);
+    size_t need = room_at_first(team, plan);
     size_t next = sb_min(window, 2 * touched);
 
     if (plan->bytes <= plan->fragment || team->from_afar || window <= sb_max(need, touched))
