@@ -199,6 +199,16 @@ static inline const sb_waiter_t *sb_team_waiter(const sb_team_t *team, uint32_t 
     return team->oversubscribed && missing < team->processors ? &team->waiter_near : &team->waiter;
 }
 
+/* Bytes that take so many times as long to copy as to switch from one rank to the next on a
+ * processor that ranks share: where they do, each in its turn does what there is room for. */
+static inline size_t sb_team_turn(const sb_team_t *team, double switches)
+{
+    const double most = 0x1p40, bytes = switches * team->settings.prices.process_switch /
+                                        team->settings.prices.byte;
+
+    return sb_round_up((size_t)(bytes < most ? bytes : most), SB_LINE);
+}
+
 /*
  * Before a wait for a piece that will be written to `write`, combined with what is at `read` unless
  * that is NULL: begins to bring both near as long as there is nothing else to do. `write` NULL: it

@@ -725,11 +725,12 @@ static int run_rival(rank_context_t *context, void *argument)
 }
 
 /* What a rank puts into the areas has pages, where ranks share processors, and no more: of a gather
- * two parts in that to the root. */
+ * in that to the root what a turn is worth, or two parts. */
 static int run_narrow(rank_context_t *context, void *argument)
 {
-    enum { RANKS = 3, BYTES = 12 << 10 };
-    const sb_algorithm_t *algorithm = argument;
+    enum { RANKS = 3, BYTES = 12 << 10, CALLS = 8 };
+    const uint32_t *parts_a_turn = argument, most = *parts_a_turn < 2 ? 2 : *parts_a_turn;
+    const sb_algorithm_t *algorithm = &sb_gather_direct;
     sb_team_t *team = job_team(context);
     bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
     int failures = !ready;
@@ -738,9 +739,16 @@ static int run_narrow(rank_context_t *context, void *argument)
     sb_stream_t receive[RANKS];
     const sb_parts_t parts = {.send = &own, .receive = receive};
 
+    if (ready) {
+        /* A fifth of a turn is a switch. */
+        team->settings.prices.process_switch = *parts_a_turn * BYTES / 5.0;
+        team->settings.prices.byte = 1;
+    }
     lay_out_parts(receive, received, RANKS, BYTES);
-    for (uint32_t call = 0; call < 4 && ready; call++) {
+    for (uint32_t call = 0; call < CALLS && ready; call++) {
         memset(sent, (int)(call + context->rank + 1), BYTES);
+        if (call == 1 && context->rank != 0)
+            failures += sb_mesh(team)->peer[0].out.touched != BYTES;
         failures += algorithm->parts(team, &parts) != SB_OK;
         for (uint32_t i = 0; context->rank == 0 && i < RANKS * BYTES; i++)
             failures += received[i] != (char)(call + i / BYTES + 1);
@@ -748,8 +756,8 @@ static int run_narrow(rank_context_t *context, void *argument)
     if (ready) {
         const sb_mesh_t *mesh = sb_mesh(team);
         for (uint32_t i = 0; i < RANKS; i++)
-            failures +=
-                mesh->peer[i].out.touched != (i == 0 && context->rank != 0 ? (size_t)2 * BYTES : 0);
+            failures += mesh->peer[i].out.touched !=
+                        (i == 0 && context->rank != 0 ? (size_t)most * BYTES : 0);
         failures += !team->oversubscribed || mesh->resource.segment.touched > mesh->areas;
     }
     job_synchronise(context);
@@ -830,7 +838,8 @@ static int run_pages(void)
         number++;
     CPU_SET(number, &one);
     int failures = sched_setaffinity(0, sizeof one, &one) != 0;
-    failures += job_run(3, 60, run_narrow, (void *)&sb_gather_direct);
+    for (uint32_t parts_a_turn = 1; parts_a_turn <= 4; parts_a_turn++)
+        failures += job_run(3, 60, run_narrow, &parts_a_turn);
     failures += sched_setaffinity(0, sizeof allowed, &allowed) != 0;
     printf("%-12s %-24s %2u ranks: %s\n", "gather", "pages of the areas", 3,
            failures == 0 ? "ok" : "FAILED");

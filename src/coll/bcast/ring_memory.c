@@ -180,14 +180,12 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
  */
 static size_t room_at_first(const sb_team_t *team, const sb_plan_t *plan)
 {
-    const sb_prices_t *price = &team->settings.prices;
     size_t message = sb_round_up((size_t)plan->bytes, SB_LINE);
     size_t pieces = SB_FLOW_PIECES * (size_t)plan->fragment;
 
     if (!team->oversubscribed)
         return sb_max(2 * message, pieces);
-    size_t turn = (size_t)(TURN_SWITCHES * price->process_switch / price->byte);
-    return sb_max(sb_max(TURN_MESSAGES * message, pieces), sb_round_up(turn, SB_LINE));
+    return sb_max(sb_max(TURN_MESSAGES * message, pieces), sb_team_turn(team, TURN_SWITCHES));
 }
 
 size_t sb_rings_paid(const sb_team_t *team, const sb_plan_t *plan, size_t window)

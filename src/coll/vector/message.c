@@ -2,7 +2,8 @@
 /* Messages of a mesh: which route each takes, and those that pass through slots and areas. */
 #include "coll/vector/message.h"
 
-#define WINDOW_LEAST ((size_t)16 << 10)
+/* Of a rank that shares its processor: its turn is worth so many switches to the next one. */
+#define TURN_SWITCHES 5
 
 /* Of an exchange only so much goes in annexes: its areas are small, and two ranks swap windows. */
 #define EXCHANGED_MOST ((size_t)256)
@@ -107,9 +108,9 @@ static bool is_swapped(const sb_team_t *team, const sb_sending_t *sending)
 /*
  * Where a staged message begins. Where ranks share processors they share caches too: short messages
  * go round in the first bytes of the area, so that the areas of all stay there. Those have room for
- * two of whole lines: where another one went round before, its reader has passed as many bytes as
- * are wanted again, though not the rest of its last line. Its reader knows where one begins that
- * could not be read where it was.
+ * a turn's, and for two of whole lines: where another one went round before, its reader has passed
+ * as many bytes as are wanted again, though not the rest of its last line. Its reader knows where
+ * one begins that could not be read where it was.
  */
 static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *sending)
 {
@@ -117,7 +118,7 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
     size_t total = sending->stream->bytes, area = sb_outlet_window(mesh, sending);
     size_t two = 2 * sb_round_up(total, SB_LINE);
     bool narrow = team->oversubscribed && two <= area && !sending->announced;
-    size_t window = narrow ? sb_min(sb_max(two, WINDOW_LEAST), area) : area;
+    size_t window = narrow ? sb_min(sb_max(two, sb_team_turn(team, TURN_SWITCHES)), area) : area;
 
     out->cursor.window = area;
     sending->fragment = sb_staged_fragment(team, sending, area);
@@ -125,10 +126,10 @@ static void begin_staged(const sb_team_t *team, sb_outlet_t *out, sb_sending_t *
         uint32_t number = sb_swap_give(&mesh->swap, total);
         sending->window = number < 2 ? mesh->swap.window[number] : NULL;
     }
-    sb_outlet_reach(team, out, sending, window);
     out->cursor.window = window;
     if (narrow)
         sb_cursor_fit(&out->cursor, total);
+    sb_outlet_reach(team, out, sending, narrow ? sb_cursor_place(&out->cursor) + total : area);
     out->cursor.window = area;
 }
 
