@@ -19,7 +19,8 @@
  * where that is measured to be faster: then it need not be fetched from the readers' caches.
  */
 #define NEAR_PART 8
-/* The turn of a rank that shares its processor: so many messages, and switches' worth of bytes. */
+/* The turn of a rank that shares its processor: so many messages, and switches' worth of bytes. One
+ * ring is read by all, so its pages pay sooner than those of an area for each rank (message.c). */
 #define TURN_MESSAGES 4
 #define TURN_SWITCHES 16
 
@@ -174,7 +175,7 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
 
 /*
  * What messages that follow each other have room in from the beginning: two of them. Ranks that
- * share processors run in turns, of which each does what there is room for: one more, so that those
+ * share processors run in turns, of which each does what there is room for: some more, so that those
  * of another processor need not wait for the last byte of each turn, and so much that to copy it
  * takes a multiple of the switch to the next rank.
  */

@@ -374,8 +374,8 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .window = sb_rings_window(team, reduction, span),
                      .in_place = other == NULL && reduction->send == reduction->receive,
                      .swapped =
-                         (phases || receivers == ALL) && team->size == 2 && !team->oversubscribed};
-    rings.mutual = receivers != ROOT && receivers != LATER_RANKS;
+                         (phases || receivers == ALL) && team->size == 2 && !team->oversubscribed,
+                     .mutual = receivers != ROOT && receivers != LATER_RANKS};
     if (phases)
         span = set_phases(&rings);
     if (wanted.sources == 1 && team->rank == 0)

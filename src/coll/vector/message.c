@@ -2,7 +2,8 @@
 /* Messages of a mesh: which route each takes, and those that pass through slots and areas. */
 #include "coll/vector/message.h"
 
-/* Of a rank that shares its processor: its turn is worth so many switches to the next one. */
+/* Of a rank that shares its processor: its turn is worth so many switches to the next one. Each
+ * rank that is sent to has an area with pages of its own: fewer than of a ring that all read. */
 #define TURN_SWITCHES 5
 
 /* Of an exchange only so much goes in annexes: its areas are small, and two ranks swap windows. */

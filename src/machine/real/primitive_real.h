@@ -72,7 +72,8 @@ static inline void sb_fetch_to_write(void *to, size_t bytes)
     }
 }
 
-/* So much is asked for between two looks. */
+/* So much is asked for between two looks. They are relaxed: nothing is read for what they see, and
+ * the wait that follows acquires. */
 #define SB_FETCH_STEP ((size_t)4 * SB_LINE)
 
 static inline void sb_fetch_until(const sb_word64_t *word, uint64_t value, const void *read,
