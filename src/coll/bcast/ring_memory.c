@@ -175,9 +175,9 @@ sb_status_t sb_rings_prepare_whole(sb_team_t *team)
 
 /*
  * What messages that follow each other have room in from the beginning: two of them. Ranks that
- * share processors run in turns, of which each does what there is room for: some more, so that those
- * of another processor need not wait for the last byte of each turn, and so much that to copy it
- * takes a multiple of the switch to the next rank.
+ * share processors run in turns, of which each does what there is room for: some more, so that
+ * those of another processor need not wait for the last byte of each turn, and so much that to copy
+ * it takes a multiple of the switch to the next rank.
  */
 static size_t room_at_first(const sb_team_t *team, const sb_plan_t *plan)
 {
