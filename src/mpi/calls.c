@@ -46,15 +46,25 @@ typedef struct bcast {
     size_t bytes;
 } bcast_t;
 
-static bool judge_bcast(sb_comm_t *comm, bcast_t *bcast)
+static bool measure_bcast(sb_comm_t *comm, bcast_t *bcast)
 {
-    if (bcast->root < 0 || bcast->root >= comm->size || bcast->buffer == MPI_IN_PLACE)
+    if (bcast->buffer == MPI_IN_PLACE)
         return false;
     bcast->is = sb_type_of(comm, bcast->type, &bcast->room);
     if (bcast->is == NULL || !sb_message_bytes(bcast->count, bcast->is->size, &bcast->bytes))
         return false;
     /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
     return bcast->bytes == 0 || bcast->buffer != NULL || !bcast->is->contiguous;
+}
+
+static bool judge_bcast(sb_comm_t *comm, bcast_t *bcast)
+{
+    if (bcast->root < 0 || bcast->root >= comm->size)
+        return false;
+    if (SB_LIKELY(measure_bcast(comm, bcast)))
+        return true;
+    bcast->bytes = 0;
+    return bcast->count == 0 && sb_nothing_passes(SB_BCAST, bcast->buffer, bcast->type);
 }
 
 static sb_status_t run_packed(sb_comm_t *comm, const sb_algorithm_t *algorithm,

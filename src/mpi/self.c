@@ -85,26 +85,35 @@ bool sb_alias_is_error(sb_collective_t collective)
     return answer == ERROR;
 }
 
-bool sb_null_type_passes(int64_t count, MPI_Datatype type)
+/* Of a call of no elements hosts look at little; they are asked with what it was given. */
+static bool ask_of_nothing(sb_collective_t collective, void *buffer, MPI_Datatype type)
 {
-    enum { UNKNOWN, ERROR, PASSES };
-    static _Atomic char known;
-    /* Relaxed, as above. */
-    char answer = atomic_load_explicit(&known, memory_order_relaxed);
-
-    if (count != 0 || type != sb_host.datatype_null)
-        return false;
-    if (answer != UNKNOWN)
-        return answer == PASSES;
     MPI_Comm own = sb_private_self_take();
-    if (own == sb_host.comm_null)
-        return false;
     char bytes[2] = {0};
     int none = 0, place = 0;
     sb_given_t given = {0, type, &none, &place, &type};
-    int error = sb_host_vector(SB_ALLTOALLW, &bytes[0], &given, &bytes[1], &given, 0, own);
+
+    if (own == sb_host.comm_null)
+        return false;
+    int error = collective == SB_BCAST
+                    ? sb_host.Bcast(buffer, 0, type, 0, own)
+                    : sb_host_vector(collective, &bytes[0], &given, &bytes[1], &given, 0, own);
     sb_private_self_give();
-    answer = error == MPI_SUCCESS ? PASSES : ERROR;
-    atomic_store_explicit(&known, answer, memory_order_relaxed);
+    return error == MPI_SUCCESS;
+}
+
+bool sb_nothing_passes(sb_collective_t collective, void *buffer, MPI_Datatype type)
+{
+    enum { UNKNOWN, ERROR, PASSES };
+    static _Atomic char known[SB_COLLECTIVES];
+
+    if (type != sb_host.datatype_null || buffer == MPI_IN_PLACE)
+        return ask_of_nothing(collective, buffer, type);
+    /* Relaxed, as above. */
+    char answer = atomic_load_explicit(&known[collective], memory_order_relaxed);
+    if (answer != UNKNOWN)
+        return answer == PASSES;
+    answer = ask_of_nothing(collective, buffer, type) ? PASSES : ERROR;
+    atomic_store_explicit(&known[collective], answer, memory_order_relaxed);
     return answer == PASSES;
 }

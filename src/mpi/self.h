@@ -30,12 +30,12 @@ bool sb_world_is_open(void);
 bool sb_alias_is_error(sb_collective_t collective);
 
 /*
- * Whether a block of an alltoallw is none: no elements of the null type, where the host lets that
- * pass; found out once. MPI knows no such type. MPICH and its relatives take it, and programs give
- * it for ranks with which they exchange nothing, others without such ranks give none: a call that
- * is wrong nowhere has to be served on all ranks or on none.
+ * Whether the host lets no elements pass with this type, which is of no use, or with this buffer:
+ * in a broadcast, or of one rank in an alltoallw. MPI knows no such calls. MPICH and its relatives
+ * take the null type there, and others; programs give it where nothing is exchanged, other ranks
+ * give another: a call that is wrong nowhere has to be served on all ranks or on none, and counted.
  */
-bool sb_null_type_passes(int64_t count, MPI_Datatype type);
+bool sb_nothing_passes(sb_collective_t collective, void *buffer, MPI_Datatype type);
 
 /* Frees it, and hands out the null communicator from then on. */
 void sb_private_self_free(void);

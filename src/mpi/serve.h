@@ -26,17 +26,24 @@
 extern const char *_Atomic sb_last_algorithm_name;
 extern const char sb_host_name[];
 
-/* Counts a call that the host is about to serve, and returns NULL. */
-static inline void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
+/* Notes that the host is about to serve a call, and returns NULL. */
+static inline void *sb_leave_to_host(void)
 {
-    comm->usage.passed[why]++;
     atomic_store_explicit(&sb_last_algorithm_name, sb_host_name, memory_order_relaxed);
     return NULL;
 }
 
+/* The same, and counts it. */
+static inline void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
+{
+    comm->usage.passed[why]++;
+    return sb_leave_to_host();
+}
+
 /*
  * The record, if the call may be served; else the call is the host's, and counted unless it comes
- * from the host MPI itself. `caller`: the stand-in's SB_CALLER().
+ * from the host MPI itself, or its communicator is none or is being freed. `caller`: the stand-in's
+ * SB_CALLER().
  */
 static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collective_t collective)
 {
@@ -46,7 +53,7 @@ static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collec
     if (SB_UNLIKELY(comm == NULL))
         comm = sb_comm_get(handle);
     if (SB_UNLIKELY(comm == NULL))
-        return NULL;
+        return sb_leave_to_host();
     if (SB_LIKELY((comm->open >> collective & 1) != 0))
         return comm;
     return sb_pass(comm, comm->why);

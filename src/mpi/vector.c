@@ -93,12 +93,13 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
             type = side->types[i];
             is = NULL;
         }
-        if (side->kind == SB_BLOCKS_TYPED && sb_null_type_passes(count, type)) {
+        is = is == NULL ? sb_type_of(comm, type, &room) : is;
+        if (is == NULL && side->kind == SB_BLOCKS_TYPED && count == 0 &&
+            sb_nothing_passes(SB_ALLTOALLW, NULL, type)) {
             if (streams != NULL)
                 set_plain(&streams[i], NULL, 0);
             continue;
         }
-        is = is == NULL ? sb_type_of(comm, type, &room) : is;
         if (is == NULL || !sb_message_bytes(count, is->size, &bytes))
             return false;
         void *address = (void *)((uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0));

@@ -535,6 +535,19 @@ def test_null_types(tester, key):
     assert any(name.startswith("alltoallw:") for name in result.algorithm_calls()), result.tail()
 
 
+@pytest.mark.parametrize("key", ["m40", "m50", "i21"])
+@pytest.mark.parametrize("what", ["null", "uncommitted", "in-place"])
+def test_broadcasts_of_nothing(tester, key, what):
+    """A rank with a type or a buffer of no use that the host lets pass counts calls as others."""
+    if (key, what) == ("m40", "null"):
+        pytest.skip("MPICH 4.0 crashes")
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, 3, ["null_types", what]))
+    for after in "1", "100":
+        result = tester.run(mpi, 3, ["null_types", what], sobor={"SOBOR_SERVE_AFTER": after})
+        tester.expect_pass(result, served=True)
+
+
 @pytest.mark.parametrize("key", ["o41", "o50", "m50"])
 def test_spawn(tester, key):
     """Spawned processes, whether or not the launcher hands them the preload, and all merged.

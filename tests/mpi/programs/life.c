@@ -101,12 +101,20 @@ static void freed_early_threads(const char *argument)
     }
 }
 
+/* What served the last call is the host, where that can be asked. */
+static void check_hosted(void)
+{
+    const char *(*last)(void) = (const char *(*)(void))dlsym(RTLD_DEFAULT, "sobor_last_algorithm");
+    CHECK(last == NULL || strcmp(last(), "host") == 0, "the host did not serve the last call");
+}
+
 static int call_on(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)key;
     (void)value;
     (void)extra;
     use(comm, 3);
+    check_hosted();
     return MPI_SUCCESS;
 }
 
