@@ -601,6 +601,59 @@ static int run_collecting_learnt(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* One gather to rank 0 of parts of two lengths: the last rank's is four times as long. */
+static int collect_uneven(sb_team_t *team, unsigned call, size_t bytes)
+{
+    char *memory = job_memory((team->size + 1) * 4 * bytes);
+    sb_stream_t from, to[RANKS];
+    int failed;
+
+    for (uint32_t i = 0; i < team->size; i++) {
+        size_t part = i + 1 == team->size ? 4 * bytes : bytes;
+        to[i] = (sb_stream_t){.base = memory + (i + 1) * 4 * bytes, .bytes = part};
+    }
+    from = (sb_stream_t){.base = memory, .bytes = to[team->rank].bytes};
+    fill(memory, from.bytes, team->rank, 0, call);
+    sb_parts_t parts = {.send = &from, .receive = team->rank == 0 ? to : NULL};
+    failed = sb_gather_direct.parts(team, &parts) != SB_OK;
+    for (uint32_t i = 0; i < team->size && team->rank == 0; i++)
+        failed += differs(to[i].base, to[i].bytes, i, 0, call);
+    free(memory);
+    return failed;
+}
+
+/*
+ * Who is asked to have its part copied by the kernel waits until the root has begun, and copies it
+ * itself: of a root that always comes last nothing is left to read. Where the root invites nobody,
+ * because of a longer part, who has waited passes its own through the area.
+ */
+static int run_asked(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)16 << 10, number = sb_copy_class(bytes);
+    sb_team_t *team = team_with_mesh(context);
+    int failures = 0;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    sb_mesh_t *mesh = sb_mesh(team);
+    mesh->collecting.policy.of[number - 1] = (sb_block_class_t){.compared = true, .usual = 1};
+    for (unsigned call = 0; call < 4; call++) {
+        job_synchronise(context);
+        if (team->rank == 0)
+            usleep(2000);
+        failures += collect(team, &sb_gather_direct, call * team->size, bytes);
+    }
+    /* In the first call nobody knew. */
+    if (mesh->crowded)
+        failures += mesh->expose.copied != (team->rank == 0 ? 0 : 3);
+    failures += collect_uneven(team, 4, bytes);
+    if (mesh->crowded)
+        failures += mesh->expose.copied != (team->rank == 0 ? 0 : 3);
+    leave(context, team);
+    return failures;
+}
+
 /* And that of a reduce how contributions come. */
 static int run_crowded_reduce_learnt(rank_context_t *context, void *argument)
 {
@@ -847,6 +900,7 @@ static int run_with_the_kernel(void)
            run("both ways of an exchange are tried", "auto", run_exchange_learnt, NULL) +
            run_pair("exchanges in place learn of themselves", "auto", run_in_place_learnt) +
            run("both ways to a crowded root are tried", "auto", run_collecting_learnt, NULL) +
+           run("who is asked by a crowded root pushes", "auto", run_asked, NULL) +
            run("both ways of a crowded reduce are tried", "auto", run_crowded_reduce_learnt, NULL) +
            run_pair("who is ahead of the root is read", "auto", run_ahead) +
            run_pair("all ways of contributions are tried", "auto", run_reduce_learnt) +

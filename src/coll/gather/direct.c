@@ -68,6 +68,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
         sb_sole_arrive(team, first->peer, first->stream, false);
     if (count > 0 && (!sb_exposing_waits(team) || sb_collecting_choose(team, first, count)))
         invite(team, first, count);
+    sb_collecting_begun(team);
     if (!parts->in_place)
         data = sb_copy_own(parts->send, &parts->receive[team->rank]);
     /* Of one alone there is nothing to choose. */
@@ -122,7 +123,10 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
     } else {
         sb_sending_t sending = contribution(team, parts);
         sb_sole_choose(team, &sending);
-        outcome = sb_send(team, &sending, SIZE_MAX, true);
+        if (mesh->crowded && sending.prefer == SB_PREFER_PUSHED && parts->send->base != NULL)
+            outcome = sb_collecting_await(team, parts->root);
+        if (outcome == SB_OK)
+            outcome = sb_send(team, &sending, SIZE_MAX, true);
         sb_prefetch_area(team, &sending, 1);
         outcome = sb_first(outcome, sending.data);
     }

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * Long parts of a gather or a scatter where ranks share processors. Through areas each byte is
- * copied twice, and nobody waits but the root. The kernel copies it once, at a price for each page;
- * but who was not invited in time leaves its part where it is, and has to run once more to hear
- * that it was read. Which is faster depends most on how far the processors are from each other: by
- * a factor of two either way. The root decides by blocks of its calls (team/block_policy.h), and
- * shows by size what it wants. The others look when they come: some calls later, since they may be
- * ahead. The plans say how each part really goes; those of a scatter are all of the root.
+ * copied twice, and nobody waits but the root. The kernel copies it once, at a price for each page.
+ * Which is faster depends most on how far the processors are from each other: by a factor of two
+ * either way. The root decides by blocks of its calls (team/block_policy.h), and shows by size what
+ * it wants. The others look when they come: some calls later, since they may be ahead. The plans
+ * say how each part really goes; those of a scatter are all of the root.
+ *
+ * Who is asked to have its part copied by the kernel cannot leave before the root has begun either
+ * way. So it waits for that, and pushes. If it left its part for the root to read it would wait as
+ * long, and in a row of calls the root, which has most to do, would always find that, and copy
+ * everybody's parts one after the other while the other processors have nothing to do.
  */
 #include "coll/vector/message.h"
 
@@ -69,4 +73,20 @@ bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes)
     const sb_flag_t *wanted = &sb_mesh_head(sb_mesh(team), root)->wanted.flag;
 
     return sb_collecting_measures(team, bytes) && sb_copy_shown(wanted, bytes) == SB_COPY_PULLED;
+}
+
+void sb_collecting_begun(sb_team_t *team)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+
+    if (mesh->crowded)
+        sb_flag_publish(&sb_mesh_head(mesh, team->rank)->begun.flag, mesh->calls + 1);
+}
+
+/* The root begins each of its calls without waiting for anybody. */
+sb_status_t sb_collecting_await(sb_team_t *team, uint32_t root)
+{
+    sb_mesh_t *mesh = sb_mesh(team);
+
+    return sb_flag_wait(&sb_mesh_head(mesh, root)->begun.flag, mesh->calls + 1, &team->waiter);
 }

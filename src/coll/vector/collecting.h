@@ -39,7 +39,13 @@ sb_prefer_t sb_dealing_choose(sb_team_t *team, const struct sb_sending *sending,
 /* The same root: its call is over. */
 void sb_dealing_ended(sb_team_t *team);
 
+/* Root: its call has begun, and who is to push has been invited. */
+void sb_collecting_begun(sb_team_t *team);
+
 /* Another rank: whether that root wants the kernel to copy a part of so many bytes. */
 bool sb_collecting_asked(const sb_team_t *team, uint32_t root, size_t bytes);
+
+/* Another rank, which was asked: waits until it can see whether it is invited. */
+sb_status_t sb_collecting_await(sb_team_t *team, uint32_t root);
 
 #endif

@@ -19,6 +19,7 @@
  *
  *     done               calls that this rank is done with; told every k / 4 calls
  *     wanted             how it is to be sent long parts as a root (collecting.h)
+ *     begun              the last gather that it has begun as a root; where ranks share processors
  *     to all             published, slots[k]                     its flow to all
  *     to each other      published, slots[k]                     its flows to one rank each
  *     from each rank     how far this rank is with its flow to it and to all, and how long it took

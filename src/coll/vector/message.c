@@ -210,7 +210,8 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_PUSHED && !sb_push_invited(team, sending)) {
-        sending->prefer = sending->sole || mesh->crowded ? SB_PREFER_EXPOSED : SB_PREFER_BY_SIZE;
+        sb_prefer_t other = mesh->crowded ? SB_PREFER_STAGED : SB_PREFER_BY_SIZE;
+        sending->prefer = sending->sole ? SB_PREFER_EXPOSED : other;
         sending->route = choose_route(mesh, sending);
     }
     if (sending->route == SB_ROUTE_SLOT)

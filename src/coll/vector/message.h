@@ -42,6 +42,7 @@ _Static_assert(sizeof(sb_vector_plan_t) <= SB_SLOT_IN_LINE, "a plan travels in t
 typedef struct sb_mesh_head {
     sb_wide_flag_t done;
     sb_wide_flag_t wanted; /* of a root, see collecting.c */
+    sb_wide_flag_t begun;  /* likewise: the last call that this rank has begun as a root */
 } sb_mesh_head_t;
 
 static inline sb_mesh_head_t *sb_mesh_head(const sb_mesh_t *mesh, uint32_t rank)
