@@ -30,6 +30,8 @@ typedef struct sb_heap {
     void (*count)(sb_heap_counts_t *counts);
     /* A number that no other process shares; NULL: there is no memory to share. */
     const uint64_t *(*number)(void);
+    /* Likewise, without a fence: what was written before may be elsewhere. */
+    bool (*may_share)(const void *base, size_t bytes);
 } sb_heap_t;
 
 /* NULL: this process has none. */

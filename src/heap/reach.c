@@ -199,12 +199,17 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
     return here + offset;
 }
 
+static bool may_share(const void *base, size_t bytes)
+{
+    return sb_arena_has(base) && sb_arena_state() == SB_ARENA_SHARED &&
+           bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
+}
+
 static bool shares(const void *base, size_t bytes)
 {
     /* What this thread has written before goes where its memory was mapped before. */
     atomic_thread_fence(memory_order_seq_cst);
-    return sb_arena_has(base) && sb_arena_state() == SB_ARENA_SHARED &&
-           bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
+    return may_share(base, bytes);
 }
 
 static const uint64_t *number(void)
@@ -228,7 +233,7 @@ SB_EXPORTED sb_heap_function_t sobor_heap;
 
 SB_EXPORTED const sb_heap_t *sobor_heap(void)
 {
-    static const sb_heap_t heap = {reach, shares, count, number};
+    static const sb_heap_t heap = {reach, shares, count, number, may_share};
 
     return sb_arena.wanted ? &heap : NULL;
 }

@@ -26,6 +26,7 @@
  *                                     NULL: they cannot. `told`: their owner has said so, and no
  *                                     fork since matters
  *   sb_shares                         whether others can read these bytes so
+ *   sb_may_share                      the same without a fence: for choices alone
  *   sb_shared_number                  a number of this process alone that they can; NULL: none
  *   sb_process_self                   the number by which sb_pull knows this process
  *   sb_combine                        the operator's fold: bytes of plain data are read and written

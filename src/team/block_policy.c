@@ -257,12 +257,16 @@ static verdict_t judge(sb_block_class_t *class)
 /* A long block is over; a pair, if it is its second. */
 static void paired(sb_block_class_t *class, uint64_t now)
 {
-    class->ns[is_other(class)] = now - class->began - class->longest;
+    uint8_t way = is_other(class) ? class->other : class->usual;
+    uint64_t more = sb_block_weight(class, way, LONG - SHORT);
+
+    class->ns[is_other(class)] = now - class->began - class->longest + more;
     class->block++;
     class->call = 0;
     if (class->block % 2 != 0)
         return;
-    bool won = sb_beyond(class->ns[1]) < class->ns[0];
+    bool back = more > 0 && class->other == 0;
+    bool won = (back ? class->ns[1] : sb_beyond(class->ns[1])) < class->ns[0];
     bool loses = class->fresh && sb_is_slower(class->ns[1], class->ns[0]) &&
                  sb_is_slower(class->glanced, class->recent);
     bool hopeless = loses || class->ns[1] / 2 > class->ns[0];
@@ -302,7 +306,8 @@ static void end_block(sb_block_class_t *class, uint64_t now)
         watched(class, now);
         break;
     case SB_BLOCK_GLANCE:
-        class->glanced = now - class->began;
+        class->glanced = now - class->began + sb_block_weight(class, class->other, SHORT);
+        class->glanced -= sb_min(class->glanced, sb_block_weight(class, class->usual, SHORT));
         glanced(class, now);
         break;
     case SB_BLOCK_CONFIRM:
@@ -396,6 +401,26 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
     policy->open = class;
     class->since += class->stage == SB_BLOCK_WATCH;
     return is_other(class) ? class->other : class->usual;
+}
+
+bool sb_block_looks(const sb_block_policy_t *policy, size_t bytes)
+{
+    const sb_block_class_t *class = &policy->of[sb_copy_class(bytes)];
+    bool bound = class->call >= class->settling && (class->call - class->settling) % SHORT == 0;
+
+    return bound || !class->begun || class->gaps.told || class->stage == SB_BLOCK_GLANCE;
+}
+
+void sb_block_renew(sb_block_policy_t *policy)
+{
+    for (size_t number = 0; number < SB_COPY_CLASSES; number++) {
+        sb_block_class_t *class = &policy->of[number];
+        memset(class->steady, 0, sizeof class->steady);
+        class->since = sb_max(class->since, class->rest);
+        class->rest_even = sb_min(class->rest_even, REST_FIRST);
+        class->known = 0;
+        enter(class, SB_BLOCK_WATCH, class->entered);
+    }
 }
 
 void sb_block_ended(sb_block_policy_t *policy, uint64_t clock)

@@ -2,6 +2,7 @@
 #ifndef SB_TEAM_BLOCK_POLICY_H
 #define SB_TEAM_BLOCK_POLICY_H
 
+#include "base/config.h"
 #include "machine/machine.h"
 #include "team/block_gaps.h"
 #include "team/copy_policy.h"
@@ -38,6 +39,11 @@
  * they say nothing of one that reads other ranks' memory while its pages are being mapped: such
  * blocks do not count, up to a number of calls.
  *
+ * Blocks of a program whose ranks meet after each call do not show that who decides waits in one
+ * way for those who read, and in the other is done before them: then it could do something else,
+ * and in an unbroken row of calls does the next one. So where it says what calls take it alone,
+ * that counts once more, and way 0 needs no more than to be as fast to be taken again.
+ *
  * Where who decides also says when its calls end it is known what comes between some of them and
  * not between others: see block_gaps.h.
  *
@@ -71,7 +77,8 @@ typedef struct sb_block_class {
     uint64_t sum[2];   /* of all pairs of the comparison */
     /* Of a short block of each way in use, smoothed; 0: unknown. */
     uint64_t steady[SB_BLOCK_WAYS];
-    uint64_t faults; /* before the present block of the other way */
+    uint64_t own[SB_BLOCK_WAYS]; /* of a call, what it takes this rank, smoothed; 0: not said */
+    uint64_t faults;             /* before the present block of the other way */
     sb_block_gaps_t gaps;
     uint32_t since;     /* the last comparison */
     uint32_t rest;      /* from then to the next one, */
@@ -119,6 +126,13 @@ typedef struct sb_block_ways {
 uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t ways,
                         uint64_t clock);
 
+/* Whether the next choice for so many bytes, where nobody says when calls end, needs the clock: to
+ * read it takes as long as some lines of a short message. Without it the choice takes any. */
+bool sb_block_looks(const sb_block_policy_t *policy, size_t bytes);
+
+/* What calls go by that are not by loads has become another: all is compared anew, soon. */
+void sb_block_renew(sb_block_policy_t *policy);
+
 /* The call that was last chosen for, which is open, has ended. Said of all calls, or of none. */
 void sb_block_ended(sb_block_policy_t *policy, uint64_t clock);
 
@@ -128,12 +142,29 @@ static inline void sb_block_end_open(sb_block_policy_t *policy)
         sb_block_ended(policy, sb_now_ns());
 }
 
+/* A call of so many bytes by that way has taken this rank so long. Said of either way now and then,
+ * or never. */
+static inline void sb_block_took(sb_block_policy_t *policy, size_t bytes, uint8_t way, uint64_t ns)
+{
+    uint64_t *own = &policy->of[sb_copy_class(bytes)].own[way];
+
+    *own = *own == 0 ? ns : *own - *own / 8 + sb_min(ns, 2 * *own) / 8;
+}
+
+/* What so many calls by a way count beside their time: what they take this rank, if it says. */
+static inline uint64_t sb_block_weight(const sb_block_class_t *class, uint8_t way, uint32_t calls)
+{
+    bool said = class->own[class->usual] > 0 && class->own[class->other] > 0;
+
+    return said ? calls * class->own[way] : 0;
+}
+
 /* A call of so many bytes goes otherwise, for something that is not to be compared: what is being
  * measured is given up. */
 void sb_block_interrupt(sb_block_policy_t *policy, size_t bytes);
 
 /* The last call of so many bytes, which is over, went otherwise than chosen, since others had run
- * ahead: what is measured begins anew with the next one. */
+ * ahead, or through memory that had no pages: what is measured begins anew with the next one. */
 void sb_block_lag(sb_block_policy_t *policy, size_t bytes, uint64_t now);
 
 /* Whether the last choice for so many bytes was part of a comparison. */

@@ -61,6 +61,18 @@ void sb_copy_went(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, bool
         sb_block_lag(&policy->blocks[choice->again], choice->bytes, sb_now_ns());
 }
 
+void sb_copy_touches(sb_copy_policy_t *policy, const sb_copy_choice_t *choice)
+{
+    if (choice->loads)
+        sb_block_lag(&policy->blocks[choice->again], choice->bytes, sb_now_ns());
+}
+
+void sb_copy_renew(sb_copy_policy_t *policy)
+{
+    for (int again = 0; again < 2 && policy->blocks != NULL; again++)
+        sb_block_renew(&policy->blocks[again]);
+}
+
 sb_copy_mode_t sb_copy_begin(sb_copy_call_t *call, uint32_t rank, size_t bytes, const void *buffer,
                              sb_copy_laps_t lap)
 {

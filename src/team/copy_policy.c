@@ -273,7 +273,7 @@ static bool may_load(const sb_copy_policy_t *policy, sb_copy_class_t *class, con
                      size_t bytes)
 {
     bool may = policy->blocks != NULL && bytes >= policy->least[policy->loads] && buffer != NULL &&
-               sb_shares(buffer, bytes);
+               sb_may_share(buffer, bytes);
 
     for (uint8_t i = 0; i < policy->loaded && may && !on_trial(class); i++)
         class->ns[policy->loads + i] = 0;
@@ -291,7 +291,8 @@ static uint8_t loaded_way(const sb_copy_policy_t *policy, const sb_copy_class_t 
     sb_block_ways_t ways = {.count = count, .fresh = policy->reads && !choice->again};
 
     if (is_known(policy, class, usual, laps, choice))
-        way = sb_block_choose(blocks, choice->bytes, ways, sb_now_ns());
+        way = sb_block_choose(blocks, choice->bytes, ways,
+                              sb_block_looks(blocks, choice->bytes) ? sb_now_ns() : 0);
     else
         sb_block_interrupt(blocks, choice->bytes);
     *compares = sb_block_compares(blocks, choice->bytes);
@@ -314,6 +315,10 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     bool compares = false;
     uint8_t way = choice.loads ? loaded_way(policy, class, usual, laps, &choice, &compares) : 0;
     if (way != 0) {
+        /* Of what other ways need to be tried they give as much as messages by these. Where this
+         * rank reads, trials would interrupt blocks that count what ways take in use. */
+        class->spent += policy->reads ? 0 : class->ns[usual];
+        class->since += !policy->reads;
         class->present = policy->loads + way - 1;
         choice.mode = policy->mode[class->present];
         return choice;

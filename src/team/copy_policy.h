@@ -211,6 +211,13 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
  * known. */
 void sb_copy_went(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, bool by_loads);
 
+/* A message that this rank decided about goes through memory that had no pages: what its block of
+ * calls takes says nothing of its way. */
+void sb_copy_touches(sb_copy_policy_t *policy, const sb_copy_choice_t *choice);
+
+/* Messages that are not by loads have come to have more memory than before. */
+void sb_copy_renew(sb_copy_policy_t *policy);
+
 /*
  * A message that this rank has sent and whose readers tell how long it took, each by a flag. Value:
  * the use of what the message went by, which only grows, and the time in nanoseconds below it.

@@ -765,7 +765,7 @@ static int run_reduce_behind(rank_context_t *context, void *argument)
 {
     enum { COUNT = 1024 };
     static const sb_heap_t heap = {
-        .reach = reach_nothing, .shares = shares_all, .number = no_number};
+        .reach = reach_nothing, .shares = shares_all, .number = no_number, .may_share = shares_all};
     const size_t number = sb_copy_class(COUNT * sizeof(uint64_t));
     sb_heap = &heap;
     sb_team_t *team = job_team(context);
@@ -800,7 +800,7 @@ static int run_exchange_reads(rank_context_t *context, void *argument)
 {
     enum { BYTES = 64 << 10, PLACES = 4, CALLS = 400 };
     static const sb_heap_t heap = {
-        .reach = reach_nothing, .shares = shares_all, .number = no_number};
+        .reach = reach_nothing, .shares = shares_all, .number = no_number, .may_share = shares_all};
     sb_heap = &heap;
     sb_team_t *team = job_team(context);
     char *memory = job_memory((size_t)PLACES * 2 * BYTES);

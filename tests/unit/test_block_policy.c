@@ -127,6 +127,62 @@ static void counts_what_calls_take_together(void **state)
     assert_true(of_other < 4000 / 16);
 }
 
+/* The clock is read where something begins or ends alone, and what is chosen is the same. */
+static void reads_the_clock_seldom(void **state)
+{
+    sb_block_policy_t seldom = {0}, always = {0};
+    const sb_block_ways_t ways = {.count = 2};
+    enum { CALLS = 4000 };
+    uint64_t now = 1;
+    unsigned read = 0;
+
+    (void)state;
+    for (unsigned call = 0; call < CALLS; call++) {
+        bool looks = sb_block_looks(&seldom, BYTES);
+        uint8_t way = sb_block_choose(&seldom, BYTES, ways, looks ? now : 0);
+        assert_int_equal(way, sb_block_choose(&always, BYTES, ways, now));
+        read += looks;
+        now += way == 0 ? 1000 : 930 + call % 7;
+    }
+    assert_true(read < CALLS / 3);
+}
+
+/* A loop is shorter by a tenth, but who decides waits in its calls for the others. */
+static void counts_what_who_decides_waits(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    sb_block_took(&player.policy, BYTES, 0, 100);
+    sb_block_took(&player.policy, BYTES, 1, 300);
+    assert_true(play(&player, 4000, 1000, 900) < 4000 / 16);
+}
+
+/* Likewise of a way that was taken before: the first one needs no gain. */
+static void takes_back_the_way_that_waits_for_nobody(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    play(&player, FIRST + GLANCE + 2 * PAIR, 1000, 900);
+    sb_block_took(&player.policy, BYTES, 0, 100);
+    sb_block_took(&player.policy, BYTES, 1, 220);
+    play(&player, 2000, 1000, 900);
+    assert_int_equal(play(&player, REST_FIRST / 2, 1000, 900), 0);
+}
+
+/* What is known is given up: the other way is compared within the next calls. */
+static void compares_anew_at_once(void **state)
+{
+    player_t player = {0};
+
+    (void)state;
+    play(&player, 8000, 1000, 1100);
+    sb_block_renew(&player.policy);
+    play(&player, FIRST + GLANCE + 2 * PAIR, 1000, 900);
+    assert_int_equal(play(&player, REST_FIRST / 2, 1000, 900), REST_FIRST / 2);
+}
+
 static void keeps_the_safe_way_for_a_small_gain(void **state)
 {
     player_t player = {0};
@@ -518,6 +574,10 @@ int main(void)
         cmocka_unit_test(begins_with_the_rival),
         cmocka_unit_test(takes_the_way_that_is_faster),
         cmocka_unit_test(counts_what_calls_take_together),
+        cmocka_unit_test(reads_the_clock_seldom),
+        cmocka_unit_test(counts_what_who_decides_waits),
+        cmocka_unit_test(takes_back_the_way_that_waits_for_nobody),
+        cmocka_unit_test(compares_anew_at_once),
         cmocka_unit_test(keeps_the_safe_way_for_a_small_gain),
         cmocka_unit_test(takes_a_small_gain_in_other_buffers),
         cmocka_unit_test(finds_out_in_use_what_blocks_hide),

@@ -775,7 +775,7 @@ typedef struct loop {
 static void set_up_loop(loop_t *loop, bool shared)
 {
     *loop = (loop_t){.policy = new_policy(), .buffer = loop};
-    loop->heap.shares = shared ? shares_all : shares_none;
+    loop->heap.may_share = shared ? shares_all : shares_none;
     sb_copy_policy_add_loads(&loop->policy, SB_COPY_PULLED, 0, 0, loop->blocks);
     sb_heap = &loop->heap;
 }
@@ -830,6 +830,55 @@ static void loads_are_taken_for_the_whole_loop(void **state)
     loop.call[0] = loop.call[1] = 5000;
     loop.between[0] = 25000;
     assert_true(run_loop(&loop, MESSAGES).of[SB_COPY_PULLED] > MESSAGES / 2);
+    sb_heap = NULL;
+}
+
+/* While messages go by loads those ways that need new pages come to be worth them all the same. */
+static void loads_count_for_pages(void **state)
+{
+    static loop_t loop;
+    static const uint64_t page_ns = 5000;
+    static const size_t touched = SB_PAGE;
+    enum { MESSAGES = 1200, PAGES = 16 };
+
+    (void)state;
+    set_up_loop(&loop, true);
+    sb_copy_policy_add(&loop.policy, SB_COPY_WIDE, 0, 0);
+    loop.policy.reach[loop.policy.modes - 1] = (PAGES + 1) * SB_PAGE;
+    loop.policy.touched = &touched;
+    loop.policy.page_ns = &page_ns;
+    loop.call[0] = loop.call[1] = 5000;
+    loop.between[0] = 25000;
+    counts_t counts = run_loop(&loop, MESSAGES);
+    assert_true(counts.of[SB_COPY_PULLED] > MESSAGES / 2);
+    assert_true(counts.of[SB_COPY_WIDE] > 0);
+    sb_heap = NULL;
+}
+
+/* Other ways get more memory: the first messages through it are slow, and say nothing. */
+static void new_pages_belong_to_no_block(void **state)
+{
+    static const size_t three[3] = {2 * BYTES, 2 * BYTES, 2 * BYTES};
+    static loop_t loop;
+    enum { MESSAGES = 1200, FEW = 100, TOUCHING = 12 };
+    unsigned touching = TOUCHING, by_loads = 0;
+
+    (void)state;
+    set_up_loop(&loop, true);
+    loop.call[0] = loop.call[1] = 5000;
+    loop.between[0] = 25000;
+    assert_true(run_loop(&loop, MESSAGES).of[SB_COPY_PULLED] > MESSAGES / 2);
+    sb_copy_renew(&loop.policy);
+    for (unsigned i = 0; i < 2 * FEW; i++) {
+        sb_copy_choice_t choice = sb_copy_choose(&loop.policy, BYTES, loop.buffer, three);
+        bool touches = choice.mode != SB_COPY_PULLED && touching > 0;
+        if (touches)
+            sb_copy_touches(&loop.policy, &choice);
+        touching -= touches;
+        wait_for(touches ? 50000 : choice.mode == SB_COPY_PULLED ? 10000 : 2000);
+        by_loads += i >= FEW && choice.mode == SB_COPY_PULLED;
+    }
+    assert_true(by_loads < FEW / 4);
     sb_heap = NULL;
 }
 
@@ -963,6 +1012,8 @@ static void all_ranks_know_buffers_that_were_used_before(void **state)
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(starts_with_the_safe_mode),
     cmocka_unit_test(loads_are_judged_with_what_is_between),
+    cmocka_unit_test(loads_count_for_pages),
+    cmocka_unit_test(new_pages_belong_to_no_block),
     cmocka_unit_test(loads_are_taken_for_the_whole_loop),
     cmocka_unit_test(blocks_that_map_pages_do_not_count),
     cmocka_unit_test(two_ways_by_loads_are_judged_alike),

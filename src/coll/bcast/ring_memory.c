@@ -152,6 +152,7 @@ static sb_status_t grow(sb_team_t *team)
         return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
     sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
     settle_whole(team, rings);
+    sb_copy_renew(&rings->copies);
     rings->uses = 0;
     rings->timed.open = false;
     return rings->bounce != NULL ? expose(team, rings) : SB_OK;

@@ -105,8 +105,10 @@ static sb_copy_choice_t choose(const sb_team_t *team, const sb_plan_t *plan, con
 static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
 {
     sb_rings_t *rings = sb_rings(team);
-    size_t end = sb_cursor_place(&rings->cursor) + (size_t)plan->bytes;
+    const sb_lazy_segment_t *segment = &rings->resource.segment;
+    size_t end = sb_cursor_place(&rings->cursor) + (size_t)plan->bytes, touched = segment->touched;
 
+    rings->began = 0;
     if (plan->bytes < SB_COPY_LEAST && team->settings.cma != SB_CMA_ON) {
         plan->window = near_window(team, plan);
         return;
@@ -125,9 +127,13 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
         plan->exposed = sb_expose_at(buffer);
     else
         sb_lazy_segment_reach(&rings->resource.segment, SB_RING_AT + sb_min(end, plan->window));
+    if (segment->touched > touched)
+        sb_copy_touches(&rings->copies, &choice);
+    rings->present = choice;
+    rings->began = choice.timed || sb_rings_weighs(rings) ? sb_now_ns() : 0;
     if (!choice.timed)
         return;
-    plan->started = sb_now_ns();
+    plan->started = rings->began;
     rings->timed.open = true;
     rings->timed.use = team->slot_uses;
     rings->timed.choice = choice;
@@ -293,8 +299,11 @@ sb_status_t sb_rings_send(sb_team_t *team, const sb_stream_t *stream, size_t fra
         status = send_fragments(team, stream, &plan, &cursor, &data);
     if (status != SB_OK)
         return status;
+    uint64_t own = rings->began != 0 ? sb_now_ns() - rings->began : 0;
     if (plan.started != 0)
-        rings->timed.own = sb_now_ns() - plan.started;
+        rings->timed.own = own;
+    if (own != 0)
+        sb_rings_took(rings, own);
     finish(team, &plan, &cursor);
     return data;
 }

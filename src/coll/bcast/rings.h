@@ -109,6 +109,8 @@ typedef struct sb_rings {
     sb_copy_policy_t copies;
     sb_block_policy_t loaded[2]; /* of them: whether they are read by loads */
     sb_copy_timed_t timed;
+    sb_copy_choice_t present; /* of this root's last message, */
+    uint64_t began;           /* and when that began, if what it takes the root is wanted; or 0 */
 } sb_rings_t;
 
 /*
@@ -153,6 +155,28 @@ static inline size_t sb_rings_usual(const sb_team_t *team)
 static inline bool sb_rings_have_room(const sb_team_t *team, size_t bytes)
 {
     return team->from_afar && bytes <= sb_rings(team)->cursor.ring / 2;
+}
+
+/* Root: whether its message goes by loads to be compared with others. */
+static inline bool sb_rings_weighs(const sb_rings_t *rings)
+{
+    const sb_copy_choice_t *choice = &rings->present;
+
+    return choice->loads && choice->mode == SB_COPY_PULLED &&
+           sb_block_compares(&rings->loaded[choice->again], choice->bytes);
+}
+
+/* Root: its message is over. What it takes the root counts where blocks of calls are compared; that
+ * of a trial does not. */
+static inline void sb_rings_took(sb_rings_t *rings, uint64_t ns)
+{
+    const sb_copy_choice_t *choice = &rings->present;
+    const sb_copy_policy_t *policy = &rings->copies;
+    uint8_t usual = policy->of[choice->again][sb_copy_class(choice->bytes)].usual;
+    bool pulled = choice->mode == SB_COPY_PULLED;
+
+    if (choice->loads && (pulled || choice->mode == policy->mode[usual]))
+        sb_block_took(&rings->loaded[choice->again], choice->bytes, pulled, ns);
 }
 
 static inline sb_ring_head_t *sb_ring_head(const sb_rings_t *rings, uint32_t rank)

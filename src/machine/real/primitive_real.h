@@ -164,6 +164,11 @@ static inline bool sb_shares(const void *base, size_t bytes)
     return SB_UNLIKELY(sb_heap != NULL) && sb_heap->shares(base, bytes);
 }
 
+static inline bool sb_may_share(const void *base, size_t bytes)
+{
+    return SB_UNLIKELY(sb_heap != NULL) && sb_heap->may_share(base, bytes);
+}
+
 static inline const uint64_t *sb_shared_number(void)
 {
     return sb_heap == NULL ? NULL : sb_heap->number();

@@ -85,6 +85,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_reach(process, address, bytes, told)                                                    \
     SB_SITED(((void)(bytes), sb_sim_reach_by_loads(process, address, told)))
 #define sb_shares(base, bytes) SB_SITED(((void)(bytes), sb_sim_shares(base)))
+#define sb_may_share(base, bytes) sb_shares(base, bytes)
 #define sb_shared_number() SB_SITED(sb_sim_shared_number())
 #define sb_combine(operation, to, from, n, bytes)                                                  \
     SB_SITED(sb_sim_combine(operation, to, from, n, bytes))
