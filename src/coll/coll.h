@@ -158,31 +158,35 @@ typedef sb_status_t sb_barrier_function_t(sb_team_t *team);
 typedef sb_status_t sb_bcast_function_t(sb_team_t *team, uint32_t root, const sb_stream_t *stream);
 
 typedef struct sb_algorithm {
-    const char *name;
+    /* What calls look at comes first, on one line. */
+    _Alignas(SB_LINE) const char *name;
     sb_collective_t collective;
-    const char *doc;
-    const char *source; /* where it is from */
-    unsigned levels;    /* not 0: works on groups of ranks by these levels, of SB_LEVEL_BIT */
-    bool on_request;    /* never chosen but by name, */
-    bool crowded;       /* or where ranks share processors */
-    bool over_nodes;    /* the name also says what the leaders of nodes do */
-    bool unlisted;      /* a variant that the documentation of another stands for */
-    bool swaps;         /* what goes to a rank may lie where as much comes from it, both plain */
+    bool on_request; /* never chosen but by name, */
+    bool crowded;    /* or where ranks share processors */
+    bool over_nodes; /* the name also says what the leaders of nodes do */
+    bool swaps;      /* what goes to a rank may lie where as much comes from it, both plain */
     /* Collective: gets the team what the algorithm needs beside its control blocks; NULL: nothing.
      */
     sb_status_t (*prepare)(sb_team_t *team);
     size_t prepare_above; /* messages of more bytes need that; 0: all */
-    /* Expected time in nanoseconds: from the shape and the bytes alone, so that all choose alike.
-     */
-    double (*cost)(const sb_shape_t *shape, size_t bytes);
     sb_barrier_function_t *barrier;
     sb_bcast_function_t *bcast;
     sb_parts_function_t *parts;
     sb_reduction_function_t *reduction;
+
+    const char *doc;
+    const char *source; /* where it is from */
+    unsigned levels;    /* not 0: works on groups of ranks by these levels, of SB_LEVEL_BIT */
+    bool unlisted;      /* a variant that the documentation of another stands for */
     bool brackets; /* reduction: in rank order, but of partial results: not from left to right */
     bool reorders; /* reduction: not in rank order; for commutative operators only */
+    /* Expected time in nanoseconds: from the shape and the bytes alone, so that all choose alike.
+     */
+    double (*cost)(const sb_shape_t *shape, size_t bytes);
     const char *former; /* older names, of it or of one that it stands for now, with commas */
 } sb_algorithm_t;
+
+_Static_assert(offsetof(sb_algorithm_t, doc) == SB_LINE, "what calls look at is one line");
 
 #define SB_ALGORITHM(collective, name) extern const sb_algorithm_t sb_##collective##_##name;
 #include "coll/algorithms.def"

@@ -95,6 +95,8 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 {
     int error = MPI_SUCCESS;
 
+    if (comm->rank == bcast->root)
+        sb_fetch_sent(bcast->buffer);
     if (SB_UNLIKELY(!judge_bcast(comm, bcast)))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
     if (SB_UNLIKELY(!sb_has_server(comm)))

@@ -142,11 +142,12 @@ static sb_comm_t *take_record(MPI_Comm handle)
         free_records = record->next_chained;
         next = record->next;
     } else {
-        record = malloc(sizeof *record);
+        record = sb_alloc_lines(sizeof *record);
         records = record == NULL ? records : record;
     }
     if (record != NULL) {
-        *record = (sb_comm_t){.next = next, .comm = handle, .generation = ++generations};
+        *record = (sb_comm_t){
+            .next = next, .comm = handle, .generation = ++generations, .near = {record, record}};
         /* Relaxed: others read it only to compare. */
         atomic_store_explicit(&record->handle, SB_HANDLE_BITS(handle), memory_order_relaxed);
         put_first(record);

@@ -2,6 +2,8 @@
 #ifndef SB_MPI_COMM_H
 #define SB_MPI_COMM_H
 
+#include "base/lines.h"
+#include "coll/vector/vector.h"
 #include "mpi/datatype.h"
 #include "mpi/net.h"
 #include "mpi/report.h"
@@ -35,34 +37,40 @@ typedef struct sb_tried {
  * of.
  */
 typedef struct sb_comm {
-    _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: this record is free */
-    uint32_t open;            /* bit c: calls of collective c may be served */
-    bool timed;               /* calls are: they are reported, or the one at hand is a trial's */
-    bool leaving;             /* the host is freeing the communicator: the record is in no chain */
-    sb_why_host_t why;        /* of those that may not */
-    MPI_Comm comm;
+    /* What every call looks at comes first, on two lines; then the counts, and the choices. */
+    _Alignas(SB_PRIVATE_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
+    uint32_t open;     /* bit c: calls of collective c may be served */
+    bool timed;        /* calls are: they are reported, or the one at hand is a trial's */
+    bool leaving;      /* the host is freeing the communicator: the record is in no chain */
+    sb_why_host_t why; /* of those that may not */
     int rank;
     int size;
-    sb_server_t server;    /* none: not made yet, or refused */
-    sb_wire_t *wire;       /* of a cluster */
-    sb_scratch_t *scratch; /* with a server: never NULL */
-    MPI_Datatype type;     /* a predefined one that calls had, and what it is; NULL: none yet */
+    sb_server_t server;              /* none: not made yet, or refused */
+    const void *near[SB_NEAR_LINES]; /* fetched at the beginning of each call */
+    MPI_Datatype type; /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
+    sb_scratch_t *scratch; /* with a server: never NULL */
+    MPI_Comm comm;
     MPI_Op op; /* a predefined one that a call had with such a type, and what combines them; */
     MPI_Datatype op_type;
     const sb_operator_t *operation; /* NULL: none yet */
     sb_usage_t usage;
+    _Alignas(SB_PRIVATE_LINE) sb_plan_table_t plan; /* with a server */
+    sb_wire_t *wire;                                /* of a cluster */
     sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
     uint64_t trial_began; /* when that call did */
     sb_tried_t *trials;
-    sb_plan_table_t plan; /* with a server */
-    uint64_t passed;      /* calls that went to the host because the communicator was new */
+    uint64_t passed; /* calls that went to the host because the communicator was new */
     uint64_t generation;
     sb_trace_comm_t *traced; /* where calls are recorded; NULL: there was none yet */
     void (*leave_cluster)(struct sb_comm *comm); /* of a cluster: ends it and its wire */
     struct sb_comm *next_chained; /* of one hash; of a free record: the next free one */
     struct sb_comm *next;         /* in the list of all records */
 } sb_comm_t;
+
+_Static_assert(offsetof(sb_comm_t, usage) + sizeof(uint64_t) <= 2 * SB_PRIVATE_LINE &&
+                   offsetof(sb_comm_t, type) <= SB_PRIVATE_LINE,
+               "what every call looks at is two lines");
 
 /* Chains of live records, by hash of the handle: the one that was used last is the first. */
 #define SB_COMM_CHAINS 1024 /* a power of two */

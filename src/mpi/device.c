@@ -2,12 +2,13 @@
 #include "mpi/device.h"
 
 #include "base/config.h"
+#include "base/lines.h"
 #include "mpi/host.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
-bool sb_device_watched;
+SB_EVERY_CALL bool sb_device_watched;
 
 /* The runtimes of the vendors: a function that every program which uses one has loaded, and one
  * that says whose memory an address is. */

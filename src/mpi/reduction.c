@@ -319,6 +319,7 @@ bool sb_reduction_serve(sb_comm_t *comm, sb_reduce_call_t *call, int *result)
     int error = MPI_SUCCESS;
     judged_t judged;
 
+    sb_fetch_sent(call->out);
     if (SB_UNLIKELY(!judge(comm, call, &judged)))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
     const sb_operator_t *operation = judged.combination.operation;

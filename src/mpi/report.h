@@ -46,9 +46,9 @@ const char *sb_why_word(int why);
 
 /* What was done on a communicator. */
 typedef struct sb_usage {
-    uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
     uint64_t bytes;
-    uint64_t passed[SB_WHY_COUNT]; /* that went to the host, by reason */
+    uint64_t calls[SB_COLLECTIVES]; /* served by Sobor */
+    uint64_t passed[SB_WHY_COUNT];  /* that went to the host, by reason */
     int rank;
     int size;
     bool served;    /* it has a team or a cluster, */

@@ -2,8 +2,9 @@
 #include "mpi/serve.h"
 
 #include "base/log.h"
+#include "coll/vector/vector.h"
 
-const char *_Atomic sb_last_algorithm_name;
+SB_EVERY_CALL const char *_Atomic sb_last_algorithm_name;
 const char sb_host_name[] = "host";
 
 const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
@@ -26,6 +27,8 @@ sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
     size_t most = planned->made ? sb_class_bytes(sb_size_class(bytes)) : bytes;
     sb_status_t status = sb_server_prepare(&comm->server, planned->algorithm, most);
     planned->ready = status == SB_OK && planned->made;
+    if (comm->server.team != NULL)
+        sb_mesh_near(comm->server.team, comm->near);
     return status;
 }
 

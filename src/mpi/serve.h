@@ -40,6 +40,16 @@ static inline void *sb_pass(sb_comm_t *comm, sb_why_host_t why)
     return sb_leave_to_host();
 }
 
+/* Each of these lines has the address of the next, and would be waited for in its turn. */
+static inline void sb_fetch_near(const sb_comm_t *comm)
+{
+    if (SB_UNLIKELY(comm->server.team == NULL))
+        return;
+    sb_fetch_ahead(comm->server.team, 2 * (size_t)SB_LINE);
+    for (int i = 0; i < SB_NEAR_LINES; i++)
+        sb_fetch_ahead(comm->near[i], 1);
+}
+
 /*
  * The record, if the call may be served; else the call is the host's, and counted unless it comes
  * from the host MPI itself, or its communicator is none or is being freed. `caller`: the stand-in's
@@ -54,9 +64,17 @@ static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collec
         comm = sb_comm_get(handle);
     if (SB_UNLIKELY(comm == NULL))
         return sb_leave_to_host();
-    if (SB_LIKELY((comm->open >> collective & 1) != 0))
-        return comm;
-    return sb_pass(comm, comm->why);
+    if (SB_UNLIKELY((comm->open >> collective & 1) == 0))
+        return sb_pass(comm, comm->why);
+    sb_fetch_near(comm);
+    return comm;
+}
+
+/* What this rank sends will be read: it begins to come near while the call is looked at. */
+static inline void sb_fetch_sent(const void *buffer)
+{
+    if (SB_LIKELY(buffer != MPI_IN_PLACE))
+        sb_fetch_ahead(buffer, 1);
 }
 
 /* A predefined type's description is found at one look if the last call's type was the same. */

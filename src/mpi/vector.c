@@ -314,8 +314,7 @@ static inline int close_all(sb_scratch_t *scratch)
     return SB_UNLIKELY(opened) ? close_opened(scratch) : MPI_SUCCESS;
 }
 
-/* No sum of as many bytes for each element of a predefined type and each block is beyond all
- * bounds. */
+/* No sum of so many elements of a predefined type for each block is beyond all bounds. */
 #define PLAIN_MOST ((uint64_t)1 << 28)
 
 /* Blocks of differing lengths and places, of one piece each, of the type. */
@@ -428,6 +427,7 @@ static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
 
 bool sb_vector_serve(sb_comm_t *comm, sb_vector_call_t *call, int *result)
 {
+    sb_fetch_sent(sb_vector_sends(call, comm->rank) ? call->send.buffer : MPI_IN_PLACE);
     if (SB_UNLIKELY(!judge(call, comm) ||
                     (!sb_server_exists(&comm->server) && !is_right(comm, call))))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;

@@ -47,6 +47,12 @@ typedef struct sb_vector_call {
     size_t known; /* packed bytes of one block, as all members know it; 0: they do not know it */
 } sb_vector_call_t;
 
+/* Whether what is sent counts at this rank: of a scatter it does at the root alone. */
+static inline bool sb_vector_sends(const sb_vector_call_t *call, int rank)
+{
+    return !call->rooted || !call->send.all || rank == call->root;
+}
+
 /*
  * Returns false if the call is the host's; else the call's result is in *result. Collective at the
  * first call that the communicator's team serves.

@@ -94,11 +94,11 @@ typedef struct sb_planned {
  * they do not know any.
  */
 typedef struct sb_plan_table {
-    sb_shape_t shape;
-    const sb_settings_t *settings;
     uint32_t ruled; /* bit c: rules choose algorithms of collective c */
     /* By size class; first by collective, then reductions that keep rank order. NULL: none made. */
     sb_planned_t *row[SB_PLAN_ROWS];
+    sb_shape_t shape;
+    const sb_settings_t *settings;
     sb_planned_t **by_rule; /* 2 rows for each rule, the second in rank order; NULL: none */
     sb_planned_t spare;     /* where there is no memory for more */
 } sb_plan_table_t;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "team/team.h"
 
+#include "base/lines.h"
+
 #include <stdlib.h>
 
 static sb_wish_t wish_for(const sb_resource_size_t *size, bool willing)
@@ -12,7 +14,7 @@ static sb_wish_t wish_for(const sb_resource_size_t *size, bool willing)
 sb_status_t sb_resource_make(sb_team_t *team, uint32_t slot, const sb_resource_size_t *size)
 {
     sb_lazy_segment_t segment = {0};
-    sb_resource_t *made = calloc(1, size->own);
+    sb_resource_t *made = sb_alloc_lines(size->own);
     const sb_wish_t wish = wish_for(size, made != NULL);
     sb_status_t status = sb_lazy_segment_make(team, &segment, &wish);
 

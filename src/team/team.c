@@ -13,6 +13,7 @@
  * second try is made with named memory made for the occasion.
  */
 #include "base/config.h"
+#include "base/lines.h"
 #include "team/hello.h"
 #include "team/hierarchy.h"
 #include "team/leave.h"
@@ -37,7 +38,7 @@ typedef struct setup {
 
 static sb_team_t *new_team(const sb_front_t *front, uint32_t rank, uint32_t size)
 {
-    sb_team_t *team = calloc(1, sizeof *team);
+    sb_team_t *team = sb_alloc_lines(sizeof *team);
 
     if (team == NULL)
         return NULL;

@@ -396,12 +396,22 @@ sb_status_t sb_mesh_finish(sb_team_t *team, sb_status_t status)
         status = sb_first(status, sb_settle_exposed(team));
     if (SB_UNLIKELY(mesh->invitations > 0))
         sb_withdraw(team);
-    if (SB_UNLIKELY(mesh->sole.busy))
+    if (SB_UNLIKELY(mesh->sole_ends))
         sb_sole_end(team);
     mesh->calls++;
     if ((mesh->calls & (mesh->told - 1)) == 0)
         sb_flag_publish(mesh->done, mesh->calls);
     return status;
+}
+
+void sb_mesh_near(const sb_team_t *team, const void *near[SB_NEAR_LINES])
+{
+    const sb_mesh_t *mesh = sb_mesh(team);
+
+    if (mesh == NULL)
+        return;
+    near[0] = &mesh->calls;
+    near[1] = team->size == 2 ? (const void *)&mesh->peer[1 - team->rank] : &mesh->all;
 }
 
 #define OWN_BOUNCE 4096

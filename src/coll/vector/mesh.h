@@ -109,28 +109,28 @@ typedef struct sb_receiving {
 
 /* The sender's end of a flow. */
 typedef struct sb_outlet {
+    sb_slot_t *slot;     /* the first */
     sb_flow_out_t slots; /* counted in calls */
+    char *annex;         /* of the first */
     sb_flow_out_t staged;
     sb_cursor_t cursor; /* in the area: where the next message begins */
-    sb_slot_t *slot;    /* the first */
-    char *annex;        /* of the first */
     char *area;
     size_t touched; /* of the area, see sb_outlet_reach */
 } sb_outlet_t;
 
 /* The reader's end. */
 typedef struct sb_inlet {
-    sb_flow_in_t staged;
     sb_slot_t *slot;
-    const char *annex;
     size_t slot_most; /* bytes of the longest message that may be in a slot and its annex */
+    const char *annex;
     const char *area;
     size_t room; /* of the area */
+    sb_flow_in_t staged;
 } sb_inlet_t;
 
-/* What this rank knows of another. */
+/* What this rank knows of another. What short messages need is on two lines. */
 typedef struct sb_mesh_peer {
-    char *base; /* its block */
+    _Alignas(SB_LINE) char *base; /* its block */
     sb_outlet_t out;
     sb_inlet_t one;   /* of its flow to this rank, */
     sb_inlet_t all;   /* and to all */
@@ -148,32 +148,37 @@ typedef struct sb_offer {
 /* Private to the rank. One allocation. */
 typedef struct sb_mesh {
     sb_resource_t resource;
-    uint32_t slots; /* k, a power of two */
-    uint32_t told;  /* calls, a power of two, after which it says again that it is done */
+    /* What every call looks at comes first, on one line. */
+    _Alignas(SB_LINE) uint64_t calls; /* of the team so far */
+    uint32_t slots;                   /* k, a power of two */
+    uint32_t told;   /* calls, a power of two, after which it says again that it is done */
+    size_t at_once;  /* bytes of the longest that goes in its slot whatever else there is */
+    size_t annex;    /* from one to the next; 0: there are none */
+    sb_flag_t *done; /* of this rank */
+    uint32_t invitations;
+    uint32_t offer_count;
+    uint32_t deferred_count;
+    bool sole_ends; /* at the end of this call there is something to measure: see sole.h */
+    bool settled;   /* how long messages pass: by size, whatever was measured */
+    bool crowded;   /* that is measured though ranks share processors: by blocks of calls */
+    uint64_t dealt; /* the call after the last one in which this rank dealt to the others */
+    sb_outlet_t all;
     size_t stride;  /* bytes of a flow's flags and slots */
     size_t readers; /* where the parts of a block are */
     size_t annexes;
-    size_t annex;     /* from one to the next; 0: there are none */
     size_t slot_most; /* of the longest message that has room in such a slot and its annex */
     size_t area_all;
     size_t areas;
     size_t bytes, wide;    /* of an area to one rank: where most messages go round; all of it */
     size_t bytes_all;      /* of the area to all */
     size_t step;           /* bytes by which those who send and receive take turns */
-    size_t at_once;        /* bytes of the longest that goes in its slot whatever else there is */
     size_t expose_least;   /* of the shortest message that is exposed by itself */
     size_t measured_least; /* of the shortest part of which is measured how it had better pass */
     size_t loaded_least;   /* the same where it may pass by loads */
     size_t cached_most;    /* see sb_copy_cached_most */
-    sb_flag_t *done;       /* of this rank */
-    uint64_t calls;        /* of the team so far */
-    uint64_t dealt;        /* the call after the last one in which this rank dealt to the others */
-    uint32_t invitations;
-    uint32_t offer_count;
-    uint32_t deferred_count;
-    uint32_t refusals;         /* of what this rank exposed in this call */
-    uint32_t *far_first;       /* the other ranks */
-    sb_sending_t *sending;     /* room for one message to each rank */
+    uint32_t refusals;     /* of what this rank exposed in this call */
+    uint32_t *far_first;   /* the other ranks */
+    sb_sending_t *sending; /* room for one message to each rank */
     sb_receiving_t *receiving; /* and from each */
     sb_offer_t *offer;         /* messages whose readers this rank has to wait for */
     sb_receiving_t *deferred;  /* those that it could not read, and takes at the end of the call */
@@ -186,13 +191,16 @@ typedef struct sb_mesh {
     sb_block_policy_t loaded[2]; /* of it, of two: whether parts are read by loads; */
     sb_block_policy_t lone[2];   /* of each, of messages to the other in calls that have a root */
     sb_collecting_t collecting;
-    bool settled; /* how long messages pass: by size, whatever was measured */
-    bool crowded; /* that is measured though ranks share processors: by blocks of calls */
     char *bounce; /* where bytes are copied to that have no one place */
     sb_expose_t expose;
-    sb_outlet_t all;
     sb_mesh_peer_t peer[];
 } sb_mesh_t;
+
+_Static_assert(offsetof(sb_mesh_t, all) - offsetof(sb_mesh_t, calls) == SB_LINE,
+               "what every call looks at is one line");
+_Static_assert(offsetof(sb_mesh_peer_t, out.annex) == SB_LINE &&
+                   offsetof(sb_mesh_peer_t, all.annex) <= 4 * SB_LINE,
+               "what short messages look at is two lines");
 
 static inline sb_mesh_t *sb_mesh(const sb_team_t *team)
 {

@@ -81,7 +81,7 @@ void sb_sole_choose(sb_team_t *team, sb_sending_t *sending)
         return;
     sole->started = sb_now_ns();
     sole->timed = (sb_copy_timed_t){.use = mesh->calls, .choice = choice, .open = true};
-    sole->busy = true;
+    mesh->sole_ends = true;
 }
 
 /* Whether the message has come, and it can be seen that its time is not wanted. */
@@ -117,7 +117,7 @@ void sb_sole_heard(sb_mesh_t *mesh, const sb_vector_plan_t *plan)
 
     sole->heard[sb_copy_class((size_t)plan->bytes)] = (sb_copy_mode_t)(plan->mode & ~SB_PLAN_SOLE);
     sole->asked = plan->started;
-    sole->busy = plan->started != 0;
+    mesh->sole_ends = plan->started != 0;
 }
 
 void sb_sole_end(sb_team_t *team)
@@ -132,5 +132,5 @@ void sb_sole_end(sb_team_t *team)
     else
         sole->timed.own = now - sole->started;
     sole->asked = sole->arrived = 0;
-    sole->busy = false;
+    mesh->sole_ends = false;
 }

@@ -10,7 +10,6 @@
  */
 typedef struct sb_sole {
     bool measured; /* there is a choice */
-    bool busy;     /* at the end of this call there is something to measure */
     size_t window; /* bytes that most of them go round in */
     sb_copy_policy_t policy;
     sb_copy_timed_t timed;                 /* sent by this rank */

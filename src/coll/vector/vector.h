@@ -12,6 +12,11 @@
  * leaves when what it sends is on its way and what it receives is there.
  */
 
+/* Lines of private memory that calls of few bytes look at, one by the address that the other has:
+ * to be fetched together. Those of the mesh, once the team has one. */
+#define SB_NEAR_LINES 2
+void sb_mesh_near(const sb_team_t *team, const void *near[SB_NEAR_LINES]);
+
 /* The bytes of all streams. */
 static inline size_t sb_streams_bytes(const sb_stream_t *streams, uint32_t count)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The primitives of the real machine that ask the kernel. */
 #include "machine/primitive.h"
+#include "base/lines.h"
 #include "machine/real/spread.h"
 
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ void sb_machine_start(void)
 static sb_word32_t unknown = 1;
 static sb_word32_t *counted = &unknown; /* where this process counts itself */
 
-sb_word32_t *_Atomic sb_sleepers = &unknown;
+SB_EVERY_CALL sb_word32_t *_Atomic sb_sleepers = &unknown;
 
 void sb_sleepers_share(sb_word32_t *word)
 {
