@@ -16,7 +16,6 @@
 #include "arrival.h"
 #include "kinds.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 enum { CHAIN_ROUNDS = 5, BARRIER_ROW = 100, ROW = 1000, PASSTHROUGH_ROW = 1000 };
@@ -36,14 +35,10 @@ static void synchronise(const struct bench_point *point, const struct bench_call
     by->barrier(MPI_COMM_WORLD);
 }
 
-/* What was written to buffers that are in no cache waits in the processor, and what a barrier
- * writes waits behind it. A rank may see all others, leave, and begin the call before they can see
- * it: so the writing has to be over, or a part of it is measured as a part of the call. */
 static struct bench_stint sample_fresh(struct bench_point *point, const struct bench_calls *calls)
 {
     int root = bench_root(point);
     point->kind->renew(point, root);
-    atomic_thread_fence(memory_order_seq_cst);
     synchronise(point, calls);
     return time_call(point, calls, root);
 }
