@@ -27,11 +27,11 @@ typedef struct sb_heap {
     const char *(*reach)(int process, uint64_t address, size_t bytes, bool told);
     /* Whether others can read these bytes of this process so. */
     bool (*shares)(const void *base, size_t bytes);
+    /* Likewise, without a fence: what was written before may be elsewhere. */
+    bool (*may_share)(const void *base, size_t bytes);
     void (*count)(sb_heap_counts_t *counts);
     /* A number that no other process shares; NULL: there is no memory to share. */
     const uint64_t *(*number)(void);
-    /* Likewise, without a fence: what was written before may be elsewhere. */
-    bool (*may_share)(const void *base, size_t bytes);
 } sb_heap_t;
 
 /* NULL: this process has none. */

@@ -8,11 +8,14 @@
 #include <string.h>
 
 /*
+ * Bytes of the shortest cache line: messages and rounds of copies begin on one. Where lines are
+ * longer, two messages may meet in one, and it then travels once more.
+ *
  * Between two calls of a program its own data takes the caches, so what a call looks at comes from
  * far, line by line. What every call needs of a long structure therefore stands on one line of it,
  * and so do the variables that every call looks at.
  */
-#define SB_PRIVATE_LINE 64
+#define SB_LINE 64
 
 /* A small variable that every call looks at: these stand together. */
 #define SB_EVERY_CALL __attribute__((__section__("sb_every_call")))
@@ -20,9 +23,8 @@
 /* As calloc, of memory that begins on a line. NULL: memory is exhausted. */
 static inline void *sb_alloc_lines(size_t bytes)
 {
-    void *made = bytes > SIZE_MAX - SB_PRIVATE_LINE
-                     ? NULL
-                     : aligned_alloc(SB_PRIVATE_LINE, sb_round_up(bytes, SB_PRIVATE_LINE));
+    void *made =
+        bytes > SIZE_MAX - SB_LINE ? NULL : aligned_alloc(SB_LINE, sb_round_up(bytes, SB_LINE));
 
     return made == NULL ? NULL : memset(made, 0, bytes);
 }

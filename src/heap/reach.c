@@ -233,7 +233,7 @@ SB_EXPORTED sb_heap_function_t sobor_heap;
 
 SB_EXPORTED const sb_heap_t *sobor_heap(void)
 {
-    static const sb_heap_t heap = {reach, shares, count, number, may_share};
+    static const sb_heap_t heap = {reach, shares, may_share, count, number};
 
     return sb_arena.wanted ? &heap : NULL;
 }

@@ -52,16 +52,11 @@
  */
 
 #include "base/compiler.h"
+#include "base/lines.h"
 #include "machine/operator.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
-
-/*
- * Bytes of the shortest cache line: messages and rounds of copies begin on one. Where lines are
- * longer, two messages may meet in one, and it then travels once more.
- */
-#define SB_LINE 64
 
 typedef _Atomic uint64_t sb_word64_t;
 typedef _Atomic uint32_t sb_word32_t;

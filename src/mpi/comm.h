@@ -38,8 +38,8 @@ typedef struct sb_tried {
  */
 typedef struct sb_comm {
     /* What every call looks at comes first, on two lines; then the counts, and the choices. */
-    _Alignas(SB_PRIVATE_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
-    uint32_t open;     /* bit c: calls of collective c may be served */
+    _Alignas(SB_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
+    uint32_t open;                              /* bit c: calls of collective c may be served */
     bool timed;        /* calls are: they are reported, or the one at hand is a trial's */
     bool leaving;      /* the host is freeing the communicator: the record is in no chain */
     sb_why_host_t why; /* of those that may not */
@@ -55,10 +55,10 @@ typedef struct sb_comm {
     MPI_Datatype op_type;
     const sb_operator_t *operation; /* NULL: none yet */
     sb_usage_t usage;
-    _Alignas(SB_PRIVATE_LINE) sb_plan_table_t plan; /* with a server */
-    sb_wire_t *wire;                                /* of a cluster */
-    sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
-    uint64_t trial_began; /* when that call did */
+    _Alignas(SB_LINE) sb_plan_table_t plan; /* with a server */
+    sb_wire_t *wire;                        /* of a cluster */
+    sb_trial_t *trial;                      /* for which the call at hand is timed, or NULL */
+    uint64_t trial_began;                   /* when that call did */
     sb_tried_t *trials;
     uint64_t passed; /* calls that went to the host because the communicator was new */
     uint64_t generation;
@@ -68,8 +68,8 @@ typedef struct sb_comm {
     struct sb_comm *next;         /* in the list of all records */
 } sb_comm_t;
 
-_Static_assert(offsetof(sb_comm_t, usage) + sizeof(uint64_t) <= 2 * SB_PRIVATE_LINE &&
-                   offsetof(sb_comm_t, type) <= SB_PRIVATE_LINE,
+_Static_assert(offsetof(sb_comm_t, usage) + sizeof(uint64_t) <= 2 * SB_LINE &&
+                   offsetof(sb_comm_t, type) <= SB_LINE,
                "what every call looks at is two lines");
 
 /* Chains of live records, by hash of the handle: the one that was used last is the first. */

@@ -765,7 +765,7 @@ static int run_reduce_behind(rank_context_t *context, void *argument)
 {
     enum { COUNT = 1024 };
     static const sb_heap_t heap = {
-        .reach = reach_nothing, .shares = shares_all, .number = no_number, .may_share = shares_all};
+        .reach = reach_nothing, .shares = shares_all, .may_share = shares_all, .number = no_number};
     const size_t number = sb_copy_class(COUNT * sizeof(uint64_t));
     sb_heap = &heap;
     sb_team_t *team = job_team(context);
@@ -800,7 +800,7 @@ static int run_exchange_reads(rank_context_t *context, void *argument)
 {
     enum { BYTES = 64 << 10, PLACES = 4, CALLS = 400 };
     static const sb_heap_t heap = {
-        .reach = reach_nothing, .shares = shares_all, .number = no_number, .may_share = shares_all};
+        .reach = reach_nothing, .shares = shares_all, .may_share = shares_all, .number = no_number};
     sb_heap = &heap;
     sb_team_t *team = job_team(context);
     char *memory = job_memory((size_t)PLACES * 2 * BYTES);
@@ -820,6 +820,40 @@ static int run_exchange_reads(rank_context_t *context, void *argument)
             fprintf(stderr, "blocks of other buffers are compared as of who does not read\n");
     }
     free(memory);
+    leave(context, team);
+    return failures;
+}
+
+/* A broadcast's root says what calls by each way take it where blocks are compared, and they are
+ * compared anew when the ring has grown. */
+static int run_bcast_weighed(rank_context_t *context, void *argument)
+{
+    enum { BYTES = 64 << 10, CALLS = 400, LONG_REST = 1 << 20 };
+    static const sb_heap_t heap = {
+        .reach = reach_nothing, .shares = shares_all, .may_share = shares_all, .number = no_number};
+    sb_heap = &heap;
+    sb_team_t *team = job_team(context);
+    bool said = false;
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    team->settings.loads = SB_COPY_LEAST;
+    team->settings.grows = 2;
+    int failures = broadcast(team, &sb_bcast_ring, 0, BYTES);
+    sb_rings_t *rings = sb_rings(team);
+    rings->loaded[0].of[0].rest_even = LONG_REST;
+    for (unsigned call = 1; call < CALLS; call++)
+        failures += broadcast(team, &sb_bcast_ring, 2 * call, BYTES);
+    for (int again = 0; again < 2; again++) {
+        const uint64_t *own = rings->loaded[again].of[sb_copy_class(BYTES)].own;
+        said = said || (own[0] > 0 && own[1] > 0);
+    }
+    rings->copies.of[0][0].spent = UINT64_MAX / 2;
+    for (unsigned call = CALLS; call < CALLS + 8; call++)
+        failures += broadcast(team, &sb_bcast_ring, 2 * call, BYTES);
+    if (team->rank == 0 && !team->oversubscribed)
+        failures += !said || !rings->whole || rings->loaded[0].of[0].rest_even == LONG_REST;
     leave(context, team);
     return failures;
 }
@@ -907,6 +941,7 @@ static int run_with_the_kernel(void)
            run_pair("who is ahead of a reduce's root counts in no block", "auto",
                     run_reduce_behind) +
            run_pair("who decides on an exchange reads itself", "auto", run_exchange_reads) +
+           run_pair("a broadcast's root says what calls take it", "auto", run_bcast_weighed) +
            run_pair("who comes late counts from then", "auto", run_late);
 }
 

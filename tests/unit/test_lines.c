@@ -21,10 +21,10 @@ static void begins_on_a_line_and_is_zero(void **state)
 
     (void)state;
     for (size_t i = 0; i < SB_COUNT_OF(lengths); i++) {
-        leave_dirty(sb_round_up(lengths[i], SB_PRIVATE_LINE));
+        leave_dirty(sb_round_up(lengths[i], SB_LINE));
         unsigned char *made = sb_alloc_lines(lengths[i]);
         assert_non_null(made);
-        assert_int_equal((uintptr_t)made % SB_PRIVATE_LINE, 0);
+        assert_int_equal((uintptr_t)made % SB_LINE, 0);
         for (size_t at = 0; at < lengths[i]; at++)
             assert_int_equal(made[at], 0);
         free(made);
@@ -35,7 +35,7 @@ static void none_is_beyond_all_bounds(void **state)
 {
     (void)state;
     assert_null(sb_alloc_lines(SIZE_MAX));
-    assert_null(sb_alloc_lines(SIZE_MAX - SB_PRIVATE_LINE / 2));
+    assert_null(sb_alloc_lines(SIZE_MAX - SB_LINE / 2));
 }
 
 int main(void)

@@ -8,8 +8,8 @@
  * copies of each byte of long ones, the root's one after the other, the others' at the same time.
  * Memory: the mesh (coll/vector/mesh.h). Preconditions: the mesh. Source: this project.
  *
- * No deadlock: a rank waits for the root to read what it has sent; the root waits only for a rank
- * of which it has read all that was sent.
+ * No deadlock: a rank waits for the root to read what it has sent, or to begin, which it does
+ * without waiting; the root waits only for a rank of which it has read all that was sent.
  */
 #include "coll/vector/short.h"
 #include "coll/vector/vector.h"

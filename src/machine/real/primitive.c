@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The primitives of the real machine that ask the kernel. */
 #include "machine/primitive.h"
-#include "base/lines.h"
 #include "machine/real/spread.h"
 
 #include <dlfcn.h>
