@@ -667,7 +667,7 @@ static void no_name_is_left(void **state)
     closedir(folder);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_come_and_go),
@@ -690,5 +690,7 @@ int main(void)
         cmocka_unit_test(no_name_is_left),
     };
 
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
