@@ -446,7 +446,8 @@ static void rings_grow_with_what_is_sent(void **state)
 #define SHORT_ROOM ((size_t)64 * 320)
 
 /* Short messages go round in the first bytes of a ring: few pages of it are ever touched, and it
- * does not grow for them. Readers are done when the next one is sent. */
+ * does not grow for them. Their lengths differ, so that the last one of a round leaves a rest that
+ * is too short for the next. Readers are done when the next one is sent. */
 static int send_short(rank_context_t *context, void *argument)
 {
     int failures = 0;
@@ -457,7 +458,7 @@ static int send_short(rank_context_t *context, void *argument)
     if (team == NULL)
         return 1;
     for (uint32_t i = 0; i < SHORT_CALLS; i++) {
-        failures += send_ring(context, team, i % context->size, SHORT_BYTES - i % 7);
+        failures += send_ring(context, team, i % context->size, SHORT_BYTES - i % 71);
         failures += barrier(team) != SB_OK;
         failures += sb_cursor_place(&sb_rings(team)->cursor) > SHORT_ROOM;
     }
