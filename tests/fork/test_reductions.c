@@ -415,6 +415,44 @@ static int run_plan(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Whose part is empty goes on for as many calls as there are slots, before anybody else comes. */
+static int run_without_part(rank_context_t *context, void *argument)
+{
+    const size_t parts[RANKS_MOST] = {sizeof(uint32_t)};
+    state_t state = {.kind = SUM};
+    const sb_operator_t operation = {
+        .element = sizeof(uint32_t), .commutative = true, .fold = fold, .context = &state};
+    uint32_t send = 1, received = 0;
+    const sb_reduction_t reduction = {.operation = &operation,
+                                      .bytes = sizeof send,
+                                      .parts = parts,
+                                      .send = (const char *)&send,
+                                      .receive = (char *)&received};
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    (void)argument;
+    if (context->rank == 0)
+        job_synchronise(context);
+    for (uint32_t i = 0; failures == 0 && i < team->slots; i++) {
+        failures += sb_reduce_scatter_slots.reduction(team, &reduction) != SB_OK;
+        failures += received != (context->rank == 0 ? context->size : 0);
+    }
+    if (context->rank != 0)
+        job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
+}
+
+static int run_ahead(uint32_t ranks)
+{
+    int failures = job_run(ranks, 10, run_without_part, NULL);
+
+    printf("who has no part goes on    %2u ranks: %s\n", ranks, failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
 static int run(const char *what, uint32_t ranks, plan_t *plan)
 {
     const char *name =
@@ -450,6 +488,7 @@ int main(int argc, char **argv)
 
     sb_baselines_add();
     setvbuf(stdout, NULL, _IOLBF, 0);
+    failures += only == NULL ? run_ahead(2) + run_ahead(5) : 0;
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
