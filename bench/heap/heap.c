@@ -11,7 +11,7 @@
  *            second-level caches do not hold it
  *   LOWEST HIGHEST STEP   bytes: of all the data of a broadcast or reduction, else of a block
  *   SECONDS  for about so long at each size
- *   OFFSET   of buffers from the beginning of a page; 16 is what malloc gives
+ *   OFFSET   of buffers from the beginning of a page; 16 is what malloc gives; 16:8: of results 24
  *   LIMIT    of two ranks: a loop of bench/limits in the place of MPI, one that reads the other's
  *            buffers where they are (direct), or that does so and sums by halves (halves)
  *
@@ -290,9 +290,11 @@ static void lay_out(const operation_t *operation, bool others)
 
 static void next_buffers(const char *offset)
 {
-    size_t k = (size_t)(turn % buffers.count), shift = strtoul(offset, NULL, 0);
+    char *end;
+    size_t k = (size_t)(turn % buffers.count), shift = strtoul(offset, &end, 0);
+    size_t behind = *end == ':' ? strtoul(end + 1, NULL, 0) : 0;
     from = (float *)(void *)(buffers.from + k * buffers.apart_from + shift);
-    into = (float *)(void *)(buffers.into + k * buffers.apart_into + shift);
+    into = (float *)(void *)(buffers.into + k * buffers.apart_into + shift + behind);
 }
 
 /* Seconds of so many rounds as this rank sees them. */

@@ -35,6 +35,9 @@ def arguments() -> argparse.Namespace:
     parser.set_defaults(lowest=32 << 10, step=2, launches=6)
     parser.add_argument("--parts", default="call,loop", help="of call, bare, loop")
     parser.add_argument("--buffers", default="same,others")
+    parser.add_argument(
+        "--behind", type=int, default=0, help="bytes that results are off data's place"
+    )
     parser.add_argument("--seconds", type=float, default=0.2, help="a size")
     parser.add_argument("--sides", default="sobor,heap")
     return parser.parse_args()
@@ -71,7 +74,7 @@ def compare(mpi, program, named: dict, options) -> None:
     """All launches of one operation, part and buffers: of each side, one after the other."""
     sides = options.sides.split(",")
     sizes = [options.lowest, options.highest, options.step]
-    words = [*named.values(), *sizes, options.seconds, options.offset]
+    words = [*named.values(), *sizes, options.seconds, f"{options.offset}:{options.behind}"]
     runs = []
     for side in launches.in_turn(sides, options.launches):
         given = variables(side, options)

@@ -243,9 +243,14 @@ static void take_long(void *restrict to, const void *restrict from, size_t bytes
     memcpy(to, from, bytes);
 }
 
+/*
+ * Messages of the host's are where the program has them: one whose place in its page is a few bytes
+ * before that of its target would be in the trap of `rep movsb` (copy.c). So whatever is long
+ * enough for that chooses its way, and not only what other ways may copy sooner.
+ */
 static void take(void *to, const void *from, size_t bytes)
 {
-    if (bytes < SB_COPY_FAR)
+    if (bytes < SB_COPY_LONG)
         memcpy(to, from, bytes);
     else
         sb_copy_far_long(to, from, bytes, take_long);

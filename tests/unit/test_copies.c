@@ -87,10 +87,20 @@ static void copies_are_right(void **state)
     check(sb_copy_shared, *state);
 }
 
+/* As the heap brings messages of the host's. */
+static void copy_message(void *restrict to, const void *restrict from, size_t bytes)
+{
+    if (bytes < SB_COPY_LONG)
+        memcpy(to, from, bytes);
+    else
+        sb_copy_far_long(to, from, bytes, sb_copy_shared_long);
+}
+
 /* Of each size often enough for both ways. */
 static void far_copies_are_right(void **state)
 {
     check(sb_copy_far, *state);
+    check(copy_message, *state);
 }
 
 static void streaming_copies_are_right(void **state)

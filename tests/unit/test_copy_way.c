@@ -83,11 +83,26 @@ static void what_stays_known_is_seldom_tried(void **state)
 static void classes_are_of_like_sizes(void **state)
 {
     (void)state;
-    assert_int_equal(sb_way_class(SB_COPY_FAR), 0);
-    assert_int_equal(sb_way_class(SB_COPY_FAR / 2 * 3 - 1), 0);
-    assert_int_equal(sb_way_class(SB_COPY_FAR / 2 * 3), 1);
-    assert_int_equal(sb_way_class(2 * SB_COPY_FAR), 2);
+    assert_int_equal(sb_way_class(SB_COPY_LONG), 0);
+    assert_int_equal(sb_way_class(SB_COPY_LONG / 2 * 3 - 1), 0);
+    assert_int_equal(sb_way_class(SB_COPY_LONG / 2 * 3), 1);
+    assert_int_equal(sb_way_class(2 * SB_COPY_LONG), 2);
     assert_int_equal(sb_way_class(SIZE_MAX / 4), SB_WAY_CLASSES - 1);
+}
+
+/* What is beside in its page, on either side, and within a line. */
+static void what_is_beside_is_told(void **state)
+{
+    static char pages[3 * SB_PAGE];
+    char *from = pages + SB_PAGE + 16;
+
+    (void)state;
+    for (ptrdiff_t apart = -(ptrdiff_t)SB_PAGE; apart < (ptrdiff_t)SB_PAGE; apart++) {
+        ptrdiff_t in_page = (apart + (ptrdiff_t)SB_PAGE) % (ptrdiff_t)SB_PAGE;
+        ptrdiff_t either = sb_min(in_page, (ptrdiff_t)SB_PAGE - in_page);
+        assert_int_equal(sb_way_beside(from + apart, from),
+                         either > 0 && either < (ptrdiff_t)SB_LINE);
+    }
 }
 
 static void every_other_copy_may_take_longer(void **state)
@@ -118,6 +133,7 @@ int main(void)
         cmocka_unit_test(it_is_seen_that_the_other_way_has_become_faster),
         cmocka_unit_test(what_stays_known_is_seldom_tried),
         cmocka_unit_test(classes_are_of_like_sizes),
+        cmocka_unit_test(what_is_beside_is_told),
         cmocka_unit_test(every_other_copy_may_take_longer),
         cmocka_unit_test(disturbed_copies_do_not_decide),
     };

@@ -77,17 +77,29 @@ static inline void sb_way_record(sb_way_t *way, sb_way_choice_t choice, size_t b
         sb_way_vote(way);
 }
 
-/* Two classes for each doubling of sizes from SB_COPY_FAR on; the last holds all that is longer. */
-#define SB_WAY_CLASSES 12
+/* Two classes for each doubling of sizes from SB_COPY_LONG on; the last holds all that is longer.
+ */
+#define SB_WAY_CLASSES 20
 
 static inline size_t sb_way_class(size_t bytes)
 {
     size_t doubled = 0;
 
-    while (bytes >= SB_COPY_FAR << (doubled + 1))
+    while (bytes >= SB_COPY_LONG << (doubled + 1))
         doubled++;
-    bool upper = 2 * bytes >= (size_t)3 * SB_COPY_FAR << doubled;
+    bool upper = 2 * bytes >= (size_t)3 * SB_COPY_LONG << doubled;
     return sb_min(2 * doubled + upper, SB_WAY_CLASSES - 1);
+}
+
+/*
+ * Whether the two begin at places of their pages that are less than a line apart, but not at the
+ * same: there a way of copying may take many times as long as elsewhere.
+ */
+static inline bool sb_way_beside(const void *to, const void *from)
+{
+    size_t apart = ((uintptr_t)to - (uintptr_t)from) % SB_PAGE;
+
+    return apart != 0 && (apart < SB_LINE || apart > SB_PAGE - SB_LINE);
 }
 
 /* Copies the one way or the other. */

@@ -132,7 +132,7 @@ static inline void sb_copy_shared(void *restrict to, const void *restrict from, 
 /* From here on it may pay to ask for lines of several places at once. */
 #define SB_COPY_FAR ((size_t)32 << 10)
 
-/* Of SB_COPY_FAR bytes and more. `usual`: the copy that does not. */
+/* Of SB_COPY_LONG bytes and more. `usual`: the copy that does not. */
 void sb_copy_far_long(void *restrict to, const void *restrict from, size_t bytes, sb_copy_t *usual);
 
 static inline void sb_copy_far(void *restrict to, const void *restrict from, size_t bytes)
