@@ -186,7 +186,7 @@ class Build:
             words[words.index(entry["file"])] = str(source_of(source, self.copy))
             # Headers beside it, and before all others those that are wrong.
             found = ["-iquote", REPOSITORY / source.parent, "-I", self.copy / "src"]
-            given = [*found, *words, "-w", f"-fmacro-prefix-map={self.copy}/="]
+            given = [*found, *words, "-w", "-g0", f"-fmacro-prefix-map={self.copy}/="]
             running.append([compiler, *map(str, given)])
         for start in range(0, len(running), 2):
             pair = [subprocess.Popen(w, cwd=self.folder) for w in running[start : start + 2]]
