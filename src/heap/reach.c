@@ -244,19 +244,6 @@ static void take_long(void *restrict to, const void *restrict from, size_t bytes
 }
 
 /*
- * Messages of the host's are where the program has them: one whose place in its page is a few bytes
- * before that of its target would be in the trap of `rep movsb` (copy.c). So whatever is long
- * enough for that chooses its way, and not only what other ways may copy sooner.
- */
-static void take(void *to, const void *from, size_t bytes)
-{
-    if (bytes < SB_COPY_LONG)
-        memcpy(to, from, bytes);
-    else
-        sb_copy_far_long(to, from, bytes, take_long);
-}
-
-/*
  * As the kernel does it: until the one list or the other is at its end. -1: not all of it can be
  * reached.
  */
@@ -272,7 +259,7 @@ static ssize_t load(pid_t process, const struct iovec *local, unsigned long loca
         const char *here = bytes == 0 ? "" : reach(process, address, bytes, false);
         if (here == NULL)
             return -1;
-        take((char *)local->iov_base + to, here, bytes);
+        sb_copy_message((char *)local->iov_base + to, here, bytes, take_long);
         done += (ssize_t)bytes;
         to += bytes;
         from += bytes;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * What an arena is to the system: a sealed file of its owner's alone, which another process maps to
- * be read, and which only its owner dumps; where huge pages of it would be; that no place of a
- * message in its page makes it long; and what of it stays when all is freed. To be run with the
- * heap preloaded.
+ * be read, and which only its owner dumps; where huge pages of it would be; and what of it stays
+ * when all is freed. To be run with the heap preloaded.
  */
 #include "support.h"
 
@@ -13,20 +12,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #define BYTES ((size_t)1 << 20)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define MESSAGE ((ssize_t)16 << 10)
-/* Copies after which their way is known, and those that are timed then. */
-#define SETTLED 256
-#define TIMED 128
-/* Without the optimizer the loop that is to be taken there is slow everywhere. */
-#ifdef __OPTIMIZE__
-#define OPTIMIZED true
-#else
-#define OPTIMIZED false
-#endif
 #define KEPT_MOST ((long)(64 + 4) << 10) /* KiB that stay, and some more */
 
 static const char *const name = "/memfd:sobor-heap";
@@ -92,48 +80,6 @@ static unsigned mappings(const char *rights, unsigned *dumped)
     return count;
 }
 
-static int later(const void *one, const void *other)
-{
-    uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
-
-    return (a > b) - (a < b);
-}
-
-/* Nanoseconds of a message that comes to lie so many bytes behind its place in its page: a median.
- */
-static uint64_t time_of_message(pid_t owner, const char *block, char *into, size_t behind)
-{
-    uint64_t took[TIMED];
-    char *to = into + 4096 - (uintptr_t)into % 4096 + (uintptr_t)block % 4096 + behind;
-    struct iovec local = {to, MESSAGE}, remote = {(void *)(uintptr_t)block, MESSAGE};
-
-    for (size_t i = 0; i < SETTLED + TIMED; i++) {
-        struct timespec began, ended;
-        clock_gettime(CLOCK_MONOTONIC, &began);
-        CHECK(process_vm_readv(owner, &local, 1, &remote, 1, 0) == MESSAGE, "not read");
-        clock_gettime(CLOCK_MONOTONIC, &ended);
-        took[i % TIMED] =
-            (uint64_t)((ended.tv_sec - began.tv_sec) * 1000000000 + ended.tv_nsec - began.tv_nsec);
-        CHECK(to[0] == 7 && to[MESSAGE - 1] == 7, "bytes %d and %d", to[0], to[MESSAGE - 1]);
-    }
-    qsort(took, TIMED, sizeof *took, later);
-    return took[TIMED / 2];
-}
-
-/* The string instructions of some processors take twenty times as long there. */
-static void check_places_in_pages(pid_t owner, const char *block)
-{
-    char *into = malloc(BYTES);
-    uint64_t usual = time_of_message(owner, block, into, 256);
-
-    for (size_t behind = 0; behind < 64; behind += 8) {
-        uint64_t took = time_of_message(owner, block, into, behind);
-        CHECK(took < 5 * usual, "%lu bytes behind: %lu ns, usually %lu", (unsigned long)behind,
-              (unsigned long)took, (unsigned long)usual);
-    }
-    free(into);
-}
-
 static void read_of(pid_t owner, const char *block)
 {
     char *into = malloc(BYTES);
@@ -148,8 +94,6 @@ static void read_of(pid_t owner, const char *block)
     CHECK(mappings("r--s", &dumped) == 1, "another's arena is not mapped to be read alone");
     CHECK(dumped == 0, "another's arena is part of a dump");
     CHECK(mappings("rw-s", &dumped) == 1 && dumped == 1, "the own arena: %u mapped", dumped);
-    if (OPTIMIZED)
-        check_places_in_pages(owner, block);
 }
 
 /* KiB of shared pages. */

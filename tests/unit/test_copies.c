@@ -6,6 +6,7 @@
 #include "machine/machine.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 #define PAGE ((size_t)4096)
 #define MOST (17 * PAGE)
@@ -87,13 +88,47 @@ static void copies_are_right(void **state)
     check(sb_copy_shared, *state);
 }
 
-/* As the heap brings messages of the host's. */
 static void copy_message(void *restrict to, const void *restrict from, size_t bytes)
 {
-    if (bytes < SB_COPY_LONG)
-        memcpy(to, from, bytes);
-    else
-        sb_copy_far_long(to, from, bytes, sb_copy_shared_long);
+    sb_copy_message(to, from, bytes, sb_copy_shared_long);
+}
+
+static unsigned usual_copies;
+
+/* As in the trap: it takes far longer where the two lie beside each other in their pages. */
+static void trapped_copy(void *restrict to, const void *restrict from, size_t bytes)
+{
+    size_t apart = ((uintptr_t)to - (uintptr_t)from) % PAGE;
+    struct timespec now, began;
+
+    usual_copies++;
+    memcpy(to, from, bytes);
+    clock_gettime(CLOCK_MONOTONIC, &began);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while (apart == 8 &&
+           (now.tv_sec - began.tv_sec) * 1000000000 + now.tv_nsec - began.tv_nsec < 100000);
+}
+
+static void messages_choose_their_copy(void **state)
+{
+    enum { COPIES = 1024 };
+    static const size_t lengths[] = {SB_COPY_LONG, 5 * PAGE / 2, 4 * PAGE, 10 * PAGE};
+    const memory_t *memory = *state;
+
+    usual_copies = 0;
+    sb_copy_message(memory->to + 8, memory->from, SB_COPY_LONG - 1, trapped_copy);
+    assert_int_equal(usual_copies, 0);
+    for (size_t i = 0; i < SB_COUNT_OF(lengths); i++) {
+        usual_copies = 0;
+        for (unsigned k = 0; k < COPIES; k++)
+            sb_copy_message(memory->to + 8, memory->from, lengths[i], trapped_copy);
+        assert_in_range(usual_copies, 1, COPIES / 2);
+        /* What is known there is not taken for known elsewhere. */
+        usual_copies = 0;
+        sb_copy_message(memory->to + 512, memory->from, lengths[i], trapped_copy);
+        assert_int_equal(usual_copies, 1);
+    }
 }
 
 /* Of each size often enough for both ways. */
@@ -112,6 +147,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_are_right),
+        cmocka_unit_test(messages_choose_their_copy),
         cmocka_unit_test(far_copies_are_right),
         cmocka_unit_test(streaming_copies_are_right),
     };

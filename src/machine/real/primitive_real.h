@@ -143,6 +143,19 @@ static inline void sb_copy_far(void *restrict to, const void *restrict from, siz
         sb_copy_far_long(to, from, bytes, sb_copy_shared_long);
 }
 
+/*
+ * A message of another program, which chose where it and its target lie: that may be in the trap of
+ * string instructions (copy.c). So whatever is long enough for those finds out which way is faster.
+ */
+static inline void sb_copy_message(void *restrict to, const void *restrict from, size_t bytes,
+                                   sb_copy_t *usual)
+{
+    if (bytes < SB_COPY_LONG)
+        memcpy(to, from, bytes);
+    else
+        sb_copy_far_long(to, from, bytes, usual);
+}
+
 /* What it stored is ordered before the stores that follow. */
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
 
