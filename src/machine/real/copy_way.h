@@ -77,8 +77,7 @@ static inline void sb_way_record(sb_way_t *way, sb_way_choice_t choice, size_t b
         sb_way_vote(way);
 }
 
-/* Two classes for each doubling of sizes from SB_COPY_LONG on; the last holds all that is longer.
- */
+/* Two classes for each doubling of sizes from SB_COPY_LONG on, of which the last has no end. */
 #define SB_WAY_CLASSES 20
 
 static inline size_t sb_way_class(size_t bytes)
