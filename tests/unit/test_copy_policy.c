@@ -7,6 +7,7 @@
 #include "team/copy_policy.h"
 
 #include <sys/mman.h>
+#include <time.h>
 
 #define BYTES ((size_t)64 << 10)
 /* Messages of a lap, and so of a trial of either mode. */
@@ -15,6 +16,18 @@
 #define TRIAL_CACHED (2 * LAP_CACHED)
 #define TRIAL_NON_TEMPORAL (2 * LAP_NON_TEMPORAL)
 #define FIRST 8 /* messages before the first trial */
+
+/* Time passes as the tests say, whatever else the processors do: blocks of calls are judged by it.
+ */
+static uint64_t passed_ns = 1;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    *now = (struct timespec){.tv_sec = (time_t)(passed_ns / 1000000000u),
+                             .tv_nsec = (long)(passed_ns % 1000000000u)};
+    return 0;
+}
 
 static const size_t laps[2] = {LAP_NON_TEMPORAL * BYTES, LAP_CACHED *BYTES};
 
@@ -782,10 +795,7 @@ static void set_up_loop(loop_t *loop, bool shared)
 
 static void wait_for(uint64_t ns)
 {
-    uint64_t end = sb_now_ns() + ns;
-
-    while (sb_now_ns() < end)
-        ;
+    passed_ns += ns;
 }
 
 static counts_t run_loop(loop_t *loop, unsigned messages)
@@ -903,7 +913,7 @@ static void blocks_that_map_pages_do_not_count(void **state)
         sb_copy_choice_t choice = sb_copy_choose(&loop.policy, BYTES, buffer, four);
         if (choice.mode == SB_COPY_PULLED)
             pages[mapped++ * SB_PAGE] = 1;
-        wait_for(10000);
+        wait_for(choice.mode == SB_COPY_PULLED ? 12000 : 10000);
         if (choice.timed)
             sb_copy_record(&loop.policy, &choice, 5000);
     }
