@@ -57,14 +57,26 @@ def test_exit_code_is_kept():
     assert preloaded(["/bin/sh", "-c", "exit 37"]).returncode == 37
 
 
+def readelf(option: str, path) -> str:
+    """What readelf prints of an object."""
+    command = ["readelf", option, str(path)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("name", ["libsobor.so", "libsobor-heap.so", "libsobor-profile.so"])
+def test_two_pieces(name):
+    """Each piece of an object that is mapped takes time at the start of every process."""
+    path = PRELOAD.with_name(name)
+    if "LLD" in readelf("-p.comment", path):
+        pytest.skip("lld maps what is read and what is run apart")
+    lines = readelf("-lW", path).splitlines()
+    assert sum(line.split()[:1] == ["LOAD"] for line in lines) == 2
+
+
 def test_libc_only():
     """The preloaded object needs nothing but libc, and leaves no symbol open that could fail."""
-    dynamic = subprocess.run(
-        ["readelf", "-d", str(PRELOAD)], capture_output=True, text=True, check=True
-    ).stdout
-    needed = [
-        line.split("[")[1].split("]")[0] for line in dynamic.splitlines() if "(NEEDED)" in line
-    ]
+    lines = readelf("-d", PRELOAD).splitlines()
+    needed = [line.split("[")[1].split("]")[0] for line in lines if "(NEEDED)" in line]
     assert all(name.startswith(("libc.so", "ld-linux")) for name in needed), needed
     relocate = preloaded(["/bin/true"], LD_BIND_NOW="1")
     assert relocate.returncode == 0 and relocate.stderr == ""
