@@ -61,7 +61,10 @@ def build(mpi: mpis.Mpi, source: Path, folder: Path, *flags: str) -> Path:
 
 
 def launch(mpi: mpis.Mpi, program: Path, words: list, ranks: int, variables: dict) -> dict:
-    """Microseconds by bytes of one job, and the line's round trip under "line"."""
+    """Microseconds by bytes of one job, and the line's round trip under "line".
+
+    Where the program has timed something else in turns, that is under "beside".
+    """
     command = [*mpi.command(ranks, variables), str(program), *map(str, words)]
     done = subprocess.run(
         command,
@@ -74,9 +77,10 @@ def launch(mpi: mpis.Mpi, program: Path, words: list, ranks: int, variables: dic
     if done.returncode != 0:
         sys.exit(f"{Path(sys.argv[0]).name}: {' '.join(command)} failed:\n{done.stderr}")
     trip, *rows = done.stdout.split("\n")
-    return {"line": float(trip)} | {
-        int(row.split()[0]): float(row.split()[1]) for row in rows if row.strip()
-    }
+    cells = [row.split() for row in rows if row.strip()]
+    beside = {int(row[0]): float(row[2]) for row in cells if len(row) > 2}
+    times = {"line": float(trip)} | ({"beside": beside} if beside else {})
+    return times | {int(row[0]): float(row[1]) for row in cells}
 
 
 def in_turn(sides: list[str], launches: int) -> list[str]:

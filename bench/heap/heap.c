@@ -13,10 +13,12 @@
  *   SECONDS  for about so long at each size
  *   OFFSET   of buffers from the beginning of a page; 16 is what malloc gives; 16:8: of results 24
  *   LIMIT    of two ranks: a loop of bench/limits in the place of MPI, one that reads the other's
- *            buffers where they are (direct), or that does so and sums by halves (halves)
+ *            buffers where they are (direct), or that does so and sums by halves (halves); beside:
+ *            MPI, in turns with buffers that are not malloc's, which no heap shares, on a
+ *            communicator of their own
  *
  * Prints the round trip of a cache line between ranks 0 and 1 in microseconds, then for each size
- * its bytes and microseconds. */
+ * its bytes, microseconds, and those of the buffers beside. */
 #define _GNU_SOURCE
 #include "../limits/limit.h"
 
@@ -32,12 +34,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, LINE_TURNS = 20000, LOOKS = 1 << 14, OTHERS = 64 << 20 };
+enum { PAGE = 4096, LINE_TURNS = 20000, LOOKS = 1 << 14, OTHERS = 64 << 20, TURNS = 16 };
 
 static int rank, ranks;
 static int bytes;
 static float *from, *into; /* of this round */
 static long turn;
+static MPI_Comm comm = MPI_COMM_WORLD;
 
 /* Who writes, and who has a result. */
 typedef enum part { ALL, ROOT, NOT_ROOT, FIRST, SECOND } part_t;
@@ -52,56 +55,56 @@ typedef struct operation {
 
 static void bcast(void)
 {
-    MPI_Bcast(from, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Bcast(from, bytes, MPI_CHAR, 0, comm);
 }
 
 static void reduce(void)
 {
-    MPI_Reduce(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, 0, comm);
 }
 
 static void allreduce(void)
 {
-    MPI_Allreduce(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, comm);
 }
 
 static void allreduce_in_place(void)
 {
-    MPI_Allreduce(MPI_IN_PLACE, from, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(MPI_IN_PLACE, from, bytes / 4, MPI_FLOAT, MPI_SUM, comm);
 }
 
 static void reduce_scatter_block(void)
 {
-    MPI_Reduce_scatter_block(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Reduce_scatter_block(from, into, bytes / 4, MPI_FLOAT, MPI_SUM, comm);
 }
 
 static void scatter(void)
 {
-    MPI_Scatter(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Scatter(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, 0, comm);
 }
 
 static void gather(void)
 {
-    MPI_Gather(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, 0, MPI_COMM_WORLD);
+    MPI_Gather(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, 0, comm);
 }
 
 static void allgather(void)
 {
-    MPI_Allgather(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Allgather(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, comm);
 }
 
 static void alltoall(void)
 {
-    MPI_Alltoall(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Alltoall(from, bytes, MPI_CHAR, into, bytes, MPI_CHAR, comm);
 }
 
 /* One way of a message; the ways alternate. */
 static void message(void)
 {
     if (rank == turn % 2)
-        MPI_Send(from, bytes, MPI_CHAR, !rank, 0, MPI_COMM_WORLD);
+        MPI_Send(from, bytes, MPI_CHAR, !rank, 0, comm);
     else if (rank < 2)
-        MPI_Recv(into, bytes, MPI_CHAR, !rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(into, bytes, MPI_CHAR, !rank, 0, comm, MPI_STATUS_IGNORE);
 }
 
 static const operation_t operations[] = {
@@ -233,7 +236,7 @@ typedef struct buffers {
     uint64_t there;
 } buffers_t;
 
-static buffers_t buffers;
+static buffers_t buffers, beside;
 
 static size_t whole_pages(size_t size)
 {
@@ -244,6 +247,16 @@ static char *area(size_t size)
 {
     char *base = aligned_alloc(PAGE, size);
     if (base == NULL)
+        abort();
+    memset(base, 0, size);
+    return base;
+}
+
+/* Not malloc's. */
+static char *mapped(size_t size)
+{
+    char *base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (base == MAP_FAILED)
         abort();
     memset(base, 0, size);
     return base;
@@ -286,6 +299,9 @@ static void lay_out(const operation_t *operation, bool others)
     buffers.count = others ? (long)(OTHERS / (buffers.apart_from + buffers.apart_into)) : 1;
     /* All ranks alike. */
     MPI_Allreduce(MPI_IN_PLACE, &buffers.count, 1, MPI_LONG, MPI_MIN, MPI_COMM_WORLD);
+    beside.apart_from = buffers.apart_from;
+    beside.apart_into = buffers.apart_into;
+    beside.count = buffers.count;
 }
 
 static void next_buffers(const char *offset)
@@ -325,22 +341,56 @@ static double run(const operation_t *operation, const char *part, long rounds, c
     return loop ? MPI_Wtime() - began : took;
 }
 
-static double time_size(const operation_t *operation, char **words_of)
+/* What is measured is with the other buffers, and on their communicator, from now on. */
+static void turn_round(void)
+{
+    static MPI_Comm other = MPI_COMM_NULL;
+    if (other == MPI_COMM_NULL)
+        MPI_Comm_dup(comm, &other);
+    MPI_Comm before = comm;
+    buffers_t were = buffers;
+    comm = other;
+    other = before;
+    buffers = beside;
+    beside = were;
+}
+
+/* Mean of ranks, or the slowest one; at rank 0. */
+static double of_all(const operation_t *operation, const char *part, double took)
+{
+    double sum = 0, longest = 0;
+    MPI_Reduce(&took, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+    if (strcmp(part, "loop") == 0)
+        return longest;
+    return is(operation, "message") ? sum : sum / ranks;
+}
+
+/* Of the buffers of malloc's, and in turns with them of those that are not. */
+static void time_both(const operation_t *operation, const char *part, long rounds,
+                      const char *offset, double took[2])
+{
+    took[0] = took[1] = 0;
+    for (int k = 0; k < 2 * TURNS; k++, turn_round())
+        took[k % 2] += run(operation, part, rounds / TURNS + 1, offset);
+    for (int k = 0; k < 2; k++)
+        took[k] = of_all(operation, part, took[k] / (double)(TURNS * (rounds / TURNS + 1)));
+}
+
+static void time_size(const operation_t *operation, char **words_of, double times[2])
 {
     const char *part = words_of[2], *offset = words_of[8];
-    double seconds = atof(words_of[7]), took, sum = 0, longest = 0;
+    double seconds = atof(words_of[7]), took;
     long rounds = 4;
     lay_out(operation, strcmp(words_of[3], "others") == 0);
     while (took = run(operation, "loop", rounds, offset),
            MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), took < seconds / 8)
         rounds *= 2;
     rounds = (long)((double)rounds * seconds / took) + 1;
-    took = run(operation, part, rounds, offset) / (double)rounds;
-    MPI_Reduce(&took, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
-    MPI_Reduce(&took, &longest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    if (strcmp(part, "loop") == 0)
-        return longest;
-    return is(operation, "message") ? sum : sum / ranks;
+    if (beside.from != NULL)
+        time_both(operation, part, rounds, offset, times);
+    else
+        times[0] = of_all(operation, part, run(operation, part, rounds, offset) / (double)rounds);
 }
 
 /* Where other jobs have the processors, the other rank may have none: it waits until this one's
@@ -405,7 +455,8 @@ int main(int argc, char **argv)
                         " [LIMIT]\n");
         return 2;
     }
-    bool limited = argc == 10;
+    bool in_turns = argc == 10 && strcmp(argv[9], "beside") == 0;
+    bool limited = argc == 10 && !in_turns;
     const operation_t *operation =
         limited ? find(argv[1], limits, sizeof limits / sizeof *limits)
                 : find(argv[1], operations, sizeof operations / sizeof *operations);
@@ -419,15 +470,20 @@ int main(int argc, char **argv)
         buffers.from = area(others ? OTHERS : room);
         buffers.into = area(others ? OTHERS : room);
     }
+    if (in_turns) {
+        beside.from = mapped(others ? OTHERS : room);
+        beside.into = mapped(others ? OTHERS : room);
+    }
     words = share(512);
     /* Ranks that share processors would wait their turns for every line. */
     double trip = ranks == 2 ? line() : 0;
     if (rank == 0)
         printf("%.3f\n", trip * 1e6);
     for (bytes = atoi(argv[4]); (size_t)bytes <= highest; bytes *= atoi(argv[6])) {
-        double took = time_size(operation, argv);
+        double took[2] = {0};
+        time_size(operation, argv, took);
         if (rank == 0)
-            printf("%d %.4f\n", bytes, took * 1e6);
+            printf("%d %.4f %.4f\n", bytes, took[0] * 1e6, took[1] * 1e6);
     }
     MPI_Finalize();
     return 0;

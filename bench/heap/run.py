@@ -5,7 +5,9 @@
 Data is written anew before each operation and the result is read. Sides: the host alone (bare),
 with the heap (bare_heap), Sobor (sobor), with the heap (heap), and further builds (--lib), whose
 name ends in _heap if they are to have it; of two ranks, plain loops that read the other's buffers
-where they are (limit), and sum by halves (limit_halves). A side may have settings of its own, as in
+where they are (limit), and sum by halves (limit_halves). As heap-beside, a side uses buffers that
+no heap shares in turns with malloc's, in one process, and it is shown how much faster malloc's are:
+two launches differ by more than what is looked for. A side may have settings of its own, as in
 heap+SOBOR_CMA=off. Shown are the times of the first of --sides, and how much faster the others are:
 medians of launches, the least and the largest.
 """
@@ -45,13 +47,14 @@ def arguments() -> argparse.Namespace:
 
 #: Of a limit: what the program is told.
 LIMITS = {"limit": ["direct"], "limit_halves": ["halves"]}
+BESIDE = "-beside"
 
 
 def preloads(side: str, options: argparse.Namespace) -> list[str]:
     """What stands in LD_PRELOAD, as `sobor run` says it."""
     libraries = options.build.resolve() / "lib" / "sobor"
     built = dict(word.split("=", 1) for word in options.lib)
-    side = side.split("+", maxsplit=1)[0]
+    side = side.split("+", maxsplit=1)[0].removesuffix(BESIDE)
     if side in LIMITS:
         return []
     ours = Path(built.get(side, libraries / "libsobor.so"))
@@ -78,11 +81,12 @@ def compare(mpi, program, named: dict, options) -> None:
     runs = []
     for side in launches.in_turn(sides, options.launches):
         given = variables(side, options)
-        told = [*words, *LIMITS.get(side, [])]
+        in_turns = side.split("+", maxsplit=1)[0].endswith(BESIDE)
+        told = [*words, *(["beside"] if in_turns else LIMITS.get(side, []))]
         times = launches.launch(mpi, program, told, options.ranks, given)
         runs.append(
             {"mpi": mpi.key, "ranks": options.ranks, **named, "side": side}
-            | {"line": times.pop("line"), "us": times}
+            | {"line": times.pop("line"), "beside": times.pop("beside"), "us": times}
         )
     launches.keep(runs, options.out)
     show(runs, sides)
@@ -95,11 +99,16 @@ def show(runs: list[dict], sides: list[str]) -> None:
     middle = statistics.median(trips)
     print(f"{kind} (line {min(trips):.2f} to {max(trips):.2f} us, median {middle:.2f})")
     of = {side: [run["us"] for run in runs if run["side"] == side] for side in sides}
+    beside = {side: [run["beside"] for run in runs if run["side"] == side] for side in sides}
     for size in of[sides[0]][0]:
         base = [row[size] for row in of[sides[0]]]
         cells = ""
-        for side in sides[1:]:
-            each = sorted(b / row[size] for b, row in zip(base, of[side], strict=True))
+        for side in sides:
+            in_turns = BESIDE in side
+            if side == sides[0] and not in_turns:
+                continue
+            bases = [row[size] for row in beside[side]] if in_turns else base
+            each = sorted(b / row[size] for b, row in zip(bases, of[side], strict=True))
             cells += f"  {side} {statistics.median(each):.2f} ({each[0]:.2f} - {each[-1]:.2f})"
         print(f"  {size:>8} {statistics.median(base):>9.2f} us{cells}")
     sys.stdout.flush()
