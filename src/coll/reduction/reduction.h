@@ -68,12 +68,13 @@ static inline sb_range_t sb_parts_of(const sb_reduction_t *reduction, uint32_t r
     return range;
 }
 
-/* This rank's part. */
+/* This rank's part. An empty one, as where there are fewer elements than ranks, is of no rank's:
+ * who wants nothing waits for nobody. */
 static inline sb_wanted_t sb_wanted_part(const sb_team_t *team, const sb_reduction_t *reduction)
 {
     sb_range_t part = sb_parts_of(reduction, team->size, team->rank, team->rank + 1);
 
-    return (sb_wanted_t){team->size, part.from, part.to};
+    return (sb_wanted_t){part.from < part.to ? team->size : 0, part.from, part.to};
 }
 
 /* The ranks up to this one, or before it. */

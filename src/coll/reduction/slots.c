@@ -131,10 +131,6 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     uint64_t count = small ? reduction->bytes > 0 : (reduction->bytes + piece - 1) / piece;
     sb_status_t data = SB_OK;
 
-    /* Whose part is empty goes on: fewer elements than ranks leave some of them without one. */
-    if (wanted.from == wanted.to)
-        wanted.sources = 0;
-
     for (uint64_t first = 0; first < count; first += BATCH) {
         uint64_t batch = sb_min(BATCH, count - first), use = team->slot_uses;
         for (uint64_t i = 0; i < batch; i++) {
