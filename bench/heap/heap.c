@@ -2,7 +2,7 @@
 /* Data that is written anew, an operation, its result read: for bench/heap/run.py. Nothing of Sobor
  * is used.
  *
- * usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET [LIMIT]
+ * usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET [BESIDE]
  *
  *   PART     call: a barrier after the writing, then the operation and the reading are timed, mean
  *            over ranks; bare: the operation alone; loop: writing, operation and reading without a
@@ -12,13 +12,13 @@
  *   LOWEST HIGHEST STEP   bytes: of all the data of a broadcast or reduction, else of a block
  *   SECONDS  for about so long at each size
  *   OFFSET   of buffers from the beginning of a page; 16 is what malloc gives; 16:8: of results 24
- *   LIMIT    of two ranks: a loop of bench/limits in the place of MPI, one that reads the other's
- *            buffers where they are (direct), or that does so and sums by halves (halves); beside:
- *            MPI, in turns with buffers that are not malloc's, which no heap shares, on a
- *            communicator of their own
+ *   BESIDE   what is timed in turns with it. others: the same with buffers that are not malloc's,
+ *            which no heap shares, on a communicator of their own; of two ranks, a loop of
+ *            bench/limits in the place of MPI that reads the other's buffers where they are
+ *            (direct), or that does so and sums by halves (halves)
  *
  * Prints the round trip of a cache line between ranks 0 and 1 in microseconds, then for each size
- * its bytes, microseconds, and those of the buffers beside. */
+ * its bytes, microseconds, and those of what is beside. */
 #define _GNU_SOURCE
 #include "../limits/limit.h"
 
@@ -262,7 +262,7 @@ static char *mapped(size_t size)
     return base;
 }
 
-/* Both in memory that both have mapped, as the heap's is: an anonymous file. */
+/* What is beside in memory that both have mapped, as the heap's is: an anonymous file. */
 static void share_areas(size_t room)
 {
     struct mine {
@@ -272,16 +272,16 @@ static void share_areas(size_t room)
     char path[64];
     if (ranks != 2 || mine.file < 0 || ftruncate(mine.file, (off_t)(2 * room)) != 0)
         abort();
-    buffers.from = mmap(NULL, 2 * room, PROT_READ | PROT_WRITE, MAP_SHARED, mine.file, 0);
-    buffers.into = buffers.from + room;
-    memset(buffers.from, 0, 2 * room);
-    mine.base = (uintptr_t)buffers.from;
+    beside.from = mmap(NULL, 2 * room, PROT_READ | PROT_WRITE, MAP_SHARED, mine.file, 0);
+    beside.into = beside.from + room;
+    memset(beside.from, 0, 2 * room);
+    mine.base = (uintptr_t)beside.from;
     MPI_Allgather(&mine, sizeof mine, MPI_CHAR, of, sizeof mine, MPI_CHAR, MPI_COMM_WORLD);
     snprintf(path, sizeof path, "/proc/%d/fd/%d", of[!rank].process, of[!rank].file);
     int file = open(path, O_RDONLY);
-    buffers.theirs = mmap(NULL, 2 * room, PROT_READ, MAP_SHARED, file, 0);
-    buffers.there = of[!rank].base;
-    if (buffers.from == MAP_FAILED || file < 0 || buffers.theirs == MAP_FAILED)
+    beside.theirs = mmap(NULL, 2 * room, PROT_READ, MAP_SHARED, file, 0);
+    beside.there = of[!rank].base;
+    if (beside.from == MAP_FAILED || file < 0 || beside.theirs == MAP_FAILED)
         abort();
 }
 
@@ -341,7 +341,7 @@ static double run(const operation_t *operation, const char *part, long rounds, c
     return loop ? MPI_Wtime() - began : took;
 }
 
-/* What is measured is with the other buffers, and on their communicator, from now on. */
+/* From now on what is timed has the other buffers, and their communicator. */
 static void turn_round(void)
 {
     static MPI_Comm other = MPI_COMM_NULL;
@@ -366,19 +366,20 @@ static double of_all(const operation_t *operation, const char *part, double took
     return is(operation, "message") ? sum : sum / ranks;
 }
 
-/* Of the buffers of malloc's, and in turns with them of those that are not. */
-static void time_both(const operation_t *operation, const char *part, long rounds,
+/* In turns with what is beside. */
+static void time_both(const operation_t *const of[2], const char *part, long rounds,
                       const char *offset, double took[2])
 {
     took[0] = took[1] = 0;
     for (int k = 0; k < 2 * TURNS; k++, turn_round())
-        took[k % 2] += run(operation, part, rounds / TURNS + 1, offset);
+        took[k % 2] += run(of[k % 2], part, rounds / TURNS + 1, offset);
     for (int k = 0; k < 2; k++)
-        took[k] = of_all(operation, part, took[k] / (double)(TURNS * (rounds / TURNS + 1)));
+        took[k] = of_all(of[k], part, took[k] / (double)(TURNS * (rounds / TURNS + 1)));
 }
 
-static void time_size(const operation_t *operation, char **words_of, double times[2])
+static void time_size(const operation_t *const of[2], char **words_of, double times[2])
 {
+    const operation_t *operation = of[0];
     const char *part = words_of[2], *offset = words_of[8];
     double seconds = atof(words_of[7]), took;
     long rounds = 4;
@@ -387,8 +388,8 @@ static void time_size(const operation_t *operation, char **words_of, double time
            MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD), took < seconds / 8)
         rounds *= 2;
     rounds = (long)((double)rounds * seconds / took) + 1;
-    if (beside.from != NULL)
-        time_both(operation, part, rounds, offset, times);
+    if (of[1] != NULL)
+        time_both(of, part, rounds, offset, times);
     else
         times[0] = of_all(operation, part, run(operation, part, rounds, offset) / (double)rounds);
 }
@@ -445,6 +446,19 @@ static void set_limit(const char *name)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Makes what is beside ready, and says which operation it is. */
+static const operation_t *set_beside(char **words_of, size_t room)
+{
+    if (strcmp(words_of[9], "others") != 0) {
+        share_areas(room);
+        set_limit(words_of[9]);
+        return find(words_of[1], limits, sizeof limits / sizeof *limits);
+    }
+    beside.from = mapped(room);
+    beside.into = mapped(room);
+    return find(words_of[1], operations, sizeof operations / sizeof *operations);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -452,28 +466,16 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     if (argc != 9 && argc != 10) {
         fprintf(stderr, "usage: heap OPERATION PART BUFFERS LOWEST HIGHEST STEP SECONDS OFFSET"
-                        " [LIMIT]\n");
+                        " [BESIDE]\n");
         return 2;
     }
-    bool in_turns = argc == 10 && strcmp(argv[9], "beside") == 0;
-    bool limited = argc == 10 && !in_turns;
-    const operation_t *operation =
-        limited ? find(argv[1], limits, sizeof limits / sizeof *limits)
-                : find(argv[1], operations, sizeof operations / sizeof *operations);
     size_t highest = (size_t)atoi(argv[5]);
-    bool others = strcmp(argv[3], "others") == 0;
-    size_t room = whole_pages(highest * (size_t)ranks);
-    if (limited) {
-        share_areas(others ? OTHERS : room);
-        set_limit(argv[9]);
-    } else {
-        buffers.from = area(others ? OTHERS : room);
-        buffers.into = area(others ? OTHERS : room);
-    }
-    if (in_turns) {
-        beside.from = mapped(others ? OTHERS : room);
-        beside.into = mapped(others ? OTHERS : room);
-    }
+    size_t room = strcmp(argv[3], "others") == 0 ? OTHERS : whole_pages(highest * (size_t)ranks);
+    const operation_t *of[2] = {find(argv[1], operations, sizeof operations / sizeof *operations)};
+    buffers.from = area(room);
+    buffers.into = area(room);
+    if (argc == 10)
+        of[1] = set_beside(argv, room);
     words = share(512);
     /* Ranks that share processors would wait their turns for every line. */
     double trip = ranks == 2 ? line() : 0;
@@ -481,7 +483,7 @@ int main(int argc, char **argv)
         printf("%.3f\n", trip * 1e6);
     for (bytes = atoi(argv[4]); (size_t)bytes <= highest; bytes *= atoi(argv[6])) {
         double took[2] = {0};
-        time_size(operation, argv, took);
+        time_size(of, argv, took);
         if (rank == 0)
             printf("%d %.4f %.4f\n", bytes, took[0] * 1e6, took[1] * 1e6);
     }

@@ -4,12 +4,13 @@
 
 Data is written anew before each operation and the result is read. Sides: the host alone (bare),
 with the heap (bare_heap), Sobor (sobor), with the heap (heap), and further builds (--lib), whose
-name ends in _heap if they are to have it; of two ranks, plain loops that read the other's buffers
-where they are (limit), and sum by halves (limit_halves). As heap-beside, a side uses buffers that
-no heap shares in turns with malloc's, in one process, and it is shown how much faster malloc's are:
-two launches differ by more than what is looked for. A side may have settings of its own, as in
-heap+SOBOR_CMA=off. Shown are the times of the first of --sides, and how much faster the others are:
-medians of launches, the least and the largest.
+name ends in _heap if they are to have it. Two launches of one build may differ by more than what is
+looked for, so a side may have something beside it, in turns in one process: buffers that no heap
+shares (heap-others); of two ranks, plain loops that read the other's buffers where they are
+(heap-direct), or do so and sum by halves (heap-halves). Of such a side it is shown how much faster
+it is than what is beside it. A side may have settings of its own, as in heap+SOBOR_CMA=off. Shown
+are the times of the first of --sides, and how much faster the others are: medians of launches, the
+least and the largest.
 """
 
 from __future__ import annotations
@@ -45,18 +46,22 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-#: Of a limit: what the program is told.
-LIMITS = {"limit": ["direct"], "limit_halves": ["halves"]}
-BESIDE = "-beside"
+BESIDE = ("others", "direct", "halves")
+
+
+def parts_of(side: str) -> tuple[str, list[str]]:
+    """A side's library, and what is beside it."""
+    library, _, beside = side.split("+", maxsplit=1)[0].partition("-")
+    if beside and beside not in BESIDE:
+        sys.exit(f"run.py: --sides: '{side}': beside is one of {', '.join(BESIDE)}")
+    return library, [beside] if beside else []
 
 
 def preloads(side: str, options: argparse.Namespace) -> list[str]:
     """What stands in LD_PRELOAD, as `sobor run` says it."""
     libraries = options.build.resolve() / "lib" / "sobor"
     built = dict(word.split("=", 1) for word in options.lib)
-    side = side.split("+", maxsplit=1)[0].removesuffix(BESIDE)
-    if side in LIMITS:
-        return []
+    side = parts_of(side)[0]
     ours = Path(built.get(side, libraries / "libsobor.so"))
     heap = side == "heap" or side.endswith("_heap")
     words = [str(ours.parent / "libsobor-heap.so")] if heap else []
@@ -81,8 +86,7 @@ def compare(mpi, program, named: dict, options) -> None:
     runs = []
     for side in launches.in_turn(sides, options.launches):
         given = variables(side, options)
-        in_turns = side.split("+", maxsplit=1)[0].endswith(BESIDE)
-        told = [*words, *(["beside"] if in_turns else LIMITS.get(side, []))]
+        told = [*words, *parts_of(side)[1]]
         times = launches.launch(mpi, program, told, options.ranks, given)
         runs.append(
             {"mpi": mpi.key, "ranks": options.ranks, **named, "side": side}
@@ -104,7 +108,7 @@ def show(runs: list[dict], sides: list[str]) -> None:
         base = [row[size] for row in of[sides[0]]]
         cells = ""
         for side in sides:
-            in_turns = BESIDE in side
+            in_turns = parts_of(side)[1]
             if side == sides[0] and not in_turns:
                 continue
             bases = [row[size] for row in beside[side]] if in_turns else base
