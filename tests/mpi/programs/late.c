@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Calls whose trace is known: rank 1 is late by so many milliseconds to some of them.
+/* Calls whose trace is known: rank 1 is late by so many milliseconds to some of them, from when the
+ * first rank is there on, whatever else the machine does.
  *
  * usage: late MILLISECONDS CALLS [end]
  *
@@ -10,21 +11,48 @@
  * handle, while the others wait for it. */
 #include "support.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-static void round_of_calls(int rank, long late)
+/* How often rank 0 was there: in a file of the folder, since messages would be calls too. */
+static _Atomic long *there;
+
+static void share_there(void)
+{
+    int file = open("late.there", O_RDWR | O_CREAT, 0600);
+    CHECK(file >= 0 && ftruncate(file, sizeof *there) == 0, "no file late.there");
+    there = mmap(NULL, sizeof *there, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    CHECK(there != MAP_FAILED, "late.there is not mapped");
+    close(file);
+}
+
+static void come_late(int rank, long round, long late)
+{
+    if (rank == 0)
+        atomic_store_explicit(there, round + 1, memory_order_release);
+    if (rank != 1)
+        return;
+    while (atomic_load_explicit(there, memory_order_acquire) <= round) /* come_late of rank 0 */
+        sched_yield();
+    sleep_ms(late);
+}
+
+static void round_of_calls(int rank, long round, long late)
 {
     static char message[4000];
     double number = rank, sum = 0;
 
     CALL(MPI_Allreduce(&number, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
     CHECK(sum > 0, "the sum is %g", sum);
-    if (rank == 1 && late > 0)
-        sleep_ms(late);
+    if (late > 0)
+        come_late(rank, round, late);
     CALL(MPI_Bcast(message, sizeof message, MPI_CHAR, 0, MPI_COMM_WORLD));
     CALL(MPI_Barrier(MPI_COMM_WORLD));
 }
@@ -61,8 +89,11 @@ int main(int argc, char **argv)
     CHECK(argc >= 3, "usage: late MILLISECONDS CALLS [end]");
     int rank = rank_of(MPI_COMM_WORLD);
     const char *end = argc > 3 ? argv[3] : "finalize";
+    long late = atol(argv[1]);
+    if (late > 0)
+        share_there();
     for (long i = 0; i < atol(argv[2]); i++)
-        round_of_calls(rank, atol(argv[1]));
+        round_of_calls(rank, i, late);
     others(rank, size_of(MPI_COMM_WORLD));
     if (strcmp(end, "kill") == 0 && rank == 1)
         raise(SIGKILL);
