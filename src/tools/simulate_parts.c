@@ -88,27 +88,38 @@ static uint8_t first_byte(const sb_vector_case_t *call, uint32_t from, uint32_t 
     return (uint8_t)(from * 7 + to_whom * 101 + call->number * 13 + 1);
 }
 
-/* Byte i of it is 31 * i + i / 256 more. So many bytes, each changed by `flip`. */
+enum { ROW = 256 };
+
+/* Byte i of what goes is 31 * i + i / 256 more than the first: here a row of them, each changed
+ * by `flip`, of which the compiler makes vectors. */
+static void lay_row(char *restrict to, uint8_t first, uint8_t flip)
+{
+    for (unsigned i = 0; i < ROW; i++, first += 31)
+        to[i] = (char)(first ^ flip);
+}
+
 static char *lay_bytes(char *to, size_t bytes, uint8_t first, uint8_t flip)
 {
-    for (size_t i = 0; i < bytes; first++) {
-        for (size_t end = sb_min(bytes, i + 256); i < end; i++, first += 31)
-            to[i] = (char)(first ^ flip);
-    }
+    for (; bytes >= ROW; bytes -= ROW, to += ROW, first++)
+        lay_row(to, first, flip);
+    for (size_t i = 0; i < bytes; i++, first += 31)
+        to[i] = (char)(first ^ flip);
     return to + bytes;
 }
 
 /* How many of them are right. */
 static size_t count_right(const char *from, size_t bytes, uint8_t first)
 {
+    char row[ROW];
     size_t i = 0;
 
-    for (; i < bytes; first++) {
-        for (size_t end = sb_min(bytes, i + 256); i < end; i++, first += 31) {
-            if ((uint8_t)from[i] != first)
-                return i;
-        }
+    for (; bytes - i >= ROW; i += ROW, first++) {
+        lay_row(row, first, 0);
+        if (memcmp(from + i, row, ROW) != 0)
+            break;
     }
+    for (; i < bytes && (uint8_t)from[i] == first; i++)
+        first += 31;
     return i;
 }
 
