@@ -101,16 +101,24 @@ def test_plain_programs_are_timed_with_the_heap_and_without(tmp_path):
     assert all(time > 0 for run in runs for time in run["us"].values())
 
 
-def test_plain_loops_stand_beside_what_the_heap_brings(tmp_path):
-    """Loops that read the other's buffers run in the place of MPI."""
+def test_what_the_heap_brings_is_timed_in_turns_in_one_process(tmp_path):
+    """Beside buffers that no heap shares, and plain loops that read the other's buffers."""
     usable_mpi("o41")
     out = tmp_path / "runs.jsonl"
-    words = "--operations allreduce --sides limit,limit_halves,heap --launches 1"
+    sides = ["heap-others", "heap-direct", "heap-halves"]
+    words = f"--operations allreduce --sides {','.join(sides)} --launches 1"
     sizes = " --parts call --buffers others --lowest 32768 --highest 65536 --seconds 0.01"
-    run_bench("heap", words + sizes, "--out", str(out))
+    printed = run_bench("heap", words + sizes, "--out", str(out)).splitlines()
     runs = [json.loads(line) for line in out.read_text().splitlines()]
-    assert [run["side"] for run in runs] == ["limit", "limit_halves", "heap"]
+    assert [run["side"] for run in runs] == sides
     assert all(time > 0 for run in runs for time in run["us"].values())
+    assert all(set(run["beside"]) == set(run["us"]) == {"32768", "65536"} for run in runs)
+    assert all(time > 0 for run in runs for time in run["beside"].values())
+    for line in printed[1:]:
+        ratios = [run["beside"][line.split()[0]] / run["us"][line.split()[0]] for run in runs]
+        assert all(
+            f"{side} {ratio:.2f} (" in line for side, ratio in zip(sides, ratios, strict=True)
+        )
 
 
 def test_passed_calls_are_timed_bare_and_in_every_way_that_passes_them():
