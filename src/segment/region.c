@@ -146,8 +146,9 @@ uint64_t sb_page_ns_after(uint64_t known, uint64_t ns, size_t pages)
     return known + (sb_min(ns, 4 * known) - known) * share / PAGES_ALL;
 }
 
-/* Time that this thread has had a processor. Of ranks that share one each would count the time of
- * all, and who asks what pages take multiplies by their number. */
+/* Time that this thread has had a processor: of ranks that share one, each would count the others'
+ * too. Where all of them touch memory at once, who asks what pages take multiplies by their number.
+ */
 static uint64_t processor_ns(void)
 {
     struct timespec spent;
