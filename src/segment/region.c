@@ -25,7 +25,6 @@
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define MAGIC 0x31726f626f73ULL /* "sobor1" */
@@ -132,8 +131,8 @@ static uint64_t page_ns;
 
 /*
  * Few pages may be cheap, as memory that was free already: in a virtual machine pages that its
- * kernel has had before take a twentieth of others. What its host does meanwhile makes some dear.
- * So either counts the more, the more pages there were, and less for half.
+ * kernel has had before take a twentieth of others. A process that was off its processor finds many
+ * long. So either counts the more, the more pages there were, and less for half.
  */
 uint64_t sb_page_ns_after(uint64_t known, uint64_t ns, size_t pages)
 {
@@ -146,25 +145,15 @@ uint64_t sb_page_ns_after(uint64_t known, uint64_t ns, size_t pages)
     return known + (sb_min(ns, 4 * known) - known) * share / PAGES_ALL;
 }
 
-/* Time that this thread has had a processor: of ranks that share one, each would count the others'
- * too. Where all of them touch memory at once, who asks what pages take multiplies by their number.
- */
-static uint64_t processor_ns(void)
-{
-    struct timespec spent;
-
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &spent);
-    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
-}
-
 static void touch_pages(char *base, size_t bytes)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE), pages = bytes / SB_PAGE;
-    uint64_t began = processor_ns();
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    uint64_t began = sb_now_ns();
 
     populate(base, bytes, page);
-    if (pages >= PAGES_TOLD)
-        page_ns = sb_page_ns_after(page_ns, (processor_ns() - began) / pages, pages);
+    if (bytes / SB_PAGE >= PAGES_TOLD)
+        page_ns =
+            sb_page_ns_after(page_ns, (sb_now_ns() - began) / (bytes / SB_PAGE), bytes / SB_PAGE);
 }
 
 uint64_t sb_region_page_ns(void)

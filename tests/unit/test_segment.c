@@ -24,21 +24,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
-
-/* Between two looks at the clock this thread has no processor for so long. */
-static uint64_t away_ns;
-
-int clock_gettime(clockid_t clock, struct timespec *now)
-{
-    static _Atomic uint64_t looks;
-    int failed = (int)syscall(SYS_clock_gettime, clock, now);
-
-    if (away_ns > 0 && clock == CLOCK_MONOTONIC)
-        now->tv_sec += (time_t)(away_ns / 1000000000u * ++looks);
-    return failed;
-}
 
 /* Bytes free in all extents together. */
 static size_t free_bytes(const sb_extents_t *extents)
@@ -732,32 +718,6 @@ static void blocks_tell_what_is_touched(void **state)
     expect_in_child(a_block_knows_its_pages);
 }
 
-/* What is known already rises by four times at most: as often as that would show. */
-static bool time_of_others_is_not_counted(void)
-{
-    enum { OFTEN = 16 };
-    const size_t mib = (size_t)1 << 20;
-    const uint64_t second = 1000000000u;
-    sb_region_t region;
-    sb_reason_t reason;
-
-    away_ns = 3600 * second;
-    for (unsigned i = 0; i < OFTEN; i++) {
-        if (sb_region_create(&region, SB_REGION_MEMFD, mib, -1, &reason) != SB_OK)
-            return false;
-        sb_region_touch(&region, 0, mib);
-        sb_region_close(&region);
-    }
-    return sb_region_page_ns() > 0 && sb_region_page_ns() < second;
-}
-
-/* Where ranks share processors others have them while pages are touched. */
-static void pages_take_processor_time(void **state)
-{
-    (void)state;
-    expect_in_child(time_of_others_is_not_counted);
-}
-
 /* What a page takes is told by many: a few that were cheap, or found dear, do not say what the next
  * hundreds take. */
 static void few_pages_say_little(void **state)
@@ -924,7 +884,6 @@ int main(void)
         cmocka_unit_test(a_process_lives_as_long_as_a_thread),
         cmocka_unit_test(what_regions_will_take_counts),
         cmocka_unit_test(blocks_tell_what_is_touched),
-        cmocka_unit_test(pages_take_processor_time),
         cmocka_unit_test(few_pages_say_little),
         cmocka_unit_test(arena_is_bounded_and_reused),
         cmocka_unit_test(long_regions_with_a_name_are_reserved),
