@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import jobs
 import pytest
 
 from conftest import usable_mpi
@@ -102,5 +103,7 @@ def test_beyond_two_gibibytes(tester, long_run, key, how):
         pytest.skip(f"needs {LARGE_NEEDS_GIB} GiB of free memory")
     mpi = usable_mpi(key)
     sobor = None if tester.bare_only else {}
-    result = tester.run(mpi, 2, ["large", how], sobor=sobor, timeout=120)
+    # What a rank sends of its heap is all its own.
+    words = ["large", how, *(["whole"] if long_run or jobs.WITH_HEAP else [])]
+    result = tester.run(mpi, 2, words, sobor=sobor, timeout=120)
     tester.expect_pass(result, served=sobor is not None)
