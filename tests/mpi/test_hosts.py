@@ -19,7 +19,7 @@ from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
 from mpis import PRELOAD, REPOSITORY
 from random_cases import SEED, run_drawn
 from test_apps import check_hpcc_output, need, write_hpcc_input
-from test_mpi4py_suite import COLLECTIVES, read_outcome, suite_folder
+from test_mpi4py_suite import COLLECTIVES, SHORTER, read_outcome, suite_command
 
 from conftest import usable_mpi
 
@@ -332,7 +332,7 @@ def test_mpi4py(tester, hosts, long_run, place):
     if mpi.python is None:
         pytest.skip("o41 has no Python with mpi4py (.peers)")
     which = COLLECTIVES if long_run else QUICK
-    command = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *which]
+    command = suite_command(mpi, which, () if long_run else SHORTER)
     result = run_on(tester, mpi, hosts, {"SOBOR_TRIALS": "off"}, place, command, limit=600)
     outcome = read_outcome(result)
     assert outcome.good, outcome.bad
@@ -378,7 +378,7 @@ def test_slurm_programs(tester, own_hosts, tmp_path, long_run):
     if mpi.python is None:
         pytest.skip("o41 has no Python with mpi4py (.peers)")
     which = COLLECTIVES if long_run else QUICK
-    suite = [mpi.python, suite_folder(mpi.python) / "test" / "main.py", "-q", *which]
+    suite = suite_command(mpi, which, () if long_run else SHORTER)
     write_hpcc_input(tester.folder, 4, SIZES[long_run])
     with emulated_slurm.Slurm(own_hosts, tmp_path / "slurm") as slurm:
         for nodes in ("2", "3") if long_run else ("3",):

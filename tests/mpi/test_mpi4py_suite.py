@@ -3,8 +3,8 @@
 
 The suite comes from the source archive on the Python package index, in the version of the installed
 mpi4py, and is kept in the build folder. By default it is run with Sobor, and on the bare MPI where
-that is quick or where something failed; SOBOR_TEST_LONG=1 runs everything both ways, and on the
-wheels too.
+that is quick or where something failed, on some types with each MPI; SOBOR_TEST_LONG=1 runs
+everything both ways, on all types, and on the wheels too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from mpis import WORK
 
 from conftest import usable_mpi
 
+WITH_TYPES = Path(__file__).parent / "python" / "some_types.py"
 COLLECTIVES = ("-i", "test_cco")
 #: Without those that no library serves but the host itself.
 BLOCKING = (*COLLECTIVES, "-e", "test_cco_nb", "-e", "test_cco_pr", "-e", "test_cco_ngh")
@@ -37,6 +38,9 @@ REST = ("-e", "test_cco", "-e", "test_util_dtlib", *(w for n in BY_ITSELF for w 
 #: By default buffers are NumPy's, which have every type that Python's own arrays have, and no types
 #: are pickled, which asks the host alone what they are made of and takes half of the time of ALONE.
 SHORTER = ("--no-array", "-x", "TestDatatypePickle")
+#: And those of one MPI are of some types, of every kind and size; the other's are of the rest.
+SOME_TYPES = {"o41": "?bHiQdF", "m40": "BhIlLqfgDG"}
+ALL_TYPES = "?bhilqBHILQfdgFDG"
 PARTS = {COLLECTIVES: "collectives", BLOCKING: "blocking", TOGETHER: "together"}
 PARTS |= {REST: "rest", ALONE: "alone"}
 #: Modules on which the bare MPI itself hangs, always or at times: Open MPI 4.1's server of spawned
@@ -157,14 +161,20 @@ def read_outcome(result: jobs.Result) -> Outcome:
     return Outcome(max(ran), max(skipped, default=0), tuple(sorted(bad)))
 
 
+def suite_command(mpi, select, shorter=SHORTER) -> list:
+    """How the suite is run, whole where `shorter` is nothing."""
+    main = suite_folder(mpi.python) / "test" / "main.py"
+    by = [WITH_TYPES, main, SOME_TYPES[mpi.key]] if shorter else [main]
+    return [mpi.python, *by, "-q", *select, *shorter]
+
+
 def run_suite(tester, run: Run, sobor, shorter=SHORTER) -> jobs.Result:
     """One run of the suite on one MPI."""
     mpi = usable_mpi(run.key)
     if mpi.python is None:
         pytest.skip(f"{run.key} has no Python with mpi4py (.peers)")
-    main = suite_folder(mpi.python) / "test" / "main.py"
     select = (*run.select, *HANGS_ALONE[run.key]) if run.select == REST else run.select
-    command = [mpi.python, main, "-q", *select, *shorter]
+    command = suite_command(mpi, select, shorter)
     # As what C programs of the tests are linked with.
     resting = str(building.build_preload("resting"))
     if sobor is not None:
@@ -179,6 +189,11 @@ def run_suite(tester, run: Run, sobor, shorter=SHORTER) -> jobs.Result:
         apart=True,
         environment={**mpi.python_environment, "LD_PRELOAD": resting},
     )
+
+
+def test_every_type_is_met():
+    """What one MPI's arrays are not made of, those of the other are."""
+    assert sorted("".join(SOME_TYPES.values())) == sorted(ALL_TYPES)
 
 
 @pytest.mark.parametrize("run", RUNS, ids=str)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""mpi4py's own suite, its arrays of some types: usage: some_types.py MAIN TYPECODES [OPTION...]"""
+
+import importlib
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+path, typecodes, *options = sys.argv[1:]
+sys.argv[:] = [path, *options]
+sys.path[0] = str(Path(path).parent)
+main = importlib.import_module("main")
+set_up = main.setup_modules
+
+
+def set_up_with_some(options):
+    """What arrays are made of is known once the options have said which kinds there are."""
+    set_up(options)
+    for backend in importlib.import_module("arrayimpl").ArrayBackends:
+        backend.TypeMap = {t: kind for t, kind in backend.TypeMap.items() if t in typecodes}
+        assert backend.TypeMap, f"{backend.__name__} has none of {typecodes}"
+
+
+main.setup_modules = set_up_with_some
+main.main(module=None)
