@@ -184,9 +184,10 @@ class Build:
             compiler, *words = shlex.split(entry["command"])
             words[words.index("-o") + 1] = str(objects[source])
             words[words.index(entry["file"])] = str(source_of(source, self.copy))
-            # Headers beside it, and before all others those that are wrong.
+            # Headers beside it, and before all others those that are wrong. What is found does not
+            # depend on how much the compiler thinks of it, which takes a third of the time.
             found = ["-iquote", REPOSITORY / source.parent, "-I", self.copy / "src"]
-            given = [*found, *words, "-w", "-g0", f"-fmacro-prefix-map={self.copy}/="]
+            given = [*found, *words, "-w", "-g0", "-O1", f"-fmacro-prefix-map={self.copy}/="]
             running.append([compiler, *map(str, given)])
         for start in range(0, len(running), 2):
             pair = [subprocess.Popen(w, cwd=self.folder) for w in running[start : start + 2]]
