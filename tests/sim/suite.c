@@ -6,8 +6,9 @@
  *   suite [--algorithm NAME] [--schedules N] [--seed N] [--ranks N] [--roots R] [--expect TEXT]
  *
  * `--schedules`: of each algorithm, at each number of ranks, but a tenth as many at 17 if the form
- * is not the long one; `--moving N`: at most N of those that move parts or reduce. With --expect a
- * violation must be found whose report contains TEXT, and its replay must find the same.
+ * is not the long one; `--moving N`: at most N of those that move parts or reduce, and half as many
+ * if the form is not the long one. With --expect a violation must be found whose report contains
+ * TEXT, and its replay must find the same.
  */
 #include "../long_form.h"
 
@@ -886,9 +887,12 @@ static outcome_t run_scenario(const settings_t *settings, const scenario_t *scen
 static uint64_t schedules_at(const settings_t *settings, bool moves, uint32_t ranks,
                              uint64_t schedules)
 {
-    if (moves && settings->moving > 0 && schedules > settings->moving)
-        schedules = settings->moving;
-    bool thinned = ranks > FEW_RANKS && settings->expect == NULL && !is_long_form();
+    bool few = settings->expect == NULL && !is_long_form();
+    uint64_t most = few ? (settings->moving + 1) / 2 : settings->moving;
+
+    if (moves && most > 0 && schedules > most)
+        schedules = most;
+    bool thinned = few && ranks > FEW_RANKS;
     return thinned ? (schedules + 9) / 10 : schedules;
 }
 
@@ -935,6 +939,15 @@ static outcome_t run_all(const settings_t *settings, uint64_t schedules, uint64_
     return outcome;
 }
 
+/* Few of the runs of three ranks end below the limit: they take a third of it, but in the long
+ * form. */
+static uint64_t exhaustive_limit(const settings_t *settings, uint32_t ranks)
+{
+    bool third = ranks > 2 && settings->expect == NULL && !is_long_form();
+
+    return third ? (settings->schedules + 2) / 3 : settings->schedules;
+}
+
 /* Every interleaving of one or two calls; of three ranks as many as the limit allows. */
 static outcome_t exhaust(const settings_t *settings, const sb_algorithm_t *algorithm,
                          uint32_t ranks, bool relaxed, bool sleepy)
@@ -947,8 +960,9 @@ static outcome_t exhaust(const settings_t *settings, const sb_algorithm_t *algor
                            .ring_bytes = 1024,
                            .tree_arity = 1,
                            .sleepy = sleepy};
-    sb_explore_options_t explore = {
-        .mode = SB_EXPLORE_EXHAUSTIVE, .schedules = settings->schedules, .relaxed = relaxed};
+    sb_explore_options_t explore = {.mode = SB_EXPLORE_EXHAUSTIVE,
+                                    .schedules = exhaustive_limit(settings, ranks),
+                                    .relaxed = relaxed};
     sb_finding_t finding;
 
     if ((settings->ranks != 0 && settings->ranks != ranks) ||
@@ -1021,10 +1035,10 @@ static bool read_option(settings_t *settings, const char *name, const char *valu
     return true;
 }
 
-/* A quarter of them where time counts and nothing is known to be wrong. */
+/* Fewer of them where time counts and nothing is known to be wrong. */
 static uint64_t usual_schedules(const settings_t *settings)
 {
-    return !is_long_form() && settings->expect == NULL ? 1500 : 10000;
+    return !is_long_form() && settings->expect == NULL ? 750 : 10000;
 }
 
 int main(int argc, char **argv)
