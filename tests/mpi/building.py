@@ -18,16 +18,9 @@ SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 BESIDES = {"resting.c": ["sched_yield"]}
 BESIDES_OF = {"m40": {"yielding.c": ["ucp_worker_progress", "ucp_worker_destroy", "read"]}}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
-#: Programs that look at the datatype engine from within are built with its sources: those that know
-#: no MPI, and the front end's.
-CORE = [
-    *(
-        path
-        for folder in ("data", "machine/real")
-        for path in sorted((SOURCES / folder).glob("*.c"))
-    ),
-    *(SOURCES / "base" / f"{n}.c" for n in ("collectives", "config", "log")),
-]
+#: Programs that look at the datatype engine from within are built with what it is made of: what
+#: knows no MPI, as it was built for the library, and the front end's sources.
+CORE = WORK.resolve().parents[1] / "src" / "libsobor_core.a"
 FRONT = [
     *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
     *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
@@ -126,7 +119,7 @@ def build(mpi: Mpi, name: str) -> Path:
     besides = _besides(mpi) if source.suffix == ".c" else {}
     shared = [*SHARED, *besides] if source.suffix == ".c" else []
     helpers = [PROGRAMS / helper for helper in shared]
-    engine = [*CORE, *FRONT] if inside else []
+    engine = [CORE, *FRONT] if inside else []
     sources = [*own, *(PROGRAMS / f"{part}.c" for part in parts)]
     compiler = mpi.compilers[language]
     if not _is_fresh(target, [*sources, *helpers, *engine], compiler, inside):
@@ -137,9 +130,7 @@ def build(mpi: Mpi, name: str) -> Path:
             objects += _objects(target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed, False)
         if inside:
             command += _inside_flags(mpi)
-            own_cc = compiler if EMULATOR else "cc"
-            objects += _objects(folder / "core", CORE, [own_cc, *command[1:]], True)
-            objects += _objects(folder / mpi.backend, FRONT, command, True)
+            objects += [*_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
         exported = [f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names]
         if name in IN_ROW:
             exported.append(f"-Wl,--defsym=main={name}_main")
