@@ -939,15 +939,6 @@ static outcome_t run_all(const settings_t *settings, uint64_t schedules, uint64_
     return outcome;
 }
 
-/* Few of the runs of three ranks end below the limit: they take a third of it, but in the long
- * form. */
-static uint64_t exhaustive_limit(const settings_t *settings, uint32_t ranks)
-{
-    bool third = ranks > 2 && settings->expect == NULL && !is_long_form();
-
-    return third ? (settings->schedules + 2) / 3 : settings->schedules;
-}
-
 /* Every interleaving of one or two calls; of three ranks as many as the limit allows. */
 static outcome_t exhaust(const settings_t *settings, const sb_algorithm_t *algorithm,
                          uint32_t ranks, bool relaxed, bool sleepy)
@@ -961,7 +952,7 @@ static outcome_t exhaust(const settings_t *settings, const sb_algorithm_t *algor
                            .tree_arity = 1,
                            .sleepy = sleepy};
     sb_explore_options_t explore = {.mode = SB_EXPLORE_EXHAUSTIVE,
-                                    .schedules = exhaustive_limit(settings, ranks),
+                                    .schedules = settings->schedules,
                                     .relaxed = relaxed};
     sb_finding_t finding;
 
