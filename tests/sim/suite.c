@@ -951,9 +951,8 @@ static outcome_t exhaust(const settings_t *settings, const sb_algorithm_t *algor
                            .ring_bytes = 1024,
                            .tree_arity = 1,
                            .sleepy = sleepy};
-    sb_explore_options_t explore = {.mode = SB_EXPLORE_EXHAUSTIVE,
-                                    .schedules = settings->schedules,
-                                    .relaxed = relaxed};
+    sb_explore_options_t explore = {
+        .mode = SB_EXPLORE_EXHAUSTIVE, .schedules = settings->schedules, .relaxed = relaxed};
     sb_finding_t finding;
 
     if ((settings->ranks != 0 && settings->ranks != ranks) ||
