@@ -724,6 +724,53 @@ static int run_rival(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* As long as the memory of rows is awaited, here for ever, flows choose how parts go that have room
+ * in them. Once it is there they are pulled, as they were when it was last compared. */
+static int run_awaited(rank_context_t *context, void *argument)
+{
+    enum { RANKS = 3, BYTES = 64 << 10 };
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    int failures = !ready;
+    char *sent = calloc(2 * RANKS, BYTES);
+    sb_stream_t send[RANKS], receive[RANKS];
+    const sb_parts_t parts = {.send = send, .receive = receive};
+
+    lay_out_parts(send, sent, RANKS, BYTES);
+    lay_out_parts(receive, sent + RANKS * BYTES, RANKS, BYTES);
+    if (ready && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel) {
+        const sb_sending_t *sending = &sb_mesh(team)->sending[(context->rank + 1) % RANKS];
+        for (uint32_t call = 0; call < 4; call++) {
+            sb_rows(team)->resource.segment.block.page_ns = call < 2 ? 1000000000 : 0;
+            failures += algorithm->parts(team, &parts) != SB_OK;
+            failures += (sending->prefer == SB_PREFER_EXPOSED) != (call >= 2);
+        }
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    free(sent);
+    return failures;
+}
+
+/* Rows of eight ranks have room for parts of 64 KiB in a ring of 1 MiB. */
+static int run_room(rank_context_t *context, void *argument)
+{
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+
+    if (team != NULL)
+        team->settings.ring_bytes = 1 << 20;
+    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    if (failures == 0 && sb_rows(team) != NULL)
+        failures += !sb_rows_serve(team, 64 << 10);
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
+}
+
 /* What a rank puts into the areas has pages, where ranks share processors, and no more: of a gather
  * in that to the root what a turn is worth, or two parts. */
 static int run_narrow(rank_context_t *context, void *argument)
@@ -852,13 +899,20 @@ static int run_ways(void)
     int few = job_run(3, 60, run_few, (void *)&sb_alltoall_direct);
     int rival = job_run(3, 60, run_rival, (void *)&sb_alltoall_direct);
 
+    int awaited = job_run(3, 60, run_awaited, (void *)&sb_alltoall_direct);
+    int room = job_run(8, 60, run_room, (void *)&sb_alltoall_direct);
+
+    printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "while rows are awaited", 3,
+           awaited == 0 ? "ok" : "FAILED");
+    printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "room of rows", 8,
+           room == 0 ? "ok" : "FAILED");
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "ways that are tried", 3,
            failures == 0 ? "ok" : "FAILED");
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "few long parts", 3,
            few == 0 ? "ok" : "FAILED");
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "what is tried first", 3,
            rival == 0 ? "ok" : "FAILED");
-    return failures + few + rival + run_pages() + run_beside_late();
+    return failures + few + rival + awaited + room + run_pages() + run_beside_late();
 }
 
 static int run_rows(void)

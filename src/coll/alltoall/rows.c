@@ -197,6 +197,8 @@ static uint32_t describe(const sb_team_t *team, sb_rows_t *rows, const sb_parts_
     size_t longest = longest_of(team, rows, parts, &alike);
 
     rows->mode = mode_for(team, rows, longest, parts->in_place);
+    rows->is_awaited = rows->mode == SB_COPY_PULLED && wait_for_pages(team, rows, longest) > 0;
+    rows->sends_longer = rows->sends_longer || rows->is_awaited;
     rows->sends_here = rows->sends_others = false;
     for (uint32_t i = 0; i < team->size; i++) {
         bool here = sb_goes_by_row(rows, &parts->send[i]);
@@ -412,7 +414,7 @@ static void adopt(const sb_team_t *team, size_t near)
 
 static sb_status_t make(sb_team_t *team)
 {
-    size_t room = (size_t)team->settings.ring_bytes / 2 / (SB_ROWS_LARGE * team->size);
+    size_t room = (size_t)team->settings.ring_bytes / (SB_ROWS_LARGE * team->size);
     size_t most = team->settings.cma == SB_CMA_ON ? PART_NEAR : PART_MOST;
     size_t part = sb_min(room, most) & ~(size_t)(SB_LINE - 1);
     size_t near = sb_min(sb_max(part, PART_LEAST), PART_NEAR);

@@ -32,7 +32,7 @@
  * in its row, and the others do so from their next call of such lengths on.
  *
  * Memory of a rank: SB_ROWS (192 + 4 p + p cells) bytes, and SB_ROWS_LARGE p larger cells: of those
- * only what parts were long enough for is touched. About half of SOBOR_RING at most.
+ * only what parts were long enough for is touched. About SOBOR_RING at most.
  */
 #define SB_ROWS 4
 #define SB_ROWS_LARGE 2
@@ -56,7 +56,8 @@ typedef struct sb_rows {
     sb_copy_mode_t mode; /* of this call: cached, non-temporal, or pulled */
     bool sends_here;     /* in this call: parts that are in the row, */
     bool sends_others;   /* some that are not, */
-    bool sends_longer;   /* and among them some that have no room in it */
+    bool sends_longer;   /* and among them some that have no room in it, or none that is made */
+    bool is_awaited;     /* the room for parts as long as these is not made yet */
     uint32_t late;       /* ranks whose row was not there at first: */
     uint32_t *is_late;   /* which */
     uint32_t *bytes;     /* of each part that this rank sends, as the row says it */
