@@ -177,16 +177,27 @@ static void stopped(double seconds)
     check_holdings(before);
 }
 
+/* A busy machine may take longer than fill_rings did until the last ring is whole. So some rounds
+ * may hold more than those before; what is lost is lost in each of four times as many. */
 static void work(void)
 {
+    enum { TIMES = 4, ROUNDS = 69 };
+    struct holdings before;
+    int round = 0, grown = 1, own = 0;
+
     fill_rings();
-    struct holdings before = holdings();
-    for (int i = 0; i < 130; i++) {
-        if (i == WARM_UP)
-            before = holdings();
-        round_of_work(i);
+    while (round < WARM_UP)
+        round_of_work(round++);
+    for (int time = 0; time < TIMES && grown; time++) {
+        before = holdings();
+        for (int i = 0; i < ROUNDS; i++)
+            round_of_work(round++);
+        struct holdings more = more_than(before);
+        own = more.descriptors > 0 || more.maps > 0;
+        CALL(MPI_Allreduce(&own, &grown, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     }
-    check_holdings(before);
+    if (own)
+        check_holdings(before);
 }
 
 int main(int argc, char **argv)
