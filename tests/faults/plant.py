@@ -185,7 +185,7 @@ class Build:
             words[words.index("-o") + 1] = str(objects[source])
             words[words.index(entry["file"])] = str(source_of(source, self.copy))
             # Headers beside it, and before all others those that are wrong. What is found does not
-            # depend on how much the compiler thinks of it, which takes a third of the time.
+            # depend on what -O2 does more than -O1, which takes a third of the time.
             found = ["-iquote", REPOSITORY / source.parent, "-I", self.copy / "src"]
             given = [*found, *words, "-w", "-g0", "-O1", f"-fmacro-prefix-map={self.copy}/="]
             running.append([compiler, *map(str, given)])

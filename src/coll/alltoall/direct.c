@@ -36,15 +36,15 @@ static inline bool is_exchanged_in_place(const sb_parts_t *parts, uint32_t peer)
 }
 
 /*
- * With rows: of what is not in them, though there was room, because it is to be pulled. As long as
- * that room's memory is awaited, parts go as if there were none.
+ * With rows: of what is not in them, though there was room, because it is to be pulled. Parts that
+ * are not surely best staged go as if there were no rows: flows choose how.
  */
 static sb_prefer_t preference(const sb_team_t *team, const sb_parts_t *parts, uint32_t peer,
                               const sb_rows_t *rows, sb_copy_mode_t mode)
 {
     size_t bytes = parts->send[peer].bytes;
 
-    if (rows != NULL && bytes <= rows->part_most && !rows->is_awaited)
+    if (rows != NULL && bytes <= sb_min(rows->part_most, SB_ROWS_STAGED))
         return SB_PREFER_EXPOSED;
     if (is_exchanged_in_place(parts, peer))
         return SB_PREFER_STAGED;

@@ -197,14 +197,14 @@ static uint32_t describe(const sb_team_t *team, sb_rows_t *rows, const sb_parts_
     size_t longest = longest_of(team, rows, parts, &alike);
 
     rows->mode = mode_for(team, rows, longest, parts->in_place);
-    rows->is_awaited = rows->mode == SB_COPY_PULLED && wait_for_pages(team, rows, longest) > 0;
-    rows->sends_longer = rows->sends_longer || rows->is_awaited;
     rows->sends_here = rows->sends_others = false;
     for (uint32_t i = 0; i < team->size; i++) {
         bool here = sb_goes_by_row(rows, &parts->send[i]);
         rows->bytes[i] = here ? (uint32_t)parts->send[i].bytes : ELSEWHERE;
         rows->sends_here = rows->sends_here || (i != team->rank && here);
         rows->sends_others = rows->sends_others || (i != team->rank && !here);
+        rows->sends_longer = rows->sends_longer ||
+                             (i != team->rank && !here && parts->send[i].bytes > SB_ROWS_STAGED);
     }
     uint32_t mode = (uint32_t)rows->mode << MODE_SHIFT;
     return mode | (alike ? (uint32_t)longest : MIXED | (uint32_t)cell_of(longest));

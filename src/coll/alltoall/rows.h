@@ -56,8 +56,7 @@ typedef struct sb_rows {
     sb_copy_mode_t mode; /* of this call: cached, non-temporal, or pulled */
     bool sends_here;     /* in this call: parts that are in the row, */
     bool sends_others;   /* some that are not, */
-    bool sends_longer;   /* and among them some that have no room in it, or none that is made */
-    bool is_awaited;     /* the room for parts as long as these is not made yet */
+    bool sends_longer;   /* and among them some of which flows choose how they go */
     uint32_t late;       /* ranks whose row was not there at first: */
     uint32_t *is_late;   /* which */
     uint32_t *bytes;     /* of each part that this rank sends, as the row says it */
