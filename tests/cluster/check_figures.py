@@ -33,7 +33,7 @@ SHORT = (
     ("cluster-8x64", "barrier", 0, 0.65, 0.65),
     ("cluster-8x64", "allreduce", 8, 0.5, None),
     ("cluster-8x64", "allreduce", 4 * K, 0.45, None),
-    ("cluster-8x64", "allreduce", 256 * K, 0.75, None),
+    ("cluster-8x64", "allreduce", 64 * K, 0.75, None),
 )
 LONG = (
     ("cluster-16x8", "allreduce", 256 * K, 0.95, 0.3),
@@ -42,7 +42,7 @@ LONG = (
     ("cluster-8x64", "allreduce", K, 0.55, 0.55),
     ("cluster-8x64", "allreduce", 16 * K, 0.55, 0.55),
     ("cluster-8x64", "allreduce", 32 * K, 0.8, None),
-    ("cluster-8x64", "allreduce", 64 * K, 0.75, 0.3),
+    ("cluster-8x64", "allreduce", 64 * K, None, 0.3),
     ("cluster-8x64", "allreduce", 256 * K, 0.75, 0.3),
     ("cluster-8x64", "allreduce", M, 0.7, 0.3),
     ("cluster-8x64", "bcast", 64 * K, 0.6, 0.6),
