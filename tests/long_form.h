@@ -14,4 +14,16 @@ static inline bool is_long_form(void)
     return wanted != NULL && *wanted != '\0' && strcmp(wanted, "0") != 0;
 }
 
+/* Half of the calls where time counts. */
+static inline int calls_of(int all)
+{
+    return is_long_form() ? all : all / 2;
+}
+
+/* The next number of ranks: each one up to 9, and from there on in steps of 4 where time counts. */
+static inline unsigned next_ranks(unsigned ranks)
+{
+    return ranks + (ranks < 9 || is_long_form() ? 1 : 4);
+}
+
 #endif

@@ -3,6 +3,7 @@
  * Every algorithm of every collective over forked processes. The seed is printed when a run fails;
  * usage: fork_collectives [SEED].
  */
+#include "../long_form.h"
 #include "job.h"
 
 #include "baseline/baseline.h"
@@ -203,7 +204,7 @@ static int run_on(const char *machine, sb_mapping_t mapping, uint32_t ranks)
         return 1;
     }
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
-        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = 200};
+        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(200)};
         plan.topology = topology;
         plan.places = places;
         if (plan.algorithm->levels == 0)
@@ -211,7 +212,7 @@ static int run_on(const char *machine, sb_mapping_t mapping, uint32_t ranks)
         snprintf(what, sizeof what, "%s on %s", plan.algorithm->name, machine);
         failures += run(what, ranks, &plan);
     }
-    plan_t mixed = {.calls = 1000, .topology = topology, .places = places};
+    plan_t mixed = {.calls = calls_of(1000), .topology = topology, .places = places};
     failures += run("all algorithms, drawn", ranks, &mixed);
     sb_topology_close(topology);
     return failures;
@@ -243,7 +244,7 @@ static int run_arities(void)
         setenv("SOBOR_BARRIER_ARITY", arities[i], 1);
         for (uint32_t ranks = 2; ranks <= 9; ranks++) {
             plan_t plan = {.algorithm = sb_algorithm_find(SB_BARRIER, "combining-tree"),
-                           .calls = 200};
+                           .calls = calls_of(200)};
             failures += run("combining-tree, other arity", ranks, &plan);
         }
     }
@@ -266,13 +267,13 @@ int main(int argc, char **argv)
             setenv("SOBOR_WAIT", "sleep", 1);
         for (size_t s = 0; s < SB_COUNT_OF(sizes); s++) {
             for (size_t i = 0; i < sb_algorithm_count(); i++) {
-                plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = 400};
+                plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(400)};
                 /* test_parts.c and test_reductions.c have these */
                 if (plan.algorithm->parts != NULL || plan.algorithm->reduction != NULL)
                     continue;
                 failures += run(plan.algorithm->name, sizes[s], &plan);
             }
-            plan_t mixed = {.calls = 1000};
+            plan_t mixed = {.calls = calls_of(1000)};
             failures += run("all algorithms, drawn", sizes[s], &mixed);
         }
     }

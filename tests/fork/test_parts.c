@@ -928,12 +928,6 @@ static int run_rows(void)
     return failures + run_ways();
 }
 
-/* Half of the calls where time counts. */
-static int calls_of(int all)
-{
-    return is_long_form() ? all : all / 2;
-}
-
 static int run_all(uint32_t ranks, const char *only)
 {
     int failures = 0;

@@ -6,6 +6,7 @@
  * any size. Now and then the operator fails on some rank: it is told, and the team goes on. Mixed
  * with barriers, broadcasts and each other. usage: fork_reductions [SEED [NAME]].
  */
+#include "../long_form.h"
 #include "job.h"
 
 #include "baseline/baseline.h"
@@ -471,12 +472,12 @@ static int run_all(uint32_t ranks, const char *only)
     int failures = 0;
 
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
-        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = 100, .most = MOST_BYTES};
+        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(100), .most = MOST_BYTES};
         bool wanted = only == NULL || strcmp(only, plan.algorithm->name) == 0;
         if (plan.algorithm->reduction != NULL && wanted)
             failures += run(plan.algorithm->name, ranks, &plan);
     }
-    plan_t mixed = {.calls = 300, .most = 60000};
+    plan_t mixed = {.calls = calls_of(300), .most = 60000};
     return only != NULL ? failures : failures + run("drawn", ranks, &mixed);
 }
 
