@@ -6,6 +6,9 @@ from typing import Any
 
 from sobor.errors import SoborError
 
+#: How parts of a figure get their room: it is drawn twice.
+LAYOUT = "constrained"
+
 
 def new_figure(asked_by: str, size: tuple[float, float]) -> Any:
     """An empty figure of so many inches; `asked_by` is the option that needs it."""
@@ -21,7 +24,7 @@ def new_figure(asked_by: str, size: tuple[float, float]) -> Any:
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "sobor"})
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    return Figure(figsize=size, layout="constrained")
+    return Figure(figsize=size, layout=LAYOUT)
 
 
 def plain_microseconds(axis: Any) -> None:

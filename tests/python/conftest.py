@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
-from sobor import start  # noqa: E402
+from sobor import drawing, start  # noqa: E402
 from sobor.native import Native  # noqa: E402
 
 FAKES = Path(__file__).resolve().parent / "fakes"
@@ -51,6 +51,13 @@ def clean_environment(monkeypatch, tmp_path_factory):
         if name.startswith(("SOBOR", "OMPI_MCA_", "SLURM_")):
             monkeypatch.delenv(name)
     monkeypatch.delenv("LD_PRELOAD", raising=False)
+
+
+@pytest.fixture
+def figures_drawn_once(monkeypatch):
+    """Figures as users get them, but that nobody looks for room for what is written at axes."""
+    if os.environ.get("SOBOR_TEST_LONG", "") in ("", "0"):
+        monkeypatch.setattr(drawing, "LAYOUT", "none")
 
 
 @pytest.fixture

@@ -18,6 +18,8 @@ from sobor.study.vectors import tuned
 
 pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.usefixtures("figures_drawn_once")
+
 LONG = os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
 FIGURES = [(paper, figure) for paper, figures in PAPERS.items() for figure in figures]
 

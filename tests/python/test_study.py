@@ -13,6 +13,8 @@ from sobor.bench.request import COUNTS
 
 pytest.importorskip("matplotlib")
 
+pytestmark = pytest.mark.usefixtures("figures_drawn_once")
+
 KUNPENG = ("--machine", "kunpeng920-2s")
 SVG = "{http://www.w3.org/2000/svg}"
 
