@@ -152,7 +152,9 @@ RUNS = {
     ),
     "mpich-none": Run("mpich", "none", TOLD, policy=INTERLEAVE, barriers=BARRIERS),
     "mpich-defeated": Run("mpich", "core", {"SOBOR_VERBOSE": "2"}, only_node_0=True),
-    "mpich-pipelined": Run("mpich", "core", {"SOBOR_BCAST_ALGORITHM": "numa-pipelined"}),
+    "mpich-pipelined": Run(
+        "mpich", "core", {"SOBOR_BCAST_ALGORITHM": "numa-pipelined"}, long_only=True
+    ),
     "mpich-off": Run("mpich", "core", {"SOBOR_PLACEMENT": "off", "SOBOR_VERBOSE": "2"}),
     "openmpi-core": Run("openmpi", "core", TOLD, barriers=BARRIERS),
     "openmpi-numa": Run("openmpi", "numa", TOLD, barriers=BARRIERS, long_only=True),
