@@ -13,6 +13,9 @@
  *                                     from them without fetching what is overwritten, where the
  *                                     processor can do that
  *   sb_copy_far                       the same, of what another rank has just written
+ *   sb_copy_fresh                     the same, of a piece of `whole` bytes, which another rank has
+ *                                     just written if it is `far`, to memory that may be in no
+ *                                     cache
  *   sb_copy_streaming                 the same, past the writer's caches where the processor can:
  *                                     lines are not read from memory first, nor near afterwards
  *   sb_fetch_ahead                    begin to bring so many bytes into this core's caches

@@ -140,10 +140,13 @@ static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t 
     return class->since >= due && class->since + class->waited[mode] >= own;
 }
 
-/* Whether a mode that was not tried yet may have the pages that it needs. */
+/* Whether a mode that was not tried yet may have the pages that it needs. Messages in the same
+ * buffers each time also earn those of the window first, for what is tried next. */
 static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t mode)
 {
-    size_t end = policy->reach[mode];
+    bool fresh = class < policy->of[true];
+    bool spares = fresh && policy->mode[mode] == SB_COPY_NON_TEMPORAL;
+    size_t end = policy->reach[mode] - (spares ? policy->window : 0);
 
     if (policy->touched == NULL || class->ns[mode] > 0 || end <= *policy->touched)
         return true;

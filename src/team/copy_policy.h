@@ -93,6 +93,7 @@ typedef struct sb_copy_policy {
     size_t least[SB_COPY_MODES];            /* bytes of the shortest message that each is for, */
     uint64_t floor[SB_COPY_MODES];          /* ns that it takes at least, whatever the message, */
     size_t reach[SB_COPY_MODES];            /* the end of what each goes through of its memory, */
+    size_t window;                          /* bytes of it that what passes the caches spares, */
     uint8_t modes;                          /* and how many they are */
     uint8_t loads;                          /* given: the place of the first by loads, */
     uint8_t loaded;                         /* how many are, one after the other, */

@@ -3,7 +3,7 @@
  * Every algorithm of the operations that move parts of data, over forked processes, with regular
  * and irregular counts, mixed with barriers and broadcasts. Now and then a rank expects another
  * number of bytes than is sent to it: it is told, its memory is safe, and the team goes on.
- * usage: fork_parts [SEED [NAME]]: those of one algorithm's name, or "rows".
+ * usage: fork_parts [SEED [NAME]]: those of one algorithm's name, "fresh" or "rows".
  */
 #include "../long_form.h"
 #include "job.h"
@@ -755,6 +755,52 @@ static int run_awaited(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Where parts of two ranks come to lie may be in no cache, unless that was one of the last places.
+ */
+static int run_elsewhere(rank_context_t *context, void *argument)
+{
+    enum { RANKS = 2, BYTES = 64 << 10, PLACES = 4, CALLS = 8 };
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    char *sent = calloc(1 + PLACES, RANKS * BYTES), *received = sent + RANKS * BYTES;
+    sb_stream_t send[RANKS], receive[RANKS];
+    const sb_parts_t parts = {.send = send, .receive = receive};
+
+    lay_out_parts(send, sent, RANKS, BYTES);
+    memset(sent, (int)context->rank + 1, RANKS * BYTES);
+    for (uint32_t call = 0; failures == 0 && call < CALLS; call++) {
+        uint32_t place = call < PLACES ? call : 0;
+        sb_landed_t *own = &sb_mesh(team)->landed[SB_LANDED_OWN];
+        bool again = call > PLACES;
+        lay_out_parts(receive, received + place * RANKS * BYTES, RANKS, BYTES);
+        failures += algorithm->parts(team, &parts) != SB_OK;
+        failures += sb_mesh(team)->receiving->fresh == again;
+        failures += own->last[sb_copy_class(BYTES)][0] != receive[context->rank].base;
+        failures += sb_lands_fresh(team, own, &receive[context->rank]);
+        for (size_t i = 0; i < RANKS * BYTES; i++)
+            failures += receive[0].base[i] != (char)(i / BYTES + 1);
+        memset(receive[0].base, 0, RANKS * BYTES);
+    }
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    free(sent);
+    return failures;
+}
+
+static int run_fresh(void)
+{
+    setenv("SOBOR_CMA", "off", 1);
+    setenv("SOBOR_STORES", "auto", 1);
+    setenv("SOBOR_WAIT", "auto", 1);
+    int failures = job_run(2, 60, run_elsewhere, (void *)&sb_alltoall_direct);
+
+    printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "places that may be far", 2,
+           failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
 /* Rows of eight ranks have room for parts of 64 KiB in a ring of 1 MiB. */
 static int run_room(rank_context_t *context, void *argument)
 {
@@ -965,6 +1011,8 @@ int main(int argc, char **argv)
     }
     if (only == NULL)
         failures += run_unreadable() + run_turns() + run_gathers() + run_short();
+    if (only == NULL || strcmp(only, "fresh") == 0)
+        failures += run_fresh();
     if (only == NULL || strcmp(only, "rows") == 0)
         failures += run_rows();
     return failures == 0 ? 0 : 1;

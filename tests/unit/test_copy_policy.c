@@ -533,6 +533,36 @@ static void new_memory_has_to_be_earned(void **state)
     assert_in_range(counts.of[SB_COPY_CACHED], 1, FIRST + 2);
 }
 
+/* Stores past the caches do not go through windows. Buffers that are used again have to earn those
+ * pages too: what is in caches goes best as it does, most likely. */
+static void what_passes_the_caches_needs_no_window(void **state)
+{
+    const unsigned pages = 100, window = 60;
+    const uint64_t ns = 1000;
+    const size_t touched = 0, both[] = {LAP_NON_TEMPORAL * BYTES, LAP_CACHED * BYTES};
+    unsigned first[2] = {0};
+
+    (void)state;
+    for (unsigned buffers = 1; buffers <= 4; buffers += 3) {
+        sb_copy_policy_t policy =
+            sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
+        policy.touched = &touched;
+        policy.page_ns = &ns;
+        policy.reach[1] = pages * SB_PAGE;
+        policy.window = window * SB_PAGE;
+        unsigned *tried = &first[buffers == 1];
+        for (bool other = false; !other; *tried += !other) {
+            const char *buffer = (const char *)&policy + *tried % buffers;
+            sb_copy_choice_t choice = sb_copy_choose(&policy, BYTES, buffer, both);
+            other = choice.mode != SB_COPY_PULLED;
+            if (choice.timed)
+                sb_copy_record(&policy, &choice, ns);
+        }
+    }
+    assert_in_range(first[false], 32 * (pages - window), 32 * (pages - window) + FIRST);
+    assert_in_range(first[true], 32 * pages, 32 * pages + FIRST);
+}
+
 /* While its pages come a mode takes long: that is no end of its first trial, but of a later one. */
 static void pages_that_come_end_no_trial(void **state)
 {
@@ -1057,6 +1087,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(knows_a_buffer_again),
     cmocka_unit_test(buffers_used_again_are_judged_apart),
     cmocka_unit_test(new_memory_has_to_be_earned),
+    cmocka_unit_test(what_passes_the_caches_needs_no_window),
     cmocka_unit_test(pages_that_come_end_no_trial),
     cmocka_unit_test(longer_messages_learn_from_shorter_ones),
     cmocka_unit_test(modes_share_what_trials_may_lose),

@@ -205,7 +205,7 @@ static sb_status_t run_long(sb_team_t *team, const sb_parts_t *parts)
     if (status == SB_OK)
         status = exchange_all(team, parts, count, &data);
     if (own_waits)
-        data = sb_first(data, sb_copy_own(own, &parts->receive[team->rank]));
+        data = sb_first(data, sb_copy_own_as(team, mode, own, &parts->receive[team->rank]));
     status = sb_mesh_finish(team, status);
     sb_copy_end(sb_mesh(team)->call);
     return sb_first(status, data);

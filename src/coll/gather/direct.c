@@ -70,7 +70,7 @@ static sb_status_t collect(sb_team_t *team, const sb_parts_t *parts)
         invite(team, first, count);
     sb_collecting_begun(team);
     if (!parts->in_place)
-        data = sb_copy_own(parts->send, &parts->receive[team->rank]);
+        data = sb_copy_own_part(team, parts->send, &parts->receive[team->rank]);
     /* Of one alone there is nothing to choose. */
     if (count == 1 && first->stream->bytes <= sb_mesh(team)->at_once) {
         status = sb_receive_whole(team, first->peer, false, first->stream, &data);

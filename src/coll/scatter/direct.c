@@ -86,7 +86,7 @@ static sb_status_t deal(sb_team_t *team, const sb_parts_t *parts)
 
     status = count > 0 ? send_round(team, &count, &progress, &data) : SB_OK;
     if (!parts->in_place)
-        data = sb_first(data, sb_copy_own(&parts->send[team->rank], parts->receive));
+        data = sb_first(data, sb_copy_own_part(team, &parts->send[team->rank], parts->receive));
     if (status == SB_OK && count == 0)
         sb_prefetch_slots(team, parts->send, first, messages);
     while (status == SB_OK && count > 0) {

@@ -413,35 +413,3 @@ void sb_mesh_near(const sb_team_t *team, const void *near[SB_NEAR_LINES])
     near[0] = &mesh->calls;
     near[1] = team->size == 2 ? (const void *)&mesh->peer[1 - team->rank] : &mesh->all;
 }
-
-#define OWN_BOUNCE 4096
-
-sb_status_t sb_copy_own_stream(const sb_stream_t *from, const sb_stream_t *to)
-{
-    size_t bytes = sb_min(from->bytes, to->bytes);
-    sb_status_t status = SB_OK;
-    char bounce[OWN_BOUNCE];
-
-    if (bytes > 0 && from->base != NULL)
-        status = sb_stream_write(to, 0, from->base, bytes);
-    else if (bytes > 0 && to->base != NULL)
-        status = sb_stream_read(from, 0, to->base, bytes);
-    for (size_t at = 0; to->base == NULL && from->base == NULL && at < bytes; at += OWN_BOUNCE) {
-        size_t count = sb_min(OWN_BOUNCE, bytes - at);
-        status = sb_first(status, sb_stream_read(from, at, bounce, count));
-        if (status == SB_OK)
-            status = sb_stream_write(to, at, bounce, count);
-    }
-    return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
-}
-
-sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_stream_t *from,
-                           const sb_stream_t *to)
-{
-    bool streams = mode == SB_COPY_NON_TEMPORAL && !sb_sender_streams(team);
-
-    if (!streams || from->base == NULL || to->base == NULL)
-        return sb_copy_own(from, to);
-    sb_copy_streaming(to->base, from->base, sb_min(from->bytes, to->bytes));
-    return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;
-}

@@ -94,6 +94,7 @@ typedef struct sb_receiving {
     uint32_t peer;
     bool of_all;       /* on the peer's flow to all */
     bool non_temporal; /* what comes through an area goes on non-temporal; or its plan says so */
+    bool fresh;        /* to where nothing came in the last calls: see sb_lands_fresh */
     bool stepwise;     /* not beyond the limit, not even of what is exposed */
     bool announced;    /* its slot was seen to be filled */
     bool opened;       /* and read */
@@ -145,6 +146,12 @@ typedef struct sb_offer {
     uint64_t end;  /* position at which its readers are done */
 } sb_offer_t;
 
+/* Where the last parts came to lie: this rank's own, and those that were received. */
+enum { SB_LANDED_OWN, SB_LANDED_RECEIVED, SB_LANDED_KINDS };
+typedef struct sb_landed {
+    const void *last[SB_COPY_CLASSES][SB_COPY_BUFFERS];
+} sb_landed_t;
+
 /* Private to the rank. One allocation. */
 typedef struct sb_mesh {
     sb_resource_t resource;
@@ -187,6 +194,7 @@ typedef struct sb_mesh {
     sb_sole_t sole;
     sb_swap_t swap;
     sb_ahead_t ahead[SB_AHEAD_CLASSES];
+    sb_landed_t landed[SB_LANDED_KINDS];
     sb_block_policy_t exchanged; /* of rank 0, where ranks share processors: to sb_copy_mode_t */
     sb_block_policy_t loaded[2]; /* of it, of two: whether parts are read by loads; */
     sb_block_policy_t lone[2];   /* of each, of messages to the other in calls that have a root */
@@ -355,6 +363,21 @@ static inline bool sb_sender_streams(const sb_team_t *team)
 /* As sb_copy_own, in the mode of the call. */
 sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_stream_t *from,
                            const sb_stream_t *to);
+
+/* From here on it makes a difference whether the place of a part is in caches. */
+#define SB_FRESH_LEAST ((size_t)32 << 10)
+
+/* Whether a part of two ranks comes to lie elsewhere than the last two like it, so that its place
+ * may be in no cache (sb_copy_fresh). It is one of the last from then on. */
+bool sb_lands_fresh(const sb_team_t *team, sb_landed_t *landed, const sb_stream_t *to);
+
+/* As sb_copy_own, in calls that have no mode. */
+static inline sb_status_t sb_copy_own_part(const sb_team_t *team, const sb_stream_t *from,
+                                           const sb_stream_t *to)
+{
+    return SB_LIKELY(to->bytes < SB_FRESH_LEAST) ? sb_copy_own(from, to)
+                                                 : sb_copy_own_as(team, SB_COPY_ANY, from, to);
+}
 
 /*
  * Whether the own part had better come after the others: it is long, and there is something to

@@ -223,20 +223,6 @@ sb_status_t sb_send(sb_team_t *team, sb_sending_t *sending, size_t limit, bool w
     return SB_OK;
 }
 
-/* Copies what of the bytes this rank has room for. */
-static void take(sb_receiving_t *receiving, const char *from, size_t bytes)
-{
-    const sb_stream_t *stream = receiving->stream;
-    size_t room = stream->bytes, offset = receiving->offset;
-
-    if (receiving->data != SB_OK || offset >= room)
-        return;
-    bytes = sb_min(bytes, room - offset);
-    receiving->data = receiving->non_temporal && bytes > SB_SLOT_PAYLOAD
-                          ? sb_stream_write_non_temporal(stream, offset, from, bytes)
-                          : sb_stream_write_far(stream, offset, from, bytes);
-}
-
 /* A plan comes from another process: what would lead this one astray is refused. */
 static bool is_sound(const sb_mesh_t *mesh, const sb_vector_plan_t *plan)
 {
@@ -273,6 +259,8 @@ static sb_status_t open_plan(sb_team_t *team, sb_receiving_t *receiving, const s
     if ((plan.mode & SB_PLAN_SWAPPED) != 0)
         receiving->window = sb_mesh(team)->swap.window[(plan.mode & SB_PLAN_WINDOW) == 0 ? 0 : 1];
     receiving->non_temporal |= plan.mode == SB_COPY_NON_TEMPORAL && !sb_sender_streams(team);
+    receiving->fresh =
+        sb_lands_fresh(team, &sb_mesh(team)->landed[SB_LANDED_RECEIVED], receiving->stream);
     hear(sb_mesh(team), receiving, &plan);
     receiving->first =
         sb_cursor_piece(&receiving->cursor, sb_min(receiving->fragment, receiving->bytes));
@@ -312,7 +300,7 @@ sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving)
     if (note > sb_inlet(mesh, receiving)->slot_most)
         return sb_out_of_step(team);
     receiving->bytes = note;
-    take(receiving, sb_travelled(mesh, sb_inlet(mesh, receiving), note), note);
+    sb_land(receiving, sb_travelled(mesh, sb_inlet(mesh, receiving), note), note);
     receiving->offset = note;
     return SB_OK;
 }
@@ -355,7 +343,7 @@ static sb_status_t receive_staged(sb_team_t *team, sb_receiving_t *receiving, si
             if (status != SB_OK || !(wait || sb_flow_try_peek(&in->staged, end)))
                 return status;
         }
-        take(receiving, sb_arrived_at(in, receiving), bytes);
+        sb_land(receiving, sb_arrived_at(in, receiving), bytes);
         receiving->offset += bytes;
         sb_cursor_pass(&receiving->cursor, bytes);
         sb_flow_consume(&in->staged, end);

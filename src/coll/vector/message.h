@@ -110,7 +110,7 @@ void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, const sb_sending_t
                      size_t end);
 
 /* Has the policy know what memory its modes go through. Messages that all send each other need the
- * window too, for what is tried next. */
+ * window too, but for those that pass the caches. */
 static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *policy, bool sole)
 {
     static const sb_copy_mode_t stored[] = {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_WIDE};
@@ -119,8 +119,10 @@ static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *polic
         sb_copy_policy_reaches(policy, stored[i], &mesh->resource.segment,
                                sb_window_end(mesh, stored[i], sole) +
                                    (sole ? 0 : mesh->swap.bytes));
-    if (!sole)
-        policy->touched = &mesh->swap.paged;
+    if (sole)
+        return;
+    policy->touched = &mesh->swap.paged;
+    policy->window = mesh->swap.bytes;
 }
 
 /* The same of its sender's area, and of that to all. */
@@ -173,6 +175,9 @@ uint32_t sb_looks(const sb_team_t *team, size_t bytes);
 
 /* Bytes of a fragment of a staged message. */
 size_t sb_staged_fragment(const sb_team_t *team, const sb_sending_t *sending, size_t area);
+
+/* Copies what of the next bytes of a message this rank has room for. */
+void sb_land(sb_receiving_t *receiving, const char *from, size_t bytes);
 
 /* Reads the announcement, and takes a short message. */
 sb_status_t sb_open_message(sb_team_t *team, sb_receiving_t *receiving);

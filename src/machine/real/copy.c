@@ -187,7 +187,9 @@ void sb_copy_start(void)
 
 #if defined(__SSE2__)
 
-void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
+/* `ahead`: so many lines of the source are asked for; nothing behind its end, which may be another
+ * rank's. */
+static inline void stream(void *restrict to, const void *restrict from, size_t bytes, size_t ahead)
 {
     size_t head = sb_min(-(uintptr_t)to % SB_LINE, bytes);
     size_t lines = (bytes - head) / SB_LINE;
@@ -197,6 +199,8 @@ void sb_copy_streaming(void *restrict to, const void *restrict from, size_t byte
     memcpy(to, from, head);
 
     for (size_t i = 0; i < lines; i++, line += 4, source += 4) {
+        if (ahead > 0 && i + ahead < lines)
+            _mm_prefetch(source + 4 * ahead, _MM_HINT_T0);
         __m128i a = _mm_loadu_si128(source), b = _mm_loadu_si128(source + 1);
         __m128i c = _mm_loadu_si128(source + 2), d = _mm_loadu_si128(source + 3);
         _mm_stream_si128(line, a);
@@ -209,7 +213,22 @@ void sb_copy_streaming(void *restrict to, const void *restrict from, size_t byte
     _mm_sfence();
 }
 
+void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
+{
+    stream(to, from, bytes, 0);
+}
+
+void sb_copy_streaming_far(void *restrict to, const void *restrict from, size_t bytes)
+{
+    stream(to, from, bytes, 16);
+}
+
 #else
+
+void sb_copy_streaming_far(void *restrict to, const void *restrict from, size_t bytes)
+{
+    sb_copy(to, from, bytes);
+}
 
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)
 {

@@ -156,8 +156,14 @@ static inline void sb_copy_message(void *restrict to, const void *restrict from,
         sb_copy_far_long(to, from, bytes, usual);
 }
 
+void sb_copy_fresh(void *restrict to, const void *restrict from, size_t bytes, size_t whole,
+                   bool far);
+
 /* What it stored is ordered before the stores that follow. */
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes);
+
+/* The same of a source that comes from memory or another core, most likely: asked for ahead. */
+void sb_copy_streaming_far(void *restrict to, const void *restrict from, size_t bytes);
 
 uint64_t sb_page_faults(void);
 uint64_t sb_process_self(void);

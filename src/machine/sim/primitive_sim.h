@@ -77,6 +77,8 @@ uint64_t sb_sim_now_ns(void);
 #define sb_copy_words(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_shared(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_far(to, from, bytes) sb_copy(to, from, bytes)
+#define sb_copy_fresh(to, from, bytes, whole, far)                                                 \
+    ((void)(whole), (void)(far), sb_copy(to, from, bytes))
 #define sb_copy_streaming(to, from, bytes) SB_SITED_VOID(sb_sim_copy_streaming(to, from, bytes))
 #define sb_page_faults() UINT64_C(0)
 #define sb_process_self() sb_sim_process_self()
