@@ -80,7 +80,7 @@ void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes)
     if (bytes < SB_COPY_FAR || long_loop == NULL)
         usual[class_of(bytes)](to, from, bytes);
     else
-        sb_way_copy(&ways[sb_way_class(bytes)], long_loop, copy_by_library, to, from, bytes);
+        sb_way_copy(&ways[sb_way_class(bytes)], long_loop, copy_by_library, 0, to, from, bytes);
 }
 
 void sb_copy_shared_long(void *restrict to, const void *restrict from, size_t bytes)

@@ -42,5 +42,5 @@ void sb_copy_far_long(void *restrict to, const void *restrict from, size_t bytes
 {
     sb_way_t *way = &ways[sb_way_beside(to, from)][sb_way_class(bytes)];
 
-    sb_way_copy(way, usual, copy_rows, to, from, bytes);
+    sb_way_copy(way, usual, copy_rows, 0, to, from, bytes);
 }

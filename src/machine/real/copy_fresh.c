@@ -15,31 +15,14 @@ static sb_way_t ways[2][SB_WAY_CLASSES];
 /* Of a piece that the time of one copy says something of. */
 #define TIMED_LEAST ((size_t)4 << 10)
 
-static void copy_usual(void *restrict to, const void *restrict from, size_t bytes, bool far)
-{
-    if (far)
-        sb_copy_far(to, from, bytes);
-    else
-        sb_copy(to, from, bytes);
-}
-
 void sb_copy_fresh(void *restrict to, const void *restrict from, size_t bytes, size_t whole,
                    bool far)
 {
-    sb_way_t *way = &ways[far][sb_way_class(whole)];
+    sb_copy_t *usual = far ? sb_copy_far : sb_copy;
 
-    if (bytes < TIMED_LEAST) {
-        copy_usual(to, from, bytes, far);
-        return;
-    }
-    sb_way_choice_t choice = sb_way_next(way);
-    uint64_t began = choice.timed ? sb_now_ns() : 0;
-    if (choice.second)
-        sb_copy_streaming_far(to, from, bytes);
+    if (bytes < TIMED_LEAST)
+        usual(to, from, bytes);
     else
-        copy_usual(to, from, bytes, far);
-    if (!choice.timed)
-        return;
-    uint64_t ns = sb_now_ns() - began;
-    sb_way_record(way, choice, bytes, choice.second ? ns + ns / 16 : ns);
+        sb_way_copy(&ways[far][sb_way_class(whole)], usual, sb_copy_streaming_far, 1, to, from,
+                    bytes);
 }
