@@ -103,4 +103,10 @@ char *sb_arena_map(int file);
 /* Before a fork: from now on the memory is this process's alone. */
 void sb_arena_part(void);
 
+typedef bool sb_arena_act_t(char *from, size_t bytes, int rights);
+
+/* What the program has done to the rights of pages is seen: one call for each range that has the
+ * same. False: one of them failed, or nobody can say. */
+bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act);
+
 #endif

@@ -35,26 +35,27 @@ static bool file_is_ours(void)
 
 static bool map_private(char *from, size_t bytes, int rights)
 {
-    return mmap(from, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, sb_arena.file,
-                from - sb_arena.base) != MAP_FAILED;
+    return sb_next.mmap(from, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, sb_arena.file,
+                        from - sb_arena.base) != MAP_FAILED;
 }
 
 /* Without the file: pages of the same content take the place of the shared ones. */
 static bool copy_private(size_t bytes)
 {
-    void *copy = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *copy = sb_next.mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     if (copy == MAP_FAILED)
         return false;
     memcpy(copy, sb_arena.base, bytes);
-    return mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, sb_arena.base) != MAP_FAILED;
+    return sb_next.mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, sb_arena.base) !=
+           MAP_FAILED;
 }
 
-/* Each range of pages with the rights that it has. */
-static bool map_as_it_is(void)
+bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
+    const uintptr_t first = (uintptr_t)begin, end = first + bytes;
     char *line = NULL;
     size_t room = 0;
     bool done = maps != NULL;
@@ -62,13 +63,13 @@ static bool map_as_it_is(void)
     while (done && getline(&line, &room, maps) > 0) {
         unsigned long from, to;
         char r, w, x;
-        if (sscanf(line, "%lx-%lx %c%c%c", &from, &to, &r, &w, &x) != 5 ||
-            from < (uintptr_t)sb_arena.base || from >= (uintptr_t)sb_arena.base + sb_arena.open)
+        if (sscanf(line, "%lx-%lx %c%c%c", &from, &to, &r, &w, &x) != 5 || to <= first ||
+            from >= end)
             continue;
         int rights =
             (r == 'r' ? PROT_READ : 0) | (w == 'w' ? PROT_WRITE : 0) | (x == 'x' ? PROT_EXEC : 0);
-        to = sb_min(to, (uintptr_t)sb_arena.base + sb_arena.open);
-        done = map_private(sb_arena.base + (from - (uintptr_t)sb_arena.base), to - from, rights);
+        from = sb_max(from, first);
+        done = act(begin + (from - first), sb_min(to, end) - from, rights);
     }
     free(line);
     if (maps != NULL)
@@ -82,8 +83,9 @@ static bool map_as_it_is(void)
  */
 static bool keep_the_rest(void)
 {
-    return mmap(sb_arena.base + sb_arena.open, SB_ARENA_BYTES - sb_arena.open, PROT_NONE,
-                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+    return sb_next.mmap(sb_arena.base + sb_arena.open, SB_ARENA_BYTES - sb_arena.open, PROT_NONE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+                        0) != MAP_FAILED;
 }
 
 /*
@@ -92,7 +94,8 @@ static bool keep_the_rest(void)
  */
 static void set_pages_aside(size_t bytes)
 {
-    char *aside = mremap(sb_arena.base, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP);
+    char *aside =
+        sb_next.mremap(sb_arena.base, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 
     if (aside == MAP_FAILED)
         return;
@@ -109,7 +112,7 @@ static bool become_private(void)
         return copy_private(sb_arena.open);
     /* Acquire: pairs with the store in mprotect() of advise.c. */
     if (atomic_load_explicit(&sb_arena.protected, memory_order_acquire))
-        return map_as_it_is();
+        return sb_arena_by_rights(sb_arena.base, sb_arena.open, map_private);
     set_pages_aside(sb_arena.open);
     return map_private(sb_arena.base, sb_arena.open, PROT_READ | PROT_WRITE);
 }

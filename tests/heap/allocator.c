@@ -10,6 +10,7 @@
 #include <malloc.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 
 #define THREADS 4
 #define BLOCKS 96
@@ -157,6 +158,51 @@ static void given_back(void)
     }
 }
 
+/* The kernel gives back whole pages, where the program may read them or not, and refuses what does
+ * not begin on one. */
+static void given_back_as_ever(void)
+{
+    static const int rights[] = {PROT_READ | PROT_WRITE, PROT_READ, PROT_NONE};
+    size_t bytes = (size_t)1 << 20;
+    block_t block = {aligned_alloc(4096, bytes), bytes, 0};
+
+    fill(&block, 7);
+    errno = 0;
+    CHECK(madvise(block.at + 8, bytes / 2, MADV_DONTNEED) != 0 && errno == EINVAL,
+          "within a page: errno %d", errno);
+    check_filled(&block, bytes);
+    memset(block.at, 7, bytes);
+    CHECK(madvise(block.at, 100, MADV_DONTNEED) == 0, "madvise: errno %d", errno);
+    CHECK(block.at[4095] == 0 && block.at[4096] == 7, "a page: %u, the next: %u", block.at[4095],
+          block.at[4096]);
+    for (size_t i = 0; i < 3; i++) {
+        memset(block.at, 7, bytes);
+        mprotect(block.at, bytes / 2, rights[i]);
+        CHECK(madvise(block.at, bytes, MADV_DONTNEED) == 0, "madvise: errno %d", errno);
+        mprotect(block.at, bytes / 2, PROT_READ | PROT_WRITE);
+        check_zero(&block);
+    }
+    free(block.at);
+}
+
+static void given_back_after_a_fork(void)
+{
+    size_t bytes = (size_t)1 << 20;
+    block_t block = {aligned_alloc(4096, bytes), bytes, 0};
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(0);
+    CHECK(waitpid(child, NULL, 0) == child, "no child");
+    fill(&block, 7);
+    CHECK(madvise(block.at + 8, bytes / 2, MADV_DONTNEED) != 0, "within a page");
+    check_filled(&block, bytes);
+    mprotect(block.at + bytes / 2, bytes / 2, PROT_READ);
+    CHECK(madvise(block.at, bytes, MADV_DONTNEED) == 0, "madvise: errno %d", errno);
+    check_zero(&block);
+    free(block.at);
+}
+
 /* More than the whole arena has room for: the rest is the C library's. */
 static void more_than_room(void)
 {
@@ -186,7 +232,9 @@ int main(int count, char **words)
     by_threads();
     beyond();
     given_back();
+    given_back_as_ever();
     if (expected)
         more_than_room();
+    given_back_after_a_fork();
     return 0;
 }

@@ -96,6 +96,16 @@ static void read_of(pid_t owner, const char *block)
     CHECK(mappings("rw-s", &dumped) == 1 && dumped == 1, "the own arena: %u mapped", dumped);
 }
 
+/* What the owner has put in a block's place is what is read. */
+static void read_replaced(pid_t owner, const char *block)
+{
+    char *into = malloc(BYTES);
+    struct iovec local = {into, BYTES}, remote = {(void *)(uintptr_t)block, BYTES};
+
+    CHECK(process_vm_readv(owner, &local, 1, &remote, 1, 0) == (ssize_t)BYTES, "not read");
+    CHECK(into[0] == 9 && into[BYTES - 1] == 9, "replaced: %d and %d", into[0], into[BYTES - 1]);
+}
+
 /* KiB of shared pages. */
 static long shared_pages(void)
 {
@@ -148,27 +158,59 @@ static void check_advised(void)
 }
 
 /* The reader is older than the arena, or it would have it by the fork. */
+static pid_t start_reader(pid_t owner, int told, void (*look)(pid_t owner, const char *block))
+{
+    char *block = NULL;
+    pid_t reader = fork();
+
+    if (reader != 0)
+        return reader;
+    CHECK(read(told, &block, sizeof block) == (ssize_t)sizeof block, "not told");
+    look(owner, block);
+    _exit(0);
+}
+
+static void tell(pid_t reader, int told, char *block)
+{
+    int how = 0;
+
+    CHECK(write(told, &block, sizeof block) == (ssize_t)sizeof block, "not told");
+    CHECK(waitpid(reader, &how, 0) == reader && how == 0, "reader: status %x", (unsigned)how);
+}
+
+/* A block whose place another mapping takes is no longer shared. */
+static void check_replaced(pid_t reader, int told)
+{
+    char *block = aligned_alloc(4096, BYTES), *other = malloc(BYTES);
+
+    memset(block, 8, BYTES);
+    memset(other, 5, BYTES);
+    CHECK(is_shared(block), "the heap is not used");
+    CHECK(mmap(block, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+               0) == block,
+          "the block cannot be replaced");
+    memset(block, 9, BYTES);
+    tell(reader, told, block);
+    CHECK(other[0] == 5 && other[BYTES - 1] == 5, "another block: %d", other[0]);
+}
+
 int main(void)
 {
-    int told[2], how = 0;
-    char *block = NULL;
+    int told[2], again[2];
 
-    CHECK(pipe(told) == 0, "no pipe");
-    pid_t owner = getpid(), reader = fork();
-    if (reader == 0) {
-        CHECK(read(told[0], &block, sizeof block) == (ssize_t)sizeof block, "not told");
-        read_of(owner, block);
-        _exit(0);
-    }
+    CHECK(pipe(told) == 0 && pipe(again) == 0, "no pipe");
+    pid_t owner = getpid();
+    pid_t first = start_reader(owner, told[0], read_of);
+    pid_t second = start_reader(owner, again[0], read_replaced);
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
-    block = malloc(BYTES);
+    char *block = malloc(BYTES);
     CHECK(is_shared(block), "the heap is not used");
     memset(block, 7, BYTES);
     check_file();
     check_advised();
-    CHECK(write(told[1], &block, sizeof block) == (ssize_t)sizeof block, "not told");
-    CHECK(waitpid(reader, &how, 0) == reader && how == 0, "reader: status %x", (unsigned)how);
+    tell(first, told[1], block);
     free(block);
     check_kept();
+    check_replaced(second, again[1]);
     return 0;
 }
