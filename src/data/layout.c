@@ -79,14 +79,21 @@ static bool reserve(void **items, size_t count, size_t *room, size_t item_bytes,
 
 static void close_runs(sb_builder_t *builder);
 
-/* Whether a run at this offset can join the open list: its numbers must fit. */
-static bool joins(const sb_builder_t *builder, ptrdiff_t offset)
+/* Whether the open list's positions have room for so many bytes more. */
+static bool holds(const sb_builder_t *builder, size_t length)
 {
-    const sb_run_t *last = &builder->runs[builder->run_count - 1];
+    size_t behind = builder->runs[builder->run_count - 1].position + builder->last_length;
+
+    return length <= UINT32_MAX && behind <= UINT32_MAX - length;
+}
+
+/* Whether a run at this offset can join the open list: its numbers must fit. */
+static bool joins(const sb_builder_t *builder, ptrdiff_t offset, size_t length)
+{
     ptrdiff_t distance;
 
     return !__builtin_sub_overflow(offset, builder->origin, &distance) && distance >= INT32_MIN &&
-           distance <= INT32_MAX && builder->last_length <= UINT32_MAX - last->position;
+           distance <= INT32_MAX && holds(builder, length);
 }
 
 static void append_run(sb_builder_t *builder, ptrdiff_t offset, size_t length)
@@ -97,11 +104,12 @@ static void append_run(sb_builder_t *builder, ptrdiff_t offset, size_t length)
     if (builder->run_count > 0) {
         const sb_run_t *last = &builder->runs[builder->run_count - 1];
         size_t behind = (size_t)builder->origin + (size_t)last->offset + builder->last_length;
-        if ((size_t)offset == behind) {
+        /* A list's only run is as long as it likes. */
+        if ((size_t)offset == behind && (builder->run_count == 1 || holds(builder, length))) {
             builder->last_length += length;
             return;
         }
-        if (!joins(builder, offset))
+        if (!joins(builder, offset, length))
             close_runs(builder);
     }
     if (builder->run_count == 0)

@@ -454,6 +454,42 @@ static void runs_far_apart(void **unused)
     sb_layout_release(byte);
 }
 
+/* Bytes that a walk over all runs moves. */
+static size_t bytes_of_runs(const sb_layout_t *layout)
+{
+    size_t bytes = 0;
+
+    for (size_t i = 0; i < layout->n; i++)
+        bytes += sb_layout_is_list(layout)
+                     ? sb_run_length(layout, i)
+                     : layout->parts[i].count * bytes_of_runs(layout->parts[i].inner);
+    return bytes;
+}
+
+/* Runs too long for the numbers of one list: one block, or one that grows. */
+static void runs_of_gigabytes(void **unused)
+{
+    const size_t gigabyte = (size_t)1 << 30, far = 16 * gigabyte;
+    sb_layout_t *byte = bytes_of(1);
+
+    (void)unused;
+    for (size_t pieces = 1; pieces <= 5; pieces++) {
+        sb_builder_t builder;
+        sb_builder_start(&builder);
+        sb_builder_add(&builder, 0, 4, 1, byte);
+        for (size_t i = 0; i < pieces; i++)
+            sb_builder_add(&builder, (ptrdiff_t)(8 + i * 5 * gigabyte / pieces),
+                           5 * gigabyte / pieces, 1, byte);
+        sb_builder_add(&builder, (ptrdiff_t)far, 3, 1, byte);
+        sb_layout_t *layout = sb_builder_end(&builder);
+        assert_non_null(layout);
+        assert_int_equal(bytes_of_runs(layout), layout->bytes);
+        assert_int_equal(layout->high, far + 3);
+        sb_layout_release(layout);
+    }
+    sb_layout_release(byte);
+}
+
 /* Parts of one inner layout are joined only if they go on at the same distance. */
 static void loops_are_joined_where_they_go_on(void **unused)
 {
@@ -516,6 +552,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_a_layout),
         cmocka_unit_test(absolute_addresses),
         cmocka_unit_test(runs_far_apart),
+        cmocka_unit_test(runs_of_gigabytes),
         cmocka_unit_test(loops_are_joined_where_they_go_on),
     };
 
