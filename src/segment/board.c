@@ -153,7 +153,7 @@ static size_t board_bytes(void)
 
 static bool reserve(int fd, size_t offset, size_t bytes)
 {
-    return posix_fallocate(fd, (off_t)offset, (off_t)bytes) == 0;
+    return sb_region_reserve(fd, offset, bytes) == 0;
 }
 
 static void *map_board(int fd, bool gauged)

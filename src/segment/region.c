@@ -99,6 +99,26 @@ bool sb_region_resize(int fd, size_t bytes)
     return false;
 }
 
+/*
+ * Linux before 6.9 leaves off where a signal comes, with nothing done: a program that has itself
+ * told of the time may get no long file at once. So it is done by pieces, each tried again.
+ */
+#define RESERVED_AT_ONCE ((size_t)256 << 10)
+#define RESERVE_TRIES 100
+
+int sb_region_reserve(int fd, size_t from, size_t bytes)
+{
+    int error = 0;
+
+    for (size_t some; bytes > 0 && error == 0; from += some, bytes -= some) {
+        some = sb_min(bytes, RESERVED_AT_ONCE);
+        error = EINTR;
+        for (int tries = 0; tries < RESERVE_TRIES && error == EINTR; tries++)
+            error = posix_fallocate(fd, (off_t)from, (off_t)some);
+    }
+    return error;
+}
+
 void *sb_region_map(int fd, size_t bytes)
 {
     char *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -217,7 +237,7 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
     /* Memory by name goes by how its file system was mounted. */
     if (region->key.kind == SB_REGION_MEMFD)
         sb_huge_populate(region->base, bytes, sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO);
-    int error = must_reserve(region->key.kind) ? posix_fallocate(region->fd, 0, (off_t)bytes) : 0;
+    int error = must_reserve(region->key.kind) ? sb_region_reserve(region->fd, 0, bytes) : 0;
     if (error != 0)
         return sb_region_fail(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10,
                               kind, strerror(error));

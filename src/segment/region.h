@@ -94,6 +94,9 @@ bool sb_region_departed(const sb_region_t *region);
 /* Makes a file of shared memory so long, where the process's limits allow it; or sets errno. */
 bool sb_region_resize(int fd, size_t bytes);
 
+/* Reserves its bytes, whatever signals come; or returns what is wrong, as errno has it. */
+int sb_region_reserve(int fd, size_t from, size_t bytes);
+
 /*
  * Maps a file of shared memory, or returns NULL. Not for children of fork: they have no part in the
  * team, and memory would outlive the job with them.

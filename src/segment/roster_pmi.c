@@ -7,6 +7,7 @@
  */
 #include "segment/roster.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,12 +22,29 @@
 static int socket_fd = -1;
 static char space[256]; /* its name */
 
-static bool receive_line(char *line)
+/* The next byte. A signal of the program's must not leave an answer behind: the host would take it
+ * for its own. */
+static bool receive_byte(char *byte)
 {
     struct pollfd answer = {.fd = socket_fd, .events = POLLIN};
+    int ready;
+    ssize_t got;
 
+    do
+        ready = poll(&answer, 1, ANSWER_MS);
+    while (ready < 0 && errno == EINTR);
+    if (ready != 1)
+        return false;
+    do
+        got = read(socket_fd, byte, 1);
+    while (got < 0 && errno == EINTR);
+    return got == 1;
+}
+
+static bool receive_line(char *line)
+{
     for (size_t i = 0; i < LINE_BYTES - 1; i++) {
-        if (poll(&answer, 1, ANSWER_MS) != 1 || read(socket_fd, &line[i], 1) != 1)
+        if (!receive_byte(&line[i]))
             return false;
         if (line[i] == '\n') {
             line[i] = '\0';

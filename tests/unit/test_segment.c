@@ -26,6 +26,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The C library's function, for a kernel that leaves off when a signal comes: some of the calls to
+ * come, and all that are longer than it has time for between two. */
+static int interruptions;
+static off_t uninterrupted = (off_t)1 << 40;
+
+int posix_fallocate(int fd, off_t offset, off_t bytes)
+{
+    if (interruptions > 0 || bytes > uninterrupted) {
+        interruptions -= interruptions > 0;
+        return EINTR;
+    }
+    return syscall(SYS_fallocate, fd, 0, offset, bytes) == 0 ? 0 : errno;
+}
+
 /* Bytes free in all extents together. */
 static size_t free_bytes(const sb_extents_t *extents)
 {
@@ -861,6 +875,26 @@ static void the_system_says_whether_pages_are_huge(void **state)
     }
 }
 
+static void signals_do_not_keep_memory_from_being_reserved(void **state)
+{
+    const size_t bytes = (size_t)3 << 20;
+    sb_region_t region;
+    sb_reason_t reason;
+    struct stat file;
+
+    (void)state;
+    uninterrupted = (off_t)512 << 10;
+    interruptions = 5;
+    assert_int_equal(sb_region_create(&region, SB_REGION_NAMED, bytes, -1, &reason), SB_OK);
+    assert_return_code(fstat(region.fd, &file), 0);
+    assert_true((size_t)file.st_blocks * 512 >= bytes);
+    sb_region_close(&region);
+    interruptions = 1 << 20;
+    assert_int_equal(sb_region_create(&region, SB_REGION_NAMED, bytes, -1, &reason), SB_ERR_MEMORY);
+    interruptions = 0;
+    uninterrupted = (off_t)1 << 40;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -887,6 +921,7 @@ int main(void)
         cmocka_unit_test(few_pages_say_little),
         cmocka_unit_test(arena_is_bounded_and_reused),
         cmocka_unit_test(long_regions_with_a_name_are_reserved),
+        cmocka_unit_test(signals_do_not_keep_memory_from_being_reserved),
         cmocka_unit_test(long_regions_are_touched_as_they_are_needed),
         cmocka_unit_test(blocks_are_clear),
         cmocka_unit_test(fresh_regions_go_with_their_last_block),

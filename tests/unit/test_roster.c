@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The list of those who run with Sobor, with a made-up daemon that takes its time. */
+#include "testing.h"
+
+#include "segment/roster.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define ANSWER_AFTER_US 20000
+#define SIGNAL_EVERY_US 1000
+
+/* Answers as Hydra does, line by line, and keeps one value. */
+static void *serve(void *end)
+{
+    int fd = *(int *)end;
+    FILE *lines = fdopen(fd, "r");
+    char line[1024], value[256] = "";
+
+    while (lines != NULL && fgets(line, sizeof line, lines) != NULL) {
+        const char *given = strstr(line, " value=");
+        char answer[512] = "cmd=response rc=0\n";
+        if (given != NULL)
+            sscanf(given, " value=%255s", value);
+        if (strstr(line, "get_my_kvsname") != NULL)
+            snprintf(answer, sizeof answer, "cmd=my_kvsname kvsname=space\n");
+        else if (strstr(line, "cmd=get ") != NULL)
+            snprintf(answer, sizeof answer, "cmd=get_result rc=0 value=%s\n", value);
+        usleep(ANSWER_AFTER_US);
+        if (write(fd, answer, strlen(answer)) != (ssize_t)strlen(answer))
+            break;
+    }
+    if (lines != NULL)
+        fclose(lines);
+    return NULL;
+}
+
+static void do_nothing(int number)
+{
+    (void)number;
+}
+
+static void set_timer(long every_us)
+{
+    struct itimerval time = {{0, every_us}, {0, every_us}};
+
+    assert_return_code(setitimer(ITIMER_REAL, &time, NULL), 0);
+}
+
+/* Signals come to the thread that asks, as to a program without others. */
+static void start_daemon(pthread_t *daemon, int *end)
+{
+    sigset_t alarms;
+
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    pthread_sigmask(SIG_BLOCK, &alarms, NULL);
+    assert_int_equal(pthread_create(daemon, NULL, serve, end), 0);
+    pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
+}
+
+static void signals_leave_no_answer_behind(void **state)
+{
+    struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+    sb_signature_t signature = {.build = 0xabc, .serve_after = 7, .traces = 1};
+    pthread_t daemon;
+    char number[16];
+    int ends[2];
+
+    (void)state;
+    assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    snprintf(number, sizeof number, "%d", ends[0]);
+    setenv("PMI_FD", number, 1);
+    setenv("MPI_LOCALRANKID", "0", 1);
+    unsetenv("PMI_SPAWNED");
+    unsetenv("HYDRA_BSTRAP_LOCALHOST");
+    signal(SIGPIPE, SIG_IGN);
+    start_daemon(&daemon, &ends[1]);
+    sigaction(SIGALRM, &action, NULL);
+    set_timer(SIGNAL_EVERY_US);
+    sb_roster_sign(&sb_roster_pmi, 3, &signature);
+    sb_signature_t seen = sb_roster_read(3);
+    sb_roster_close();
+    set_timer(0);
+    close(ends[0]);
+    pthread_join(daemon, NULL);
+    assert_int_equal(seen.build, signature.build);
+    assert_int_equal(seen.serve_after, signature.serve_after);
+    assert_int_equal(seen.traces, signature.traces);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signals_leave_no_answer_behind),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
