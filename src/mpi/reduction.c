@@ -82,7 +82,7 @@ static bool is_refused(const sb_reduce_call_t *call)
 {
     int64_t elements = call->rooted ? call->received : call->elements;
 
-    return call->out == call->in && elements > 0 && sb_alias_is_error(call->collective);
+    return call->out == call->in && elements > 0 && sb_alias_is_error(call->collective, elements);
 }
 
 /* What combines the elements. False: the host has to judge that. */

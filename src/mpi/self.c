@@ -55,33 +55,34 @@ void sb_private_self_free(void)
 }
 
 /* What the host does is asked of it: on a communicator of this rank alone such a call does nothing
- * but raise the error, or move a byte to where it is. */
-static int try_on_self(sb_collective_t collective, MPI_Comm own)
+ * but raise the error, or move a byte or two to where they are. */
+static int try_on_self(sb_collective_t collective, int count, MPI_Comm own)
 {
-    char byte = 0;
-    int one = 1, place = 0;
-    sb_given_t given = {1, sb_host.byte, &one, &place, &sb_host.byte};
+    char bytes[2] = {0};
+    int place = 0;
+    sb_given_t given = {count, sb_host.byte, &count, &place, &sb_host.byte};
 
     return collective < SB_REDUCE
-               ? sb_host_vector(collective, &byte, &given, &byte, &given, 0, own)
-               : sb_host_reduction(collective, &byte, &byte, &given, MPI_BOR, 0, own);
+               ? sb_host_vector(collective, bytes, &given, bytes, &given, 0, own)
+               : sb_host_reduction(collective, bytes, bytes, &given, MPI_BOR, 0, own);
 }
 
-bool sb_alias_is_error(sb_collective_t collective)
+bool sb_alias_is_error(sb_collective_t collective, int64_t count)
 {
     enum { UNKNOWN, NO_ERROR, ERROR };
-    static _Atomic char known[SB_COLLECTIVES];
+    static _Atomic char found[SB_COLLECTIVES][2];
+    _Atomic char *known = &found[collective][count > 1];
     /* Relaxed: whoever asks at the same time finds the same, and nothing else is handed over. */
-    char answer = atomic_load_explicit(&known[collective], memory_order_relaxed);
+    char answer = atomic_load_explicit(known, memory_order_relaxed);
 
     if (answer != UNKNOWN)
         return answer == ERROR;
     MPI_Comm own = sb_private_self_take();
     if (own == sb_host.comm_null)
         return false;
-    answer = try_on_self(collective, own) == MPI_SUCCESS ? NO_ERROR : ERROR;
+    answer = try_on_self(collective, count > 1 ? 2 : 1, own) == MPI_SUCCESS ? NO_ERROR : ERROR;
     sb_private_self_give();
-    atomic_store_explicit(&known[collective], answer, memory_order_relaxed);
+    atomic_store_explicit(known, answer, memory_order_relaxed);
     return answer == ERROR;
 }
 

@@ -23,11 +23,12 @@ bool sb_world_is_open(void);
 
 /*
  * Whether the host raises an error if both buffers of this collective begin at one address; found
- * out once for each. MPI forbids it. Some hosts look for that, MPICH and its relatives; others do
- * not, and often give the result that was meant. With Sobor it has to be as with the host alone: an
- * error at the rank that is wrong, before it waits for anybody, or a call that is served.
+ * out once for each, of one element and of more: Open MPI's allreduce looks at those alone. MPI
+ * forbids it. Some hosts look for that, MPICH and its relatives; others do not, and often give the
+ * result that was meant. With Sobor it has to be as with the host alone: an error at the rank that
+ * is wrong, before it waits for anybody, or a call that is served.
  */
-bool sb_alias_is_error(sb_collective_t collective);
+bool sb_alias_is_error(sb_collective_t collective, int64_t count);
 
 /*
  * Whether the host lets no elements pass with this type, which is of no use, or with this buffer:

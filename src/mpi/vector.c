@@ -228,7 +228,7 @@ static bool is_aliased(const sb_vector_call_t *call, int rank)
 /* Whether the host raises an error because the buffers are one. */
 static bool is_refused(const sb_vector_call_t *call, int rank)
 {
-    return is_aliased(call, rank) && sb_alias_is_error(call->collective);
+    return is_aliased(call, rank) && sb_alias_is_error(call->collective, 1);
 }
 
 /* Whether they may be one: as few looks as there can be, because every call pays for them. */

@@ -160,7 +160,7 @@ static void *ask_aliases(void *unused)
 
     (void)unused;
     for (size_t i = 0; i < SB_COUNT_OF(asked); i++)
-        assert_true(sb_alias_is_error(asked[i]));
+        assert_true(sb_alias_is_error(asked[i], 1));
     return NULL;
 }
 

@@ -254,7 +254,10 @@ static struct reduction wrong_reduction(const char *wrong)
         call.in = MPI_IN_PLACE;
     else if (strcmp(wrong, "alias") == 0)
         call.in = buffer;
-    else if (strcmp(wrong, "undefined") == 0) {
+    else if (strcmp(wrong, "aliases") == 0) {
+        call.in = buffer;
+        call.count = 2;
+    } else if (strcmp(wrong, "undefined") == 0) {
         call.type = MPI_DOUBLE;
         call.op = MPI_BAND;
     } else if (strcmp(wrong, "wide") == 0)
@@ -304,7 +307,7 @@ static bool run_reduction(const char *name)
         return false;
     struct reduction call = wrong_reduction(dash + 1);
     checked_bcast(comm, 100, 0, 1);
-    bool called = which != REDUCE || strcmp(dash, "-alias") != 0 || rank_of(comm) == 0;
+    bool called = which != REDUCE || strncmp(dash, "-alias", 6) != 0 || rank_of(comm) == 0;
     int status = called ? call_reduction(which, &call) : MPI_SUCCESS;
     MPI_Error_class(status, &class);
     printf("case %s rank %d class %d\n", name, rank_of(comm), class);
