@@ -78,8 +78,9 @@ REDUCTION_ERROR_CASES = (
     *(f"{name}-in-place" for name in REDUCTIONS[1:5]),
     "reduce-root",
 )
-#: The send buffer is the receive buffer: MPICH raises an error, Open MPI mostly does what was meant.
-#: In a rooted call the root alone is wrong: it must get the error without waiting for the others.
+#: The send buffer is the receive buffer: MPICH raises an error, Open MPI most often does what was
+#: meant. In a rooted call the root alone is wrong: it must get the error without waiting for the
+#: others.
 ALIAS_CASES = (
     *(f"{name}-alias" for name in (*MOVING[4:], *REDUCTIONS[1:])),
     *(f"{name}-aliases" for name in REDUCTIONS[1:]),
