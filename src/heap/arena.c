@@ -417,6 +417,9 @@ bool sb_arena_resize(void *block, size_t bytes)
 
     if (bytes > SB_ARENA_BYTES / 2)
         return false;
+    /* After a fork the lock may be held for good: by a thread that the child does not have. */
+    if (sb_arena_state() != SB_ARENA_SHARED)
+        return done;
     pthread_mutex_lock(&sb_arena.lock);
     if (sb_arena_state() == SB_ARENA_SHARED)
         done = resize(page_of(block), (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE));

@@ -194,6 +194,46 @@ static void past_the_library(void)
     free(buffer);
 }
 
+/* What a thread makes longer and shorter all the time. */
+typedef struct resized {
+    uint64_t *buffer;
+    atomic_bool over;
+} resized_t;
+
+static void *go_on_resizing(void *block)
+{
+    resized_t *resized = block;
+
+    for (size_t i = 0; !atomic_load(&resized->over); i++)
+        resized->buffer = realloc(resized->buffer, BYTES - i % 2);
+    return NULL;
+}
+
+/* A child makes a block shorter too, whatever the other thread was about when it was forked. */
+static void beside_a_thread(void)
+{
+    uint64_t *buffer = make_buffer();
+    resized_t resized = {.buffer = make_buffer()};
+    pthread_t thread;
+
+    fill(buffer, 1);
+    pthread_create(&thread, NULL, go_on_resizing, &resized);
+    for (int i = 0; i < 300; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            buffer = realloc(buffer, BYTES - 1);
+            check(buffer, 1, "child's");
+            _exit(0);
+        }
+        wait_for(child, "child beside a thread");
+    }
+    atomic_store(&resized.over, true);
+    pthread_join(thread, NULL);
+    free(resized.buffer);
+    free(buffer);
+}
+
 /* A first fork ends the reads by loads, so it waits for some: on a busy machine no time is sure to
  * be long enough for them. */
 static void *go_on_forking(void *forks)
@@ -306,6 +346,7 @@ int main(int count, char **words)
         in_a_process(closed);
         in_a_process(freed);
         in_a_process(past_the_library);
+        in_a_process(beside_a_thread);
     }
     if (strcmp(wanted, "apart") != 0)
         among_messages(rounds, 20);
