@@ -140,17 +140,32 @@ static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t 
     return class->since >= due && class->since + class->waited[mode] >= own;
 }
 
-/* Whether a mode that was not tried yet may have the pages that it needs. Messages in the same
- * buffers each time also earn those of the window first, for what is tried next. */
-static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t mode)
+/*
+ * Bytes without pages that such messages would go through by this mode. Those by ordinary stores
+ * are in the beginning of a window, where there is one; what passes the caches is not, but in the
+ * same buffers each time it also earns the window's first, for what is tried next.
+ */
+static size_t bytes_unpaged(const sb_copy_policy_t *policy, uint8_t mode,
+                            const sb_copy_choice_t *choice)
 {
-    bool fresh = class < policy->of[true];
-    bool spares = fresh && policy->mode[mode] == SB_COPY_NON_TEMPORAL;
-    size_t end = policy->reach[mode] - (spares ? policy->window : 0);
+    size_t area = sb_max(policy->reach[mode], *policy->touched) - *policy->touched;
+    size_t end = sb_round_up(choice->bytes, SB_PAGE);
 
-    if (policy->touched == NULL || class->ns[mode] > 0 || end <= *policy->touched)
+    if (end > policy->window)
+        return area;
+    size_t window = sb_max(end, *policy->window_touched) - *policy->window_touched;
+    if (policy->mode[mode] == SB_COPY_CACHED)
+        return window;
+    return policy->mode[mode] == SB_COPY_NON_TEMPORAL && choice->again ? area + window : area;
+}
+
+/* Whether a mode that was not tried yet may have the pages that it needs. */
+static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t mode,
+                      const sb_copy_choice_t *choice)
+{
+    if (policy->touched == NULL || class->ns[mode] > 0)
         return true;
-    uint64_t pages = (end - *policy->touched) / SB_PAGE;
+    uint64_t pages = bytes_unpaged(policy, mode, choice) / SB_PAGE;
     return class->spent >= SB_COPY_SHARE_OF_FIRST * pages * *policy->page_ns;
 }
 
@@ -177,7 +192,7 @@ static bool may_try(const sb_copy_policy_t *policy, const sb_copy_class_t *class
 {
     return mode != usual && may_gain(policy, class, usual, mode, choice) &&
            time_for_trial(class, usual, mode, lap, choice->bytes) &&
-           may_touch(policy, class, mode) && may_lose(policy, usual, mode, lap, choice);
+           may_touch(policy, class, mode, choice) && may_lose(policy, usual, mode, lap, choice);
 }
 
 /* All that are for such messages and might be faster have their turn, but for the one in use; it
@@ -266,7 +281,7 @@ static bool is_known(const sb_copy_policy_t *policy, const sb_copy_class_t *clas
 
     for (uint8_t mode = 0; mode < policy->modes && known; mode++)
         known = class->ns[mode] > 0 || !may_gain(policy, class, usual, mode, choice) ||
-                !may_touch(policy, class, mode) ||
+                !may_touch(policy, class, mode, choice) ||
                 !may_lose(policy, usual, mode, laps[mode], choice);
     return known;
 }

@@ -93,13 +93,14 @@ typedef struct sb_copy_policy {
     size_t least[SB_COPY_MODES];            /* bytes of the shortest message that each is for, */
     uint64_t floor[SB_COPY_MODES];          /* ns that it takes at least, whatever the message, */
     size_t reach[SB_COPY_MODES];            /* the end of what each goes through of its memory, */
-    size_t window;                          /* bytes of it that what passes the caches spares, */
+    size_t window;                          /* bytes of a window of it; 0: there is none, */
     uint8_t modes;                          /* and how many they are */
     uint8_t loads;                          /* given: the place of the first by loads, */
     uint8_t loaded;                         /* how many are, one after the other, */
     bool reads;                             /* whether this rank itself reads so, */
     struct sb_block_policy *blocks;         /* and what decides on them: two; or NULL */
-    const size_t *touched;                  /* given: what pages there are of that; or NULL */
+    const size_t *touched;                  /* given: what pages there are of that, or NULL, */
+    const size_t *window_touched;           /* and of the window, */
     const uint64_t *page_ns;                /* and what SB_PAGE more take */
     sb_copy_mode_t fixed;                   /* given: always this; SB_COPY_ANY: measured */
     sb_copy_class_t of[2][SB_COPY_CLASSES]; /* in other buffers than the last, in the same */

@@ -533,34 +533,54 @@ static void new_memory_has_to_be_earned(void **state)
     assert_in_range(counts.of[SB_COPY_CACHED], 1, FIRST + 2);
 }
 
+/* Messages by the first mode until one goes by the other, through an area and a window that have no
+ * pages; `buffers`: as many in turns. */
+static unsigned first_by(sb_copy_mode_t other, unsigned area, size_t window, unsigned buffers)
+{
+    const uint64_t ns = 1000;
+    const size_t untouched = 0, both[] = {LAP_NON_TEMPORAL * BYTES, LAP_CACHED * BYTES};
+    sb_copy_policy_t policy = sb_copy_policy(SB_COPY_PULLED, other, SB_STORES_AUTO);
+
+    policy.touched = policy.window_touched = &untouched;
+    policy.page_ns = &ns;
+    policy.reach[1] = area * SB_PAGE;
+    policy.window = window;
+    for (unsigned messages = 0;; messages++) {
+        const char *buffer = (const char *)&policy + messages % buffers;
+        sb_copy_choice_t choice = sb_copy_choose(&policy, BYTES, buffer, both);
+        if (choice.mode != SB_COPY_PULLED)
+            return messages;
+        if (choice.timed)
+            sb_copy_record(&policy, &choice, ns);
+    }
+}
+
+/* Ordinary stores take as much of a window as the message is long, where it is long enough, and
+ * nothing of an area. */
+static void a_window_is_earned_as_far_as_it_is_used(void **state)
+{
+    const unsigned pages = BYTES / SB_PAGE, area = 40 * pages;
+
+    (void)state;
+    for (unsigned buffers = 1; buffers <= 4; buffers += 3) {
+        unsigned first = first_by(SB_COPY_CACHED, area, BYTES, buffers);
+        assert_in_range(first, 32 * pages, 32 * pages + FIRST);
+        first = first_by(SB_COPY_CACHED, area, BYTES - 1, buffers);
+        assert_in_range(first, 32 * area, 32 * area + FIRST);
+    }
+}
+
 /* Stores past the caches do not go through windows. Buffers that are used again have to earn those
  * pages too: what is in caches goes best as it does, most likely. */
 static void what_passes_the_caches_needs_no_window(void **state)
 {
-    const unsigned pages = 100, window = 60;
-    const uint64_t ns = 1000;
-    const size_t touched = 0, both[] = {LAP_NON_TEMPORAL * BYTES, LAP_CACHED * BYTES};
-    unsigned first[2] = {0};
+    const unsigned pages = BYTES / SB_PAGE, area = 40 * pages;
+    unsigned fresh = first_by(SB_COPY_NON_TEMPORAL, area, BYTES, 4);
+    unsigned again = first_by(SB_COPY_NON_TEMPORAL, area, BYTES, 1);
 
     (void)state;
-    for (unsigned buffers = 1; buffers <= 4; buffers += 3) {
-        sb_copy_policy_t policy =
-            sb_copy_policy(SB_COPY_PULLED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
-        policy.touched = &touched;
-        policy.page_ns = &ns;
-        policy.reach[1] = pages * SB_PAGE;
-        policy.window = window * SB_PAGE;
-        unsigned *tried = &first[buffers == 1];
-        for (bool other = false; !other; *tried += !other) {
-            const char *buffer = (const char *)&policy + *tried % buffers;
-            sb_copy_choice_t choice = sb_copy_choose(&policy, BYTES, buffer, both);
-            other = choice.mode != SB_COPY_PULLED;
-            if (choice.timed)
-                sb_copy_record(&policy, &choice, ns);
-        }
-    }
-    assert_in_range(first[false], 32 * (pages - window), 32 * (pages - window) + FIRST);
-    assert_in_range(first[true], 32 * pages, 32 * pages + FIRST);
+    assert_in_range(fresh, 32 * area, 32 * area + FIRST);
+    assert_in_range(again, 32 * (area + pages), 32 * (area + pages) + FIRST);
 }
 
 /* While its pages come a mode takes long: that is no end of its first trial, but of a later one. */
@@ -1087,6 +1107,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(knows_a_buffer_again),
     cmocka_unit_test(buffers_used_again_are_judged_apart),
     cmocka_unit_test(new_memory_has_to_be_earned),
+    cmocka_unit_test(a_window_is_earned_as_far_as_it_is_used),
     cmocka_unit_test(what_passes_the_caches_needs_no_window),
     cmocka_unit_test(pages_that_come_end_no_trial),
     cmocka_unit_test(longer_messages_learn_from_shorter_ones),

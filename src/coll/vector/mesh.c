@@ -201,7 +201,6 @@ static void open_windows(const sb_team_t *team, sb_mesh_t *mesh)
 {
     sb_swap_t *swap = &mesh->swap;
 
-    swap->paged = mesh->resource.segment.touched;
     if (swap->bytes == 0)
         return;
     for (uint32_t rank = 0; rank < 2; rank++)

@@ -56,7 +56,8 @@ static sb_route_t choose_route(const sb_mesh_t *mesh, const sb_sending_t *sendin
         return SB_ROUTE_SLOT;
     if (least > SB_LOADS_LEAST && sb_shares(stream->base, stream->bytes))
         least = SB_LOADS_LEAST;
-    bool stored = sending->mode == SB_COPY_NON_TEMPORAL || sending->mode == SB_COPY_CACHED ||
+    bool stored = sending->mode == SB_COPY_NON_TEMPORAL ||
+                  (sending->mode == SB_COPY_CACHED && !sb_lacks_window(mesh, sending)) ||
                   sending->mode == SB_COPY_WIDE;
     if (sending->prefer == SB_PREFER_STAGED || stored || stream->base == NULL)
         return passed;

@@ -109,20 +109,21 @@ static inline size_t sb_window_end(const sb_mesh_t *mesh, sb_copy_mode_t mode, b
 void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, const sb_sending_t *sending,
                      size_t end);
 
-/* Has the policy know what memory its modes go through. Messages that all send each other need the
- * window too, but for those that pass the caches. */
+/* Whether a message would be in a window if this rank had one now, and there are no pages of the
+ * area that it would go through instead. */
+bool sb_lacks_window(const sb_mesh_t *mesh, const sb_sending_t *sending);
+
+/* Has the policy know what memory its modes go through. Of messages that all send each other those
+ * by ordinary stores are in windows. */
 static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *policy, bool sole)
 {
     static const sb_copy_mode_t stored[] = {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_WIDE};
 
     for (size_t i = 0; i < SB_COUNT_OF(stored); i++)
         sb_copy_policy_reaches(policy, stored[i], &mesh->resource.segment,
-                               sb_window_end(mesh, stored[i], sole) +
-                                   (sole ? 0 : mesh->swap.bytes));
-    if (sole)
-        return;
-    policy->touched = &mesh->swap.paged;
-    policy->window = mesh->swap.bytes;
+                               sb_window_end(mesh, stored[i], sole));
+    policy->window = sole ? 0 : mesh->swap.bytes;
+    policy->window_touched = &mesh->swap.touched;
 }
 
 /* The same of its sender's area, and of that to all. */

@@ -14,6 +14,14 @@ static void touch_window(sb_mesh_t *mesh, size_t bytes)
     swap->touched = end;
 }
 
+/* So it is for the rank that changes to windows first, in the next call. */
+bool sb_lacks_window(const sb_mesh_t *mesh, const sb_sending_t *sending)
+{
+    return sending->exchanged && sending->stream->bytes <= mesh->swap.bytes &&
+           mesh->swap.count == 0 &&
+           mesh->resource.segment.touched < sb_window_end(mesh, SB_COPY_CACHED, false);
+}
+
 /* Where ranks share processors each may send to few, and a message goes round in little. Where they
  * do not, what pages of a way cost is known of all areas. */
 void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, const sb_sending_t *sending,
@@ -31,5 +39,4 @@ void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, const sb_sending_t
         sb_arena_touch(&segment->block, begin + out->touched, begin + end);
         out->touched = end;
     }
-    mesh->swap.paged = segment->touched + mesh->swap.touched;
 }

@@ -19,8 +19,7 @@ typedef struct sb_swap {
     size_t bytes;    /* of a window; 0: there are none */
     char *window[2]; /* by the rank that had it first */
     size_t begin;    /* of the own one in this rank's block, */
-    size_t touched;  /* bytes of it that have pages: a message begins where it does, */
-    size_t paged;    /* and with what is before it */
+    size_t touched;  /* bytes of it that have pages: a message begins where it does */
     uint32_t count;  /* windows that this rank has, */
     uint32_t own[2]; /* and which: the last one that it got is at the end */
 } sb_swap_t;
