@@ -140,33 +140,41 @@ static bool time_for_trial(const sb_copy_class_t *class, uint8_t usual, uint8_t 
     return class->since >= due && class->since + class->waited[mode] >= own;
 }
 
-/*
- * Bytes without pages that such messages would go through by this mode. Those by ordinary stores
- * are in the beginning of a window, where there is one; what passes the caches is not, but in the
- * same buffers each time it also earns the window's first, for what is tried next.
- */
-static size_t bytes_unpaged(const sb_copy_policy_t *policy, uint8_t mode,
-                            const sb_copy_choice_t *choice)
+/* Windows have to be earned so much less: they are as short as the messages, and in caches they are
+ * the best way most often. */
+#define WINDOW_SHARE 8
+
+static uint64_t pages_beyond(size_t end, size_t touched)
 {
-    size_t area = sb_max(policy->reach[mode], *policy->touched) - *policy->touched;
+    return (sb_max(end, touched) - touched) / SB_PAGE;
+}
+
+/*
+ * Pages without which such messages could not go by this mode, as they have to be earned. Those by
+ * ordinary stores are in the beginning of a window, where there is one; what passes the caches is
+ * not, but in the same buffers each time it also earns the window's first, for what is tried next.
+ */
+static uint64_t pages_to_earn(const sb_copy_policy_t *policy, uint8_t mode,
+                              const sb_copy_choice_t *choice)
+{
+    uint64_t area = pages_beyond(policy->reach[mode], *policy->touched);
     size_t end = sb_round_up(choice->bytes, SB_PAGE);
 
     if (end > policy->window)
-        return area;
-    size_t window = sb_max(end, *policy->window_touched) - *policy->window_touched;
+        return SB_COPY_SHARE_OF_FIRST * area;
+    uint64_t window = pages_beyond(end, *policy->window_touched);
     if (policy->mode[mode] == SB_COPY_CACHED)
-        return window;
-    return policy->mode[mode] == SB_COPY_NON_TEMPORAL && choice->again ? area + window : area;
+        return SB_COPY_SHARE_OF_FIRST / WINDOW_SHARE * window;
+    bool too = policy->mode[mode] == SB_COPY_NON_TEMPORAL && choice->again;
+    return SB_COPY_SHARE_OF_FIRST * (too ? area + window : area);
 }
 
 /* Whether a mode that was not tried yet may have the pages that it needs. */
 static bool may_touch(const sb_copy_policy_t *policy, const sb_copy_class_t *class, uint8_t mode,
                       const sb_copy_choice_t *choice)
 {
-    if (policy->touched == NULL || class->ns[mode] > 0)
-        return true;
-    uint64_t pages = bytes_unpaged(policy, mode, choice) / SB_PAGE;
-    return class->spent >= SB_COPY_SHARE_OF_FIRST * pages * *policy->page_ns;
+    return policy->touched == NULL || class->ns[mode] > 0 ||
+           class->spent >= pages_to_earn(policy, mode, choice) * *policy->page_ns;
 }
 
 static bool may_lose(const sb_copy_policy_t *policy, uint8_t usual, uint8_t mode, size_t lap,

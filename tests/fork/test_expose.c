@@ -521,6 +521,31 @@ static int run_paged(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Who has no window has its part read where it is, and makes no pages of the area. */
+static int run_windowless(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)32 << 10;
+    sb_team_t *team = team_with_mesh(context);
+
+    (void)argument;
+    if (team == NULL)
+        return 1;
+    sb_mesh_t *mesh = sb_mesh(team);
+    size_t before = mesh->resource.segment.touched;
+    bool windows = !team->oversubscribed && mesh->expose.kernel;
+    char *sent = job_memory(2 * bytes);
+
+    mesh->copies.policy.fixed = SB_COPY_CACHED;
+    int failures = exchange(team, 0, bytes, sent, false);
+    failures += windows && mesh->swap.touched != bytes;
+    mesh->swap.count *= team->rank;
+    failures += exchange(team, 1, bytes, sent, false) + exchange(team, 2, bytes, sent, false);
+    failures += windows && mesh->resource.segment.touched != before;
+    free(sent);
+    leave(context, team);
+    return failures;
+}
+
 /* Where ranks share processors parts of an exchange that fit an area are tried staged and exposed.
  */
 static int run_exchange_learnt(rank_context_t *context, void *argument)
@@ -941,6 +966,7 @@ static int run_with_the_kernel(void)
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
            run_pair("all ways of one message are tried", "auto", run_learnt) +
            run_pair("messages of two ranks touch few pages", "auto", run_paged) +
+           run_pair("who lacks a window makes no area", "auto", run_windowless) +
            run("both ways of an exchange are tried", "auto", run_exchange_learnt, NULL) +
            run_pair("exchanges in place learn of themselves", "auto", run_in_place_learnt) +
            run("both ways to a crowded root are tried", "auto", run_collecting_learnt, NULL) +
