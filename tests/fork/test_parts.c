@@ -775,6 +775,11 @@ static int run_elsewhere(rank_context_t *context, void *argument)
         failures += sb_mesh(team)->receiving->fresh != fresh;
         failures += fresh && own->last[sb_copy_class(BYTES)][0] != receive[context->rank].base;
         failures += sb_lands_fresh(team, own, &receive[context->rank]);
+        /* All that comes in a call is more than its caches hold. */
+        size_t most = sb_mesh(team)->cached_most;
+        sb_mesh(team)->cached_most = RANKS * BYTES - 1;
+        failures += sb_lands_fresh(team, own, &receive[context->rank]) == team->oversubscribed;
+        sb_mesh(team)->cached_most = most;
         for (size_t i = 0; i < RANKS * BYTES; i++)
             failures += receive[0].base[i] != (char)(i / BYTES + 1);
         memset(receive[0].base, 0, RANKS * BYTES);

@@ -31,7 +31,8 @@ bool sb_lands_fresh(const sb_team_t *team, sb_landed_t *landed, const sb_stream_
     if (team->size != 2 || team->oversubscribed || team->settings.loads ||
         team->settings.stores != SB_STORES_AUTO || to->base == NULL || to->bytes < SB_FRESH_LEAST)
         return false;
-    return !sb_copy_used_before(landed->last[sb_copy_class(to->bytes)], to->base);
+    bool before = sb_copy_used_before(landed->last[sb_copy_class(to->bytes)], to->base);
+    return !before || 2 * to->bytes > sb_mesh(team)->cached_most;
 }
 
 sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_stream_t *from,

@@ -367,8 +367,9 @@ sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_
 /* From here on it makes a difference whether the place of a part is in caches. */
 #define SB_FRESH_LEAST ((size_t)32 << 10)
 
-/* Whether a part of two ranks comes to lie elsewhere than the last two like it, so that its place
- * may be in no cache (sb_copy_fresh). It is one of the last from then on. */
+/* Whether a part of two ranks comes to lie elsewhere than the last two like it, or the caches hold
+ * no two such parts, so that its place may be in none (sb_copy_fresh). It is one of the last from
+ * then on. */
 bool sb_lands_fresh(const sb_team_t *team, sb_landed_t *landed, const sb_stream_t *to);
 
 /* As sb_copy_own, in calls that have no mode. */
