@@ -210,12 +210,10 @@ class Build:
         changed = [built for source, built in objects if source in wrong]
         if not changed:
             raise Unfit(f"{library} has nothing of {', '.join(map(str, wrong))}")
-        made = self.of_target(target)
-        own = [built for _, built, _ in made]
-        fixed = ["-no-pie"] if any(" -fno-pie " in entry["command"] for *_, entry in made) else []
+        own = [built for _, built, _ in self.of_target(target)]
         output = self.copy / target
         archives = [self.folder / "src" / f"lib{name}.a" for name in libraries]
-        self.link(output, [*fixed, *own, *changed, *archives])
+        self.link(output, [*own, *changed, *archives])
         return output
 
     def preload(self, abi: str, wrong: list[Path]) -> Path:

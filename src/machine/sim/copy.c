@@ -157,8 +157,8 @@ static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, 
     sb_sim_touch(block, offset, rank);
     if (memory)
         page->lines = 0;
-    uint64_t missing = (uint64_t)sb_sim_bits(lines & ~page->lines) * SB_LINE;
-    uint64_t held = (uint64_t)sb_sim_bits(lines & page->lines) * SB_LINE;
+    uint64_t missing = (uint64_t)__builtin_popcountll(lines & ~page->lines) * SB_LINE;
+    uint64_t held = (uint64_t)__builtin_popcountll(lines & page->lines) * SB_LINE;
     uint32_t numa = block->numa[offset / SB_SIM_PAGE];
     if (near != SB_NEAR_CORE)
         side->time += bytes_time(machine->copy_kib[near], held);

@@ -157,7 +157,7 @@ sb_source_t sb_lines_rivals(const sb_rank_t *rank, const sb_line_place_t *place,
         others[i] = place->holders[i];
         if (rank->core / 64 == i)
             others[i] &= ~(UINT64_C(1) << (rank->core % 64));
-        *rivals += sb_sim_bits(others[i]);
+        *rivals += (uint32_t)__builtin_popcountll(others[i]);
     }
     if (place->line->owner != NOBODY && kept_at_writer(place).memory) {
         *rivals = 0; /* the line has left all caches long ago */

@@ -342,15 +342,6 @@ void sb_sim_net_touch(const void *address, size_t bytes, bool written);
 /* engine.c */
 void sb_sim_note(sb_sim_activity_t activity, uint64_t begin, uint64_t end);
 
-/* Not the compiler's own, which is a call where a processor may not know the instruction. */
-static inline uint32_t sb_sim_bits(uint64_t set)
-{
-    set -= set >> 1 & UINT64_C(0x5555555555555555);
-    set = (set & UINT64_C(0x3333333333333333)) + (set >> 2 & UINT64_C(0x3333333333333333));
-    set = (set + (set >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-    return (uint32_t)(set * UINT64_C(0x0101010101010101) >> 56);
-}
-
 static inline uint32_t sb_sim_core_index(const sb_rank_t *rank)
 {
     return rank->node * sb_sim->machine.cores + rank->core;
