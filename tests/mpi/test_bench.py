@@ -391,6 +391,17 @@ def test_every_method_shows_the_slower_side(tester, side):
 
 
 @pytest.mark.alone
+@pytest.mark.parametrize("side", ["host", "sobor"])
+def test_a_long_first_call_does_not_make_rows_short(tester, side):
+    """What a barrier lets the root wait for is shared by many calls, also of what sets up first."""
+    name = "HOST" if side == "host" else "PROGRAM"
+    made_up = {f"{name}_FIRST": str(200 * SLOWER), f"{name}_SKEW": str(10 * SLOWER)}
+    options = ("--collectives", "gather", "--sizes", "64", "--variants", "hot", "--method", "row")
+    (row,) = rows(between(tester, "o41", made_up, *options, "--no-check", "--seconds", "0.1"))
+    assert row[f"{side}_us"] < SLOWER, row
+
+
+@pytest.mark.alone
 def test_every_method_checks_the_data(tester):
     """The check belongs to each row, whatever its method."""
     result = between(tester, "o41", {"PROGRAM_WRONG": "1"}, *FEW)

@@ -5,6 +5,7 @@
  * and stands for Sobor.
  *
  * HOST_SLOW, PROGRAM_SLOW: microseconds that a call takes longer, on every rank.
+ * HOST_FIRST, PROGRAM_FIRST: microseconds that its first call but for barriers takes longer.
  * HOST_SKEW, PROGRAM_SKEW: microseconds by which a barrier lets rank 0 go before the others.
  * HOST_WRONG, PROGRAM_WRONG: set if what is received is wrong. */
 #define _GNU_SOURCE
@@ -50,7 +51,10 @@ static void be_slow(void)
 
 static int spoil(int status, void *received)
 {
+    static int calls;
     be_slow();
+    if (calls++ == 0)
+        spend(getenv(SIDE "FIRST"));
     if (getenv(SIDE "WRONG") != NULL)
         *(unsigned char *)received ^= 1;
     return status;
