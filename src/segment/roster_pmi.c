@@ -7,6 +7,8 @@
  */
 #include "segment/roster.h"
 
+#include "machine/machine.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -18,21 +20,23 @@
 
 /* A daemon that is no such one may never answer. */
 #define ANSWER_MS 5000
+#define NS_PER_MS 1000000
 
 static int socket_fd = -1;
 static char space[256]; /* its name */
 
-/* The next byte. A signal of the program's must not leave an answer behind: the host would take it
- * for its own. */
-static bool receive_byte(char *byte)
+/* The next byte, until that time. A signal of the program's must not leave an answer behind: the
+ * host would take it for its own. */
+static bool receive_byte(char *byte, uint64_t until)
 {
     struct pollfd answer = {.fd = socket_fd, .events = POLLIN};
     int ready;
     ssize_t got;
 
-    do
-        ready = poll(&answer, 1, ANSWER_MS);
-    while (ready < 0 && errno == EINTR);
+    do {
+        uint64_t now = sb_now_ns();
+        ready = poll(&answer, 1, (int)((sb_max(until, now) - now) / NS_PER_MS));
+    } while (ready < 0 && errno == EINTR);
     if (ready != 1)
         return false;
     do
@@ -43,8 +47,10 @@ static bool receive_byte(char *byte)
 
 static bool receive_line(char *line)
 {
+    const uint64_t until = sb_now_ns() + (uint64_t)ANSWER_MS * NS_PER_MS;
+
     for (size_t i = 0; i < LINE_BYTES - 1; i++) {
-        if (!receive_byte(&line[i]))
+        if (!receive_byte(&line[i], until))
             return false;
         if (line[i] == '\n') {
             line[i] = '\0';

@@ -2,6 +2,8 @@
 /* The list of those who run with Sobor, with a made-up daemon that takes its time. */
 #include "testing.h"
 
+#include "../long_form.h"
+
 #include "segment/roster.h"
 
 #include <pthread.h>
@@ -65,15 +67,12 @@ static void start_daemon(pthread_t *daemon, int *end)
     pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
 }
 
-static void signals_leave_no_answer_behind(void **state)
+/* The socket that a process manager would have left, and signals all the time. */
+static void set_up(int ends[2])
 {
     struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
-    sb_signature_t signature = {.build = 0xabc, .serve_after = 7, .traces = 1};
-    pthread_t daemon;
     char number[16];
-    int ends[2];
 
-    (void)state;
     assert_return_code(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
     snprintf(number, sizeof number, "%d", ends[0]);
     setenv("PMI_FD", number, 1);
@@ -81,8 +80,18 @@ static void signals_leave_no_answer_behind(void **state)
     unsetenv("PMI_SPAWNED");
     unsetenv("HYDRA_BSTRAP_LOCALHOST");
     signal(SIGPIPE, SIG_IGN);
-    start_daemon(&daemon, &ends[1]);
     sigaction(SIGALRM, &action, NULL);
+}
+
+static void signals_leave_no_answer_behind(void **state)
+{
+    sb_signature_t signature = {.build = 0xabc, .serve_after = 7, .traces = 1};
+    pthread_t daemon;
+    int ends[2];
+
+    (void)state;
+    set_up(ends);
+    start_daemon(&daemon, &ends[1]);
     set_timer(SIGNAL_EVERY_US);
     sb_roster_sign(&sb_roster_pmi, 3, &signature);
     sb_signature_t seen = sb_roster_read(3);
@@ -95,9 +104,30 @@ static void signals_leave_no_answer_behind(void **state)
     assert_int_equal(seen.traces, signature.traces);
 }
 
+/* It takes seconds, so in the long form alone. */
+static void signals_do_not_make_a_wait_endless(void **state)
+{
+    sb_signature_t signature = {.build = 0xabc};
+    int ends[2];
+
+    (void)state;
+    if (!is_long_form())
+        skip();
+    set_up(ends);
+    set_timer(SIGNAL_EVERY_US);
+    sb_roster_sign(&sb_roster_pmi, 3, &signature);
+    sb_signature_t seen = sb_roster_read(3);
+    sb_roster_close();
+    set_timer(0);
+    close(ends[0]);
+    close(ends[1]);
+    assert_int_equal(seen.build, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(signals_do_not_make_a_wait_endless),
         cmocka_unit_test(signals_leave_no_answer_behind),
     };
 
