@@ -47,6 +47,8 @@ SWAPPED_LIMIT = 1.15
 # What is listed may be worse by so much, and is worth a look if it is better by more.
 SLACK = 1.02
 CORES_LEAST = 64
+# With so many the reductions of all cores are quickly simulated.
+CORES_QUICK = 128
 CALLS = 16
 # Calls before those that are timed, where 16 are not enough: a ring of 256 KiB has been used once,
 # and the copy policy, which tries another mode soon, is at none of its trials.
@@ -130,10 +132,12 @@ def all_points(cores: int, machine: str) -> Iterator[Point]:
 def few_points(cores: int, machine: str) -> Iterator[Point]:
     """Some that are quickly simulated: around where one algorithm gives way to the next.
 
-    Allgather, whose time grows with the square of the ranks, on half as many as cores at most.
+    Allgather, whose time grows with the square of the ranks, on half as many as cores at most; and
+    on the largest machines reductions, which are chosen alike on all.
     """
     for collective in COLLECTIVES:
-        many = cores // 2 if collective == "allgather" else cores
+        half = collective == "allgather" or (collective in REDUCTIONS and cores > CORES_QUICK)
+        many = cores // 2 if half else cores
         for ranks, sizes in ((8, (64, 4096)), (16, (256,)), (many, (64,))):
             for size in sizes_of(collective, ranks, sizes):
                 yield Point(collective, machine, ranks, size)

@@ -6,9 +6,9 @@
  *   suite [--algorithm NAME] [--schedules N] [--seed N] [--ranks N] [--roots R] [--expect TEXT]
  *
  * `--schedules`: of each algorithm, at each number of ranks, but a tenth as many at 17 if the form
- * is not the long one; `--moving N`: at most N of those that move parts or reduce, and half as many
- * if the form is not the long one. With --expect a violation must be found whose report contains
- * TEXT, and its replay must find the same.
+ * is not the long one; `--moving N`: at most N of those that move parts or reduce, and two fifths
+ * of them if the form is not the long one. With --expect a violation must be found whose report
+ * contains TEXT, and its replay must find the same.
  */
 #include "../long_form.h"
 
@@ -888,7 +888,7 @@ static uint64_t schedules_at(const settings_t *settings, bool moves, uint32_t ra
                              uint64_t schedules)
 {
     bool few = settings->expect == NULL && !is_long_form();
-    uint64_t most = few ? (settings->moving + 1) / 2 : settings->moving;
+    uint64_t most = few ? settings->moving * 2 / 5 : settings->moving;
 
     if (moves && most > 0 && schedules > most)
         schedules = most;
@@ -1028,7 +1028,11 @@ static bool read_option(settings_t *settings, const char *name, const char *valu
 /* Fewer of them where time counts and nothing is known to be wrong. */
 static uint64_t usual_schedules(const settings_t *settings)
 {
-    return !is_long_form() && settings->expect == NULL ? 750 : 10000;
+    bool few = !is_long_form() && settings->expect == NULL;
+
+    if (settings->exhaustive)
+        return few ? 400 : 1500;
+    return few ? 500 : 10000;
 }
 
 int main(int argc, char **argv)
