@@ -14,16 +14,26 @@ static inline bool is_long_form(void)
     return wanted != NULL && *wanted != '\0' && strcmp(wanted, "0") != 0;
 }
 
-/* Half of the calls where time counts. */
-static inline int calls_of(int all)
+#ifndef EMULATED
+#define EMULATED false
+#endif
+
+/* Of so many that are drawn an emulator has a tenth, the first, unless time does not count. */
+static inline unsigned drawn(unsigned all)
 {
-    return is_long_form() ? all : all / 2;
+    return EMULATED && !is_long_form() ? all / 10 : all;
 }
 
-/* The next number of ranks: each one up to 9, and from there on in steps of 4 where time counts. */
+/* A quarter of the calls where time counts. */
+static inline int calls_of(int all)
+{
+    return is_long_form() ? all : all / 4;
+}
+
+/* The next number of ranks: each one up to 9, and from there on in steps of 8 where time counts. */
 static inline unsigned next_ranks(unsigned ranks)
 {
-    return ranks + (ranks < 9 || is_long_form() ? 1 : 4);
+    return ranks + (ranks < 9 || is_long_form() ? 1 : 8);
 }
 
 #endif

@@ -154,7 +154,7 @@ static void gives_everybody_everything(void **state)
     unsigned seed = 1;
 
     (void)state;
-    for (int n = 0; n < (is_long_form() ? 20000 : 300); n++) {
+    for (unsigned n = 0; n < (is_long_form() ? 20000 : drawn(300)); n++) {
         job_t job = {.members = 0};
         begin(&job, &seed);
         for (uint32_t stage = 0; stage < job.bagds[0]->stages; stage++)

@@ -294,16 +294,6 @@ static void check_unpack(const call_t *call, unsigned number)
     free(memory);
 }
 
-#ifndef EMULATED
-#define EMULATED false
-#endif
-
-/* Of so many that are drawn an emulator has a tenth, the first, unless time does not count. */
-static unsigned drawn(unsigned all)
-{
-    return EMULATED && !is_long_form() ? all / 10 : all;
-}
-
 static void random_layouts(void **unused)
 {
     (void)unused;

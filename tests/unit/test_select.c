@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+#include "../long_form.h"
 #include "testing.h"
 
 #include "base/config.h"
@@ -102,7 +103,7 @@ static void prices_never_choose_a_reduction(void **state)
     prices.line *= 5;
     prices.next_line *= 5;
     prices.byte /= 5;
-    for (uint32_t i = 0; i < SB_COLLECTIVES * 200; i++) {
+    for (uint32_t i = 0; i < SB_COLLECTIVES * drawn(200); i++) {
         sb_collective_t collective = i % SB_COLLECTIVES;
         sb_shape_t ranks = shape(2 + i / SB_COLLECTIVES, false);
         for (size_t bytes = 8; bytes < (size_t)1 << 21; bytes *= 2) {
