@@ -34,6 +34,11 @@ void bench_block_put(struct bench_block *block, int i, struct bench_stint stint,
     block->own[LATE][i] = stint.late;
 }
 
+double bench_block_own(const struct bench_block *block, int i)
+{
+    return block->own[TIME][i];
+}
+
 static double mean_of(const double *values, int count)
 {
     double sum = 0.0;

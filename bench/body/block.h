@@ -33,6 +33,9 @@ void bench_block_destroy(struct bench_block *block);
 /* Sample number i of this rank, of so many calls. */
 void bench_block_put(struct bench_block *block, int i, struct bench_stint stint, int calls);
 
+/* How long a call of sample number i took on this rank, in seconds. */
+double bench_block_own(const struct bench_block *block, int i);
+
 /* Collective. Brings together what the method of the point needs of all ranks. */
 void bench_block_combine(struct bench_block *block, const struct bench_point *point, int count);
 

@@ -402,6 +402,15 @@ def test_a_long_first_call_does_not_make_rows_short(tester, side):
 
 
 @pytest.mark.alone
+def test_a_barrier_that_some_leave_late_does_not_make_rows_short(tester):
+    """Where ranks share processors, the last may leave it many milliseconds after the first."""
+    options = ("--collectives", "bcast", "--sizes", "64", "--variants", "hot", "--method", "row")
+    made_up = {"PROGRAM_SKEW": "20000"}
+    (row,) = rows(between(tester, "o41", made_up, *options, "--no-check", "--seconds", "0.1"))
+    assert row["calls"] > 100, row
+
+
+@pytest.mark.alone
 def test_every_method_checks_the_data(tester):
     """The check belongs to each row, whatever its method."""
     result = between(tester, "o41", {"PROGRAM_WRONG": "1"}, *FEW)
