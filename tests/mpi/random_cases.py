@@ -112,15 +112,16 @@ def served_calls(result):
     return {name for report in result.reports for name, n in report.calls.items() if n > 0}
 
 
-def force_all(tester, query, words, collectives, key, ranks, cases):
+def force_all(tester, query, words, collectives, key, ranks, cases, *, all_of=max):
     """Run a program, the first of the words, until each algorithm of each collective was forced.
 
-    Every job forces one algorithm of each and draws so many cases for each. Gives the job's result,
+    Every job forces one algorithm of each and draws so many cases for each. `all_of`: there are as
+    many jobs as the collective has that has most (max) or fewest (min). Gives the job's result,
     and for each of its collectives the name and how many calls each algorithm served.
     """
     table = query("algorithms")
     names = {c: [a["name"] for a in table if a["collective"] == c] for c in collectives}
-    for turn in range(max(map(len, names.values()))):
+    for turn in range(all_of(map(len, names.values()))):
         forced = {c: of_one[turn % len(of_one)] for c, of_one in names.items()}
         sobor = {f"SOBOR_{c.upper()}_ALGORITHM": name for c, name in forced.items()}
         if ranks > AWAKE_MOST:

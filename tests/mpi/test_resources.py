@@ -13,8 +13,8 @@ from conftest import usable_mpi
 
 LOOP = 2000
 ALIVE = 500
-#: Intel MPI itself ends with more in use.
-ALIVE_MOST = {"i21": 200}
+#: Intel MPI itself ends with more in use; MPICH 5 takes long to make them.
+ALIVE_MOST = {"i21": 200, "m50": 200}
 KIB = 1024
 LARGE_NEEDS_GIB = 8
 #: Shared memory grows by a few descriptors at most, however many communicators there are.
@@ -66,7 +66,7 @@ def test_many_communicators(tester, query, long_run, key):
 def test_private_memory(tester, key):
     """Bookkeeping of freed communicators is given back: a loop twice as long costs no more."""
     mpi = usable_mpi(key)
-    few, often = LOOP // 2, LOOP
+    few, often = LOOP // 4, LOOP // 2
     runs = [tester.run(mpi, 2, ["many", str(n), "1"], sobor={}, timeout=120) for n in (few, often)]
     for result in runs:
         refused = [report for report in result.reports if report.host > 0]
@@ -92,12 +92,11 @@ def available_gib() -> float:
     return int(re.search(r"MemAvailable:\s+(\d+) kB", text).group(1)) / 2**20
 
 
-@pytest.mark.parametrize(
-    ("key", "how"), [("o41", "type"), ("m40", "count"), ("o41", "count"), ("m40", "type")]
-)
+@pytest.mark.parametrize(("key", "how"), [("m40", "both"), ("o41", "type"), ("o41", "count")])
 def test_beyond_two_gibibytes(tester, long_run, key, how):
-    """More than 2^31 bytes, by a large type and by a large count."""
-    if not long_run and (key, how) not in (("o41", "type"), ("m40", "count")):
+    """More than 2^31 bytes, by a large type and by a large count; in the same memory, which takes
+    longer to be had than to be sent."""
+    if not long_run and how != "both":
         pytest.skip("only with SOBOR_TEST_LONG=1")
     if available_gib() < LARGE_NEEDS_GIB:
         pytest.skip(f"needs {LARGE_NEEDS_GIB} GiB of free memory")

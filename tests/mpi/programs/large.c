@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages beyond 2^31 bytes: many elements of a large type, and a count beyond int.
  *
- * usage: large type|count [whole]   (two ranks; about 3 GiB of memory, 5 GiB with "whole")
+ * usage: large type|count|both [whole]   (two ranks; about 3 GiB of memory, 5 GiB with "whole")
  *
  * The root sends the same pages over and over: a machine's hypervisor may take seconds to find as
  * much memory again as is received. What comes from a wrong place is wrong all the same, unless
@@ -66,10 +66,26 @@ static void *same_pages(void)
     return buffer;
 }
 
+/* By a count if there is a function for it, else by a type. */
+static void broadcast(void *buffer, large_bcast *by_count, bool root, bool whole)
+{
+    if (!root)
+        memset(buffer, 0x33, BYTES);
+    if (by_count != NULL)
+        CALL(by_count(buffer, (MPI_Count)BYTES, MPI_BYTE, 0, MPI_COMM_WORLD));
+    else
+        broadcast_type(buffer);
+    for (size_t at = 0; at < BYTES; at += PERIOD) {
+        size_t wrong = mismatch((char *)buffer + at, period_at(at), whole ? 1 + at : 1);
+        CHECK(wrong == period_at(at), "byte %zu of %zu is wrong", at + wrong, BYTES);
+    }
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
-    bool by_count = argc > 1 && strcmp(argv[1], "count") == 0;
+    const char *how = argc > 1 ? argv[1] : "type";
+    bool by_count = strcmp(how, "type") != 0, by_type = strcmp(how, "count") != 0;
     large_bcast *bcast_c = find_large_bcast();
     if (by_count && bcast_c == NULL)
         return test_skip("this MPI has no MPI_Bcast_c");
@@ -77,16 +93,10 @@ int main(int argc, char **argv)
     void *buffer = root && !whole ? same_pages() : own_pages();
     for (size_t at = 0; root && at < (whole ? BYTES : PERIOD); at += PERIOD)
         fill((char *)buffer + at, period_at(at), whole ? 1 + at : 1);
-    if (!root)
-        memset(buffer, 0x33, BYTES);
+    if (by_type)
+        broadcast(buffer, NULL, root, whole);
     if (by_count)
-        CALL(bcast_c(buffer, (MPI_Count)BYTES, MPI_BYTE, 0, MPI_COMM_WORLD));
-    else
-        broadcast_type(buffer);
-    for (size_t at = 0; at < BYTES; at += PERIOD) {
-        size_t wrong = mismatch((char *)buffer + at, period_at(at), whole ? 1 + at : 1);
-        CHECK(wrong == period_at(at), "byte %zu of %zu is wrong", at + wrong, BYTES);
-    }
+        broadcast(buffer, bcast_c, root, whole);
     if (root && !whole)
         munmap(buffer, BYTES);
     else
