@@ -10,11 +10,20 @@ from pathlib import Path
 from typing import BinaryIO
 
 END = "TRAILER!!!"
+ELF = b"\x7fELF"
+LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
 def libraries(program: Path) -> list[Path]:
-    """The shared libraries a file needs, all levels down; none for a file that is no program."""
-    listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=False).stdout
+    """The shared libraries a file needs, all levels down; none for a file that is no program.
+
+    As `ldd` lists them, which is a script and takes four times as long.
+    """
+    with program.open("rb") as file:
+        if file.read(len(ELF)) != ELF:
+            return []
+    command = [LOADER, "--list", program]
+    listed = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     return [Path(path) for path in re.findall(r"(?:=> |^\s*)(/\S+) \(0x", listed, re.MULTILINE)]
 
 

@@ -83,7 +83,7 @@ def write_program(path: Path, text: str) -> Path:
 
 def python_program(path: Path, source: Path) -> Path:
     """Installs one of the fakes under another name, run by this Python."""
-    return write_program(path, f"#!{sys.executable}\n{source.read_text()}")
+    return write_program(path, f"#!{sys.executable} -IS\n{source.read_text()}")
 
 
 @pytest.fixture

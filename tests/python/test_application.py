@@ -57,6 +57,8 @@ def test_competing_leaders_pay(command, real_native, tmp_path, program, most):
     """At the published sizes and widths, against the pipeline over fixed leaders."""
     if not real_native.simulator.is_file():
         pytest.skip(f"no {real_native.simulator}")
+    if program != "asp" and not LONG:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
     words = ["study", "application", program, "--curves", "p,cp", "--out", str(tmp_path)]
     words += ["--with", f"sample={240 if LONG else 40}", "--json", "-"]
     found = {row["series"]: row["ours"] for row in command(*words).json}

@@ -130,6 +130,8 @@ PRINTED = {
     },
     "application": PROGRAMS,
 }
+#: The figures that show again what those of "application" do, which take longest of all.
+SAME_AS_PROGRAMS = {("arrival", "24"), ("arrival", "25")}
 #: Every figure and table with numbers.
 NUMBERED = {
     "bcast-numa": [*map(str, range(4, 14)), "table 1"],
@@ -150,6 +152,8 @@ def printed(paper):
 
 @pytest.mark.parametrize(("paper", "figure"), FIGURES, ids=lambda each: getattr(each, "name", each))
 def test_figure(command, real_native, tmp_path, paper, figure):
+    if not LONG and (paper, figure.name) in SAME_AS_PROGRAMS:
+        pytest.skip("only with SOBOR_TEST_LONG=1")
     words = ["study", paper, figure.name, "--out", str(tmp_path), "--json", "-"]
     result = command(*words, *([] if LONG else ["--short"]))
     assert result.status == 0, result.err

@@ -169,11 +169,11 @@ def test_wrong_value_is_refused_before_the_run(real_native):
         ["--collective", "alltoallw", "--nodes", "2", "--ranks", "5", "--machine", "cluster-8x64"],
     ],
 )
-def test_info(real_native, arguments):
-    plain = sobor("info", *arguments)
-    assert plain.returncode == 0, plain.stderr
-    assert plain.stdout.strip()
-    assert json.loads(sobor("info", *arguments, "--json").stdout)
+def test_info(real_native, command, arguments):
+    plain = command("info", *arguments)
+    assert plain.status == 0, plain.err
+    assert plain.out.strip()
+    assert command("info", *arguments, "--json").json
 
 
 def test_nothing_is_cut_in_a_pipe(real_native):
