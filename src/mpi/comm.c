@@ -255,6 +255,24 @@ sb_comm_t *sb_comm_get(MPI_Comm handle)
     return make(handle, inter != 0);
 }
 
+/*
+ * Takes our attribute away, and leaves its record alone. Where a callback of the program refuses,
+ * some hosts do not come to the other attributes, and some return what the last one's callback
+ * said: the communicator would live on, with its record on some ranks and without on others, or be
+ * freed though the program was not done with it.
+ */
+static void untie(const sb_comm_t *comm)
+{
+    use_t *use;
+    int found = 0;
+
+    if (sb_server_exists(&comm->server) &&
+        sb_host.Comm_get_attr(comm->comm, keyval, &use, &found) == MPI_SUCCESS && found) {
+        use->generation = 0;
+        sb_host.Comm_delete_attr(comm->comm, keyval);
+    }
+}
+
 /* Takes the record out of its chain while the host frees the communicator, or puts it back. */
 static void set_leaving(sb_comm_t *comm, uint64_t generation, bool leaving)
 {
@@ -269,6 +287,14 @@ static void set_leaving(sb_comm_t *comm, uint64_t generation, bool leaving)
     pthread_mutex_unlock(&lock);
 }
 
+/* The host has not freed it. */
+static void keep(sb_comm_t *comm, uint64_t generation)
+{
+    set_leaving(comm, generation, false);
+    if (sb_server_exists(&comm->server))
+        sb_comm_tie(comm);
+}
+
 int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
 {
     freed_t freed = {handle == NULL ? sb_host.comm_null : *handle, being_freed};
@@ -279,15 +305,15 @@ int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
         generation = comm->generation;
         sb_report_name(&comm->usage);
         set_leaving(comm, generation, true);
+        untie(comm);
     }
     being_freed = &freed;
     int error = host_free(handle);
     being_freed = freed.outer;
-    /* Hosts are known that leave out the attribute's deletion for some communicators. */
     if (error == MPI_SUCCESS && generation != 0)
         end(comm, generation);
     else if (generation != 0)
-        set_leaving(comm, generation, false);
+        keep(comm, generation);
     return error;
 }
 

@@ -30,11 +30,10 @@ typedef struct sb_tried {
  * what was done. Made at the first call by this rank alone; the server follows (sb_has_server). A
  * table by handle makes finding it one look.
  *
- * A record is used again for other communicators. A host may forget a communicator long after
- * MPI_Comm_free, when what was under way on it is complete, and its record has another by then. So
- * each use of a record has a number of its own, its generation, which the communicator's attribute
- * names, once it has a server. Before, MPI_Comm_free and its like are the only end that is known
- * of.
+ * A record is used again for other communicators. The host tells of the end of one that the program
+ * does not free, by an attribute that it has once it has a server; perhaps when the record has
+ * another by then. So each use of a record has a number of its own, its generation, which the
+ * attribute names. Before, MPI_Comm_free and its like are the only end that is known of.
  */
 typedef struct sb_comm {
     /* What every call looks at comes first, on two lines; then the counts, and the choices. */

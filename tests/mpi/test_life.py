@@ -14,10 +14,10 @@ from conftest import usable_mpi
 KEYS = ["o41", "m40", "m50", "i21"]
 
 
-def expect_own_records(tester, result) -> None:
+def expect_own_records(tester, result, communicators: int = 40) -> None:
     """One line for each of the communicators: no record was ended for another, or left behind."""
     tester.expect_pass(result, served=True)
-    assert result.stderr.count("comm name=") == 40, result.tail()
+    assert result.stderr.count("comm name=") == communicators, result.tail()
     assert "where=host" not in result.stderr, result.tail()
 
 
@@ -35,6 +35,14 @@ def test_used_while_freed(tester, key):
     words = ["life", "used-while-freed"]
     result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_VERBOSE": "1"})
     expect_own_records(tester, result)
+
+
+@pytest.mark.parametrize("key", KEYS)
+def test_free_refused(tester, key):
+    """A callback may refuse: the communicator lives on, with its record, on all ranks."""
+    words = ["life", "free-refused"]
+    result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_VERBOSE": "1"})
+    expect_own_records(tester, result, communicators=20)
 
 
 @pytest.mark.parametrize("key", KEYS)

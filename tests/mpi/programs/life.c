@@ -145,6 +145,44 @@ static void used_while_freed(const char *argument)
     CALL(MPI_Comm_free_keyval(&key));
 }
 
+static int refusing;
+
+static int refuse(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)value;
+    (void)extra;
+    return refusing ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
+/* A callback refuses, on some ranks before other attributes are deleted, on some after: all go on
+ * with the communicator as before. */
+static void free_refused(const char *argument)
+{
+    int key, rank = rank_of(MPI_COMM_WORLD);
+    (void)argument;
+    CALL(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse, &key, NULL));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN)); /* some raise it there */
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Comm comm, same;
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        CALL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+        if ((rank + round) % 2 == 0)
+            CALL(MPI_Comm_set_attr(comm, key, NULL));
+        use(comm, round);
+        if ((rank + round) % 2 != 0)
+            CALL(MPI_Comm_set_attr(comm, key, NULL));
+        refusing = 1;
+        same = comm;
+        CHECK(MPI_Comm_free(&same) != MPI_SUCCESS, "round %d: freed all the same", round);
+        use(comm, round);
+        refusing = 0;
+        CALL(MPI_Comm_free(&comm));
+    }
+    CALL(MPI_Comm_free_keyval(&key));
+}
+
 /* ---- a small stack ---- */
 
 /* What is left of it must be enough for the host's own functions. */
@@ -257,6 +295,7 @@ static const struct {
     {"freed-early-requests", freed_early_requests, MPI_THREAD_SINGLE},
     {"freed-early-threads", freed_early_threads, MPI_THREAD_MULTIPLE},
     {"used-while-freed", used_while_freed, MPI_THREAD_SINGLE},
+    {"free-refused", free_refused, MPI_THREAD_SINGLE},
     {"small-stack", small_stack, MPI_THREAD_SINGLE},
     {"child-exits", child_exits, MPI_THREAD_SINGLE},
     {"late-device", late_device, MPI_THREAD_SINGLE},
