@@ -90,13 +90,14 @@ static void end(sb_comm_t *comm, uint64_t generation)
     sb_report_end(&comm->usage);
     if (sb_server_exists(&comm->server)) {
         free_trials(comm);
-        sb_plan_end(&comm->plan);
+        sb_plan_end(comm->plan);
     }
     if (comm->server.team != NULL)
         sb_team_destroy(comm->server.team);
     if (comm->server.cluster != NULL)
         comm->leave_cluster(comm);
     sb_scratch_free(comm->scratch);
+    free(comm->plan);
     give_back(comm);
 }
 

@@ -36,7 +36,8 @@ typedef struct sb_tried {
  * attribute names. Before, MPI_Comm_free and its like are the only end that is known of.
  */
 typedef struct sb_comm {
-    /* What every call looks at comes first, on two lines; then the counts, and the choices. */
+    /* What every call looks at comes first, on two lines; then the counts. What is of use with a
+     * server alone is elsewhere: of communicators there may be many that never have one. */
     _Alignas(SB_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
     uint32_t open;                              /* bit c: calls of collective c may be served */
     bool timed;        /* calls are: they are reported, or the one at hand is a trial's */
@@ -48,16 +49,16 @@ typedef struct sb_comm {
     const void *near[SB_NEAR_LINES]; /* fetched at the beginning of each call */
     MPI_Datatype type; /* a predefined one that calls had, and what it is; NULL: none yet */
     const sb_type_t *type_is;
-    sb_scratch_t *scratch; /* with a server: never NULL */
-    MPI_Comm comm;
+    sb_scratch_t *scratch; /* with a server: never NULL; */
+    sb_plan_table_t *plan; /* the same */
     MPI_Op op; /* a predefined one that a call had with such a type, and what combines them; */
     MPI_Datatype op_type;
     const sb_operator_t *operation; /* NULL: none yet */
     sb_usage_t usage;
-    _Alignas(SB_LINE) sb_plan_table_t plan; /* with a server */
-    sb_wire_t *wire;                        /* of a cluster */
-    sb_trial_t *trial;                      /* for which the call at hand is timed, or NULL */
-    uint64_t trial_began;                   /* when that call did */
+    MPI_Comm comm;
+    sb_wire_t *wire;      /* of a cluster */
+    sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
+    uint64_t trial_began; /* when that call did */
     sb_tried_t *trials;
     uint64_t passed; /* calls that went to the host because the communicator was new */
     uint64_t generation;
@@ -70,6 +71,7 @@ typedef struct sb_comm {
 _Static_assert(offsetof(sb_comm_t, usage) + sizeof(uint64_t) <= 2 * SB_LINE &&
                    offsetof(sb_comm_t, type) <= SB_LINE,
                "what every call looks at is two lines");
+_Static_assert(sizeof(sb_comm_t) <= 10 * SB_LINE, "a program may have many that are never served");
 
 /* Chains of live records, by hash of the handle: the one that was used last is the first. */
 #define SB_COMM_CHAINS 1024 /* a power of two */
@@ -122,7 +124,7 @@ void sb_comm_report(void);
  * or where it only moves data because of prices. */
 static inline sb_why_host_t sb_why_chosen(const sb_comm_t *comm, sb_collective_t collective)
 {
-    const sb_settings_t *settings = comm->plan.settings;
+    const sb_settings_t *settings = comm->plan->settings;
     bool asked = strcmp(settings->algorithm[collective], "host") == 0 ||
                  !(settings->collectives & (1u << collective));
 

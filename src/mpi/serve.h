@@ -113,7 +113,7 @@ static inline bool sb_has_server(sb_comm_t *comm)
 static inline sb_planned_t *sb_choose_for(sb_comm_t *comm, sb_collective_t collective, size_t bytes,
                                           bool ordered)
 {
-    sb_planned_t *planned = sb_planned(&comm->plan, collective, bytes, ordered);
+    sb_planned_t *planned = sb_planned(comm->plan, collective, bytes, ordered);
 
     return SB_LIKELY(planned->algorithm != NULL) ? planned
                                                  : sb_pass(comm, sb_why_chosen(comm, collective));
@@ -124,7 +124,7 @@ static inline sb_planned_t *sb_choose_for(sb_comm_t *comm, sb_collective_t colle
 static inline sb_planned_t *sb_choose_moving(sb_comm_t *comm, sb_collective_t collective,
                                              size_t bytes)
 {
-    sb_planned_t *planned = sb_planned(&comm->plan, collective, bytes, false);
+    sb_planned_t *planned = sb_planned(comm->plan, collective, bytes, false);
 
     if (SB_UNLIKELY(--planned->until == 0))
         sb_trials_turn(comm, planned, collective, bytes);

@@ -9,6 +9,7 @@
 #include "mpi/world.h"
 #include "select/tuning.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static sb_status_t exchange(void *context, const void *mine, void *all, size_t bytes)
@@ -72,14 +73,14 @@ static void complain(sb_comm_t *comm, const sb_reason_t *reason)
 static void tell_refused(sb_comm_t *comm)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    sb_choice_t choice = sb_choose(SB_BARRIER, &comm->plan.shape, comm->plan.settings, 0, false);
+    sb_choice_t choice = sb_choose(SB_BARRIER, &comm->plan->shape, comm->plan->settings, 0, false);
 
     if (choice.refused == NULL || comm->rank != 0)
         return;
     if (!atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
         sb_log_once("%s: %s cannot serve a communicator of %d ranks (%s); using %s",
-                    (comm->plan.ruled & (1u << SB_BARRIER)) != 0 ? "SOBOR_TUNING"
-                                                                 : "SOBOR_BARRIER_ALGORITHM",
+                    (comm->plan->ruled & (1u << SB_BARRIER)) != 0 ? "SOBOR_TUNING"
+                                                                  : "SOBOR_BARRIER_ALGORITHM",
                     choice.refused->name, comm->size, choice.reason, choice.algorithm->name);
 }
 
@@ -90,7 +91,7 @@ static uint32_t offered(const sb_comm_t *comm)
     uint32_t offered = settings->collectives;
 
     for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++) {
-        if (strcmp(settings->algorithm[c], "host") == 0 && (comm->plan.ruled >> c & 1) == 0)
+        if (strcmp(settings->algorithm[c], "host") == 0 && (comm->plan->ruled >> c & 1) == 0)
             offered &= ~(1u << c);
     }
     return offered;
@@ -106,7 +107,8 @@ static sb_front_t front_of(sb_comm_t *comm, sb_members_t *members)
                         .progress = progress,
                         .check = check,
                         /* This process may be the only one to object: that is agreed too. */
-                        .objection = comm->scratch == NULL ? 1 : sb_device_objection(),
+                        .objection =
+                            comm->scratch == NULL || comm->plan == NULL ? 1 : sb_device_objection(),
                         .rules = sb_tuning_self(),
                         .profile = members->is_on_board ? sb_members_profile : NULL,
                         .profile_context = members};
@@ -137,9 +139,9 @@ static void make_team(sb_comm_t *comm, const sb_front_t *front)
         return;
     }
     sb_shape_t shape = sb_team_shape(comm->server.team);
-    sb_plan_start(&comm->plan, &shape, &comm->server.team->settings);
+    sb_plan_start(comm->plan, &shape, &comm->server.team->settings);
     tell_refused(comm);
-    sb_report_team(comm->server.team, sb_planned(&comm->plan, SB_BARRIER, 0, false)->algorithm);
+    sb_report_team(comm->server.team, sb_planned(comm->plan, SB_BARRIER, 0, false)->algorithm);
     comm->why = SB_WHY_ALGORITHM;
 }
 
@@ -157,7 +159,7 @@ static void make_cluster(sb_comm_t *comm, const sb_front_t *front)
     if (comm->why != SB_WHY_NONE)
         return;
     sb_shape_t shape = sb_cluster_shape(comm->server.cluster);
-    sb_plan_start(&comm->plan, &shape, &comm->server.cluster->settings);
+    sb_plan_start(comm->plan, &shape, &comm->server.cluster->settings);
     sb_report_cluster(comm->server.cluster);
     comm->usage.nodes = comm->server.cluster->map.nodes;
     comm->why = SB_WHY_ALGORITHM;
@@ -166,6 +168,7 @@ static void make_cluster(sb_comm_t *comm, const sb_front_t *front)
 static void make_server(sb_comm_t *comm, sb_members_t *members, bool spans)
 {
     comm->scratch = sb_scratch_make(comm->size);
+    comm->plan = malloc(sizeof *comm->plan);
     sb_front_t front = front_of(comm, members);
 
     /* Members who are on no board, or on another, count their sleeps elsewhere. */

@@ -42,7 +42,7 @@ static sb_tried_t *find(sb_comm_t *comm, const sb_planned_t *planned, sb_collect
     if (tried != NULL)
         return tried;
     const sb_algorithm_t *own =
-        sb_choose(collective, &comm->plan.shape, comm->plan.settings, bytes, false).own;
+        sb_choose(collective, &comm->plan->shape, comm->plan->settings, bytes, false).own;
     if (own == NULL)
         return NULL; /* it has counted once around */
     tried = planned->made ? make(comm, planned, own) : NULL;
