@@ -50,11 +50,11 @@ typedef struct sb_use {
     uint64_t generation;
 } use_t;
 
-/* Takes the record from the communicator, if this use of it is not over yet. */
+/* Takes the record from the communicator, if this use of it is not over yet. 0: of no use. */
 static bool take_away(sb_comm_t *comm, uint64_t generation)
 {
     pthread_mutex_lock(&lock);
-    bool live = comm->generation == generation;
+    bool live = generation != 0 && comm->generation == generation;
     if (live) {
         comm->generation = 0;
         if (!comm->leaving)

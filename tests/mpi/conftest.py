@@ -101,6 +101,12 @@ def only_long(long_run):
         pytest.skip("only with SOBOR_TEST_LONG=1")
 
 
+def need_bare(tester, key: str, long_run: bool) -> None:
+    """In the short form one host alone shows that a test is right."""
+    if not (long_run or tester.bare_only or key == "o41"):
+        pytest.skip("only with SOBOR_TEST_LONG=1")
+
+
 @pytest.fixture(scope="session")
 def bare_only(request) -> bool:
     """Whether the preloaded runs are left out."""

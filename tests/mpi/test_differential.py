@@ -9,6 +9,8 @@ from __future__ import annotations
 import pytest
 import random_cases
 
+from conftest import need_bare
+
 #: By default choices: 3,500 cases, 210,000 in a long run.
 PLAIN = [
     ("o41", 2, 500),
@@ -37,8 +39,7 @@ def run_cases(tester, key, ranks, cases, sobor, *, max_bytes=65536):
 @pytest.mark.parametrize("key", ["o41", "m40", "i21"])
 def test_bare(tester, long_run, key):
     """The host alone agrees with what is worked out in the program."""
-    if key != "o41" and not (long_run or tester.bare_only):
-        pytest.skip("only with SOBOR_TEST_LONG=1")
+    need_bare(tester, key, long_run)
     run_cases(tester, key, 2, 300, None)
 
 

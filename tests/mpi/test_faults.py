@@ -24,7 +24,7 @@ from mpis import PRELOAD
 
 from conftest import usable_mpi
 
-#: For each kind of segment: 56 in all.
+#: For each kind of segment; four times as many in the long form.
 KILLS = {"o41": 4, "m40": 4, "m50": 3, "i21": 3}
 #: Open MPI's mpiexec by itself waits for ever, in one of seven runs, when a rank is killed while it
 #: makes itself known to it: within some 30 ms of its start, before any line of Sobor has run.

@@ -10,7 +10,7 @@ import pytest
 import random_cases
 from random_cases import force_all, run_cases, served_calls
 
-from conftest import usable_mpi
+from conftest import need_bare, usable_mpi
 
 MOVING = (
     *("Scatter", "Scatterv", "Gather", "Gatherv", "Allgather", "Allgatherv"),
@@ -41,8 +41,7 @@ SETTINGS = [
 @pytest.mark.parametrize(("key", "cases"), [("o41", 300), ("m40", 300), ("i21", 250)])
 def test_bare(tester, long_run, key, cases):
     """The host alone agrees with what is worked out; Intel MPI crashes while unpacking later."""
-    if key != "o41" and not (long_run or tester.bare_only):
-        pytest.skip("only with SOBOR_TEST_LONG=1")
+    need_bare(tester, key, long_run)
     run_cases(tester, ["parts"], key, 2, cases, None)
 
 

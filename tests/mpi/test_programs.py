@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aftermath import HOSTS_OWN
 
-from conftest import usable_mpi
+from conftest import need_bare, usable_mpi
 
 #: Cases that share one process, and cases that end it in a way of their own.
 TEARDOWN_CASES = (
@@ -158,11 +158,11 @@ PROGRAMS = [
 MANY_BARRIERS = Program(("barriers", "20000"), open_mpi=(2, 4))
 #: Those that share a job with others on as many ranks: to begin one takes longer than some of them.
 SHARING = [
-    Program(("basics",), open_mpi=(1, 2, 4, 5), mpich=(1, 2)),
-    Program(("datatypes",), open_mpi=(2, 5)),
+    Program(("basics",), open_mpi=(1, 2, 3, 4, 5), mpich=(1, 2)),
+    Program(("datatypes",), open_mpi=(2, 3, 5)),
     Program(("early",), open_mpi=(2, 4)),
     Program(("mixed",), open_mpi=(2, 4)),
-    Program(("communicators",), open_mpi=(2, 5), mpich=(2, 3)),
+    Program(("communicators",), open_mpi=(2, 3, 5), mpich=(2, 3)),
     MANY_BARRIERS,
     Program(("intercomm",), open_mpi=(2, 5), mpich=(2, 4), served_from=3),
 ]
@@ -226,16 +226,10 @@ def test_sent_before_a_barrier(tester):
     tester.expect_pass(tester.run(mpi, 2, ["sent_before"], sobor={}), served=True)
 
 
-def need_bare(tester, mpi, long_run) -> None:
-    """In the short form one host alone shows that a test is right."""
-    if not (long_run or tester.bare_only or mpi.key == "o41"):
-        pytest.skip("only with SOBOR_TEST_LONG=1")
-
-
 @every_program
 def test_bare(tester, mpi, long_run, program):
     """The test itself is right: the host MPI passes it alone."""
-    need_bare(tester, mpi, long_run)
+    need_bare(tester, mpi.key, long_run)
     ranks, words = program.ranks(mpi)[-1], list(program.words)
     result = tester.run(mpi, ranks, words, environment=BY_MESSAGES, timeout=program.timeout)
     tester.expect_pass(result)
@@ -275,7 +269,7 @@ FEWER = Program(("barriers", "2000"), open_mpi=(2, 4))
 
 def test_bare_in_rows(tester, mpi, long_run):
     """The host alone passes those that share jobs, but for what it does not promise."""
-    need_bare(tester, mpi, long_run)
+    need_bare(tester, mpi.key, long_run)
     sharing = SHARING if long_run else [FEWER if p == MANY_BARRIERS else p for p in SHARING]
     promised = [p for p in sharing if p.words[0] not in WITH_SOBOR_ALONE.get(mpi.key, ())]
     for ranks, row in rows(promised, lambda p: p.ranks(mpi)[-1:]).items():

@@ -9,6 +9,8 @@ from __future__ import annotations
 import pytest
 from random_cases import SETTINGS, force_all, run_cases, served_calls
 
+from conftest import need_bare
+
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 
 #: MPI, ranks, cases, cases of a long run: 50,000 in all.
@@ -29,8 +31,7 @@ PLAIN = [
 @pytest.mark.parametrize("key", ["o41", "m40", "i21"])
 def test_bare(tester, long_run, key):
     """The host alone agrees with what is worked out in the program."""
-    if key != "o41" and not (long_run or tester.bare_only):
-        pytest.skip("only with SOBOR_TEST_LONG=1")
+    need_bare(tester, key, long_run)
     run_cases(tester, ["reductions"], key, 2, 300, None)
 
 

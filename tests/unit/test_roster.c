@@ -83,6 +83,17 @@ static void set_up(int ends[2])
     sigaction(SIGALRM, &action, NULL);
 }
 
+/* While signals come. */
+static sb_signature_t sign_and_read(const sb_signature_t *signature)
+{
+    set_timer(SIGNAL_EVERY_US);
+    sb_roster_sign(&sb_roster_pmi, 3, signature);
+    sb_signature_t seen = sb_roster_read(3);
+    sb_roster_close();
+    set_timer(0);
+    return seen;
+}
+
 static void signals_leave_no_answer_behind(void **state)
 {
     sb_signature_t signature = {.build = 0xabc, .serve_after = 7, .traces = 1};
@@ -92,11 +103,7 @@ static void signals_leave_no_answer_behind(void **state)
     (void)state;
     set_up(ends);
     start_daemon(&daemon, &ends[1]);
-    set_timer(SIGNAL_EVERY_US);
-    sb_roster_sign(&sb_roster_pmi, 3, &signature);
-    sb_signature_t seen = sb_roster_read(3);
-    sb_roster_close();
-    set_timer(0);
+    sb_signature_t seen = sign_and_read(&signature);
     close(ends[0]);
     pthread_join(daemon, NULL);
     assert_int_equal(seen.build, signature.build);
@@ -114,11 +121,7 @@ static void signals_do_not_make_a_wait_endless(void **state)
     if (!is_long_form())
         skip();
     set_up(ends);
-    set_timer(SIGNAL_EVERY_US);
-    sb_roster_sign(&sb_roster_pmi, 3, &signature);
-    sb_signature_t seen = sb_roster_read(3);
-    sb_roster_close();
-    set_timer(0);
+    sb_signature_t seen = sign_and_read(&signature);
     close(ends[0]);
     close(ends[1]);
     assert_int_equal(seen.build, 0);
