@@ -79,6 +79,33 @@ static void what_stays_known_is_seldom_tried(void **state)
     assert_int_equal(copy(&way, &second, SB_WAY_REST / 2), SB_WAY_REST / 2);
 }
 
+/* Does copies to the end of the next trial. */
+static void copy_to_trial(sb_way_t *way, const prices_t *prices)
+{
+    sb_way_choice_t choice;
+
+    do {
+        choice = sb_way_next(way);
+        if (choice.timed)
+            sb_way_record(way, choice, BYTES, choice.second ? prices->second : prices->first);
+    } while (!choice.last);
+}
+
+/* Of many that were won: the choice stays, and trials follow until it is settled again. */
+static void one_lost_trial_turns_nothing(void **state)
+{
+    const prices_t first = {1000, 1500, 0, 0}, second = {1500, 1000, 0, 0};
+    sb_way_t way = {0}, other = {0};
+
+    (void)state;
+    copy(&way, &first, 10000);
+    copy_to_trial(&way, &second);
+    assert_int_equal(copy(&way, &first, SB_WAY_REST), SB_WAY_TRIED / 2);
+    copy(&other, &second, 10000);
+    copy_to_trial(&other, &first);
+    assert_int_equal(copy(&other, &second, SB_WAY_REST), SB_WAY_REST - SB_WAY_TRIED / 2);
+}
+
 /* What is as long or half as long again is another class, and the last one has no end. */
 static void classes_are_of_like_sizes(void **state)
 {
@@ -132,6 +159,7 @@ int main(void)
         cmocka_unit_test(few_copies_are_enough),
         cmocka_unit_test(it_is_seen_that_the_other_way_has_become_faster),
         cmocka_unit_test(what_stays_known_is_seldom_tried),
+        cmocka_unit_test(one_lost_trial_turns_nothing),
         cmocka_unit_test(classes_are_of_like_sizes),
         cmocka_unit_test(what_is_beside_is_told),
         cmocka_unit_test(every_other_copy_may_take_longer),

@@ -58,10 +58,13 @@ static inline void sb_way_vote(sb_way_t *way)
     uint64_t first = atomic_exchange_explicit(&way->spent[0], 0, memory_order_relaxed);
     uint64_t second = atomic_exchange_explicit(&way->spent[1], 0, memory_order_relaxed);
     int32_t before = atomic_load_explicit(&way->lead, memory_order_relaxed);
-    int32_t lead =
-        second < first ? sb_min(before + 1, SB_WAY_LEAD) : sb_max(before - 1, -SB_WAY_LEAD);
+    int32_t lead = before;
     uint32_t rest = SB_WAY_REST + atomic_load_explicit(&way->rest, memory_order_relaxed);
 
+    if (second < first)
+        lead += before < SB_WAY_LEAD;
+    else
+        lead -= before > -SB_WAY_LEAD;
     atomic_store_explicit(&way->lead, lead, memory_order_relaxed);
     rest = lead == before ? sb_min(2 * rest, SB_WAY_REST_MOST) : SB_WAY_REST;
     atomic_store_explicit(&way->rest, rest - SB_WAY_REST, memory_order_relaxed);
