@@ -22,20 +22,16 @@ setup: ## install what the build needs: packages, a Python environment
 test-setup: ## also what the tests need: other MPIs, programs, an emulator
 	@scripts/setup.sh --tests
 
-build: setup ## build into build/release (PRESET=debug, coverage for others); ./sobor then runs
-	@$(CONFIGURE)
-	@cmake --build $(BUILD) --target sobor_parts
+build: ## build into build/release (PRESET=debug, coverage for others); ./sobor then runs
+	@scripts/setup.sh --beside '$(CONFIGURE) && cmake --build $(BUILD) --target sobor_parts'
 
-test: test-setup ## build and run all tests (CTEST_ARGS="-L python" for some)
-	@$(CONFIGURE)
-	@cmake --build $(BUILD)
+test: ## build and run all tests (CTEST_ARGS="-L python" for some)
+	@scripts/setup.sh --tests --beside '$(CONFIGURE) && cmake --build $(BUILD)'
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$((7 * $$(nproc) / 2))" --repeat until-pass:2 \
 		$(CTEST_ARGS)
 
 demo: ## build what it needs, look at this machine, and time Open MPI against Sobor
-	@scripts/setup.sh --demo
-	@$(CONFIGURE)
-	@cmake --build $(BUILD) --target sobor_demo
+	@scripts/setup.sh --demo --beside '$(CONFIGURE) && cmake --build $(BUILD) --target sobor_demo'
 	@scripts/demo.sh
 
 peers: ## install the other MPIs of the tests again

@@ -3,9 +3,11 @@
 # Prepares a machine for "make": system packages and the environment of the sobor command (.venv).
 # Does nothing, fast, when all is there.
 #
-#   --demo          what "make demo" needs, and no more
-#   --tests         also what the tests need: other packages and MPIs (.peers), a kernel to emulate
-#   --retry-peers   the same, and try again what could not be installed below .peers, or fetched
+#   --demo              what "make demo" needs, and no more
+#   --tests             also what the tests need: other packages and MPIs (.peers), a kernel to emulate
+#   --retry-peers       the same, and try again what could not be installed below .peers, or fetched
+#   --beside COMMAND    run a command of the shell as soon as there is a compiler: pip keeps one
+#                       processor busy at most, and a build needs nothing of what it installs
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -94,20 +96,23 @@ check_commands() {
     pkg-config --exists hwloc jansson || die "missing libraries with headers: hwloc, jansson"
 }
 
+# begin_environment FOLDER: a virtual environment without any packages, unless there is one of this Python.
+begin_environment() {
+    [ ! -x "$1/bin/python" ] || [ "$(cat "$1/.python" 2>/dev/null)" != "$PYTHON_IS" ] || return 0
+    rm -rf "$1"
+    "$PYTHON" -m venv --without-pip "$1" && echo "$PYTHON_IS" >"$1/.python"
+}
+
 # make_environment FOLDER STAMP REQUIREMENTS: a virtual environment with these packages, beside those of
 # other stamps. A stamp holds what was asked for, so that a change is noticed. Only .venv has a pip of its
 # own: to install one takes longer than most of what is asked for.
 make_environment() {
-    local folder=$1 stamp=$1/$2 requirements=$3 python wanted options=() pip=("$1/bin/python" -m pip)
-    [ "$folder" = .venv ] || options=(--without-pip) pip=(.venv/bin/python -m pip --python "$1/bin/python")
-    python="$PYTHON $("$PYTHON" -V)"
-    wanted="$python $requirements"
+    local folder=$1 stamp=$1/$2 requirements=$3 wanted="$PYTHON_IS $3" pip=(.venv/bin/python -m pip)
     [ ! -x "$folder/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "preparing $folder"
-    if [ ! -x "$folder/bin/python" ] || [ "$(cat "$folder/.python" 2>/dev/null)" != "$python" ]; then
-        rm -rf "$folder"
-        "$PYTHON" -m venv "${options[@]}" "$folder" && echo "$python" >"$folder/.python" || return 1
-    fi
+    begin_environment "$folder" || return 1
+    [ -x .venv/bin/pip ] || .venv/bin/python -m ensurepip --default-pip >/dev/null || return 1
+    [ "$folder" = .venv ] || pip+=(--python "$folder/bin/python")
     # shellcheck disable=SC2086 # the requirements are words
     "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-compile \
         $requirements || return 1
@@ -193,15 +198,32 @@ fetch_sysroot() {
     fi
 }
 
+# Waits for what runs beside this script, and fails where that failed.
+finish() {
+    local status=$?
+    [ -z "$BESIDE_IS" ] || wait "$BESIDE_IS" || status=$?
+    exit "$status"
+}
+
 WHAT=build
 RETRY=no
-case "${1:-}" in
-"") ;;
---demo) WHAT=demo ;;
---tests) WHAT=tests ;;
---retry-peers) WHAT=tests RETRY=yes ;;
-*) die "expected --demo, --tests or --retry-peers, found $1" ;;
-esac
+BESIDE=
+BESIDE_IS=
+trap finish EXIT
+while [ $# -gt 0 ]; do
+    case $1 in
+    --demo) WHAT=demo ;;
+    --tests) WHAT=tests ;;
+    --retry-peers) WHAT=tests RETRY=yes ;;
+    --beside)
+        [ $# -gt 1 ] || die "--beside: expected a command"
+        BESIDE=$2
+        shift
+        ;;
+    *) die "expected --demo, --tests, --retry-peers or --beside COMMAND, found $1" ;;
+    esac
+    shift
+done
 
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     install_packages
@@ -209,6 +231,13 @@ else
     check_commands
 fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
+PYTHON_IS="$PYTHON $("$PYTHON" -V)"
+# A build looks whether there is one.
+begin_environment .venv || die "could not make .venv with $PYTHON -m venv"
+if [ -n "$BESIDE" ]; then
+    bash -c "$BESIDE" &
+    BESIDE_IS=$!
+fi
 if [ "$WHAT" != tests ]; then
     make_command_environment
     exit 0
@@ -218,7 +247,9 @@ mkdir -p .peers
     fetch_kernel
     fetch_sysroot
 } &
+fetching=$!
 make_command_environment
 make_peers &
+peers=$!
 make_site_environment
-wait
+wait "$fetching" "$peers" || true

@@ -88,6 +88,7 @@ def check_crossing(found: dict) -> None:
     assert found["measured_gains"][0]["gain"] > 1 > found["measured_gains"][-1]["gain"], found
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("kind", ["star", "crossbar"])
 @pytest.mark.parametrize("rate", [100, 200, 400])
@@ -102,6 +103,7 @@ def test_limits_are_found(tmp_path, rate, kind):
         check_crossing(answers["crossing_elements"])
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("only_long")
 def test_bagds_and_each_with_each(tmp_path):
     """The same of eight hosts, where they cross at longer blocks."""
@@ -109,6 +111,7 @@ def test_bagds_and_each_with_each(tmp_path):
     check_crossing(answers["crossing_elements"])
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize(
     ("rate", "star"), [(None, False), ("100mbit", False), ("200mbit", False), ("100mbit", True)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from aftermath import HOSTS_OWN
 
-from conftest import need_bare, usable_mpi
+from conftest import need_bare, shows_bare, usable_mpi
 
 #: Cases that share one process, and cases that end it in a way of their own.
 TEARDOWN_CASES = (
@@ -448,10 +448,11 @@ def test_uneven_nothing(tester, mpi):
 
 
 @pytest.mark.parametrize("cases", TEARDOWN_CASES, ids=lambda cases: cases[0])
-def test_teardown(tester, mpi, cases):
+def test_teardown(tester, long_run, mpi, cases):
     """Communicators and processes end in every order, bare and with Sobor."""
     ranks = 3 if mpi.open_mpi else 2
-    tester.expect_pass(tester.run(mpi, ranks, ["teardown", *cases]))
+    if shows_bare(tester, mpi.key, long_run):
+        tester.expect_pass(tester.run(mpi, ranks, ["teardown", *cases]))
     if tester.bare_only:
         return
     result = tester.run(mpi, ranks, ["teardown", *cases], sobor={})
@@ -471,7 +472,8 @@ def test_progress(tester, long_run, mpi, copy):
         pytest.skip("only with SOBOR_TEST_LONG=1")
     environment = COPY_IN_PARTS if copy == "in-parts" else {}
     words = ["progress", "64" if long_run else "4", *PROGRESS_CASES]
-    tester.expect_pass(tester.run(mpi, 2, words, environment=environment))
+    if shows_bare(tester, mpi.key, long_run):
+        tester.expect_pass(tester.run(mpi, 2, words, environment=environment))
     if tester.bare_only:
         return
     tester.expect_pass(tester.run(mpi, 2, words, sobor={}, environment=environment), served=True)
