@@ -78,7 +78,7 @@ RUNS = [
     Run("m40", 2, BLOCKING, 120, quick_bare=True),
     Run("m40", 2, COLLECTIVES, 120, long_only=True),
     Run("o41", 2, REST, 400),
-    Run("o41", 1, ALONE, 120),
+    Run("o41", 1, ALONE, 120, long_only=True),
     Run("m40", 2, REST, 400, long_only=True),
     Run("o50", 2, COLLECTIVES, 200, long_only=True),
     Run("m50", 2, COLLECTIVES, 200, long_only=True),
