@@ -6,8 +6,8 @@
 #   --demo              what "make demo" needs, and no more
 #   --tests             also what the tests need: other packages and MPIs (.peers), a kernel to emulate
 #   --retry-peers       the same, and try again what could not be installed below .peers, or fetched
-#   --beside COMMAND    run a command of the shell as soon as there is a compiler: pip keeps one
-#                       processor busy at most, and a build needs nothing of what it installs
+#   --beside COMMAND    run a command of the shell as soon as there is what a build needs, beside
+#                       the rest: pip keeps one processor busy at most
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -232,8 +232,12 @@ else
 fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
 PYTHON_IS="$PYTHON $("$PYTHON" -V)"
-# A build looks whether there is one.
+# A build looks whether there is one, and has the back end for the standard ABI by these headers.
 begin_environment .venv || die "could not make .venv with $PYTHON -m venv"
+if [ "$WHAT" = tests ]; then
+    mkdir -p .peers
+    make_peer mpich5
+fi
 if [ -n "$BESIDE" ]; then
     bash -c "$BESIDE" &
     BESIDE_IS=$!
@@ -242,7 +246,6 @@ if [ "$WHAT" != tests ]; then
     make_command_environment
     exit 0
 fi
-mkdir -p .peers
 {
     fetch_kernel
     fetch_sysroot
