@@ -470,6 +470,29 @@ static void prefer_third(sb_copy_policy_t *policy, size_t bytes)
     }
 }
 
+/* A part of two ranks whose sender has chosen that it is read where it is, and that its reader is
+ * refused, is longer than what messages of an exchange go round in. */
+static int run_sole_refused(rank_context_t *context, void *argument)
+{
+    enum { BYTES = 400000 };
+    sb_team_t *team = team_with_mesh(context);
+    int failures = team == NULL;
+
+    (void)argument;
+    for (unsigned call = 0; call < 12 && failures == 0; call++) {
+        if (call == 4 && context->rank == 0)
+            failures += !give_up_rights();
+        prefer_third(&sb_mesh(team)->sole.policy, BYTES);
+        failures += deal(team, call, BYTES);
+        prefer_third(&sb_mesh(team)->sole.policy, BYTES);
+        failures += collect(team, &sb_gather_direct, call, BYTES);
+    }
+    if (failures == 0 && sb_mesh(team)->sole.measured)
+        failures += sb_mesh(team)->expose.failed != (context->rank == 0 ? 1 : 0);
+    leave(context, team);
+    return failures;
+}
+
 /* Between two ranks a sender tries all ways, and hears what each takes. */
 static int run_learnt(rank_context_t *context, void *argument)
 {
@@ -964,6 +987,7 @@ static int run_with_the_kernel(void)
            run_pair("scans of two ranks", "on", run_scan_lent) +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
+           run_pair("one of two may not read a part any more", "auto", run_sole_refused) +
            run_pair("all ways of one message are tried", "auto", run_learnt) +
            run_pair("messages of two ranks touch few pages", "auto", run_paged) +
            run_pair("who lacks a window makes no area", "auto", run_windowless) +

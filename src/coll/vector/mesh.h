@@ -144,6 +144,7 @@ typedef struct sb_offer {
     const sb_stream_t *stream;
     uint32_t peer; /* or SB_TO_ALL */
     uint64_t end;  /* position at which its readers are done */
+    bool sole;     /* as in what was sent: its plan has said so */
 } sb_offer_t;
 
 /* Where the last parts came to lie: this rank's own, and those that were received. */

@@ -38,7 +38,7 @@ void sb_offer(sb_team_t *team, sb_sending_t *sending)
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sb_cursor_pass(&out->cursor, SB_LINE);
     mesh->offer[mesh->offer_count++] =
-        (sb_offer_t){sending->stream, sending->peer, out->cursor.position};
+        (sb_offer_t){sending->stream, sending->peer, out->cursor.position, sending->sole};
     sending->offset = sending->stream->bytes;
 }
 
@@ -169,7 +169,8 @@ void sb_receive_exposed(sb_team_t *team, sb_receiving_t *receiving, size_t limit
         answer(mesh, receiving, SB_NOTE_READ);
 }
 
-/* The reader has answered: what it has refused it is to have otherwise. */
+/* The reader has answered: what it has refused it is to have otherwise. A message to it alone goes
+ * round in as much as its plan has said. */
 static void hear_answer(sb_team_t *team, const sb_offer_t *offer, uint32_t reader)
 {
     sb_mesh_t *mesh = sb_mesh(team);
@@ -182,8 +183,11 @@ static void hear_answer(sb_team_t *team, const sb_offer_t *offer, uint32_t reade
         mesh->sending[i].stream = NULL;
     sb_expose_refused(&mesh->expose, reader);
     sb_heard(mesh, reader);
-    mesh->sending[reader] = (sb_sending_t){
-        .stream = offer->stream, .peer = reader, .prefer = SB_PREFER_STAGED, .announced = !all};
+    mesh->sending[reader] = (sb_sending_t){.stream = offer->stream,
+                                           .peer = reader,
+                                           .prefer = SB_PREFER_STAGED,
+                                           .sole = !all && offer->sole,
+                                           .announced = !all};
     mesh->sending[reader].route = all ? SB_ROUTE_OPEN : SB_ROUTE_STAGED;
     mesh->refusals++;
 }
