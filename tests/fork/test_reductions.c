@@ -10,6 +10,7 @@
 #include "job.h"
 
 #include "baseline/baseline.h"
+#include "coll/reduction/workspace.h"
 #include "select/select.h"
 
 #include <stdio.h>
@@ -446,6 +447,42 @@ static int run_without_part(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Two ranks combine halves in rings that hold no more than is usual: messages of any element's
+ * length fit, also the longest that goes in one piece. */
+static int run_halves(rank_context_t *context, void *argument)
+{
+    enum { RING = 1024, SHORTER = 400 };
+    uint64_t own = seed * 1000003u + context->rank;
+    call_t call = {
+        .algorithm = &sb_allreduce_rings, .kind = ODD, .victim = context->size, .element = 1};
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    (void)argument;
+    if (team != NULL) {
+        team->settings.ring_bytes = RING;
+        team->settings.windows_mode = SB_COPY_HALVED;
+    }
+    for (; call.element <= SB_ELEMENT_MOST && failures == 0; call.element++) {
+        call.bytes = (RING - SHORTER) / call.element * call.element;
+        for (; call.bytes < 2 * RING && failures == 0; call.bytes += call.element, call.number++)
+            failures += reduce(context, team, &call, &own);
+    }
+    failures += failures == 0 && sb_workspace(team)->usual != RING;
+    job_synchronise(context);
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
+}
+
+static int run_short_rings(void)
+{
+    int failures = job_run(2, 20, run_halves, NULL);
+
+    printf("halves in short rings: %s\n", failures == 0 ? "ok" : "FAILED");
+    return failures;
+}
+
 static int run_ahead(uint32_t ranks)
 {
     int failures = job_run(ranks, 10, run_without_part, NULL);
@@ -489,7 +526,7 @@ int main(int argc, char **argv)
 
     sb_baselines_add();
     setvbuf(stdout, NULL, _IOLBF, 0);
-    failures += only == NULL ? run_ahead(2) + run_ahead(5) : 0;
+    failures += only == NULL ? run_ahead(2) + run_ahead(5) + run_short_rings() : 0;
     seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);

@@ -27,7 +27,7 @@
 #define STEP ((size_t)8 << 10)
 
 /* Most bytes of a message in the rings at once are so many lines at least. */
-#define LINES_LEAST 4
+#define LINES_LEAST 8
 
 /* Tests have shorter ones go so too. */
 bool sb_halves_may_be(const sb_team_t *team, const sb_reduction_t *reduction)
@@ -213,11 +213,15 @@ static sb_status_t run(halves_t *halves)
     return SB_OK;
 }
 
-/* Bytes of the pieces that a message goes in: about as long. */
+/* Bytes of the pieces that a message goes in: about as long. Halves end with an element, and each
+ * begins on a line: so they need more than the piece, most where elements do not divide a line. A
+ * ring may hold no more than is usual: both ranks would wait for ever for what it has no room for.
+ */
 static size_t piece_of(const sb_workspace_t *space, const sb_reduction_t *reduction)
 {
     size_t element = reduction->operation->element;
-    size_t most = space->usual - 2 * sb_max(element, SB_LINE);
+    size_t more = SB_LINE % element == 0 ? 2 : 4;
+    size_t most = space->usual - more * sb_max(element, SB_LINE);
     size_t pieces = (reduction->bytes + most - 1) / most;
     size_t equal = (reduction->bytes + pieces - 1) / pieces;
 
