@@ -89,7 +89,7 @@ static sb_settings_t form_settings(const sb_team_t *team)
     sb_settings_t settings = team->settings;
     const sb_rules_t *rules = settings.rules;
 
-    settings.ring_bytes = sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_RING, settings.ring_bytes);
+    settings.ring_bytes = sb_rules_ring(rules, settings.ring_bytes);
     settings.fragment_bytes =
         sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_FRAGMENT, settings.fragment_bytes);
     settings.bcast_slots =

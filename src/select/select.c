@@ -173,8 +173,7 @@ static sb_shape_t shape_for(sb_collective_t collective, const sb_shape_t *shape,
     made.tree_arity =
         (uint32_t)sb_rules_value(rules, collective, SB_TUNE_ARITY, bytes, shape->tree_arity);
     if (collective == SB_BCAST)
-        made.ring_bytes =
-            (size_t)sb_rules_value(rules, collective, SB_TUNE_RING, bytes, shape->ring_bytes);
+        made.ring_bytes = (size_t)sb_rules_ring(rules, shape->ring_bytes);
     return made;
 }
 

@@ -29,3 +29,11 @@ uint64_t sb_rules_value_of_all(const sb_rules_t *rules, sb_collective_t collecti
     }
     return otherwise;
 }
+
+/* 0 is "auto", see SOBOR_RING. */
+uint64_t sb_rules_ring(const sb_rules_t *rules, uint64_t otherwise)
+{
+    uint64_t bytes = sb_rules_value_of_all(rules, SB_BCAST, SB_TUNE_RING, 0);
+
+    return bytes != 0 ? bytes : otherwise;
+}

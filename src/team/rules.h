@@ -82,4 +82,7 @@ static inline uint64_t sb_rules_value(const sb_rules_t *rules, sb_collective_t c
 uint64_t sb_rules_value_of_all(const sb_rules_t *rules, sb_collective_t collective,
                                sb_tunable_t tunable, uint64_t otherwise);
 
+/* The same of a broadcast's ring, of which a rule may say that it is as without one. */
+uint64_t sb_rules_ring(const sb_rules_t *rules, uint64_t otherwise);
+
 #endif

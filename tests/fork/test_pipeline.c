@@ -277,6 +277,33 @@ static int run_tuned(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* A rule that says auto of the ring leaves it as it is without the rule. */
+static int run_ring_auto(rank_context_t *context, void *argument)
+{
+    static sb_rules_t rules;
+
+    (void)argument;
+    if (!read_rules("{\"rules\": [{\"collective\": \"bcast\", \"ring\": \"auto\"},"
+                    "{\"collective\": \"bcast\", \"ring\": \"32KiB\"}]}",
+                    &rules))
+        return 1;
+    context->front.rules = &rules;
+    sb_team_t *team = job_team(context);
+    if (team == NULL || sb_pipeline_prepare(team) != SB_OK || sb_rings_prepare(team) != SB_OK)
+        return 1;
+    const sb_pipeline_form_t form = sb_pipeline_form(&team->settings);
+    const sb_pipeline_t *pipeline = sb_pipeline(team);
+    return (team->rules->count != 2) + (sb_rings(team)->usual != team->settings.ring_bytes) +
+           (pipeline->fragment != form.fragment || pipeline->ring.count != form.sets ||
+            pipeline->ring.per_set != form.slots / form.sets);
+}
+
+static void a_ring_may_be_left_as_it_is(void **state)
+{
+    (void)state;
+    assert_int_equal(job_run(2, 20, run_ring_auto, NULL), 0);
+}
+
 static void rules_shape_messages_by_size(void **state)
 {
     (void)state;
@@ -297,6 +324,7 @@ int main(void)
         cmocka_unit_test(memory_is_agreed),
         cmocka_unit_test(disagreement_is_told),
         cmocka_unit_test(rules_shape_messages_by_size),
+        cmocka_unit_test(a_ring_may_be_left_as_it_is),
     };
 
     sb_baselines_add();

@@ -305,6 +305,21 @@ static const char *planned(sb_plan_table_t *plan, size_t bytes)
     return algorithm == NULL ? "host" : algorithm->name;
 }
 
+/* Where ranks share processors the ring says how often each has to run for a message. */
+static void a_ring_that_is_auto_is_as_without_a_rule(void **state)
+{
+    sb_rules_t rules = rules_of("{\"rules\": [{\"collective\": \"bcast\", \"ring\": \"auto\"}]}");
+    sb_settings_t with = settings_with(&rules), without = settings_with(NULL);
+    sb_shape_t crowded = eight;
+
+    (void)state;
+    crowded.processors = 2;
+    crowded.oversubscribed = true;
+    for (size_t bytes = 1; bytes <= (size_t)16 << 20; bytes *= 2)
+        assert_ptr_equal(sb_choose(SB_BCAST, &crowded, &with, bytes, false).algorithm,
+                         sb_choose(SB_BCAST, &crowded, &without, bytes, false).algorithm);
+}
+
 /* To the byte, in whatever order sizes come; what no rule is for is chosen as without the file. */
 static void plans_keep_to_the_limits(void **state)
 {
@@ -396,6 +411,7 @@ int main(void)
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(the_first_rule_that_fits_decides),
         cmocka_unit_test(rules_of_other_teams_are_left_out),
+        cmocka_unit_test(a_ring_that_is_auto_is_as_without_a_rule),
         cmocka_unit_test(plans_keep_to_the_limits),
         cmocka_unit_test(refused_rules_leave_the_choice_free),
         cmocka_unit_test(variables_overrule_rules),

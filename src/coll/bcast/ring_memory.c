@@ -40,9 +40,9 @@ void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
 
 static size_t asked(const sb_team_t *team, uint64_t unless)
 {
-    uint64_t bytes = sb_rules_value(team->settings.rules, SB_BCAST, SB_TUNE_RING, 0, unless);
+    size_t bytes = (size_t)sb_rules_ring(team->settings.rules, unless);
 
-    return sb_round_up(sb_max((size_t)bytes, RING_LEAST), SB_PAGE);
+    return sb_round_up(sb_max(bytes, RING_LEAST), SB_PAGE);
 }
 
 /* Bytes of a ring for what does not come over a network, and of a whole one. */
