@@ -202,7 +202,7 @@ sb_status_t sb_node_reduce_turned(sb_cluster_t *cluster, const sb_operator_t *op
                                   const char *send, char *to, size_t bytes, uint32_t first);
 /* Whether what all ranks of the node receive of a call of so many bytes goes past the caches. */
 bool sb_node_past_caches(const sb_cluster_t *cluster, size_t bytes);
-/* `to`: for each rank of the node what it gives. */
+/* `to`: for each rank of the node what it gives; this rank's own may be what is sent. */
 sb_status_t sb_node_allgather(sb_cluster_t *cluster, const sb_stream_t *send,
                               const sb_stream_t *to);
 /* `to`: at the leader, for each rank of its node what it gives; `in_place`: its own is there. */

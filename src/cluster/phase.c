@@ -225,7 +225,8 @@ sb_status_t sb_node_reduce_turned(sb_cluster_t *cluster, const sb_operator_t *op
 
 sb_status_t sb_node_allgather(sb_cluster_t *cluster, const sb_stream_t *send, const sb_stream_t *to)
 {
-    sb_parts_t parts = {.send = send, .receive = to};
+    bool in_place = send->base != NULL && send->base == to[cluster->local].base;
+    sb_parts_t parts = {.in_place = in_place, .send = send, .receive = to};
     size_t bytes = 0;
 
     for (uint32_t i = 0; i < cluster->team->size; i++)

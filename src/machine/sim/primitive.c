@@ -7,6 +7,7 @@
 
 #include "machine/sim/state.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 /* Picoseconds that pass for a rank whose guide has it give up a wait: longer than any patience. */
@@ -260,6 +261,16 @@ size_t sb_sim_page_rest(const void *address)
                                                    : SB_SIM_PAGE;
 }
 
+/* The real machine may copy in any order, and take it that both sides are apart. */
+static void refuse_overlap(const void *to, const void *from, size_t bytes)
+{
+    uintptr_t target = (uintptr_t)to, source = (uintptr_t)from;
+
+    if (target < source + bytes && source < target + bytes)
+        sb_sim_stop("rank %" PRIu32 " copies %zu bytes to where they overlap with themselves",
+                    sb_sim->running->number, bytes);
+}
+
 static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
 {
     sb_rank_t *self = sb_sim->running;
@@ -269,6 +280,7 @@ static void copy(void *to, const void *from, size_t bytes, sb_access_t access)
 
     if (bytes == 0)
         return;
+    refuse_overlap(to, theirs, bytes);
     watch_plain(theirs, bytes, false);
     watch_plain(to, bytes, true);
     if (sb_sim->guided) {
