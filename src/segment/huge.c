@@ -10,11 +10,6 @@
 
 #define SETTINGS "/sys/kernel/mm/transparent_hugepage"
 
-/* Linux 5.14. Earlier systems refuse it, and the pages come as they always did. */
-#if !defined MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23
-#endif
-
 /* "always within_size [advise] never": the word in brackets. */
 static void find_chosen(const char *line, char *word, size_t room)
 {

@@ -4,6 +4,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/mman.h>
+
+/* Linux 5.14. Earlier systems refuse it, and the pages come as they always did. */
+#if !defined MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
 
 /*
  * Huge pages for regions. The system says whether shared memory may have them; where it says never,

@@ -133,15 +133,23 @@ void *sb_region_map(int fd, size_t bytes)
  * their blocks. */
 #define TOUCHED ((size_t)512 << 10)
 
+/* As a write does. What is there stays: others may use these pages, and write to them meanwhile. */
+static void touch_page(_Atomic char *first)
+{
+    char zero = 0;
+
+    /* Relaxed: nothing is handed over. */
+    atomic_compare_exchange_strong_explicit(first, &zero, 0, memory_order_relaxed,
+                                            memory_order_relaxed);
+}
+
+/* The kernel does it without a fault for each of them, if it can. */
 static void populate(char *base, size_t bytes, size_t page)
 {
-#if defined(MADV_POPULATE_WRITE)
-    /* From Linux 5.14 on: no fault for each of them. */
     if (madvise(base, bytes, MADV_POPULATE_WRITE) == 0)
         return;
-#endif
     for (size_t offset = 0; offset < bytes; offset += page)
-        *(volatile char *)(base + offset) = 0;
+        touch_page((_Atomic char *)(base + offset));
 }
 
 /* Touching SB_PAGE bytes takes so long. Fewer pages say little about that. */
