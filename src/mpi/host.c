@@ -59,6 +59,19 @@ bool sb_host_open(void *libmpi)
     return complete;
 }
 
+MPI_Comm sb_host_comm_like(MPI_Comm comm)
+{
+    MPI_Comm made = sb_host.comm_null;
+    MPI_Group group;
+
+    if (sb_host.Comm_group(comm, &group) != MPI_SUCCESS)
+        return made;
+    if (sb_host.Comm_create(comm, group, &made) != MPI_SUCCESS)
+        made = sb_host.comm_null;
+    sb_host.Group_free(&group);
+    return made;
+}
+
 #define GIVEN_EQUAL(side) side->count, side->type
 #define GIVEN_VARYING(side) side->counts, side->places, side->type
 #define GIVEN_TYPED(side) side->counts, side->places, side->types

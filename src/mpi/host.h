@@ -84,6 +84,12 @@ typedef struct sb_given {
     const MPI_Datatype *types;
 } sb_given_t;
 
+/*
+ * Another communicator of the same ranks, without the attributes of the given one: what its
+ * callbacks do is the user's business. Collective. The null communicator: the host makes none.
+ */
+MPI_Comm sb_host_comm_like(MPI_Comm comm);
+
 /* The host's function for this collective: of those that move blocks, and of the reductions. */
 int sb_host_vector(sb_collective_t collective, const void *from, const sb_given_t *out, void *to,
                    const sb_given_t *in, int root, MPI_Comm comm);

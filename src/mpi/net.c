@@ -211,19 +211,6 @@ static sb_status_t test(void *context, sb_net_request_t **request, bool *done, s
     return outcome;
 }
 
-static MPI_Comm make(MPI_Comm users)
-{
-    MPI_Comm made = sb_host.comm_null;
-    MPI_Group group;
-
-    if (sb_host.Comm_group(users, &group) != MPI_SUCCESS)
-        return made;
-    if (sb_host.Comm_create(users, group, &made) != MPI_SUCCESS)
-        made = sb_host.comm_null;
-    sb_host.Group_free(&group);
-    return made;
-}
-
 bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
 {
     MPI_Errhandler handler;
@@ -233,7 +220,7 @@ bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
     if (sb_host.Comm_get_errhandler(users, &handler) != MPI_SUCCESS)
         return false;
     sb_host.Comm_set_errhandler(users, sb_host.errors_return);
-    wire->comm = make(users);
+    wire->comm = sb_host_comm_like(users);
     sb_host.Comm_set_errhandler(users, handler);
     sb_host.Errhandler_free(&handler);
     sb_host.Comm_rank(users, &rank);

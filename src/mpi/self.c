@@ -21,10 +21,11 @@ bool sb_world_is_open(void)
 MPI_Comm sb_private_self(void)
 {
     pthread_mutex_lock(&lock);
-    if (state == NOT_MADE && sb_world_is_open() &&
-        sb_host.Comm_dup(sb_host.comm_self, &self) == MPI_SUCCESS) {
-        sb_host.Comm_set_errhandler(self, sb_host.errors_return);
-        state = MADE;
+    if (state == NOT_MADE && sb_world_is_open()) {
+        self = sb_host_comm_like(sb_host.comm_self);
+        state = self != sb_host.comm_null ? MADE : NOT_MADE;
+        if (state == MADE)
+            sb_host.Comm_set_errhandler(self, sb_host.errors_return);
     }
     MPI_Comm result = state == MADE ? self : sb_host.comm_null;
     pthread_mutex_unlock(&lock);

@@ -5,8 +5,8 @@
 #include "mpi/host.h"
 
 /*
- * A duplicate of MPI_COMM_SELF of our own, which returns errors; made at the first call. The null
- * communicator where the host has no MPI_COMM_SELF now (sessions; after MPI_Finalize).
+ * A communicator of this rank alone that is our own and returns errors; made at the first call. The
+ * null communicator where the host has no MPI_COMM_SELF now (sessions; after MPI_Finalize).
  */
 MPI_Comm sb_private_self(void);
 

@@ -46,6 +46,15 @@ def test_free_refused(tester, key):
 
 
 @pytest.mark.parametrize("key", KEYS)
+def test_attached_to_self(tester, key):
+    """Attributes of MPI_COMM_SELF are not copied for Sobor, and deleted once."""
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, 2, ["life", "attached-to-self"]))
+    result = tester.run(mpi, 2, ["life", "attached-to-self"], sobor={})
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_small_stack(tester, key):
     """Packed reductions, a user's operation and fragments on the stack of a user-level thread."""
     result = tester.run(usable_mpi(key), 2, ["life", "small-stack"], sobor={})

@@ -183,6 +183,38 @@ static void free_refused(const char *argument)
     CALL(MPI_Comm_free_keyval(&key));
 }
 
+static int copied(MPI_Comm comm, int key, void *extra, void *from, void *to, int *flag)
+{
+    (void)comm, (void)key, (void)extra, (void)from, (void)to, (void)flag;
+    CHECK(0, "nobody has asked for a duplicate");
+    return MPI_ERR_OTHER;
+}
+
+static int deletions;
+
+static int deleted(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)extra;
+    CHECK(deletions++ == 0, "a value is deleted once");
+    free(value);
+    return MPI_SUCCESS;
+}
+
+/* What the program has attached to MPI_COMM_SELF is copied only by its own MPI_Comm_dup. */
+static void attached_to_self(const char *argument)
+{
+    MPI_Datatype gaps;
+    int key, data[3] = {1, 2, 3};
+    (void)argument;
+    CALL(MPI_Comm_create_keyval(copied, deleted, &key, NULL));
+    CALL(MPI_Comm_set_attr(MPI_COMM_SELF, key, malloc(8)));
+    use(MPI_COMM_WORLD, 1);
+    CALL(MPI_Type_vector(2, 1, 2, MPI_INT, &gaps));
+    CALL(MPI_Type_commit(&gaps));
+    CALL(MPI_Bcast(data, 1, gaps, 0, MPI_COMM_WORLD));
+    CALL(MPI_Type_free(&gaps));
+}
+
 /* ---- a small stack ---- */
 
 /* What is left of it must be enough for the host's own functions. */
@@ -296,6 +328,7 @@ static const struct {
     {"freed-early-threads", freed_early_threads, MPI_THREAD_MULTIPLE},
     {"used-while-freed", used_while_freed, MPI_THREAD_SINGLE},
     {"free-refused", free_refused, MPI_THREAD_SINGLE},
+    {"attached-to-self", attached_to_self, MPI_THREAD_SINGLE},
     {"small-stack", small_stack, MPI_THREAD_SINGLE},
     {"child-exits", child_exits, MPI_THREAD_SINGLE},
     {"late-device", late_device, MPI_THREAD_SINGLE},
