@@ -89,8 +89,11 @@ sb_element_t sb_beyond_element(sb_operation_t operation, MPI_Op op, MPI_Datatype
 
     if (SB_UNLIKELY(known == UNKNOWN)) {
         known = REFUSED;
-        if (may_be_asked(operation, description))
+        if (may_be_asked(operation, description)) {
+            if (sb_private_self() == sb_host.comm_null)
+                return SB_NO_ELEMENT; /* for now */
             known = (uint8_t)(REFUSED + ask(operation, op, type, description->size));
+        }
         atomic_store_explicit(answer, known, memory_order_relaxed);
     }
     return (sb_element_t)(known - REFUSED);

@@ -214,6 +214,21 @@ static void one_thread_at_a_time(void **state)
     assert_int_equal(atomic_load(&host.most), 1);
 }
 
+/* Where there are sessions alone nothing can be asked, which says nothing of later. */
+static void asked_once_it_can_be(void **state)
+{
+    const sb_type_t logical = {.size = 1, .contiguous = true, .group = SB_GROUP_LOGICAL};
+
+    (void)state;
+    for (int round = 0; round < 2; round++) {
+        atomic_store(&initialised, round);
+        assert_false(sb_nothing_passes(SB_BCAST, NULL, sb_host.datatype_null));
+        assert_int_equal(atomic_load(&host.calls), round);
+        assert_int_equal(sb_beyond_element(SB_SUM, MPI_SUM, some_type(), &logical), SB_NO_ELEMENT);
+        assert_int_equal(atomic_load(&host.calls), 2 * round);
+    }
+}
+
 static int make_host(void **state)
 {
     (void)state;
@@ -243,6 +258,7 @@ static int make_host(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asked_once_it_can_be),
         cmocka_unit_test(one_thread_at_a_time),
     };
 
