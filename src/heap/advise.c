@@ -67,19 +67,25 @@ SB_EXPORTED int mprotect(void *at, size_t bytes, int rights)
     return sb_next.mprotect(at, bytes, rights);
 }
 
-/* What is there from now on is no longer the file's: others ask the kernel for it. */
-static void replace(const void *at, size_t bytes)
+/* Whether some of these addresses are the arena's. */
+static bool meets(const void *at, size_t bytes)
 {
     const char *end = (const char *)at + bytes;
 
-    if (sb_arena_has(at) || sb_arena_has(end - 1) ||
-        ((const char *)at < sb_arena.base && end > sb_arena.base))
+    return bytes > 0 && (sb_arena_has(at) || sb_arena_has(end - 1) ||
+                         ((const char *)at < sb_arena.base && end > sb_arena.base));
+}
+
+/* What is there from now on is no longer the file's: others ask the kernel for it. */
+static void replace(const void *at, size_t bytes)
+{
+    if (SB_UNLIKELY(meets(at, bytes)))
         sb_arena_part();
 }
 
 SB_EXPORTED void *mmap(void *at, size_t bytes, int rights, int flags, int file, off_t from)
 {
-    if (SB_UNLIKELY((flags & MAP_FIXED) != 0 && bytes > 0))
+    if (SB_UNLIKELY((flags & MAP_FIXED) != 0))
         replace(at, bytes);
     return sb_next.mmap(at, bytes, rights, flags, file, from);
 }
@@ -87,6 +93,28 @@ SB_EXPORTED void *mmap(void *at, size_t bytes, int rights, int flags, int file, 
 /* What programs call that are compiled for long files; there is no other kind here. */
 SB_EXPORTED void *mmap64(void *at, size_t bytes, int rights, int flags, int file, off_t from)
     __attribute__((alias("mmap")));
+
+#define NOTHING (MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE)
+
+/* Addresses of the arena stay taken: were they free, the C library could be given them, and its
+ * blocks would be taken for the arena's. */
+SB_EXPORTED int munmap(void *at, size_t bytes)
+{
+    if (SB_LIKELY(!meets(at, bytes)))
+        return sb_next.munmap(at, bytes);
+    sb_arena_part();
+    return sb_next.mmap(at, bytes, PROT_NONE, NOTHING | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
+}
+
+/* The same where there is a hole already: not in the place of what another thread has put there. */
+static void fill(char *at, size_t bytes)
+{
+    if (!meets(at, bytes))
+        return;
+    void *filled = sb_next.mmap(at, bytes, PROT_NONE, NOTHING, -1, 0);
+    if (filled != MAP_FAILED && filled != at)
+        sb_next.munmap(filled, bytes);
+}
 
 SB_EXPORTED void *mremap(void *at, size_t had, size_t bytes, int flags, ...)
 {
@@ -97,9 +125,12 @@ SB_EXPORTED void *mremap(void *at, size_t had, size_t bytes, int flags, ...)
     if ((flags & MREMAP_FIXED) != 0)
         to = va_arg(more, void *);
     va_end(more);
-    if (to != NULL && bytes > 0)
+    if (to != NULL)
         replace(to, bytes);
-    if (had > 0)
-        replace(at, had);
-    return sb_next.mremap(at, had, bytes, flags, to);
+    replace(at, had);
+    char *moved = sb_next.mremap(at, had, bytes, flags, to);
+    size_t kept = moved == at ? sb_round_up(bytes, SB_PAGE) : 0;
+    if (moved != MAP_FAILED && (flags & MREMAP_DONTUNMAP) == 0 && kept < had)
+        fill((char *)at + kept, had - kept);
+    return moved;
 }
