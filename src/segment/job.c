@@ -63,15 +63,26 @@ static bool hash_pmi(uint64_t *key)
     return true;
 }
 
+/*
+ * Hydra passes on what its own shell was told by another launcher, as by `srun --mpi=pmix`: then
+ * each rank has that shell's words of PMIx too. mpirun of Open MPI passes PMI's on.
+ */
+static bool is_of_pmi(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") == NULL && getenv("PMI_RANK") != NULL &&
+           getenv("PMI_SIZE") != NULL;
+}
+
 bool sb_job_read(sb_job_t *job)
 {
     static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK"};
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
-    int64_t rank = number_of(ranks, SB_COUNT_OF(ranks));
-    int64_t size = number_of(sizes, SB_COUNT_OF(sizes));
 
     *job = (sb_job_t){.key = SB_HASH_START};
-    if (rank < 0 || size <= rank || !(hash_pmix(&job->key) || hash_pmi(&job->key)))
+    bool by_pmi = is_of_pmi() && hash_pmi(&job->key);
+    int64_t rank = number_of(ranks + by_pmi, SB_COUNT_OF(ranks) - by_pmi);
+    int64_t size = number_of(sizes + by_pmi, SB_COUNT_OF(sizes) - by_pmi);
+    if (rank < 0 || size <= rank || !(by_pmi || hash_pmix(&job->key) || hash_pmi(&job->key)))
         return false;
     job->rank = (uint32_t)rank;
     job->size = (uint32_t)size;

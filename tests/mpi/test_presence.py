@@ -39,6 +39,18 @@ def reasons(result) -> set[str]:
     return set(re.findall(r"reason=(\S+)", result.stderr))
 
 
+@pytest.mark.parametrize("key", ["m40", "i21"])
+def test_words_of_another_launcher(tester, key):
+    """Hydra in a shell that PMIx has started: all its ranks are told that they are that shell."""
+    outer = {
+        "PMIX_RANK": "0",
+        "PMIX_NAMESPACE": "outer",
+        "PMIX_SERVER_URI41": "server.1;tcp4://127.0.0.1:1",
+    }
+    result = tester.run(usable_mpi(key), 2, ["scarce"], sobor={}, environment=outer)
+    tester.expect_pass(result, served=True)
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_rank_without_sobor(tester, host, ranks):
     """As a statically linked program, or a wrapper that unsets LD_PRELOAD."""
