@@ -3,7 +3,8 @@
  * The board is a file in /dev/shm that is unlinked once the last rank of the node has come, at the
  * latest when the first one has left the host's MPI_Init. It needs no set-up: its zeroes are a
  * board on which nobody is. Build, size of the job, user, PID namespace and node are part of its
- * name, so that ranks which differ in one of them do not meet.
+ * name, so that ranks which differ in one of them do not meet. The namespace can be read there: a
+ * pid means nothing in another one.
  *
  * The name of a job that was killed in MPI_Init is removed by the next one.
  */
@@ -70,11 +71,10 @@ static struct {
 
 static void make_name(const sb_job_t *job)
 {
-    const uint64_t parts[] = {
-        job->key, job->size, sb_build_id(), geteuid(), sb_process_namespace(), sb_process_node()};
+    const uint64_t parts[] = {job->key, job->size, sb_build_id(), geteuid(), sb_process_node()};
 
-    snprintf(board.name, sizeof board.name, NAME_PREFIX "%016" PRIx64,
-             sb_hash_bytes(SB_HASH_START, parts, sizeof parts));
+    snprintf(board.name, sizeof board.name, NAME_PREFIX "%" PRIu64 ".%016" PRIx64,
+             sb_process_namespace(), sb_hash_bytes(SB_HASH_START, parts, sizeof parts));
 }
 
 /* Another user's file, or one that others may write, is none of ours. */
@@ -102,7 +102,7 @@ static bool is_forgotten(int fd)
 }
 
 /* Its founder has ended before all had come, or before it was one. */
-static bool is_deserted(int fd)
+static bool is_deserted(int fd, bool is_reachable)
 {
     board_t header = {0};
 
@@ -111,7 +111,7 @@ static bool is_deserted(int fd)
     /* Relaxed: a leftover changes no more. */
     uint64_t founder = atomic_load_explicit(&header.founder, memory_order_relaxed);
     uint64_t started = atomic_load_explicit(&header.founder_started, memory_order_relaxed);
-    if (founder == 0 || started == 0)
+    if (founder == 0 || started == 0 || !is_reachable)
         return is_forgotten(fd);
     return !sb_process_alive((int)founder, started);
 }
@@ -119,10 +119,13 @@ static bool is_deserted(int fd)
 /* Of another job. */
 static bool is_left(const char *name)
 {
+    uint64_t space = 0;
+
     if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || strcmp(name, board.name) == 0)
         return false;
+    (void)sscanf(name, NAME_PREFIX "%" SCNu64 ".", &space);
     int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
-    bool left = fd >= 0 && is_deserted(fd);
+    bool left = fd >= 0 && is_deserted(fd, sb_process_reachable(space));
     if (fd >= 0)
         close(fd);
     return left;

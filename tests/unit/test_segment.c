@@ -2,6 +2,7 @@
 #include "testing.h"
 
 #include "segment/arena.h"
+#include "segment/board.h"
 #include "segment/huge.h"
 #include "segment/limits.h"
 #include "segment/process.h"
@@ -9,6 +10,8 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -24,6 +27,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 /* The C library's function, for a kernel that leaves off when a signal comes: some of the calls to
@@ -310,6 +314,52 @@ static void leftover_names_are_swept(void **state)
     assert_int_equal(count_names(getpid()), 1); /* the living one's stays */
     sb_region_close(&mine);
     assert_int_equal(count_names(getpid()), 0);
+}
+
+/* The name of a board whose founder has ended, made in that PID namespace so long ago. */
+static void leave_board(char *name, size_t room, uint64_t space, int seconds)
+{
+    const uint64_t founder[] = {INT_MAX, 1};
+    const struct timespec then[] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = time(NULL) - seconds}};
+
+    snprintf(name, room, "/sobor.board.%" PRIu64 ".%016x", space, (unsigned)getpid() + seconds);
+    int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_return_code(fd, errno);
+    assert_int_equal(write(fd, founder, sizeof founder), sizeof founder);
+    assert_return_code(futimens(fd, then), errno);
+    close(fd);
+}
+
+/* Whether there was such a name; there is none then. */
+static bool take_away(const char *name)
+{
+    return shm_unlink(name) == 0;
+}
+
+/* Containers may have one /dev/shm: who is at a pid there, nobody knows here. */
+static void boards_of_others_stay(void **state)
+{
+    const sb_job_t job = {.key = (uint64_t)getpid(), .size = 2, .local = 2};
+    const uint64_t here = sb_process_namespace();
+    char own[64], others[64], old[64];
+    int status = 0;
+
+    (void)state;
+    leave_board(own, sizeof own, here, 0);
+    leave_board(others, sizeof others, here + 1, 1);
+    leave_board(old, sizeof old, here + 1, 3600);
+    pid_t child = fork();
+    if (child == 0) {
+        bool joined = sb_board_join(&job, false);
+        sb_board_tell("", 0);
+        _exit(joined ? 0 : 1);
+    }
+    waitpid(child, &status, 0);
+    bool stay[] = {take_away(own), take_away(others), take_away(old)};
+    assert_int_equal(status, 0);
+    assert_false(stay[0]);
+    assert_true(stay[1]);
+    assert_false(stay[2]);
 }
 
 static bool take(sb_block_t *block, sb_arena_source_t source)
@@ -909,6 +959,7 @@ int main(void)
         cmocka_unit_test(a_name_that_is_there_is_not_taken_over),
         cmocka_unit_test(departure_is_seen),
         cmocka_unit_test(leftover_names_are_swept),
+        cmocka_unit_test(boards_of_others_stay),
         cmocka_unit_test(names_last_as_long_as_their_set_up),
         cmocka_unit_test(a_limit_of_file_sizes_does_not_kill),
         cmocka_unit_test(where_memfd_is_forbidden_names_serve),
