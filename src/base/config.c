@@ -175,15 +175,18 @@ const char *sb_variable_parse(const sb_variable_t *variable, const char *text, s
 
 static void read_variable(const sb_variable_t *variable, sb_value_t *value, bool *given)
 {
-    const char *text = getenv(variable->name);
+    const char *found = getenv(variable->name);
+    /* Programs write over their environment, to show another name of theirs. */
+    char *text = found != NULL && *found != '\0' ? strdup(found) : NULL;
 
-    *given = text != NULL && *text != '\0';
+    *given = text != NULL;
     if (*given) {
         const char *expected = sb_variable_parse(variable, text, value);
         if (expected == NULL)
             return;
         sb_log_once("%s: expected %s, found \"%s\"; using %s", variable->name, expected, text,
                     variable->standard);
+        free(text);
     }
     sb_variable_parse(variable, variable->standard, value);
 }

@@ -105,11 +105,16 @@ static void values_are_read(void **state)
 /* The process's own configuration: a good value is taken, a bad one gives the default. */
 static void environment_is_read(void **state)
 {
+    static char summary[] = "SOBOR_SUMMARY=/a/file";
     bool given;
 
     (void)state;
     setenv("SOBOR_RING", "64KiB", 1);
     setenv("SOBOR_LIVENESS", "soon", 1);
+    putenv(summary);
+    assert_string_equal(sb_config()->summary.text, "/a/file");
+    strcpy(strchr(summary, '/'), "/other"); /* as programs that show another name of theirs do */
+    assert_string_equal(sb_config()->summary.text, "/a/file");
     assert_int_equal(sb_config()->ring.number, 65536);
     assert_int_equal(sb_config()->liveness.number, 500);
     for (size_t i = 0; i < sb_variable_count(); i++) {
