@@ -173,7 +173,7 @@ static bool ask(part_t *part, uint32_t other, sb_gauge_result_t *sum)
         !time_piece(part, other, HOPS + SAMPLES, copy_piece, &bytes))
         return false;
     sum->line += line;
-    sum->next_line += sb_max(lines - line, 0) / (LINES - 1);
+    sum->next_line += lines > line ? (lines - line) / (LINES - 1) : 0;
     sum->byte += bytes / (double)PIECE;
     return true;
 }

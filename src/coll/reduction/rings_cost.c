@@ -2,8 +2,16 @@
 /* What reductions through rings are expected to take. */
 #include "coll/reduction/rings.h"
 
+#include <math.h>
+
 /* A ring's bytes, for the expected time. */
 #define RING_USUAL 131072.0
+
+/* So many of them, by whole ones: prices were fitted to that. */
+static double rings_of(double bytes)
+{
+    return fmax(floor(bytes / RING_USUAL), 1);
+}
 
 /*
  * Where the busiest processor copies `in` bytes in and combines `combined`, and `readers` want
@@ -17,7 +25,7 @@ static double cost_at(const sb_shape_t *shape, double near, double in, double co
     const sb_prices_t *price = shape->prices;
     double apart = (shape->apart ? price->ring_packages : near) + price->ring_crowd * shape->ranks;
     double crowd = sb_cost_crowd(shape);
-    double turns = sb_max(in / crowd / RING_USUAL, 1);
+    double turns = rings_of(in / crowd);
     double lines = (2 * price->line + shape->ranks * price->next_line) * crowd;
     double time = lines + price->byte * in;
 
@@ -71,7 +79,7 @@ double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes)
     if (shape->ranks == 2 && !shape->oversubscribed)
         return sb_rings_cost_of_all(shape, bytes / 2);
     double all = (double)bytes * sb_cost_crowd(shape);
-    double ringfuls = sb_min(sb_max((double)bytes / RING_USUAL, 1.0), (double)shape->ranks);
+    double ringfuls = fmin(rings_of((double)bytes), shape->ranks);
     bool together = ringfuls <= 1 || shape->oversubscribed;
     bool grouped = sb_cost_calm(shape) && shape->stages > 1;
     double rate = grouped ? shape->prices->ring_part_byte : shape->prices->ring_apart;

@@ -11,7 +11,7 @@
 /* Windows so large that steps cost as much as filling and emptying the pipeline. */
 static size_t best_window(size_t bytes, uint32_t groups, size_t largest)
 {
-    double step = sb_max(SB_SLICES_BARRIER, STEP_BYTES_EACH * (double)largest);
+    double step = fmax(SB_SLICES_BARRIER, STEP_BYTES_EACH * (double)largest);
 
     return (size_t)sqrt((double)bytes * step / (groups + 1));
 }
