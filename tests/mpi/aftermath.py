@@ -71,8 +71,12 @@ class Aftermath:
         return jobs.tagged_processes(*jobs.started)
 
     def check(self) -> None:
-        """Nothing is left once all have had the time to end."""
-        assert wait_until(lambda: not self.running(), SECONDS), f"processes left: {self.running()}"
+        """Nothing is left once all have had the time to end. What is, is ended: others wait."""
+        if not wait_until(lambda: not self.running(), SECONDS):
+            left = self.running()
+            for tag in jobs.started:
+                jobs.kill_tagged(tag)
+            raise AssertionError(f"processes left: {left}")
         assert wait_until(lambda: not self.left(), SECONDS, 0.2), f"files left: {self.left()}"
 
 

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import functools
 import os
 import subprocess
@@ -105,6 +107,14 @@ def _objects(folder: Path, sources: list[Path], command: list[str], inside: bool
     return objects
 
 
+@contextlib.contextmanager
+def _alone(target: Path):
+    """Who else wants the same waits: what is being run must not be put in its place once more."""
+    with open(target.with_name(f".{target.name}.lock"), "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 def build(mpi: Mpi, name: str) -> Path:
     """The program built for this MPI; compiled only when something is newer than it."""
     source = _source(name)
@@ -122,20 +132,25 @@ def build(mpi: Mpi, name: str) -> Path:
     engine = [CORE, *FRONT] if inside else []
     sources = [*own, *(PROGRAMS / f"{part}.c" for part in parts)]
     compiler = mpi.compilers[language]
-    if not _is_fresh(target, [*sources, *helpers, *engine], compiler, inside):
-        command = [compiler, *flags]
-        objects = _objects(target.parent / "helpers", helpers, [*command, "-O2"], False)
-        for part in parts:
-            renamed = [*command, f"-Dmain={part}_main"]
-            objects += _objects(target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed, False)
-        if inside:
-            command += _inside_flags(mpi)
-            objects += [*_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
-        exported = [f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names]
-        if name in IN_ROW:
-            exported.append(f"-Wl,--defsym=main={name}_main")
-        libraries = ["-ldl", "-lpthread", "-lm"]
-        _compile([*command, *map(str, own), *objects, *exported, *libraries], target)
+    with _alone(target):
+        if not _is_fresh(target, [*sources, *helpers, *engine], compiler, inside):
+            command = [compiler, *flags]
+            objects = _objects(target.parent / "helpers", helpers, [*command, "-O2"], False)
+            for part in parts:
+                renamed = [*command, f"-Dmain={part}_main"]
+                objects += _objects(
+                    target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed, False
+                )
+            if inside:
+                command += _inside_flags(mpi)
+                objects += [*_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
+            exported = [
+                f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names
+            ]
+            if name in IN_ROW:
+                exported.append(f"-Wl,--defsym=main={name}_main")
+            libraries = ["-ldl", "-lpthread", "-lm"]
+            _compile([*command, *map(str, own), *objects, *exported, *libraries], target)
     return target
 
 
@@ -144,8 +159,9 @@ def build_plain(name: str) -> Path:
     target = WORK / "programs" / "plain" / name
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
-    if not _is_fresh(target, [source], "cc", False):
-        _compile(["cc", "-O1", "-g1", *WARNINGS, str(source), "-ldl"], target)
+    with _alone(target):
+        if not _is_fresh(target, [source], "cc", False):
+            _compile(["cc", "-O1", "-g1", *WARNINGS, str(source), "-ldl"], target)
     return target
 
 
@@ -154,8 +170,11 @@ def build_preload(name: str) -> Path:
     target = WORK / "programs" / "plain" / f"{name}.so"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
-    if not _is_fresh(target, [source], "cc", False):
-        _compile(["cc", "-O1", "-g1", "-shared", "-fPIC", *WARNINGS, str(source), "-ldl"], target)
+    with _alone(target):
+        if not _is_fresh(target, [source], "cc", False):
+            _compile(
+                ["cc", "-O1", "-g1", "-shared", "-fPIC", *WARNINGS, str(source), "-ldl"], target
+            )
     return target
 
 
@@ -164,8 +183,9 @@ def build_example(mpi: Mpi, name: str) -> Path:
     target = WORK / "programs" / mpi.key / f"example_{name}"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = EXAMPLES / f"{name}.c"
-    if not _is_fresh(target, [source, *EXAMPLES.glob("*.h")], mpi.compilers["c"], False):
-        _compile([mpi.compilers["c"], "-std=c17", "-O2", *WARNINGS, str(source)], target)
+    with _alone(target):
+        if not _is_fresh(target, [source, *EXAMPLES.glob("*.h")], mpi.compilers["c"], False):
+            _compile([mpi.compilers["c"], "-std=c17", "-O2", *WARNINGS, str(source)], target)
     return target
 
 
@@ -174,7 +194,8 @@ def build_between(mpi: Mpi, side: str) -> Path:
     target = WORK / "programs" / mpi.key / f"between_{side}.so"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / "between.c"
-    if not _is_fresh(target, [source], mpi.compilers["c"], False):
-        flags = ["-O1", "-shared", "-fPIC", *WARNINGS, f"-DAS_{side.upper()}"]
-        _compile([mpi.compilers["c"], *flags, str(source), "-ldl"], target)
+    with _alone(target):
+        if not _is_fresh(target, [source], mpi.compilers["c"], False):
+            flags = ["-O1", "-shared", "-fPIC", *WARNINGS, f"-DAS_{side.upper()}"]
+            _compile([mpi.compilers["c"], *flags, str(source), "-ldl"], target)
     return target
