@@ -52,7 +52,7 @@ CORES_QUICK = 128
 CALLS = 16
 # Calls before those that are timed, where 16 are not enough: a ring of 256 KiB has been used once,
 # and the copy policy, which tries another mode soon, is at none of its trials.
-WARMUPS = {1024: 256, 4096: 160, 16384: 40}
+WARMUPS = {1024: 256, 4096: 160, 16384: 80}
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536)
 # Bytes of the simulator's element of a reduction.
 ELEMENT = 8
