@@ -50,8 +50,9 @@ CORES_LEAST = 64
 # With so many the reductions of all cores are quickly simulated.
 CORES_QUICK = 128
 CALLS = 16
-# Calls before those that are timed, where 16 are not enough: a ring of 256 KiB has been used once,
-# and the copy policy, which tries another mode soon, is at none of its trials.
+# Calls before those that are timed, where 16 are not enough: all of a ring that messages of that
+# length go round in has been used once, and the copy policy, which tries another mode soon, is at
+# none of its trials.
 WARMUPS = {1024: 256, 4096: 160, 16384: 80}
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536)
 # Bytes of the simulator's element of a reduction.

@@ -91,7 +91,7 @@ sb_element_t sb_beyond_element(sb_operation_t operation, MPI_Op op, MPI_Datatype
         known = REFUSED;
         if (may_be_asked(operation, description)) {
             if (sb_private_self() == sb_host.comm_null)
-                return SB_NO_ELEMENT; /* for now */
+                return SB_NO_ELEMENT; /* asked again when there is one */
             known = (uint8_t)(REFUSED + ask(operation, op, type, description->size));
         }
         atomic_store_explicit(answer, known, memory_order_relaxed);

@@ -116,7 +116,7 @@ bool sb_nothing_passes(sb_collective_t collective, void *buffer, MPI_Datatype ty
     if (answer != UNKNOWN)
         return answer == PASSES;
     if (sb_private_self() == sb_host.comm_null)
-        return false; /* for now */
+        return false; /* asked again when there is one */
     answer = ask_of_nothing(collective, buffer, type) ? PASSES : ERROR;
     atomic_store_explicit(&known[collective], answer, memory_order_relaxed);
     return answer == PASSES;
