@@ -24,6 +24,8 @@
 #include "coll/vector/short.h"
 #include "coll/vector/vector.h"
 
+#include <math.h>
+
 /* Chunks of up to so many bytes are fetched together; a longer one keeps the core busy by itself.
  */
 #define TOGETHER ((size_t)256)
@@ -272,16 +274,6 @@ static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)
 #define LARGE_GROUP 24
 #define FITS_CACHES ((size_t)48 << 20)
 
-/* What a read costs, for one from far; more than 1: not near at all. */
-static double nearness(const sb_shape_t *shape, size_t bytes)
-{
-    uint32_t group = shape->fan[0];
-    bool grouped = shape->ungrouped == NULL && shape->stages > 1;
-    bool fits = group < LARGE_GROUP || bytes <= FITS_CACHES / group / shape->ranks;
-
-    return grouped && fits ? 0.5 : 1;
-}
-
 /*
  * Parts of the others that a rank of the smallest group has to bring near, where groups are filled
  * one after the other and the last is not full.
@@ -292,6 +284,26 @@ static double brought(const sb_shape_t *shape)
     uint32_t rest = grouped ? shape->ranks % shape->fan[0] : 0;
 
     return rest > 0 ? (double)(shape->ranks - rest) / rest : 0;
+}
+
+/* Whether that takes the room that what this rank receives has in its cache without it: of as much
+ * as a cache holds half is other things. */
+static bool displaces(const sb_shape_t *shape, double bytes)
+{
+    double holds = 2 * shape->prices->alone_most, received = bytes * shape->ranks;
+    double slots = SB_RELAY_SLOTS * fmin(bytes, (double)SB_RELAY_CHUNK_MOST) * (brought(shape) + 1);
+
+    return brought(shape) > 0 && received <= holds && received + slots > holds;
+}
+
+/* What a read costs, for one from far; more than 1: not near at all. */
+static double nearness(const sb_shape_t *shape, size_t bytes)
+{
+    uint32_t group = shape->fan[0];
+    bool grouped = shape->ungrouped == NULL && shape->stages > 1;
+    bool fits = group < LARGE_GROUP || bytes <= FITS_CACHES / group / shape->ranks;
+
+    return grouped && fits && !displaces(shape, (double)bytes) ? 0.5 : 1;
 }
 
 /* In one group nothing is brought near, but nobody waits for those who have not yet read what was

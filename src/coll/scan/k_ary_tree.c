@@ -189,6 +189,10 @@ static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
     return run(team, reduction, false);
 }
 
+/* A scan of one block takes so many times as long as combining up in one, which prices were fitted
+ * to: its ranks do not all combine the same. */
+#define ONE_BLOCK 1.1
+
 /*
  * Down again it is a line for each stage, and half as many bytes: those of the ranks between. From
  * the last stage nothing goes down.
@@ -197,9 +201,10 @@ static double cost(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
     double last = sb_cost_calm(shape) ? sb_blocks_last_cost(shape, bytes) : 0;
+    double once = shape->ranks <= SB_BLOCK_MOST ? ONE_BLOCK : 1;
 
     return price->block_down * sb_blocks_cost(shape, bytes, 2 * SB_BLOCKS_UP / price->block_down) -
-           (price->block_down - 1) * last;
+           (price->block_down - once) * last;
 }
 
 #define K_ARY_TREE(of, function)                                                                   \

@@ -3,7 +3,6 @@
 
 #include "team/copy_policy.h"
 
-#define CHUNK_MOST ((size_t)32 << 10)
 #define CHUNK_LEAST ((size_t)256)
 
 static uint32_t relayed_by(uint32_t ranks, uint32_t group)
@@ -61,7 +60,7 @@ static void adopt(sb_team_t *team, uint32_t relayed)
     size_t room = relays->resource.segment.bytes - block_bytes(relayed, 0);
 
     relays->relayed = relayed;
-    relays->chunk = sb_min(room / chunks, CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
+    relays->chunk = sb_min(room / chunks, SB_RELAY_CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
     for (uint32_t i = 0; i < team->size; i++)
         relays->peer[i].base = relays->resource.segment.bases[i];
     relays->done = (sb_flag_t *)(void *)relays->peer[team->rank].base;
@@ -77,7 +76,7 @@ static sb_status_t make_for(sb_team_t *team, const sb_groups_t *groups, bool wil
 {
     uint32_t relayed = most_relayed(groups, team->size);
     size_t most = (size_t)team->settings.ring_bytes / (SB_RELAY_SLOTS * ((size_t)relayed + 1));
-    size_t chunk = sb_max(sb_min(most, CHUNK_MOST), CHUNK_LEAST);
+    size_t chunk = sb_max(sb_min(most, SB_RELAY_CHUNK_MOST), CHUNK_LEAST);
     const sb_resource_size_t size = {
         .own = sizeof(sb_relays_t) + team->size * (sizeof(sb_relay_peer_t) + 2 * sizeof(uint32_t)),
         .bytes = sb_round_up(block_bytes(relayed, chunk), SB_PAGE),

@@ -21,6 +21,7 @@
  */
 
 #define SB_RELAY_SLOTS 4 /* k */
+#define SB_RELAY_CHUNK_MOST ((size_t)32 << 10)
 
 /* A chunk's flag is the number of its round + 1. Its note: bytes, and whether more follow. */
 #define SB_RELAY_MORE 0x80000000u
