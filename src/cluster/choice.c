@@ -1,124 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The cost of a call is that of its first segment, alone, and for each further one that of the
- * slowest stage: the node's link, or a processor. A step of k messages of g bytes each takes a
- * latency, k + 1 times what a message costs a processor, which takes the first in while the others
- * come, and k g times a byte. Where ranks share processors nobody's work is hidden: 2 k times.
- * Numbers of bytes to try are powers of two.
+ * How an allreduce goes over nodes. The cost of a call is that of its first segment, alone, and for
+ * each further one that of the slowest stage: the node's link, or a processor. A step of k messages
+ * of g bytes each takes a latency, k + 1 times what a message costs a processor, which takes the
+ * first in while the others come, and k g times a byte. Where ranks share processors nobody's work
+ * is hidden: 2 k times. Numbers of bytes to try are powers of two.
  */
-#include "cluster/choice.h"
-
 #include "cluster/cluster.h"
+#include "cluster/cost.h"
 
 #include <math.h>
 
-const sb_net_prices_t sb_net_prices_standard = {
-    .latency = 1500, .overhead = 500, .byte = 0.08, .eager = 8192};
-
-#define SEGMENT_LEAST ((size_t)1024)
 #define PARTNERS_LEAST ((size_t)2048)
-#define WORTH 0.9
-
-/* A message above the eager limit is announced, and asked for. */
-static double handshake(const sb_net_prices_t *prices, size_t bytes)
-{
-    return bytes > prices->eager ? 2 * (prices->latency + prices->overhead) : 0;
-}
-
-/* What a message takes besides its bytes. */
-static double empty(const sb_net_prices_t *prices, size_t bytes)
-{
-    return prices->latency + 2 * prices->overhead + handshake(prices, bytes);
-}
-
-static double step(const sb_net_prices_t *prices, size_t bytes)
-{
-    return empty(prices, bytes) + (double)bytes * prices->byte;
-}
-
-/* The first segment takes `fill`; of further ones each link and processor has so many messages. */
-static double pipelined(const sb_net_prices_t *prices, double fill, size_t segments, size_t bytes,
-                        double sent, double handled)
-{
-    double each = fmax(sent * (double)bytes * prices->byte, handled * prices->overhead);
-
-    return fill + (double)(segments - 1) * each;
-}
-
-static size_t segments_of(size_t bytes, size_t segment)
-{
-    return (bytes + segment - 1) / segment;
-}
-
-/* Candidates come with ever shorter segments: one has to save a tenth to be worth the messages. */
-static void take_cheaper(sb_schedule_t *way, sb_schedule_t other)
-{
-    if (way->name == NULL || other.cost < WORTH * way->cost)
-        *way = other;
-}
-
-/* --- trees --------------------------------------------------------------------------------- */
-
-static sb_schedule_t way_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
-                                  size_t most, sb_program_step_t *write_step)
-{
-    size_t segment = sb_min(most, sb_max(bytes, 1));
-    double fill = (nodes - 1) * step(prices, segment);
-
-    return (sb_schedule_t){.name = "chain",
-                           .write_step = write_step,
-                           .chain = true,
-                           .segment = most,
-                           .cost =
-                               pipelined(prices, fill, segments_of(bytes, segment), segment, 1, 2)};
-}
-
-static double binomial_cost(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
-                            size_t segment)
-{
-    double rounds = sb_rounds(nodes);
-
-    return pipelined(prices, rounds * step(prices, segment), segments_of(bytes, segment), segment,
-                     rounds, rounds);
-}
-
-static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
-                                 sb_program_step_t *chain, sb_program_step_t *binomial)
-{
-    sb_schedule_t way = {0};
-
-    for (size_t most = SB_SEGMENT_BYTES; most >= SEGMENT_LEAST; most /= 2) {
-        size_t segment = sb_min(most, sb_max(bytes, 1));
-        take_cheaper(&way, (sb_schedule_t){.name = "binomial",
-                                           .write_step = binomial,
-                                           .segment = most,
-                                           .cost = binomial_cost(nodes, prices, bytes, segment)});
-        take_cheaper(&way, way_of_chain(nodes, prices, bytes, most, chain));
-    }
-    way.parts = way.lanes = 1;
-    return way;
-}
-
-size_t sb_segment_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
-{
-    sb_schedule_t way = {0};
-
-    for (size_t most = SB_SEGMENT_BYTES; most >= SEGMENT_LEAST; most /= 2)
-        take_cheaper(&way, way_of_chain(nodes, prices, bytes, most, NULL));
-    return way.segment;
-}
-
-sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
-{
-    return way_of_tree(nodes, prices, bytes, NULL, NULL);
-}
-
-sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
-{
-    return way_of_tree(nodes, prices, bytes, sb_net_reduce_chain, sb_net_reduce_binomial);
-}
-
-/* --- allreduce ----------------------------------------------------------------------------- */
 
 /* Digits of a round: the others of a group all send at once, and what they send has to fit. */
 #define DIGITS_MOST 3
@@ -158,7 +51,7 @@ static void take_program(const asked_t *asked, sb_schedule_t *way, sb_schedule_t
     if (!asked->crowded && other.segment == way->segment && other.cost < WORTH_ALIKE * way->cost)
         *way = other;
     else
-        take_cheaper(way, other);
+        sb_schedule_take(way, other);
 }
 
 static size_t segment_most(const asked_t *asked)
@@ -175,7 +68,7 @@ static double alone(const asked_t *asked, double messages, size_t bytes)
     double one = (double)bytes * prices->byte;
     double next = asked->crowded ? 2 * prices->overhead + one : fmax(prices->overhead, one);
 
-    return step(prices, bytes) + (messages - 1) * next;
+    return sb_cost_message(prices, bytes) + (messages - 1) * next;
 }
 
 /* The steps of a segment, one after another. */
@@ -196,7 +89,7 @@ static void add_steps(steps_t *steps, double count, double messages, size_t byte
     const asked_t *asked = steps->asked;
     size_t own = bytes / asked->lanes;
     double link = messages * (double)bytes * asked->prices->byte;
-    double rest = link / messages, through = empty(asked->prices, own) + link;
+    double rest = link / messages, through = sb_cost_empty(asked->prices, own) + link;
     double each = fmax(alone(asked, messages, own), fmax(link, through - rest));
 
     if (count > 0) {
@@ -251,7 +144,7 @@ static double course_cost(const asked_t *asked, double one, size_t segment, doub
     double busy = asked->lanes > 1 ? within + messages : fmax(within, messages);
     double each = fmax(busy, sent * (double)bytes * asked->prices->byte);
 
-    return within + one + (double)(segments_of(asked->bytes, segment) - 1) * each;
+    return within + one + (double)(sb_segments_of(asked->bytes, segment) - 1) * each;
 }
 
 static void try_doubling(sb_schedule_t *way, const asked_t *asked)
@@ -309,7 +202,7 @@ static void try_halvings(sb_schedule_t *way, const asked_t *asked, uint32_t halv
                            .split_digits = split_digits,
                            .digits = digits};
 
-    for (size_t segment = most; segment >= 4 * SEGMENT_LEAST; segment /= 2) {
+    for (size_t segment = most; segment >= 4 * SB_SEGMENT_LEAST; segment /= 2) {
         if (segment < most && segment >= asked->bytes)
             continue; /* all are as long as the call */
         double one = halving_cost(asked, &other, sb_min(segment, asked->bytes));
@@ -343,7 +236,7 @@ static void try_ring(sb_schedule_t *way, const asked_t *asked)
     double steps = 2 * ((double)asked->nodes - 1);
     size_t most = asked->lanes > 1 ? segment_most(asked) : SB_SEGMENT_BYTES * asked->nodes;
 
-    for (size_t segment = most; segment >= asked->nodes * SEGMENT_LEAST; segment /= 2) {
+    for (size_t segment = most; segment >= asked->nodes * SB_SEGMENT_LEAST; segment /= 2) {
         steps_t way_round = {.asked = asked};
         add_steps(&way_round, steps, 1, sb_min(segment, asked->bytes) / asked->nodes);
         double cost =
@@ -379,7 +272,8 @@ static double partners_cost(const asked_t *asked, sb_partners_t partners, size_t
     double segments = (double)asked->bytes / (double)bytes;
     double link = (asked->nodes - 1.0) * (double)slice * asked->prices->byte;
     double late = LATE * fmax(0, link - (partners.each - 1) * asked->prices->overhead);
-    double still = fmax(empty(asked->prices, slice), alone(asked, partners.each, slice) - link);
+    double still =
+        fmax(sb_cost_empty(asked->prices, slice), alone(asked, partners.each, slice) - link);
     double within = inside(asked, bytes) * asked->lanes / partners.lanes;
     double middle = MIDDLE_LINES * line + MIDDLE_COPIES * byte * (double)(slice * partners.lanes);
     double gap = still + late + middle - fmin(ceil(segments) - 1, SEGMENTS_BETWEEN) * link;
@@ -412,6 +306,32 @@ static void try_partners(sb_schedule_t *way, const asked_t *asked)
     }
 }
 
+/* In a segment of several lanes there may be less than a ring of so many nodes can do with. */
+static bool ring_fits(const asked_t *asked)
+{
+    return asked->lanes == 1 || segment_most(asked) >= asked->nodes * SB_SEGMENT_LEAST;
+}
+
+static sb_schedule_t schedule_of(const asked_t *asked, bool ring)
+{
+    bool whole = 1u << asked->rounds == asked->nodes;
+    bool is_long = ring && asked->bytes >= asked->nodes * PART_LONG;
+    sb_schedule_t way = {0};
+
+    if (!is_long)
+        try_doubling(&way, asked);
+    if (asked->nodes > 2 && (whole || !is_long))
+        try_halving(&way, asked, is_long);
+    if (ring)
+        try_ring(&way, asked);
+    if (asked->nodes > 2 && asked->lanes > 1 &&
+        asked->nodes <= asked->lanes * (SB_MESSAGES_MOST / 2))
+        try_partners(&way, asked);
+    if (way.partners == 0)
+        way.lanes = asked->lanes;
+    return way;
+}
+
 sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
                                        const sb_net_prices_t *prices, size_t bytes,
                                        bool commutative)
@@ -422,23 +342,15 @@ sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
                      .prices = prices,
                      .bytes = bytes,
                      .crowded = lanes == 0};
-    sb_schedule_t way = {0};
-
-    bool whole = 1u << asked.rounds == nodes, ring = nodes > 2 && commutative;
-    bool is_long = ring && bytes >= nodes * PART_LONG;
+    bool ring = nodes > 2 && commutative;
 
     if (bytes / asked.lanes < LANE_LEAST)
         asked.lanes = 1;
-    if (!is_long)
-        try_doubling(&way, &asked);
-    if (nodes > 2 && (whole || !is_long))
-        try_halving(&way, &asked, is_long);
-    if (ring)
-        try_ring(&way, &asked);
-    if (nodes > 2 && asked.lanes > 1 && nodes <= asked.lanes * (SB_MESSAGES_MOST / 2))
-        try_partners(&way, &asked);
-    if (way.partners == 0)
-        way.lanes = asked.lanes;
+    sb_schedule_t way = schedule_of(&asked, ring && ring_fits(&asked));
+    if (ring && !ring_fits(&asked)) {
+        asked.lanes = 1;
+        sb_schedule_take(&way, schedule_of(&asked, true));
+    }
     way.digits = sb_max(1, way.digits);
     way.split_digits = sb_max(1, way.split_digits);
     way.parts = way.parts == 0 ? 1 : way.parts;

@@ -6,6 +6,7 @@
  */
 #include "cluster/expected.h"
 
+#include "cluster/cost.h"
 #include "cluster/lanes.h"
 #include "cluster/reduce.h"
 
@@ -46,7 +47,7 @@ static sb_schedule_t messages(const sb_shape_t *shape, const char *name, double 
     return (sb_schedule_t){.name = name,
                            .lanes = 1,
                            .segment = SB_SEGMENT_BYTES,
-                           .cost = steps * (net->latency + 2 * net->overhead) + bytes * net->byte};
+                           .cost = steps * sb_cost_word(net) + bytes * net->byte};
 }
 
 /* Each byte goes once over the links; of short parts all is combined everywhere. */

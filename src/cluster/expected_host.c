@@ -8,6 +8,7 @@
 #include "cluster/expected.h"
 
 #include "cluster/cluster.h"
+#include "cluster/cost.h"
 
 #include <math.h>
 
@@ -30,7 +31,7 @@ static void offer(flat_t *flat, const char *name, double far, double near, doubl
 {
     const sb_net_prices_t *net = flat->shape->network;
     double inside = NEAR_LINES * flat->shape->prices->line + net->overhead;
-    double cost = far * (net->latency + 2 * net->overhead) + near * inside + bytes * net->byte;
+    double cost = far * sb_cost_word(net) + near * inside + bytes * net->byte;
 
     if (flat->best.name == NULL || cost < flat->best.cost)
         flat->best = (sb_schedule_t){.name = name, .lanes = 1, .cost = cost};
@@ -107,8 +108,7 @@ static void offer_allgather(flat_t *flat)
 static void offer_alltoall(flat_t *flat)
 {
     double others = flat->ranks - flat->local, own = flat->local * flat->bytes;
-    double waits = 2 * flat->shape->network->overhead /
-                   (flat->shape->network->latency + 2 * flat->shape->network->overhead);
+    double waits = 2 * flat->shape->network->overhead / sb_cost_word(flat->shape->network);
 
     offer(flat, "pairwise", 1 + waits * (others - 1), flat->local, others * own);
     offer(flat, "bruck", flat->rounds, 0, flat->rounds * flat->ranks / 2 * own);

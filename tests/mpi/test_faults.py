@@ -134,7 +134,8 @@ def test_names_that_are_left(tester):
 
 
 #: Steps of set-ups, as deadly.c counts them: making the board, its memory, leaving MPI_Init; making
-#: a region, its memory, removing its name. All of them, of two ranks, in a long run.
+#: a region, its memory, removing its name. All of them, of two ranks, in a long run; a job has
+#: fewer than the most.
 STEPS = (1, 4, 6, 8, 10, 11, 14)
 STEPS_MOST = 17
 
@@ -188,7 +189,7 @@ def test_killed_in_set_up(tester, long_run, key):
             kill_at_step(tester, key, 0, 1)  # the first thing of all
             seen |= {x for x in aftermath.unmapped(aftermath.names() - before) if of_the_dead(x)}
             left = left_since(before)
-    assert killed >= len(wanted) * 2 // 3 and (seen or left), f"{killed} were killed"
+    assert killed >= len(wanted) // 2 and (seen or left), f"{killed} were killed"
     for path in left:
         with contextlib.suppress(FileNotFoundError):
             os.utime(path, (0, 0))

@@ -24,6 +24,26 @@ static sb_shape_t shape_of(uint32_t nodes, uint32_t ranks, bool scattered)
                         .scattered = scattered};
 }
 
+/* However many nodes there are, with however many lanes, an allreduce goes some way, in segments.
+ */
+static void every_allreduce_has_a_way(void **state)
+{
+    const uint32_t lanes[] = {0, 1, 2, 3, 4, 8, 64};
+
+    (void)state;
+    for (uint32_t nodes = 2; nodes <= 2100; nodes += nodes < 300 ? 1 : 97)
+        for (size_t i = 0; i < sizeof lanes / sizeof *lanes; i++)
+            for (size_t bytes = 8; bytes <= 32 << 20; bytes *= 4)
+                for (unsigned commutative = 0; commutative < 2; commutative++) {
+                    sb_schedule_t way = sb_schedule_of_allreduce(
+                        nodes, lanes[i], &sb_net_prices_standard, bytes, commutative != 0);
+                    assert_non_null(way.name);
+                    assert_true(way.segment > 0 && way.cost > 0);
+                    assert_true((way.write_step != NULL) != (way.partners > 0));
+                    assert_true(way.segment >= way.parts);
+                }
+}
+
 /* Every operation has a price of its own and one of the host's, which grow with the bytes. */
 static void all_have_prices(void **state)
 {
@@ -185,9 +205,13 @@ static void pings_give_prices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_have_prices),         cmocka_unit_test(placement_counts_for_hosts),
-        cmocka_unit_test(cheaper_hosts),           cmocka_unit_test(files_are_read),
-        cmocka_unit_test(wrong_files_are_refused), cmocka_unit_test(pings_give_prices),
+        cmocka_unit_test(every_allreduce_has_a_way),
+        cmocka_unit_test(all_have_prices),
+        cmocka_unit_test(placement_counts_for_hosts),
+        cmocka_unit_test(cheaper_hosts),
+        cmocka_unit_test(files_are_read),
+        cmocka_unit_test(wrong_files_are_refused),
+        cmocka_unit_test(pings_give_prices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "cluster/arrival/cast.h"
 
 #include "cluster/arrival/words.h"
+#include "cluster/cost.h"
 
 #include <math.h>
 
@@ -92,14 +93,6 @@ static void take_at_root(sb_cast_t *cast, const sb_word_t *word)
 
 /* --- the choice of who serves -------------------------------------------------------------- */
 
-/* What a segment takes from one leader to another, alone. */
-static double way_of(const sb_net_prices_t *prices, size_t bytes)
-{
-    double handshake = bytes > prices->eager ? 2 * (prices->latency + prices->overhead) : 0;
-
-    return handshake + prices->latency + 2 * prices->overhead + (double)bytes * prices->byte;
-}
-
 /* If the guest's next is served by `server`: when that begins, and when it has all. */
 typedef struct prospect {
     uint32_t server;
@@ -122,9 +115,9 @@ static prospect_t prospect_of(const sb_cast_t *cast, uint32_t server, double now
     const sb_guest_t *guest = guest_of(cast, server);
     const sb_flow_t *flow = &cast->flow;
     bool here = server == cast->cluster->node;
-    double told = here ? now : now + prices->latency + 2 * prices->overhead;
+    double told = here ? now : now + sb_cost_word(prices);
     double link = (double)(flow->stream->bytes - flow->segment) * prices->byte;
-    double way = way_of(prices, flow->segment);
+    double way = sb_cost_message(prices, flow->segment);
     double idle = here ? fmax(guest->idle, now + unsent(cast)) : guest->idle;
     double begin = fmax(fmax(told, idle), guest->first);
     double end = fmax(begin + way + link, guest->whole + way);
@@ -177,13 +170,13 @@ void sb_cast_soonest(sb_cast_t *cast, uint32_t node)
     sb_guest_t *server = guest_of(cast, best.server);
     bool last = cast->missing == 0, chain = is_in_segments(cast);
 
-    guest->first = best.begin + way_of(prices, cast->flow.segment);
+    guest->first = best.begin + sb_cost_message(prices, cast->flow.segment);
     guest->whole = best.end;
     guest->idle = 0;
     guest->open = !last;
     guest->settles = !last && !chain;
     cast->unsettled += guest->settles;
-    server->idle = best.end - prices->latency - 2 * prices->overhead;
+    server->idle = best.end - sb_cost_word(prices);
     server->open = server->open && !chain;
     sb_cast_serve(cast, best.server, node, chain);
     sb_cast_from(cast, node, server->leader, last);

@@ -3,10 +3,11 @@
  * Trees over nodes, for any root, towards the leaves (broadcast) or the root (reduction): nodes are
  * counted from the root's on. Binomial: the parent has the lowest digit that is not 0 cleared; a
  * chain: the parent is the one before. Cost, of S segments of g bytes over N nodes with latency a
- * and time b for a byte: binomial S ceil(log2 N) (a + g b), a chain (N - 2 + S) (a + g b); choice.c
- * takes the lower one. Memory: a segment where bytes are combined. A reduction whose operator is
- * not commutative goes to node 0, in the order of nodes, and from there to the root's. Source:
- * folklore; the chain is the pipeline of van de Geijn, "Efficient global combine operations", 1991.
+ * and time b for a byte: binomial S ceil(log2 N) (a + g b), a chain (N - 2 + S) (a + g b);
+ * choice_trees.c takes the lower one. Memory: a segment where bytes are combined. A reduction whose
+ * operator is not commutative goes to node 0, in the order of nodes, and from there to the root's.
+ * Source: folklore; the chain is the pipeline of van de Geijn, "Efficient global combine
+ * operations", 1991.
  */
 #include "cluster/program.h"
 #include "coll/coll.h"

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * Broadcasts and reductions go down and up a tree of nodes. The cost of a call is that of its first
+ * segment, alone, and for each further one that of the slowest stage: the node's link, or a
+ * processor. Numbers of bytes to try are powers of two.
+ */
+#include "cluster/cluster.h"
+#include "cluster/cost.h"
+
+#include <math.h>
+
+const sb_net_prices_t sb_net_prices_standard = {
+    .latency = 1500, .overhead = 500, .byte = 0.08, .eager = 8192};
+
+/* The first segment takes `fill`; of further ones each link and processor has so many messages. */
+static double pipelined(const sb_net_prices_t *prices, double fill, size_t segments, size_t bytes,
+                        double sent, double handled)
+{
+    double each = fmax(sent * (double)bytes * prices->byte, handled * prices->overhead);
+
+    return fill + (double)(segments - 1) * each;
+}
+
+static sb_schedule_t way_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
+                                  size_t most, sb_program_step_t *write_step)
+{
+    size_t segment = sb_min(most, sb_max(bytes, 1));
+    double fill = (nodes - 1) * sb_cost_message(prices, segment);
+
+    return (sb_schedule_t){
+        .name = "chain",
+        .write_step = write_step,
+        .chain = true,
+        .segment = most,
+        .cost = pipelined(prices, fill, sb_segments_of(bytes, segment), segment, 1, 2)};
+}
+
+static double binomial_cost(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
+                            size_t segment)
+{
+    double rounds = sb_rounds(nodes);
+
+    return pipelined(prices, rounds * sb_cost_message(prices, segment),
+                     sb_segments_of(bytes, segment), segment, rounds, rounds);
+}
+
+static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
+                                 sb_program_step_t *chain, sb_program_step_t *binomial)
+{
+    sb_schedule_t way = {0};
+
+    for (size_t most = SB_SEGMENT_BYTES; most >= SB_SEGMENT_LEAST; most /= 2) {
+        size_t segment = sb_min(most, sb_max(bytes, 1));
+        sb_schedule_take(&way,
+                         (sb_schedule_t){.name = "binomial",
+                                         .write_step = binomial,
+                                         .segment = most,
+                                         .cost = binomial_cost(nodes, prices, bytes, segment)});
+        sb_schedule_take(&way, way_of_chain(nodes, prices, bytes, most, chain));
+    }
+    way.parts = way.lanes = 1;
+    return way;
+}
+
+size_t sb_segment_of_chain(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
+{
+    sb_schedule_t way = {0};
+
+    for (size_t most = SB_SEGMENT_BYTES; most >= SB_SEGMENT_LEAST; most /= 2)
+        sb_schedule_take(&way, way_of_chain(nodes, prices, bytes, most, NULL));
+    return way.segment;
+}
+
+sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
+{
+    return way_of_tree(nodes, prices, bytes, NULL, NULL);
+}
+
+sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
+{
+    return way_of_tree(nodes, prices, bytes, sb_net_reduce_chain, sb_net_reduce_binomial);
+}
