@@ -2,6 +2,8 @@
 #ifndef SB_BASE_STATUS_H
 #define SB_BASE_STATUS_H
 
+#include <stdbool.h>
+
 /* What every function of the core that can fail returns, and how people are told. */
 #define SB_EACH_STATUS(X)                                                                          \
     X(SB_OK, "success")                                                                            \
@@ -22,6 +24,13 @@ typedef enum sb_status {
     SB_EACH_STATUS(SB_ENUMERATOR)
 #undef SB_ENUMERATOR
 } sb_status_t;
+
+/* Whether nothing can follow. What is wrong with this rank's own data is told when others have been
+ * served. */
+static inline bool sb_status_ends(sb_status_t status)
+{
+    return status != SB_OK && status != SB_ERR_DATA;
+}
 
 /* A short English phrase for a status, for messages. Never NULL. */
 const char *sb_status_string(sb_status_t status);

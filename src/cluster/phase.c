@@ -12,7 +12,7 @@
 /* Where a phase goes wrong for good, so does the cluster. */
 static sb_status_t judge(sb_cluster_t *cluster, sb_status_t status)
 {
-    if (cluster->team->failure != SB_OK || (status != SB_OK && status != SB_ERR_DATA))
+    if (cluster->team->failure != SB_OK || sb_status_ends(status))
         sb_cluster_fails(cluster, sb_first(status, cluster->team->failure));
     sb_data_ends(cluster, status);
     return cluster->failure;

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define FRAGMENT 1000
 #define RING 16384 /* the least that a team asks for */
@@ -93,6 +94,91 @@ static int run_variant(rank_context_t *context, void *argument)
         return 1;
     sb_team_destroy(team);
     return 0;
+}
+
+/* A source of which only so many bytes can be had: what else there is, and why there is no more. */
+typedef struct spring {
+    size_t holds;
+    sb_status_t then;
+} spring_t;
+
+static sb_status_t read_spring(void *context, size_t offset, void *to, size_t bytes)
+{
+    const spring_t *spring = context;
+
+    if (offset + bytes > spring->holds)
+        return spring->then;
+    memset(to, 7, bytes);
+    return SB_OK;
+}
+
+/*
+ * The root's source ends. If nothing can follow, nobody takes for the message what was never there;
+ * if its own data is wrong, the others are served, and the next message is right.
+ */
+static int lose_the_source(rank_context_t *context, void *argument)
+{
+    static const size_t sizes[] = {20, 500, 5000, 60000};
+    const sb_algorithm_t *algorithm = argument;
+    sb_team_t *team = make_team(context, &(variant_t){algorithm, "2"});
+    int failures = team == NULL;
+
+    for (size_t i = 0; i < SB_COUNT_OF(sizes) && failures == 0; i++) {
+        spring_t spring = {.holds = sizes[i] / 2, .then = SB_ERR_DATA};
+        char *data = job_memory(sizes[i]);
+        sb_stream_t stream = {.base = data, .bytes = sizes[i]};
+        if (team->rank == 0)
+            stream = (sb_stream_t){.bytes = sizes[i], .read = read_spring, .context = &spring};
+        failures += sb_algorithm_prepare(algorithm, team, sizes[i]) != SB_OK;
+        sb_status_t status = algorithm->bcast(team, 0, &stream);
+        failures += status != (team->rank == 0 ? SB_ERR_DATA : SB_OK);
+        failures += send_checked(team, algorithm, 1, sizes[i]);
+        free(data);
+    }
+    if (failures > 0)
+        fprintf(stderr, "%s: rank %u: own data\n", algorithm->name, context->rank);
+    return failures;
+}
+
+static int lose_the_network(rank_context_t *context, void *argument)
+{
+    const sb_algorithm_t *algorithm = ((const variant_t *)argument)->algorithm;
+    size_t bytes = strtoul(((const variant_t *)argument)->group, NULL, 10);
+    spring_t spring = {.holds = bytes / 2, .then = SB_ERR_NETWORK};
+    char *data = job_memory(bytes);
+    sb_stream_t stream = {.base = data, .bytes = bytes};
+
+    setenv("SOBOR_LIVENESS", "50", 1);
+    sb_team_t *team = make_team(context, &(variant_t){algorithm, "2"});
+    if (team == NULL || sb_algorithm_prepare(algorithm, team, bytes) != SB_OK)
+        return 1;
+    if (team->rank == 0)
+        stream = (sb_stream_t){.bytes = bytes, .read = read_spring, .context = &spring};
+    sb_status_t status = algorithm->bcast(team, 0, &stream);
+    bool right = status == (team->rank == 0 ? SB_ERR_NETWORK : SB_ERR_PEER_DEAD);
+    if (!right)
+        fprintf(stderr, "%s: rank %u, %zu bytes: %s\n", algorithm->name, context->rank, bytes,
+                sb_status_string(status));
+    _exit(!right);
+}
+
+/* The library's own algorithms come before those that it is compared with. */
+static size_t own_algorithms;
+
+static void a_source_that_ends(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        if (algorithm->collective != SB_BCAST || algorithm->bcast == NULL)
+            continue;
+        assert_int_equal(job_run(3, 20, lose_the_source, (void *)(uintptr_t)algorithm), 0);
+        static const char *const sizes[] = {"20", "500", "5000", "60000"};
+        for (size_t k = 0; k < SB_COUNT_OF(sizes) && i < own_algorithms; k++) {
+            variant_t variant = {algorithm, sizes[k]};
+            assert_int_equal(job_run(3, 20, lose_the_network, &variant), 0);
+        }
+    }
 }
 
 static void every_root_and_threshold(void **state)
@@ -285,11 +371,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_root_and_threshold),
         cmocka_unit_test(disagreement_is_told),
+        cmocka_unit_test(a_source_that_ends),
         cmocka_unit_test(what_cannot_be_had_is_for_the_host),
         cmocka_unit_test(a_plan_is_checked),
         cmocka_unit_test(a_root_runs_ahead),
     };
 
+    own_algorithms = sb_algorithm_count();
     sb_baselines_add();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -224,6 +224,8 @@ static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, co
         /* A rank that cannot read its own data serves the others all the same. */
         if (*data == SB_OK)
             *data = put(stream, offset, ring + sb_cursor_place(cursor), bytes, sb_plan_mode(plan));
+        if (sb_status_ends(*data))
+            return *data;
         sb_cursor_pass(cursor, bytes);
         if (offset == 0 && sb_plan_mode(plan) != SB_COPY_PULLED)
             sb_slot_show_words(team, SB_NOTE_RING, plan, sizeof *plan);

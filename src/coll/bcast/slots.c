@@ -29,6 +29,8 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
         if (data == SB_OK)
             data = sb_stream_read(stream, offset, slot->payload,
                                   sb_min(SB_SLOT_PAYLOAD, stream->bytes - offset));
+        if (sb_status_ends(data))
+            return data;
         sb_flag_set_note(&slot->flag, (uint32_t)sb_min(stream->bytes, SB_NOTE_BYTES));
         sb_flag_publish(&slot->flag, first + i + 1);
     }

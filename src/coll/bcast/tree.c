@@ -18,6 +18,8 @@ static sb_status_t send_short(sb_team_t *team, const sb_stream_t *stream)
     if (status != SB_OK)
         return status;
     sb_status_t data = sb_stream_read(stream, 0, packed, stream->bytes);
+    if (sb_status_ends(data))
+        return data;
     sb_slot_show(team, SB_NOTE_SHOWN | (uint32_t)stream->bytes, packed, stream->bytes);
     sb_slot_finish(team, 1);
     return data;
