@@ -124,6 +124,36 @@ def make_launcher(launcher_folder):
 
 
 @pytest.fixture
+def openmpi(make_launcher, launcher_folder) -> Path:
+    """An Open MPI on the PATH."""
+    library = launcher_folder.parent / "lib" / "libmpi.so.40"
+    library.parent.mkdir(exist_ok=True)
+    library.touch()
+    return make_launcher("mpirun", "openmpi4")
+
+
+@pytest.fixture
+def arguments(tmp_path, monkeypatch):
+    """What the fakes were called with."""
+    path = tmp_path / "arguments"
+    monkeypatch.setenv("FAKE_ARGUMENTS", str(path))
+    return lambda: [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def option(words: list[str], name: str) -> str:
+    """The value behind an option."""
+    return words[words.index(name) + 1]
+
+
+@pytest.fixture
+def executed(monkeypatch):
+    """What the command would have become."""
+    calls = []
+    monkeypatch.setattr(os, "execvpe", lambda *arguments: calls.append(arguments))
+    return calls
+
+
+@pytest.fixture
 def real_native(monkeypatch) -> Native:
     """The native parts of the build, or the test is skipped."""
     prefix = Path(os.environ.get("NATIVE_TEST_PREFIX", ROOT / "build" / "release"))

@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """sobor study application: the stacked times of the two programs, simulated."""
 
-import json
 import os
 from xml.etree import ElementTree
 
 import pytest
 
+from conftest import option
+
 LONG = os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
-
-
-@pytest.fixture
-def arguments(tmp_path, monkeypatch):
-    """What the fake simulator was called with."""
-    path = tmp_path / "arguments"
-    monkeypatch.setenv("FAKE_ARGUMENTS", str(path))
-    return lambda: [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def option(words, name):
-    return words[words.index(name) + 1]
 
 
 @pytest.mark.parametrize(

@@ -44,15 +44,6 @@ def request_of(fake_native):
 
 
 @pytest.fixture
-def openmpi(make_launcher, launcher_folder):
-    """An Open MPI on the PATH."""
-    library = launcher_folder.parent / "lib" / "libmpi.so.40"
-    library.parent.mkdir(exist_ok=True)
-    library.touch()
-    return make_launcher("mpirun", "openmpi4")
-
-
-@pytest.fixture
 def mpich(make_launcher, launcher_folder):
     """An MPICH on the PATH."""
     library = launcher_folder.parent / "lib" / "libmpich.so.12"

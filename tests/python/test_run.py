@@ -17,14 +17,6 @@ from conftest import ROOT
 MODULES_MOST = 150
 
 
-@pytest.fixture
-def executed(monkeypatch):
-    """What the command would have become."""
-    calls = []
-    monkeypatch.setattr(os, "execvpe", lambda *arguments: calls.append(arguments))
-    return calls
-
-
 def test_takes_the_place_of_the_process(command, fake_native, make_launcher, executed):
     make_launcher("mpirun", "openmpi4")
     assert command("run", "--", "mpirun", "-n", "2", "app").status == 0

@@ -7,22 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conftest import option
 from sobor.simulate.timeline import Record, draw, joined, round_step
 
 KUNPENG = ("--machine", "kunpeng920-2s")
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture
-def arguments(tmp_path, monkeypatch):
-    """What sobor-simulate was called with."""
-    path = tmp_path / "arguments"
-    monkeypatch.setenv("FAKE_ARGUMENTS", str(path))
-    return lambda: [json.loads(line) for line in path.read_text().splitlines()]
-
-
-def value(words, option):
-    return words[words.index(option) + 1]
 
 
 def test_table(command, fake_native):
@@ -39,22 +28,22 @@ def test_maps_side_by_side(command, fake_native, arguments):
     assert "flat" in result.out
     line = next(line for line in result.out.splitlines() if line.strip().startswith("flat"))
     assert line.split() == ["flat", "1.00", "2.00", "1.50", "33.3", "%"]
-    assert [value(words, "--map") for words in arguments()] == ["core", "numa", "socket"]
+    assert [option(words, "--map") for words in arguments()] == ["core", "numa", "socket"]
 
 
 def test_one_rank_for_each_core_of_a_node_is_the_default(command, fake_native, arguments):
     command("simulate", "barrier", "--machine", "cluster-16x8")
-    assert value(arguments()[0], "--algorithm") == "auto"
-    assert value(arguments()[0], "--ranks") == "2"  # as the fake sobor-query says
+    assert option(arguments()[0], "--algorithm") == "auto"
+    assert option(arguments()[0], "--ranks") == "2"  # as the fake sobor-query says
 
 
 def test_several_nodes(command, fake_native, arguments):
     cluster = ("--machine", "cluster-16x8")
     result = command("simulate", "barrier", *cluster, "--nodes", "4", "--map", "node,core")
     assert result.status == 0, result.err
-    assert [value(words, "--map") for words in arguments()] == ["node", "core"]
-    assert all(value(words, "--nodes") == "4" for words in arguments())
-    assert value(arguments()[0], "--ranks") == "8"  # two for each node, as the fake query says
+    assert [option(words, "--map") for words in arguments()] == ["node", "core"]
+    assert all(option(words, "--nodes") == "4" for words in arguments())
+    assert option(arguments()[0], "--ranks") == "8"  # two for each node, as the fake query says
     assert "--calls" not in arguments()[0]  # the simulator's own number goes by the ranks
 
 
@@ -67,13 +56,13 @@ def test_options_reach_the_simulator(command, fake_native, arguments):
     assert result.status == 0, result.err
     words = arguments()[0]
     assert words[0] == "bcast"
-    assert value(words, "--machine").endswith("share/sobor/machines/kunpeng920-2s.json")
+    assert option(words, "--machine").endswith("share/sobor/machines/kunpeng920-2s.json")
     expected = {
         "--bytes": "4096,1048576", "--root": "rotate", "--calls": "7", "--warmup": "2",
         "--seed": "9", "--arrival": "uniform:500us", "--noise": "off", "--cold": "on",
         "--placement": "off", "--algorithm": "ring,tree", "--set": "SOBOR_RING=1M",
     }  # fmt: skip
-    assert {option: value(words, option) for option in expected} == expected
+    assert {name: option(words, name) for name in expected} == expected
     assert "--check" not in words
 
 
@@ -99,16 +88,16 @@ def test_check_without_faults(command, fake_native, arguments):
     line = next(line for line in result.out.splitlines() if line.strip().startswith("flat"))
     assert line.split() == ["flat", "core", "500", "0"]
     words = arguments()[0]
-    assert (value(words, "--check"), value(words, "--mode")) == ("on", "random")
+    assert (option(words, "--check"), option(words, "--mode")) == ("on", "random")
 
 
 def test_exploration_options(command, fake_native, arguments):
     command("simulate", "barrier", *KUNPENG, "--ranks", "2", "--mode", "exhaustive", "--relaxed")
     command("simulate", "barrier", *KUNPENG, "--ranks", "2", "--replay", "0,1,0")
     explored, replayed = arguments()
-    assert (value(explored, "--mode"), value(explored, "--relaxed")) == ("exhaustive", "on")
-    assert value(explored, "--schedules") == "1000"
-    assert value(replayed, "--replay") == "0,1,0"
+    assert (option(explored, "--mode"), option(explored, "--relaxed")) == ("exhaustive", "on")
+    assert option(explored, "--schedules") == "1000"
+    assert option(replayed, "--replay") == "0,1,0"
     assert "--schedules" not in replayed
 
 
@@ -130,7 +119,7 @@ def test_faults_are_shown(command, fake_native, monkeypatch, found, words):
 
 def test_histogram(command, fake_native, arguments):
     out = command("simulate", "barrier", *KUNPENG, "--ranks", "2", "--histogram", "lines").out
-    assert value(arguments()[0], "--lines") == "on"
+    assert option(arguments()[0], "--lines") == "on"
     lines = [line.split() for line in out.splitlines()]
     assert ["algorithm", "map", "l3", "numa", "package", "machine"] in lines
     assert ["flat", "core", "9.0", "0.3", "0.2", "0.1", "█" * 30] in lines
@@ -212,7 +201,7 @@ def test_timeline(command, fake_native, arguments, tmp_path):
     path = tmp_path / "picture.svg"
     result = command("simulate", "barrier", *KUNPENG, "--ranks", "4", "--timeline", str(path))
     assert result.status == 0, result.err
-    assert value(arguments()[0], "--calls") == "3"
+    assert option(arguments()[0], "--calls") == "3"
     root = ElementTree.parse(path).getroot()
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert titles.count("rank 3, copying: 1.000 to 1.700 µs") == 1

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from conftest import option
 from sobor.bench.experiments import KIB, studies_of
 from sobor.bench.request import COUNTS
 
@@ -17,27 +18,6 @@ pytestmark = pytest.mark.usefixtures("figures_drawn_once")
 
 KUNPENG = ("--machine", "kunpeng920-2s")
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-@pytest.fixture
-def arguments(tmp_path, monkeypatch):
-    """What the fakes were called with."""
-    path = tmp_path / "arguments"
-    monkeypatch.setenv("FAKE_ARGUMENTS", str(path))
-    return lambda: [json.loads(line) for line in path.read_text().splitlines()]
-
-
-@pytest.fixture
-def openmpi(make_launcher, launcher_folder):
-    """An Open MPI on the PATH."""
-    library = launcher_folder.parent / "lib" / "libmpi.so.40"
-    library.parent.mkdir(exist_ok=True)
-    library.touch()
-    return make_launcher("mpirun", "openmpi4")
-
-
-def option(words, name):
-    return words[words.index(name) + 1]
 
 
 def settings(words):

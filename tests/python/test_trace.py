@@ -2,7 +2,6 @@
 """sobor trace and sobor report, on made-up traces whose figures are known."""
 
 import json
-import os
 import re
 import shlex
 import shutil
@@ -477,13 +476,6 @@ def test_sites_of_two_processes_are_one():
 
 def test_site_of_a_file_that_is_gone():
     assert resolve_by_tools("/nowhere/app", 0x1234) == "app+0x1234"
-
-
-@pytest.fixture
-def executed(monkeypatch):
-    calls = []
-    monkeypatch.setattr(os, "execvpe", lambda *arguments: calls.append(arguments))
-    return calls
 
 
 def test_trace_sets_it_up(command, fake_native, executed, tmp_path):

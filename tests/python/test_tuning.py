@@ -117,15 +117,6 @@ def test_the_core_reads_what_is_written(real_native, tmp_path):
 # --- the command line -------------------------------------------------------------------------
 
 
-@pytest.fixture
-def openmpi(make_launcher, launcher_folder):
-    """An Open MPI on the PATH."""
-    library = launcher_folder.parent / "lib" / "libmpi.so.40"
-    library.parent.mkdir(exist_ok=True)
-    library.touch()
-    return make_launcher("mpirun", "openmpi4")
-
-
 def test_bench_writes_a_file(command, fake_native, openmpi, tmp_path):
     """In the fake all algorithms are three times as fast as the host, and so is auto."""
     file = tmp_path / "tuning.json"

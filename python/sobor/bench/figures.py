@@ -13,6 +13,11 @@ def figure(value: float | None) -> str:
     return f"{value:.{next((digits for bound, digits in bounds if value < bound), 0)}f}"
 
 
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.1f} %"
+
+
 def way(row: Row) -> str:
     """The method, with whose barrier came before each call."""
     words = [row.get("method"), row.get("sync")]

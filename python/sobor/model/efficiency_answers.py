@@ -16,17 +16,13 @@ from sobor.errors import SoborError
 from sobor.machines import network_file_of, read_machine
 from sobor.model.efficiency import Call, Costs, Program, rows
 from sobor.native import find_native
+from sobor.profile.files import COLLECTIVES
 from sobor.sizes import parse_counts, parse_size
 from sobor.times import parse_time
 
 _ADDED = "is that of calls that all enter at once; waiting for late ranks is not in it"
 _PLAYED = "is what calls add to the computing when all are played again with their clocks"
 _BY_HAND = re.compile(r"([a-z_]+):(\w+)x(\d+)")
-_NAMES = (
-    *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
-    *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
-    *("reduce_scatter_block", "scan", "exscan"),
-)
 
 
 @dataclass(frozen=True)
@@ -93,7 +89,7 @@ def _by_hand(text: str) -> list[Call]:
     calls = []
     for word in text.split(","):
         match = _BY_HAND.fullmatch(word.strip())
-        if match is None or match[1] not in _NAMES:
+        if match is None or match[1] not in COLLECTIVES:
             raise SoborError(
                 f"--calls: expected a folder that sobor trace wrote, or calls such as "
                 f'bcast:4Kx1024,barrier:0x10, found "{word}"'

@@ -7,6 +7,7 @@ from importlib import resources
 from string import Template
 from typing import Any
 
+from sobor.bench.figures import percent
 from sobor.profile import views
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
@@ -49,7 +50,7 @@ def _of_profile(result: dict[str, Any]) -> list[Section]:
         waiting = views.waiting_us(row) / 1e3
         moving = row["total_us_mean"] / 1e3 - waiting
         colour = _SOBOR if row["served"] else _HOST
-        share = views.percent(row["total_us_mean"] / 1e6 / result["wall_s"])
+        share = percent(row["total_us_mean"] / 1e6 / result["wall_s"])
         bars.append((views.call_name(row), [(waiting, _WAITING), (moving, colour)], share))
     return [("Share of run time by call", bars)]
 

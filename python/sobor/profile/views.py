@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console, outputs
-from sobor.bench.figures import figure
+from sobor.bench.figures import figure, percent
 from sobor.sizes import human_size
 from sobor.times import short_time
 
@@ -22,11 +22,6 @@ def kind_of(result: dict[str, Any]) -> str | None:
     """Which of the three it is; None: none."""
     marks = {"comparison": "ratio_low", "estimate": "predicted_s", "profile": "calls"}
     return next((kind for kind, mark in marks.items() if mark in result), None)
-
-
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100 * share:.1f} %"
 
 
 def ranks_on(result: dict[str, Any]) -> str:

@@ -8,28 +8,10 @@ from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
 from sobor.outputs import check_writable
+from sobor.profile.files import COLLECTIVES
 from sobor.sizes import parse_counts, parse_sizes
 from sobor.variables import parse_settings
 
-COLLECTIVES = (
-    "barrier",
-    "bcast",
-    "scatter",
-    "scatterv",
-    "gather",
-    "gatherv",
-    "allgather",
-    "allgatherv",
-    "alltoall",
-    "alltoallv",
-    "alltoallw",
-    "reduce",
-    "allreduce",
-    "reduce_scatter",
-    "reduce_scatter_block",
-    "scan",
-    "exscan",
-)
 # Those whose parts may differ in size.
 IRREGULAR = ("scatterv", "gatherv", "allgatherv", "alltoallv", "alltoallw")
 COUNTS = ("equal", "linear", "heavy", "random", "half")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sobor.bench.figures import percent
 from sobor.trace import views
 from sobor.trace.analysis import Calls
 from sobor.trace.files import COLLECTIVES, Trace
@@ -50,7 +51,7 @@ def _bars(report: dict[str, Any]) -> str:
             f'<div class="bar"><span class="name">{escape(row["name"])}</span>'
             f'<span class="track"><i style="width:{waiting:.2f}%;background:{_WAITING}"></i>'
             f'<i style="width:{moving:.2f}%;background:{colour}"></i></span>'
-            f'<span class="value">{views.percent(row["share"])}</span></div>'
+            f'<span class="value">{percent(row["share"])}</span></div>'
         )
     return "\n".join(lines)
 
@@ -68,7 +69,7 @@ def _arrivals(report: dict[str, Any]) -> str:
             f'<span class="track"><b style="width:{high:.2f}%"></b>'
             f'<i style="width:{mean:.2f}%;background:{COLOURS[0]}"></i></span>'
             f'<span class="value">{row["arrival_us"]["mean"]:.1f} us, last in '
-            f"{views.percent(row['last_share'])}</span></div>"
+            f"{percent(row['last_share'])}</span></div>"
         )
     left = len(report["late"]) - len(rows)
     return "\n".join(lines) + (f"<p>and {left} other ranks, see below</p>" if left else "")

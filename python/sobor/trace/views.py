@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console
-from sobor.bench.figures import figure
+from sobor.bench.figures import figure, percent
 from sobor.sizes import short_size
 from sobor.trace.otherwise import WAYS
 
@@ -15,11 +15,6 @@ from sobor.trace.otherwise import WAYS
 _MOST = 16
 
 Table = tuple[str, list[str], list[list[str]]]
-
-
-def percent(share: float) -> str:
-    """A share as people read it."""
-    return f"{100 * share:.1f} %"
 
 
 def summary(report: dict[str, Any]) -> list[str]:
