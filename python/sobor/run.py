@@ -3,6 +3,7 @@
 
 import os
 import shlex
+import signal
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +14,9 @@ from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import find_native
 
 HEAP = "SOBOR_HEAP"
+_CTYPE = "LC_CTYPE"
+#: Python ignores them, and what takes its place would go on ignoring them.
+_IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 
 def run(command: list[str], settings: list[str], show: bool, json_file: str | None) -> None:
@@ -58,10 +62,29 @@ def shell_command(launch: Launch) -> str:
     return " ".join([*assignments, shlex.join(launch.argv)])
 
 
+def environment(launch: Launch) -> dict[str, str]:
+    """What the launcher sees: our own environment, as it was given to us, and what is added."""
+    given = dict(os.environ)
+    if _CTYPE in given and _CTYPE not in launch.env and _is_ours(_CTYPE):
+        del given[_CTYPE]
+    return {**given, **launch.env}
+
+
+def _is_ours(name: str) -> bool:
+    """Whether Python has set the variable itself, as it sets LC_CTYPE in the C locale."""
+    try:
+        first = Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return False
+    return not any(entry.startswith(f"{name}=".encode()) for entry in first.split(b"\0"))
+
+
 def _replace_process(launch: Launch) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
+    for number in _IGNORED_BY_PYTHON:
+        signal.signal(number, signal.SIG_DFL)
     try:
-        os.execvpe(launch.argv[0], launch.argv, {**os.environ, **launch.env})
+        os.execvpe(launch.argv[0], launch.argv, environment(launch))
     except OSError as error:
         raise SoborError(f"{launch.argv[0]}: cannot be started: {error.strerror}") from None

@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import stat
 import sys
 from dataclasses import dataclass
@@ -147,10 +148,13 @@ def option(words: list[str], name: str) -> str:
 
 @pytest.fixture
 def executed(monkeypatch):
-    """What the command would have become."""
+    """What the command would have become; signals are as Python has them again afterwards."""
     calls = []
     monkeypatch.setattr(os, "execvpe", lambda *arguments: calls.append(arguments))
-    return calls
+    before = {number: signal.getsignal(number) for number in (signal.SIGPIPE, signal.SIGXFSZ)}
+    yield calls
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -138,6 +139,32 @@ def test_program_that_cannot_be_started(command, fake_native, monkeypatch):
     result = command("run", "--", "sh")
     assert result.status == 2
     assert "sh: cannot be started: Permission denied" in result.err
+
+
+def started(*words, **environ):
+    """What a program says that the command has started, and the same program by itself."""
+    program = ["grep", "-aE", "SigIgn|LC_CTYPE", "/proc/self/status", "/proc/self/environ"]
+    command = [sys.executable, "-I", ROOT / "python" / "sobor", *words, "--", *program]
+    for each in (command, program):
+        answer = subprocess.run(each, env=environ, capture_output=True, check=False)
+        yield re.findall(rb"SigIgn:.*|LC_CTYPE=[^\0]*", answer.stdout)
+
+
+@pytest.mark.parametrize("words", [("run",), ("trace", "--output", "FOLDER"), ("profile",)])
+@pytest.mark.parametrize("given", [{}, {"LC_CTYPE": "C.UTF-8"}])
+def test_programs_get_what_was_given(fake_native, tmp_path, monkeypatch, words, given):
+    """Python ignores signals and, in the C locale, sets LC_CTYPE: both are its own business."""
+    (fake_native.libraries / "libsobor-profile.so").touch()
+    monkeypatch.chdir(tmp_path)
+    environ = {
+        **given,
+        "LC_ALL": "",
+        "PATH": os.environ["PATH"],
+        "SOBOR_PREFIX": os.environ["SOBOR_PREFIX"],
+    }
+    named = [word.replace("FOLDER", str(tmp_path / "trace")) for word in words]
+    with_sobor, bare = started(*named, **environ)
+    assert with_sobor == bare and len(bare) == 1 + len(given)
 
 
 def test_version(command):

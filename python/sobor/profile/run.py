@@ -18,7 +18,7 @@ from sobor.errors import SoborError
 from sobor.launchers import Launch
 from sobor.native import find_native
 from sobor.profile import compare, files, views
-from sobor.run import prepare, shell_command
+from sobor.run import environment, prepare, shell_command
 
 VARIABLE = "SOBOR_PROFILE"
 
@@ -66,7 +66,7 @@ def _run(wanted: Wanted, settings: list[str]) -> tuple[int, dict[str, Any] | Non
     try:
         launch = _launch(wanted, settings, folder)
         began = time.monotonic()
-        status = _wait(launch.argv, {**os.environ, **launch.env})
+        status = _wait(launch.argv, environment(launch))
         seconds = time.monotonic() - began
         try:
             result = files.read(folder)

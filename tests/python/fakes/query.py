@@ -14,6 +14,7 @@ VARIABLES = {
     "SOBOR_NETWORK": ("text", "", "A machine file."),
     "SOBOR_NETWORK_PINGS": ("switch", "on", "Whether messages are tried."),
     "SOBOR_TRACE": ("text", "", "A folder for traces."),
+    "SOBOR_PROFILE": ("text", "", "A folder for sums."),
     "SOBOR_HEAP": ("switch", "off", "A shared heap."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
