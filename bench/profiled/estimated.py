@@ -39,16 +39,25 @@ def profile(folder: Path, command: list[str], *settings: str) -> dict[str, Any]:
     return json.loads(file.read_text())
 
 
-def in_calls(profiled: dict[str, Any], key: str = "total_us_mean") -> float:
+def points(profiled: dict[str, Any]) -> list[dict[str, Any]]:
+    """The profile's rows as an estimate has them: means over all ranks, in milliseconds."""
+    share = 1 / profiled["ranks"] / 1e3
+    return [
+        {**row, "total_ms": row["total_us_mean"] * row["members"] * share}
+        for row in profiled["calls"]
+    ]
+
+
+def in_calls(profiled: dict[str, Any]) -> float:
     """Milliseconds of a rank in collectives."""
-    return sum(row[key] for row in profiled["calls"]) / 1e3
+    return sum(row["total_ms"] for row in points(profiled))
 
 
-def by_operation(rows: list[dict[str, Any]], key: str, unit: float) -> dict[str, float]:
+def by_operation(rows: list[dict[str, Any]], key: str) -> dict[str, float]:
     """Milliseconds of each operation."""
     sums: dict[str, float] = {}
     for row in rows:
-        sums[row["operation"]] = sums.get(row["operation"], 0.0) + row[key] / unit
+        sums[row["operation"]] = sums.get(row["operation"], 0.0) + row[key]
     return sums
 
 
@@ -77,9 +86,9 @@ def main() -> None:
     print(f"of it set up {estimate['set_up_s'] * 1e3:.2f}, measured {measured:.2f} ({spread})")
     print(f"predicted / measured {predicted / measured:.2f}")
     sides = (
-        by_operation(host["calls"], "total_us_mean", 1e3),
-        by_operation(estimate["points"], "predicted_ms", 1.0),
-        by_operation(ours["calls"], "total_us_mean", 1e3),
+        by_operation(points(host), "total_ms"),
+        by_operation(estimate["points"], "predicted_ms"),
+        by_operation(points(ours), "total_ms"),
     )
     print(f"{'ms of a rank':14}{'host':>9}{'predicted':>11}{'measured':>10}")
     for operation in sorted(sides[0]):

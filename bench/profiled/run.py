@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -46,8 +45,7 @@ def own_sums(profile: dict) -> dict[str, tuple[float, float]]:
     """The same from what sobor profile wrote."""
     sums = defaultdict(lambda: [0.0, 0.0])
     for row in profile["calls"]:
-        size = re.search(r"of (\d+) ranks", row["communicator"])
-        share = int(size[1]) / profile["ranks"] if size else 1
+        share = row["members"] / profile["ranks"]
         sums[row["operation"]][0] += row["calls"] * share
         sums[row["operation"]][1] += row["total_us_mean"] * share / 1e3
     return {name: (calls, ms) for name, (calls, ms) in sums.items()}

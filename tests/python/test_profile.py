@@ -30,7 +30,13 @@ def test_waiting_is_until_the_last_has_come():
     (row,) = sums.rows()
     assert row == {
         **dict(zip(("operation", "bytes", "communicator", "served"), CELL, strict=True)),
-        **{"calls": 2, "total_us_min": 3.0, "total_us_mean": 4.5, "total_us_max": 6.0},
+        **{
+            "members": 2,
+            "calls": 2,
+            "total_us_min": 3.0,
+            "total_us_mean": 4.5,
+            "total_us_max": 6.0,
+        },
         "wait_us_mean": 1.0,
     }
 
@@ -76,10 +82,16 @@ def test_verdict(low, high, word):
     assert views.verdict({"ratio_low": low, "ratio_high": high}).startswith(word)
 
 
-def row(operation, size, mean, wait, calls=100, served=False, name="MPI_COMM_WORLD"):
+def row(operation, size, mean, wait, calls=100, served=False, name="MPI_COMM_WORLD", members=8):
     return {
         **{"operation": operation, "bytes": size, "communicator": name, "served": served},
-        **{"calls": calls, "total_us_min": mean, "total_us_mean": mean, "total_us_max": mean},
+        **{
+            "members": members,
+            "calls": calls,
+            "total_us_min": mean,
+            "total_us_mean": mean,
+            "total_us_max": mean,
+        },
         "wait_us_mean": wait,
     }
 
@@ -118,6 +130,42 @@ def test_prediction():
     assert saved["predicted_s"] == pytest.approx((500 + 1500 - 100 * 2 + 1000 + 100) / 1e6)
     slower = estimate.predict(PROFILE, {("allreduce", 8, 8): gain(0.5, -20.0)})
     assert slower["predicted_s"] == pytest.approx((500 + 1500 + 100 * 20 + 1000 + 100) / 1e6)
+
+
+def split_profile():
+    """3 of 8 ranks are 6 ms in calls of their communicator, 5 in those of theirs, of 10 ms."""
+    rows = [
+        row("bcast", 8, 6000.0, 0.0, calls=80, name="of 3 ranks", members=3),
+        row("bcast", 8, 6000.0, 10.0, calls=40, served=True, name="of 5 ranks", members=5),
+    ]
+    return {**PROFILE, "calls": rows}
+
+
+def test_ranks_of_several_communicators_are_counted_once():
+    profile = split_profile()
+    words = views.summary(profile)
+    assert "60.0 % of that in collectives: 2.5 % waiting" in words[0]
+    assert words[1] == "Sobor served 25 of 55 collective calls of a rank."
+    compared = compare.compare([compare.Run(1.0, profile)], [compare.Run(1.0, PROFILE)], "x")
+    (of_bcast,) = (each for each in compared["operations"] if each["operation"] == "bcast")
+    assert of_bcast["host_s"] == pytest.approx(6e-3)
+    result = estimate.predict(profile, {("bcast", 8, 3): gain(2.0)})
+    assert result["collective_s"] == pytest.approx(6e-3)
+    assert result["predicted_s"] == pytest.approx(6e-3 - 6e-3 * 3 / 8 / 2)
+    assert sum(point["total_ms"] for point in result["points"]) == pytest.approx(6.0)
+
+
+def test_few_ranks_count_little(fake_native, monkeypatch, tmp_path):
+    """What 1 of 1000 ranks does long is not what is measured."""
+    rows = [row("bcast", 8, 100.0, 0.0, members=1000), row("scan", 8, 500.0, 0.0, members=1)]
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps({**PROFILE, "ranks": 1000, "calls": rows}))
+    asked = []
+    monkeypatch.setattr(estimate, "_measured", lambda rows, *_: asked.extend(rows) or {})
+    monkeypatch.setattr(first, "serve_after", lambda _native: 1)
+    monkeypatch.setattr(first, "measure", lambda *_: [])
+    assert estimate.estimate(str(file), "mpirun", 0.1, None) == 0
+    assert [each["operation"] for each in asked] == ["bcast"]
 
 
 def test_pages(tmp_path, capsys):

@@ -5,6 +5,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from sobor.profile.sums import of_any_rank
+
 #: Student's t, 97.5 %, for 1, 2, ... degrees of freedom; beyond, that of the last serves.
 _STUDENT = (
     *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
@@ -33,7 +35,8 @@ def interval(ratios: list[float]) -> tuple[float, float | None, float | None]:
 
 
 def _seconds_in(profile: dict[str, Any], operation: str) -> float:
-    return sum(r["total_us_mean"] for r in profile["calls"] if r["operation"] == operation) / 1e6
+    rows = (row for row in of_any_rank(profile) if row["operation"] == operation)
+    return sum(row["total_us_mean"] for row in rows) / 1e6
 
 
 def _mean(values: list[float]) -> float:

@@ -13,6 +13,7 @@ from sobor.bench.request import make_request
 from sobor.errors import SoborError
 from sobor.native import find_native
 from sobor.profile import first, views
+from sobor.profile.sums import of_any_rank
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
@@ -51,7 +52,7 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
     profile = load(file)
     if views.kind_of(profile) != "profile":
         raise SoborError(f"{file}: expected a profile, found {views.kind_of(profile)}")
-    rows = [row for row in profile["calls"] if not row["served"]]
+    rows = [row for row in of_any_rank(profile) if not row["served"]]
     if not rows:
         raise SoborError(
             f"{file}: the host MPI served no collective calls",
@@ -140,7 +141,7 @@ def predict(
     """
     kinds = profile.get("communicators", [])
     points, now, then, covered, of_host = [], 0.0, 0.0, 0.0, 0.0
-    for row in profile["calls"]:
+    for row in of_any_rank(profile):
         waiting, moving = views.waiting_us(row), _moving(row)
         share = first.served_share(kinds, row["communicator"], after)
         is_hosts = row["served"] or share == 0.0
@@ -160,7 +161,7 @@ def predict(
                 "predicted_ms": predicted / 1e3,
             }
         )
-    # A rank's mean: not all ranks are in each communicator.
+    # A rank's mean here too: not all ranks are in each communicator.
     once = [
         {
             **kind,

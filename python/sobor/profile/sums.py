@@ -8,6 +8,9 @@ from typing import Any
 Cell = tuple[str, int, str, bool]
 
 
+_MEANS = ("calls", "total_us_mean")
+
+
 @dataclass(frozen=True)
 class Call:
     """One rank's times of one call; those of a domain can be compared."""
@@ -27,6 +30,14 @@ class _Total:
     times: dict[int, int] = field(default_factory=dict)
     waited: float = 0.0
     weight: int = 0
+
+
+def of_any_rank(profile: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a profile, but with means over all ranks: these can be added up."""
+    return [
+        {**row, **{mean: row[mean] * row["members"] / profile["ranks"] for mean in _MEANS}}
+        for row in profile["calls"]
+    ]
 
 
 def _number(value: float) -> float:
@@ -83,6 +94,7 @@ class Sums:
             "bytes": size,
             "communicator": communicator,
             "served": served,
+            "members": len(ranks),
             "calls": _number(total.calls / len(ranks)),
             "total_us_min": min(times),
             "total_us_mean": sum(times) / len(times),

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from sobor import console, outputs
 from sobor.bench.figures import figure, percent
+from sobor.profile.sums import of_any_rank
 from sobor.sizes import human_size
 from sobor.times import short_time
 
@@ -48,10 +49,11 @@ def summary(result: dict[str, Any]) -> list[str]:
 
 
 def _of_profile(result: dict[str, Any]) -> list[str]:
-    calls = sum(row["calls"] for row in result["calls"])
-    served = sum(row["calls"] for row in result["calls"] if row["served"])
-    inside = sum(row["total_us_mean"] for row in result["calls"]) / 1e6
-    waiting = sum(map(waiting_us, result["calls"])) / 1e6
+    rows = of_any_rank(result)
+    calls = sum(row["calls"] for row in rows)
+    served = sum(row["calls"] for row in rows if row["served"])
+    inside = sum(row["total_us_mean"] for row in rows) / 1e6
+    waiting = sum(map(waiting_us, rows)) / 1e6
     lines = [
         f"{ranks_on(result)} ran for {result['wall_s']:.3f} s from MPI_Init to MPI_Finalize and"
         f" spent {percent(inside / result['wall_s'])} of that in collectives:"
