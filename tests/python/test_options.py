@@ -30,6 +30,7 @@ OMPI, HYDRA, SRUN = Family.OPENMPI, Family.HYDRA, Family.SRUN
         (HYDRA, "-genv A=1 -n 2 app", "app"),
         (HYDRA, "-l -env A 1 app", "app"),
         (HYDRA, "-bind-to core:2 -ppn 2 app", "app"),
+        (HYDRA, "-bootstrap sh -bootstrap-exec sh -n 2 app", "app"),
         (SRUN, "-n 2 --export NONE app", "app"),
         (SRUN, "-n2 -N1 sh -c true", "sh"),
         (SRUN, "--export=ALL --mem-bind=local app", "app"),

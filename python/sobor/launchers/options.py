@@ -30,9 +30,10 @@ _OPENMPI = {
 }
 _HYDRA = {
     **dict.fromkeys(
-        """bind-to configfile demux envlist errfile-pattern f genvlist grr host hostfile hosts
-        iface launcher launcher-exec localhost machine machinefile map-by membind n nameserver
-        np outfile-pattern path perhost ppn prepend-pattern rmk topolib umask usize wdir""".split(),
+        """bind-to bootstrap bootstrap-exec configfile demux envlist errfile-pattern f genvlist grr
+        host hostfile hosts iface launcher launcher-exec localhost machine machinefile map-by
+        membind n nameserver np outfile-pattern path perhost ppn prepend-pattern rmk topolib umask
+        usize wdir""".split(),
         1,
     ),
     **dict.fromkeys("env genv".split(), 2),
