@@ -48,8 +48,8 @@ Point = tuple[str, str, int]  # collective, algorithm, bytes
 
 
 def sobor(*arguments: str) -> str:
-    """Runs the sobor command of this Python and returns its output."""
-    command = [sys.executable, "-m", "sobor", *arguments]
+    """Runs the sobor command of this checkout and returns its output."""
+    command = [str(ROOT / "sobor"), *arguments]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {answer.returncode}")
@@ -257,4 +257,5 @@ def main() -> None:
         write_page(text)
 
 
-main()
+if __name__ == "__main__":
+    main()
