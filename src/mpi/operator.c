@@ -158,23 +158,44 @@ static const sb_operator_t *find_predefined(sb_operation_t operation, MPI_Op op,
     return sb_fold_operator(operation, element);
 }
 
+/*
+ * The memory of an element, with its gaps: the user's function may move whole structures, and what
+ * it writes behind one must not be another's. With an extent below 0 there are none to move.
+ */
+static bool find_span(sb_combination_t *combination)
+{
+    const sb_type_t *description = combination->description;
+    MPI_Aint lower, extent;
+
+    combination->lower = 0;
+    combination->span = (MPI_Aint)description->size;
+    if (description->contiguous)
+        return true;
+    if (sb_host.Type_get_true_extent(combination->type, &combination->lower, &combination->span) !=
+            MPI_SUCCESS ||
+        sb_host.Type_get_extent(combination->type, &lower, &extent) != MPI_SUCCESS)
+        return false;
+    if (extent > 0) {
+        MPI_Aint end = combination->lower + combination->span;
+        end = end > lower + extent ? end : lower + extent;
+        combination->lower = lower < combination->lower ? lower : combination->lower;
+        combination->span = end - combination->lower;
+    }
+    return true;
+}
+
 static bool find_user(sb_combination_t *combination)
 {
     const sb_type_t *description = combination->description;
     int commutative = 0;
 
-    if (sb_host.Op_commutative(combination->op, &commutative) != MPI_SUCCESS)
+    if (sb_host.Op_commutative(combination->op, &commutative) != MPI_SUCCESS ||
+        !find_span(combination))
         return false;
     combination->user = (sb_operator_t){.element = description->size,
                                         .commutative = commutative != 0,
                                         .fold = fold,
                                         .context = combination};
-    combination->lower = 0;
-    combination->span = (MPI_Aint)description->size;
-    if (!description->contiguous &&
-        sb_host.Type_get_true_extent(combination->type, &combination->lower, &combination->span) !=
-            MPI_SUCCESS)
-        return false;
     if (description->size <= SB_ELEMENT_MOST)
         combination->operation = &combination->user;
     return true;

@@ -22,7 +22,7 @@ typedef struct sb_combination {
     MPI_Comm comm;
     char *const *blocks; /* two of SB_FOLD_BYTES and more, to call the user's operation on */
     int error;           /* the host's, if calling the user's operation failed */
-    /* How the elements lie that the user's function takes. */
+    /* How the elements lie that the user's function takes, with their gaps. */
     MPI_Aint lower;
     MPI_Aint span;
 } sb_combination_t;

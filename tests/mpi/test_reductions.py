@@ -85,10 +85,14 @@ def test_large(tester, long_run, key, ranks):
     run_cases(tester, ["reductions"], key, ranks, cases, {}, max_bytes=512 << 10)
 
 
-def test_order(tester, long_run):
-    """An operation that is not commutative, over seven ranks whose layouts differ."""
+@pytest.mark.parametrize(("key", "ranks", "cases"), [("o41", 7, 240), ("m40", 2, 100)])
+def test_order(tester, long_run, key, ranks, cases):
+    """An operation that is not commutative, over ranks whose layouts differ.
+
+    Its function has room for whole elements; under MPICH, which has it too, it moves them so.
+    """
     words = ["reductions", "--op", "affine"]
-    run_cases(tester, words, "o41", 7, 6000 if long_run else 240, {})
+    run_cases(tester, words, key, ranks, 25 * cases if long_run else cases, {})
 
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
