@@ -5,7 +5,9 @@
 set -eu
 folder=$1
 here=$(dirname "$0")
-python=$("$here/find_python.sh")
+# Debian's Python has no pip unless python3-pip is there; that of make build has.
+python=$here/../.venv/bin/python
+"$python" -m pip --version >/dev/null 2>&1 || python=$("$here/find_python.sh")
 requirements=$("$python" "$here/list_requirements.py")
 # Wheels of Python alone, whichever versions have them: the package is for every Python.
 # shellcheck disable=SC2086 # the requirements are words
