@@ -10,21 +10,28 @@ from sobor.errors import SoborError
 LAYOUT = "constrained"
 
 
-def new_figure(asked_by: str, size: tuple[float, float]) -> Any:
-    """An empty figure of so many inches; `asked_by` is the option that needs it."""
+def load(asked_by: str) -> Any:
+    """Matplotlib, also for who is about to take long for what it is to draw.
+
+    `asked_by` is the option that needs it.
+    """
     try:
-        import matplotlib  # noqa: PLC0415 - only pictures need it, and loading it takes a second
+        import matplotlib.figure  # noqa: PLC0415 - only pictures need it, and it takes a second
     except ImportError:
         raise SoborError(
             f"{asked_by} draws with Matplotlib, which this Python does not have",
             "install it: pip install matplotlib",
         ) from None
+    return matplotlib
+
+
+def new_figure(asked_by: str, size: tuple[float, float]) -> Any:
+    """An empty figure of so many inches; `asked_by` is the option that needs it."""
+    matplotlib = load(asked_by)
     matplotlib.use("svg")
     # The same answers give the same file.
     matplotlib.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "sobor"})
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    return Figure(figsize=size, layout=LAYOUT)
+    return matplotlib.figure.Figure(figsize=size, layout=LAYOUT)
 
 
 def plain_microseconds(axis: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sobor import console
+from sobor import console, drawing
 from sobor.errors import SoborError
 
 
@@ -17,7 +17,7 @@ def check_writable(file: str | None, option: str) -> None:
     if file in (None, "-"):
         return
     path = Path(file).absolute()
-    if path.is_dir() or not os.access(path.parent, os.W_OK):
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
         raise SoborError(f"{option}: {file}: expected a file that can be written")
 
 
@@ -25,8 +25,10 @@ def check(json_file: str | None, plot: str | None = None) -> None:
     """The same of --json and --plot."""
     check_writable(json_file, "--json")
     check_writable(plot, "--plot")
-    if plot and Path(plot).suffix.lower() != ".svg":
-        raise SoborError(f"--plot: expected a file name that ends in .svg, found {plot}")
+    if plot:
+        if Path(plot).suffix.lower() != ".svg":
+            raise SoborError(f"--plot: expected a file name that ends in .svg, found {plot}")
+        drawing.load("--plot")
 
 
 def write_json(value: Any, file: str | Path) -> None:
@@ -36,9 +38,17 @@ def write_json(value: Any, file: str | Path) -> None:
 
 
 def show(
-    answers: Any, json_file: str | None, write: Callable[[], None], *others: str | Path | None
+    answers: Any,
+    json_file: str | None,
+    write: Callable[[], None],
+    *others: str | Path | None,
+    make_others: Callable[[], None] = lambda: None,
 ) -> None:
-    """Writes answers as --json says or, by `write`, for people; says which files there are."""
+    """Writes answers as --json says or, by `write`, for people; says which files there are.
+
+    `make_others` makes the other files that are not there yet: what was measured is shown even if
+    one of them cannot be made.
+    """
     files = [str(file) for file in (json_file, *others) if file not in (None, "-")]
     if json_file == "-":
         console.print_json(answers)
@@ -46,5 +56,6 @@ def show(
         write()
         if json_file is not None:
             write_json(answers, json_file)
+    make_others()
     if files:
         print(f"\nwritten to {', '.join(files)}", file=sys.stderr)

@@ -2,12 +2,15 @@
 """sobor bench: what is asked for, in which order it is run, what is made of the rows."""
 
 import json
+import os
+import sys
 import time
 from xml.etree import ElementTree
 
 import pytest
 
 from conftest import write_program
+from sobor.bench import plot
 from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.measure import _Run
@@ -670,3 +673,50 @@ def test_plot(command, openmpi, fake_native, tmp_path):
     assert sum(text.startswith("ompi40, 4 ranks") for text in texts) == 1
     for wrong in (["--plot", "x.png"], ["--plot", str(path), "--study", "slots"]):
         assert command("bench", "bcast", *wrong).status == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bench", "bcast", "--sizes", "8", "--plot", "times.svg"],
+        ["bench", "bcast", "--study", "slots", "--machine", "kunpeng920-2s"],
+        ["bench", "bcast", "--study", "arrival", "--machine", "kunpeng920-2s"],
+        ["study", "barrier", "6"],
+        ["platform", "--plot", "x.svg", "--", "mpirun"],
+    ],
+)
+def test_matplotlib_is_looked_for_before_anything_is_measured(
+    command, openmpi, fake_native, tmp_path, monkeypatch, words
+):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setenv("FAKE_ARGUMENTS", str(tmp_path / "arguments"))
+    monkeypatch.chdir(tmp_path)
+    result = command(*words)
+    assert result.status == 2 and "Matplotlib" in result.err
+    assert not (tmp_path / "arguments").exists()
+
+
+def test_what_was_measured_is_shown_if_it_cannot_be_drawn(
+    command, openmpi, fake_native, tmp_path, monkeypatch
+):
+    def fail(*_words):
+        raise SoborError("no room for a picture")
+
+    monkeypatch.setattr(plot, "draw", fail)
+    file = tmp_path / "times.json"
+    words = ["--sizes", "8", "--json", str(file), "--plot", str(tmp_path / "times.svg")]
+    result = command("bench", "bcast", *words)
+    assert result.status == 2 and "no room for a picture" in result.err
+    assert "bcast" in result.out and json.loads(file.read_text())
+
+
+def test_a_file_that_cannot_be_written_is_refused(
+    command, openmpi, fake_native, tmp_path, monkeypatch
+):
+    """Its folder may take new files; root may write both, so the system's answer is made up."""
+    file = tmp_path / "times.json"
+    file.touch()
+    monkeypatch.setattr(os, "access", lambda path, _mode: str(path) != str(file))
+    result = command("bench", "bcast", "--sizes", "8", "--json", str(file))
+    assert result.status == 2
+    assert f"--json: {file}: expected a file that can be written" in " ".join(result.err.split())

@@ -243,12 +243,15 @@ def test_placement_in_one_segment(command, real_native, tmp_path):
     assert ours["one segment, readahead"] > ours["one segment, no readahead"]
 
 
-def test_list(command, real_native):
+def test_list(command, real_native, tmp_path):
     result = command("study", "--list", "--json", "-")
     assert [(each["paper"], each["figure"]) for each in result.json] == [
         (paper, figure.name) for paper, figure in FIGURES
     ]
     assert all(each["settings"] for each in result.json)
+    file = tmp_path / "figures.json"
+    assert str(file) in command("study", "--list", "--json", str(file)).err
+    assert json.loads(file.read_text()) == result.json
     shown = command("study", "--list", "barrier", "6").out
     assert "ranks=128" in shown
     assert "64 processes" not in shown

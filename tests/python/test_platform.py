@@ -226,6 +226,16 @@ def test_real_run(command, real_native, tmp_path):
     assert "eager limit" in result.out and "exits of MPI_Barrier apart" in result.out
 
 
+def test_one_node_is_shown_and_no_machine_of_it_written(
+    command, tmp_path, real_native, monkeypatch
+):
+    monkeypatch.setattr(run, "measure", lambda *_: prices(made(nodes=1)))
+    file = tmp_path / "machine.json"
+    result = command("platform", "--write", str(file), "--", "mpirun")
+    assert result.status == 2 and "expected a job of several nodes" in result.err
+    assert "eager limit" in result.out and not file.exists()
+
+
 def test_one_node_is_not_measured_between_nodes(real_native):
     launcher = shutil.which("mpirun.openmpi")
     if launcher is None or not real_native.bench.is_file():

@@ -68,7 +68,7 @@ def run_arrival(wanted: Any, native: Native) -> int:
     widths = [parse_time(word, "--widths", or_zero=True) / 1e3 for word in words]
     sizeless = wanted.collectives in SIZELESS
     sizes = parse_sizes(wanted.sizes, "--sizes") if wanted.sizes else SIZES
-    folder = make_folder(wanted)
+    folder = make_folder(wanted, "--study")
     simulated = wanted.machine is not None
     place = (_simulated if simulated else _here)(wanted, [0] if sizeless else sizes, native)
     points = _measure(widths, place)
@@ -78,11 +78,14 @@ def run_arrival(wanted: Any, native: Native) -> int:
     _write_csv(points, wanted.collectives, place, files[0])
     from sobor.bench.arrival_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-    draw(points, title, files[1])
     answer = {"study": NAME, "collective": wanted.collectives, "machine": place.name}
     answer |= {"ranks": place.ranks, "points": [asdict(point) for point in points]}
     outputs.show(
-        answer, wanted.json_file, partial(_write_table, points, title, console.out()), *files
+        answer,
+        wanted.json_file,
+        partial(_write_table, points, title, console.out()),
+        *files,
+        make_others=partial(draw, points, title, files[1]),
     )
     return 0
 

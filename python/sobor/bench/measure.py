@@ -44,15 +44,13 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
     status, rows = measure(request, native, cores)
     if request.explain:
         skew.explain(rows)
-    if files.plot is not None and rows:
-        from sobor.bench.plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
-
-        draw(rows, Path(files.plot), cores)
+    plot = files.plot if rows else None
     outputs.show(
         rows,
         files.json,
         lambda: _write(rows, cores, request.explain),
-        files.plot if rows else None,
+        plot,
+        make_others=lambda: _draw(rows, plot, cores),
     )
     if files.tuning is not None:
         _write_tuning(rows, files.tuning, cores)
@@ -163,6 +161,13 @@ class _Run:
         if problem:
             console.print_error(SoborError(f"{job.title}: {problem}"))
         return not problem
+
+
+def _draw(rows: list[Row], plot: str | None, cores: int) -> None:
+    if plot is not None:
+        from sobor.bench.plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
+
+        draw(rows, Path(plot), cores)
 
 
 def _write(rows: list[Row], cores: int, explain: bool) -> None:

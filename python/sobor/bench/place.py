@@ -5,15 +5,15 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sobor import outputs
+from sobor import drawing, outputs
 from sobor.bench.target import Target, make_target
 from sobor.errors import SoborError
 from sobor.native import Native
 from sobor.sizes import parse_counts
 
 
-def make_folder(wanted: Any) -> Path:
-    """The folder of --out, which there is from now on; --json is looked at too."""
+def make_folder(wanted: Any, asked_by: str) -> Path:
+    """The folder of --out, which there is from now on; --json and Matplotlib are looked at too."""
     folder = Path(wanted.out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -22,6 +22,7 @@ def make_folder(wanted: Any) -> Path:
     if not os.access(folder, os.W_OK):
         raise SoborError(f"--out: expected a folder that can be written, found {folder}")
     outputs.check(wanted.json_file)
+    drawing.load(asked_by)
     return folder
 
 

@@ -86,7 +86,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
     study = _find(wanted)
     parse_counts_pattern(wanted.counts)
     sizes = parse_sizes(wanted.sizes, "--sizes") if wanted.sizes else study.sizes
-    folder = make_folder(wanted)
+    folder = make_folder(wanted, "--study")
     simulated = wanted.machine is not None
     place = _simulated(wanted, sizes, native) if simulated else _here(wanted, sizes, native)
     points = _measure(study, _configurations(study, wanted, native), place)
@@ -94,7 +94,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
     _write_csv(points, study, wanted, place, files[0])
     from sobor.bench.study_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-    draw(points, study, f"{wanted.collectives}, {place.ranks} ranks, {place.title}", files[1])
+    title = f"{wanted.collectives}, {place.ranks} ranks, {place.title}"
     answer = {
         "study": study.name,
         "collective": wanted.collectives,
@@ -107,6 +107,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
         wanted.json_file,
         partial(_write_table, points, study, wanted, place, console.out()),
         *files,
+        make_others=partial(draw, points, study, title, files[1]),
     )
     return 0
 

@@ -45,15 +45,23 @@ def platform(wanted: Wanted, json_file: str | None) -> None:
     if wanted.write is not None:
         machine_file.check(wanted.write)
     answers = measure(native, wanted)
-    if wanted.write is not None:
-        machine_file.write(native, wanted.write, answers)
+    outputs.show(
+        answers,
+        json_file,
+        lambda: views.write(answers, console.out()),
+        wanted.plot,
+        wanted.write,
+        make_others=lambda: _make_files(native, wanted, answers),
+    )
+
+
+def _make_files(native: Native, wanted: Wanted, answers: dict[str, Any]) -> None:
     if wanted.plot:
         from sobor.platform.plot import draw  # noqa: PLC0415 - Matplotlib takes a second
 
         draw(answers, Path(wanted.plot))
-    outputs.show(
-        answers, json_file, lambda: views.write(answers, console.out()), wanted.plot, wanted.write
-    )
+    if wanted.write is not None:
+        machine_file.write(native, wanted.write, answers)
 
 
 def measure(native: Native, wanted: Wanted) -> dict[str, Any]:

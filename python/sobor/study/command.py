@@ -41,7 +41,7 @@ def study(wanted: Wanted, native: Native) -> int:
         raise SoborError("expected a paper and a figure of it", "sobor study --list names them")
     figure = find(wanted.paper, wanted.figure)
     values = settings(figure, wanted.changes, wanted.short)
-    folder = make_folder(wanted)
+    folder = make_folder(wanted, "sobor study")
     with bar() as progress:
         task = progress.add_task(figure.title, total=None)
         run = Run(native, values, lambda what: progress.update(task, description=what))
@@ -88,16 +88,23 @@ def _list(wanted: Wanted) -> None:
     figures = [(paper, each) for paper in papers for each in PAPERS[paper]]
     if wanted.figure is not None and wanted.paper is not None:
         figures = [(wanted.paper, find(wanted.paper, wanted.figure))]
-    if wanted.json_file == "-":
-        console.print_json([_entry(paper, figure) for paper, figure in figures])
-        return
-    out = console.out()
+    outputs.check(wanted.json_file)
+    outputs.show(
+        [_entry(paper, figure) for paper, figure in figures],
+        wanted.json_file,
+        lambda: _write_list(papers, figures, bool(wanted.paper), console.out()),
+    )
+
+
+def _write_list(
+    papers: list[str], figures: list[tuple[str, Figure]], with_settings: bool, out: Console
+) -> None:
     for paper in papers:
         console.heading(out, f"{paper}: {read(paper)['source']}")
         grid = console.table(out, "figure", "what it shows")
         for _, figure in (pair for pair in figures if pair[0] == paper):
             grid.add_row(figure.name, figure.title)
-            for each in figure.settings if wanted.paper else ():
+            for each in figure.settings if with_settings else ():
                 grid.add_row("", f"  {each.name}={each.default}  {each.doc}")
         out.print(console.indented(grid))
 
@@ -120,12 +127,12 @@ def _write(rows: list[Row], wanted: Wanted, figure: Figure, folder: Path, where:
     from sobor.study.picture import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
     title = f"{paper} {figure.name}: {figure.title}{where}"
-    draw(rows, figure, title, files[1])
     outputs.show(
         found,
         wanted.json_file,
         lambda: _table(rows, figure, f"{title}; {figure.unit}", console.out()),
         *files,
+        make_others=lambda: draw(rows, figure, title, files[1]),
     )
 
 
