@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is made of profiles: sums, intervals, predictions, pages. The ranks' files are made up."""
 
+import contextlib
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
 
 import pytest
 
+from conftest import ROOT
 from sobor.errors import SoborError
 from sobor.profile import compare, estimate, first, page, report, views
 from sobor.profile.sums import Call, Sums
@@ -214,6 +224,45 @@ def test_wrong_files(tmp_path):
     file.write_text(json.dumps({**PROFILE, "calls": []}))
     with pytest.raises(SoborError, match="served no collective calls"):
         estimate.estimate(str(file), "mpirun", 0.1, None)
+
+
+#: Ends at any signal, and says which.
+TOLD = """
+import signal
+numbers = {getattr(signal, f"SIG{name}") for name in "INT QUIT USR1 USR2 CONT TERM HUP".split()}
+signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+print("ready", flush=True)
+print(signal.sigwait(numbers).name, flush=True)
+"""
+
+
+def catches_the_last(pid: int) -> bool:
+    """Whether a process has set all of its handlers: that of SIGQUIT is the last."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return bool(int(re.search(r"SigCgt:\s*(\w+)", status)[1], 16) >> (signal.SIGQUIT - 1) & 1)
+
+
+@pytest.mark.parametrize("name", ["INT", "QUIT", "USR1", "USR2", "CONT", "TERM", "HUP"])
+def test_signals_reach_the_launcher(fake_native, tmp_path, name):
+    (fake_native.libraries / "libsobor-profile.so").touch()
+    command = [sys.executable, "-I", ROOT / "python" / "sobor", "profile", "--"]
+    process = subprocess.Popen(
+        [*command, sys.executable, "-c", TOLD], cwd=tmp_path, stdout=subprocess.PIPE, text=True,
+        stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    ending = threading.Timer(60, os.killpg, (process.pid, signal.SIGKILL))
+    ending.start()
+    try:
+        assert process.stdout.readline() == "ready\n"
+        while not catches_the_last(process.pid):
+            time.sleep(0.01)
+        process.send_signal(getattr(signal, f"SIG{name}"))
+        assert process.stdout.readline() == f"SIG{name}\n"
+        process.wait()
+    finally:
+        ending.cancel()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,9 @@ from sobor.profile import compare, files, views
 from sobor.run import environment, prepare, shell_command
 
 VARIABLE = "SOBOR_PROFILE"
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
+#: Those that a key of a terminal sends to all processes in its foreground.
+_OF_KEYS = (signal.SIGINT, signal.SIGQUIT)
 
 
 @dataclass(frozen=True)
@@ -94,17 +97,27 @@ def _wait(argv: list[str], environ: dict[str, str]) -> int:
         process = subprocess.Popen(argv, env=environ)
     except OSError as error:
         raise SoborError(f"{argv[0]}: cannot be started: {error.strerror}") from None
-    before = {
-        number: signal.signal(number, lambda got, _frame: process.send_signal(got))
-        for number in (signal.SIGTERM, signal.SIGHUP)
-    }
-    before[signal.SIGINT] = signal.signal(signal.SIGINT, lambda _got, _frame: None)
+
+    def forward(number: int, _frame: object) -> None:
+        if number not in _OF_KEYS or not _has_the_keys():
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in (*_FORWARDED, *_OF_KEYS)}
     try:
         status = process.wait()
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return status if status >= 0 else 128 - status
+
+
+def _has_the_keys() -> bool:
+    """Whether keys of a terminal send signals to us, and so to the launcher by themselves."""
+    try:
+        with open("/dev/tty", "rb") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
 
 
 def _compare(wanted: Wanted, rounds: int) -> tuple[int, dict[str, Any] | None]:
