@@ -10,7 +10,7 @@
 #define SB_PACKED_LEAST ((size_t)8192)
 #define SB_PACKED_MOST (2 * SB_SEGMENT_BYTES)
 
-/* More ranks have no byte each in a segment. */
+/* More ranks have a few bytes each in a segment: that is not worth its messages, nor the room. */
 #define SB_PACKED_RANKS SB_PACKED_LEAST
 
 /* A call that moves parts begins, if the map suits, as all find alike. */

@@ -3,8 +3,8 @@
  * Reduce and Allreduce over nodes, segment by segment: each node combines a segment at its leader,
  * the leaders combine theirs by a program, and for Allreduce each broadcasts the result on its
  * node. While the program of one segment is under way the node works on the segments before and
- * behind. In Reduce the leader is the root on its own node; a tree of nodes leads there. Allreduce
- * goes by recursive doubling, and for long messages whose operator is commutative round a ring.
+ * behind. In Reduce the leader is the root on its own node; a tree of nodes leads there. How
+ * Allreduce goes between nodes, and with how many ranks of each, is chosen (see choice.c).
  * Cost: the slowest of the three stages, and the others once. Memory: the window.
  *
  * The order of ranks is kept where the ranks of each node are one interval; elsewhere an operator

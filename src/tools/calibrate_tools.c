@@ -19,22 +19,18 @@
 void sb_calibration_read_machine(sb_calibration_t *calibration)
 {
     sb_place_t place;
-    size_t kept = 0;
 
     calibration->topology = sb_topology_self();
     if (calibration->topology == NULL)
         sb_tool_fail("the machine's topology could not be read");
-    if (sb_cores_read(calibration->topology, &calibration->cores, &calibration->count) != SB_OK)
-        sb_tool_fail("out of memory");
     sb_place_self(&place);
-    for (size_t i = 0; i < calibration->count; i++) {
-        if (sb_cpus_empty(place.cpus) || sb_cpus_has(place.cpus, calibration->cores[i].cpu))
-            calibration->cores[kept++] = calibration->cores[i];
-    }
-    calibration->count = kept;
-    if (kept == 0)
+    if (sb_cores_read(calibration->topology, sb_cpus_empty(place.cpus) ? NULL : place.cpus,
+                      &calibration->cores, &calibration->count) != SB_OK)
+        sb_tool_fail("out of memory");
+    size_t count = calibration->count;
+    if (count == 0)
         sb_tool_fail("this process may use no core");
-    calibration->hops = calloc(kept * kept, sizeof calibration->hops[0]);
+    calibration->hops = calloc(count * count, sizeof calibration->hops[0]);
     if (calibration->hops == NULL)
         sb_tool_fail("out of memory");
 }

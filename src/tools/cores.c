@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 
-/* The first processor of the core that this process may use, or -1. */
-static int first_allowed(const sb_topology_t *topology, const uint64_t *cpus)
+/* The first processor of the core that may be used, or -1. */
+static int first_allowed(const sb_topology_t *topology, const uint64_t *cpus, const uint64_t *mine)
 {
     for (unsigned cpu = 0; cpu < SB_CPUS_MOST; cpu++) {
-        if (sb_cpus_has(cpus, cpu) && sb_cpus_has(topology->allowed, cpu))
+        if (sb_cpus_has(cpus, cpu) && sb_cpus_has(topology->allowed, cpu) &&
+            (mine == NULL || sb_cpus_has(mine, cpu)))
             return (int)cpu;
     }
     return -1;
@@ -22,7 +23,8 @@ static void describe_core(const sb_topology_t *topology, const uint64_t *cpus, u
     core->unit[SB_LEVEL_NUMA] = sb_topology_node_of(topology, cpus);
 }
 
-sb_status_t sb_cores_read(const sb_topology_t *topology, sb_core_t **cores, size_t *count)
+sb_status_t sb_cores_read(const sb_topology_t *topology, const uint64_t *mine, sb_core_t **cores,
+                          size_t *count)
 {
     const sb_level_t *all = &topology->cores;
 
@@ -32,7 +34,7 @@ sb_status_t sb_cores_read(const sb_topology_t *topology, sb_core_t **cores, size
         return SB_ERR_MEMORY;
     for (size_t i = 0; i < all->count; i++) {
         const uint64_t *cpus = all->units[i].cpus;
-        int cpu = first_allowed(topology, cpus);
+        int cpu = first_allowed(topology, cpus, mine);
         if (cpu >= 0)
             describe_core(topology, cpus, (unsigned)cpu, &(*cores)[(*count)++]);
     }

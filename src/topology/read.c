@@ -81,8 +81,9 @@ static int choose_source(hwloc_topology_t hwloc, const char *machine)
  * With the first topology of a process hwloc loads its plug-ins, for devices and the like: 2 ms and
  * 3 MB for what is not looked at here. Only a variable keeps it from that. The environment is left
  * alone, since other threads may be reading it: a copy with that variable in front takes its place
- * meanwhile, and is kept for whoever still reads it. If a thread sets a variable just then, it has
- * made a copy of its own, which stays. hwloc forgets with the last topology that is closed, so the
+ * meanwhile, and is kept for whoever still reads it. If a thread sets a new variable just then, it
+ * has made a copy of its own, which stays; and if one has changed the copy, that stays, without the
+ * variable. hwloc forgets with the last topology that is closed, so the
  * program's own have their plug-ins; and those that it has loaded already are not touched.
  */
 static int init_without_plugins(hwloc_topology_t *hwloc)
@@ -105,9 +106,11 @@ static int init_without_plugins(hwloc_topology_t *hwloc)
         kept[i] = whole[i - 1];
     environ = kept;
     int result = hwloc_topology_init(hwloc);
+    bool changed = count > 1 && memcmp(kept + 1, whole, (count - 1) * sizeof *kept) != 0;
     char **ours = kept;
     /* Relaxed: what environ points to has not changed since it was there before. */
-    __atomic_compare_exchange_n(&environ, &ours, whole, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    __atomic_compare_exchange_n(&environ, &ours, changed ? kept + 1 : whole, false,
+                                __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     return result;
 }
 

@@ -2,7 +2,11 @@
 """Measuring this machine: that a right machine file comes out, not what is in it."""
 
 import json
+import os
+import signal
 import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +90,41 @@ def test_bad_options(real_native, arguments, words):
     )
     assert result.returncode == 2
     assert words in result.stderr
+
+
+def children_of(process: int) -> list[int]:
+    """Processes that it has started."""
+    path = Path(f"/proc/{process}/task/{process}/children")
+    return [int(child) for child in path.read_text().split()]
+
+
+def computes(process: int) -> bool:
+    """Whether it lives; a dead one may have nobody who asks for it."""
+    try:
+        text = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] != "Z"
+
+
+def test_killed(real_native, tmp_path):
+    """No process that computes for ever is left."""
+    output = tmp_path / "x.json"
+    command = [real_native.calibrator, "--output", output, "--name", "x", "--seconds", "20"]
+    with subprocess.Popen(command) as tool:
+        children = []
+        while tool.poll() is None and not children:
+            time.sleep(0.01)
+            children = children_of(tool.pid)
+        tool.kill()
+    assert children
+    until = time.monotonic() + 10
+    while any(computes(child) for child in children) and time.monotonic() < until:
+        time.sleep(0.01)
+    left = [child for child in children if computes(child)]
+    for child in left:
+        os.kill(child, signal.SIGKILL)
+    assert not left
 
 
 def test_file_that_cannot_be_written(command, fake_native):

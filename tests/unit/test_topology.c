@@ -7,6 +7,7 @@
 #include "topology/launcher.h"
 #include "topology/read.h"
 
+#include <dlfcn.h>
 #include <hwloc.h>
 #include <link.h>
 #include <setjmp.h>
@@ -893,6 +894,36 @@ static int plugins_of_a_program(void)
     return count;
 }
 
+/* Another thread's setenv, while hwloc begins. */
+static const char *set_meanwhile;
+
+int hwloc_topology_init(hwloc_topology_t *topology)
+{
+    int (*begin)(hwloc_topology_t *);
+    void *symbol = dlsym(RTLD_NEXT, "hwloc_topology_init");
+
+    memcpy(&begin, &symbol, sizeof begin);
+    if (set_meanwhile != NULL)
+        setenv("SOBOR_OF_A_THREAD", set_meanwhile, 1);
+    return begin(topology);
+}
+
+static void reads_while_a_variable_is_set(void)
+{
+    setenv("SOBOR_OF_A_THREAD", "before", 1);
+    set_meanwhile = "meanwhile";
+    CHILD_EXPECTS(sb_topology_self() != NULL, 1);
+    CHILD_EXPECTS(strcmp(getenv("SOBOR_OF_A_THREAD"), "meanwhile") == 0, 2);
+    CHILD_EXPECTS(getenv("HWLOC_PLUGINS_PATH") == NULL, 3);
+}
+
+/* What another thread says to the environment meanwhile is not lost. */
+static void variables_stay_the_programs(void **state)
+{
+    (void)state;
+    run_in_child(reads_while_a_variable_is_set);
+}
+
 static void reads_without_plugins(void)
 {
     char **before = environ;
@@ -1078,7 +1109,7 @@ static void cores_know_their_units(void **state)
     (void)state;
     open_machine("package:2 numa:2 l3:2(size=16777216) l2:2(size=1048576) core:2 pu:2",
                  SB_LEVELS_ALL);
-    assert_int_equal(sb_cores_read(scene.topology, &cores, &count), SB_OK);
+    assert_int_equal(sb_cores_read(scene.topology, NULL, &cores, &count), SB_OK);
     assert_int_equal(count, 32);
     assert_int_equal(cores[1].cpu, 2);
     assert_int_equal(cores[31].unit[SB_LEVEL_L2], 15);
@@ -1096,6 +1127,24 @@ static void cores_know_their_units(void **state)
     free(cores);
 }
 
+/* Of a core whose first processor is not this process's another one counts. */
+static void cores_have_several_processors(void **state)
+{
+    uint64_t mine[SB_CPU_WORDS] = {0};
+    sb_core_t *cores;
+    size_t count;
+
+    (void)state;
+    open_machine("package:1 core:4 pu:2", SB_LEVELS_ALL);
+    for (unsigned cpu = 1; cpu < 8; cpu += 2)
+        sb_cpus_add(mine, cpu);
+    assert_int_equal(sb_cores_read(scene.topology, mine, &cores, &count), SB_OK);
+    assert_int_equal(count, 4);
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(cores[i].cpu, 2 * i + 1);
+    free(cores);
+}
+
 static void cores_of_an_uneven_machine(void **state)
 {
     sb_core_t *cores;
@@ -1103,7 +1152,7 @@ static void cores_of_an_uneven_machine(void **state)
 
     (void)state;
     open_machine(stored("restricted.xml"), SB_LEVELS_ALL);
-    assert_int_equal(sb_cores_read(scene.topology, &cores, &count), SB_OK);
+    assert_int_equal(sb_cores_read(scene.topology, NULL, &cores, &count), SB_OK);
     assert_in_range(count, 1, RANKS_MOST);
     for (size_t i = 0; i < count; i++) {
         assert_true(sb_cpus_has(scene.topology->cpus, cores[i].cpu));
@@ -1261,6 +1310,7 @@ int main(void)
         SCENE(a_machine_that_cannot_be_read_is_one_node),
         SCENE(memory_is_wished_on_nodes_that_exist),
         SCENE(plugins_of_hwloc_stay_the_programs),
+        SCENE(variables_stay_the_programs),
         SCENE(a_file_stands_for_the_machine),
         SCENE(built_in_prices_are_of_no_processor),
         SCENE(four_nodes_have_levels_numa_and_package),
@@ -1309,6 +1359,7 @@ int main(void)
         SCENE(unknown_places_are_not_judged),
         SCENE(mapped_ranks_share_past_the_cores),
         SCENE(cores_know_their_units),
+        SCENE(cores_have_several_processors),
         SCENE(cores_of_an_uneven_machine),
         SCENE(a_machine_can_be_written_and_read_again),
     };
