@@ -68,9 +68,20 @@ static inline sb_status_t sb_stream_write_non_temporal(const sb_stream_t *stream
     return SB_OK;
 }
 
+/* As sb_stream_read; data in one piece goes past this core's caches. */
+static inline sb_status_t sb_stream_read_non_temporal(const sb_stream_t *stream, size_t offset,
+                                                      void *to, size_t bytes)
+{
+    if (stream->base == NULL)
+        return stream->read(stream->context, offset, to, bytes);
+    sb_copy_streaming(to, stream->base + offset, bytes);
+    return SB_OK;
+}
+
 /* What these copy is reported by the line of the algorithm. */
 #define sb_take(...) SB_SITED(sb_take(__VA_ARGS__))
 #define sb_stream_read(...) SB_SITED(sb_stream_read(__VA_ARGS__))
+#define sb_stream_read_non_temporal(...) SB_SITED(sb_stream_read_non_temporal(__VA_ARGS__))
 #define sb_stream_write(...) SB_SITED(sb_stream_write(__VA_ARGS__))
 #define sb_stream_write_far(...) SB_SITED(sb_stream_write_far(__VA_ARGS__))
 #define sb_stream_write_non_temporal(...) SB_SITED(sb_stream_write_non_temporal(__VA_ARGS__))

@@ -9,7 +9,7 @@
  * bytes on every rank. What is done follows from the root's number alone. A rank whose stream holds
  * fewer than the root's gets what it has room for and SB_ERR_TRUNCATE; one whose stream holds more
  * gets what there is and SB_ERR_SHORT. The team stays in order. The root may return before anybody
- * has received anything.
+ * has received anything, but of a message that others fetch from where it is.
  */
 
 /*

@@ -199,14 +199,12 @@ static void begin_short(sb_rings_t *rings, sb_plan_t *plan, sb_cursor_t *cursor)
         cursor->window = plan->window = most;
 }
 
-/* Data that is handed out by functions goes wherever they put it. */
 static sb_status_t put(const sb_stream_t *stream, size_t offset, char *to, size_t bytes,
                        sb_copy_mode_t mode)
 {
-    if (mode == SB_COPY_CACHED || mode == SB_COPY_WIDE || stream->base == NULL)
-        return sb_stream_read(stream, offset, to, bytes);
-    sb_copy_streaming(to, stream->base + offset, bytes);
-    return SB_OK;
+    return mode == SB_COPY_CACHED || mode == SB_COPY_WIDE
+               ? sb_stream_read(stream, offset, to, bytes)
+               : sb_stream_read_non_temporal(stream, offset, to, bytes);
 }
 
 /* Root: the fragments of the message, the first one with its plan, unless that was told. */

@@ -162,10 +162,9 @@ static sb_status_t put(const sb_team_t *team, const sb_outlet_t *out, const sb_s
     const sb_stream_t *stream = sending->stream;
     char *at = staged_at(out, sending);
 
-    if (sending->mode != SB_COPY_NON_TEMPORAL || !sb_sender_streams(team) || stream->base == NULL)
-        return sb_stream_read(stream, sending->offset, at, bytes);
-    sb_copy_streaming(at, stream->base + sending->offset, bytes);
-    return SB_OK;
+    return sending->mode == SB_COPY_NON_TEMPORAL && sb_sender_streams(team)
+               ? sb_stream_read_non_temporal(stream, sending->offset, at, bytes)
+               : sb_stream_read(stream, sending->offset, at, bytes);
 }
 
 static sb_status_t send_staged(sb_team_t *team, sb_sending_t *sending, size_t limit, bool wait)
