@@ -16,6 +16,10 @@ CONFIGURE = mkdir -p $(BUILD) && \
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
+# Tests at once: most of a short one is waiting. In the long form most compute, and ranks that share
+# a processor with those of other jobs hand over to each other in milliseconds.
+AT_ONCE = $(if $(filter-out 0,$(SOBOR_TEST_LONG)),$$(nproc) + 1,7 * $$(nproc) / 2)
+
 setup: ## install what the build needs: packages, a Python environment
 	@scripts/setup.sh
 
@@ -27,7 +31,7 @@ build: ## build into build/release (PRESET=debug, coverage for others); ./sobor 
 
 test: ## build and run all tests (CTEST_ARGS="-L python" for some)
 	@scripts/setup.sh --tests --beside '$(CONFIGURE) && cmake --build $(BUILD)'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$((7 * $$(nproc) / 2))" --repeat until-pass:2 \
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$(($(AT_ONCE)))" --repeat until-pass:2 \
 		$(CTEST_ARGS)
 
 demo: ## build what it needs, look at this machine, and time Open MPI against Sobor

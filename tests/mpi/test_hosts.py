@@ -333,8 +333,8 @@ def test_mpi4py(tester, hosts, long_run, place):
         pytest.skip("only with SOBOR_TEST_LONG=1")
     if mpi.python is None:
         pytest.skip("o41 has no Python with mpi4py (.peers)")
-    which = COLLECTIVES if long_run else QUICK
-    command = suite_command(mpi, which, () if long_run else SHORTER)
+    whole = long_run and not place.dealt
+    command = suite_command(mpi, COLLECTIVES if whole else QUICK, () if whole else SHORTER)
     result = run_on(tester, mpi, hosts, {"SOBOR_TRIALS": "off"}, place, command, limit=600)
     outcome = read_outcome(result)
     assert outcome.good, outcome.bad
