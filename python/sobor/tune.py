@@ -80,6 +80,8 @@ def _check(wanted: Wanted) -> None:
     """Refuses options that contradict each other, and rules that would be measured."""
     if wanted.ranks is not None and not wanted.full:
         raise SoborError("--ranks is for --full", "add --full, or leave out --ranks")
+    if wanted.ranks is not None and 1 in parse_counts(wanted.ranks, "--ranks"):
+        raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
     if wanted.full and os.environ.get(VARIABLE):
         raise SoborError(
             f"--full: {VARIABLE} is set, so its rules would be measured", f"unset {VARIABLE}"

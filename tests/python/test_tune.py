@@ -125,6 +125,7 @@ def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
     ("words", "error"),
     [
         (["--ranks", "2"], "--ranks is for --full"),
+        (["--full", "--ranks", "2,1"], "--ranks: a collective needs at least 2 ranks"),
     ],
 )
 def test_options_of_full_alone(command, real_native, kept, words, error):
