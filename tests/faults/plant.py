@@ -21,8 +21,8 @@ come again. What may find a fault:
     heap NAME [OPTIONS]         a program of tests/heap, with the heap that is wrong preloaded
     mpi WORDS                   pytest with these words in tests/mpi; Sobor and the bench are wrong
 
-Where a job that hangs is what is expected, "timed out", the same test must pass with what is right:
-a machine that is too slow finds no fault.
+Where a job of an MPI hangs, so that "timed out" is reported, the same test must pass with what is
+right: a machine that is too slow finds no fault.
 
 Only what the fault touches is compiled anew, and linked with what the build folder holds.
 """
@@ -243,6 +243,13 @@ class Build:
 
 def expected(words: list, expect: str, environment: dict[str, str], folder: Path) -> bool:
     """Whether what is expected is reported; the rest of the run is not waited for."""
+    return bool(report(words, expect, environment, folder, to_its_end=False))
+
+
+def report(
+    words: list, expect: str, environment: dict[str, str], folder: Path, to_its_end: bool
+) -> str:
+    """The output if what is expected is in it, as far as that or to its end; or nothing."""
     process = subprocess.Popen(
         words,
         cwd=folder,
@@ -260,8 +267,9 @@ def expected(words: list, expect: str, environment: dict[str, str], folder: Path
         text += line
         if re.search(expect, line) and not WELL.search(line):
             found = True
-            break
-    if found:
+            if not to_its_end:
+                break
+    if found and not to_its_end:
         os.killpg(process.pid, signal.SIGTERM)
     process.stdout.close()
     process.wait()
@@ -269,7 +277,7 @@ def expected(words: list, expect: str, environment: dict[str, str], folder: Path
     print(text[-6000:])
     if not found and re.search(r"^\d+ skipped", text, re.MULTILINE):
         sys.exit(SKIPPED)
-    return found
+    return text if found else ""
 
 
 def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
@@ -305,15 +313,16 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
     shadow = build.preload(ABIS[keys[0] if keys else "o41"], wrong)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *words]
 
-    def finds(folder: Path) -> bool:
+    def finds(folder: Path) -> str:
         environment = {
             "SOBOR_BUILD": str(folder),
             "SOBOR_TEST_SECONDS": str(HANGS),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
-        return expected(command, fault.expect, environment, REPOSITORY / "tests" / "mpi")
+        return report(command, fault.expect, environment, REPOSITORY / "tests" / "mpi", True)
 
-    return finds(shadow) and not ("timed out" in fault.expect and finds(build.folder))
+    found = finds(shadow)
+    return bool(found) and not ("timed out" in found and finds(build.folder))
 
 
 def main() -> int:
