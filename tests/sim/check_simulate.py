@@ -2,8 +2,8 @@
 """sobor-simulate from outside: all algorithms get their data right, the same words give the same
 bytes, costs follow the machine, and wrong use is told.
 
-usage: check_simulate.py SOBOR-SIMULATE PART   (PART: data, same, effects, large,
-reductions, nodes, wrong)
+usage: check_simulate.py SOBOR-SIMULATE PART   (PART: checked, data, same, effects,
+large, reductions, nodes, wrong)
 """
 
 from __future__ import annotations
@@ -401,7 +401,21 @@ def check_wrong() -> None:
             )
 
 
+def check_checked() -> None:
+    """Of every algorithm it is said that nothing was found, after all schedules or calls."""
+    machine = MACHINES / "xeon-e5620-2s.json"
+    words = ("--ranks", 3, "--bytes", "64,600", "--root", "rotate", "--check", "on")
+    words += ("--mode", "pct", "--relaxed", "on", "--schedules", 200)
+    explored = simulate("bcast", *words, machine=machine)
+    assert len(explored) >= 6 and {row["schedules"] for row in explored} == {200}, explored
+    words = ("--ranks", 8, "--check", "on", "--mode", "timed", "--algorithm", "tree")
+    timed = simulate("barrier", *words, "--calls", 20, machine=machine)
+    assert [row["median_us"] > 0 for row in timed] == [True], timed
+    assert not any(row["violations"] for row in (*explored, *timed)), (explored, timed)
+
+
 PARTS = {
+    "checked": check_checked,
     "data": check_data,
     "same": check_same,
     "effects": check_effects,
