@@ -59,8 +59,8 @@ def run_cases(tester, key, nodes, cases, words, most=60000):
     """Run cases of a program; of each communicator of all ranks the nodes are known."""
     drawn = {"seed": SEED + len(nodes), "max_bytes": most}
     result = run_some(tester, key, nodes, words, cases, {}, **drawn)
-    spanning = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
-    assert all(r.where == "cluster" and r.nodes == len(set(nodes.split(","))) for r in spanning)
+    count = len(set(nodes.split(",")))
+    assert all(r.where == "cluster" and r.nodes == count for r in worlds(result)), result.tail()
     return result
 
 
@@ -147,8 +147,10 @@ def test_reductions(tester, long_run, key, nodes, cases, name):
 
 
 def worlds(result):
-    """The lines of MPI_COMM_WORLD."""
-    return [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
+    """The lines of MPI_COMM_WORLD, of which there are some."""
+    found = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
+    assert found, result.tail()
+    return found
 
 
 @pytest.mark.parametrize(
