@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "mpi/datatype.h"
 
+#include "base/lines.h"
 #include "mpi/contents.h"
 #include "mpi/self.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 static int keyval = MPI_KEYVAL_INVALID;
@@ -32,11 +34,68 @@ static void drop(sb_type_t *kept)
     free(kept);
 }
 
+/* ---- handles that are known to be good ---- */
+
+/*
+ * A handle that is none must not be asked for its attribute: such a function has no communicator,
+ * and hosts raise its error on MPI_COMM_WORLD, which ends the job, whatever the program has set for
+ * the communicator of its call. Here are the handles that have our attribute. The host tells of
+ * their end. Of another it is asked first whether it is good, also of one that found no room.
+ *
+ * All relaxed: nothing else is handed over, and what a thread finds of a handle that it was given
+ * is as new as that.
+ */
+#define WAYS (SB_LINE / sizeof(uintptr_t))
+#define SETS 64 /* a power of two */
+
+static _Alignas(SB_LINE) _Atomic uintptr_t good[SETS][WAYS];
+
+static _Atomic uintptr_t *set_of(MPI_Datatype type)
+{
+    return good[((uint64_t)SB_HANDLE_BITS(type) * 0x9e3779b97f4a7c15u >> 32) % SETS];
+}
+
+/* NULL: the set does not hold it. */
+static _Atomic uintptr_t *find_in(_Atomic uintptr_t *set, uintptr_t handle)
+{
+    for (size_t i = 0; i < WAYS; i++) {
+        if (atomic_load_explicit(&set[i], memory_order_relaxed) == handle)
+            return &set[i];
+    }
+    return NULL;
+}
+
+static bool is_good(MPI_Datatype type)
+{
+    return SB_HANDLE_BITS(type) != 0 && find_in(set_of(type), SB_HANDLE_BITS(type)) != NULL;
+}
+
+/* With the lock held, so that a handle is there once: leaving takes it from one place. */
+static void enter(MPI_Datatype type)
+{
+    _Atomic uintptr_t *set = set_of(type), *place = find_in(set, 0);
+
+    if (!is_good(type))
+        atomic_store_explicit(place == NULL ? set : place, SB_HANDLE_BITS(type),
+                              memory_order_relaxed);
+}
+
+/* Perhaps while another is entered there, which is asked about once more then. */
+static void leave(MPI_Datatype type)
+{
+    _Atomic uintptr_t *place = find_in(set_of(type), SB_HANDLE_BITS(type));
+
+    if (place != NULL)
+        atomic_store_explicit(place, 0, memory_order_relaxed);
+}
+
+/* ---- attributes ---- */
+
 static int forget(MPI_Datatype type, int key, void *description, void *extra)
 {
-    (void)type;
     (void)key;
     (void)extra;
+    leave(type);
     drop(description);
     return MPI_SUCCESS;
 }
@@ -108,6 +167,8 @@ static bool describe_derived(MPI_Datatype type, sb_type_t *description)
     if (kept == NULL || sb_host.Type_set_attr(type, keyval, kept) != MPI_SUCCESS) {
         drop(kept);
         description->layout = NULL;
+    } else {
+        enter(type);
     }
     sb_layout_release(layout);
     return true;
@@ -123,15 +184,30 @@ static bool describe_permanent(MPI_Datatype type, sb_type_t *description)
     return true;
 }
 
+/* A duplicate has its original's description from the beginning; or another thread was faster. */
+static bool find_or_describe(MPI_Datatype type, sb_type_t *description)
+{
+    if (!find_kept(type, description))
+        return describe_derived(type, description);
+    enter(type);
+    return true;
+}
+
 static bool describe_new(MPI_Datatype type, sb_type_t *description)
 {
+    bool done = false;
+
     pthread_mutex_lock(&lock);
-    bool done = find_kept(type, description);
-    if (!done && is_usable(type))
+    if (is_usable(type))
         done = sb_type_is_permanent(type) ? describe_permanent(type, description)
-                                          : describe_derived(type, description);
+                                          : find_or_describe(type, description);
     pthread_mutex_unlock(&lock);
     return done;
+}
+
+bool sb_type_recall(MPI_Datatype type, sb_type_t *description)
+{
+    return is_good(type) && find_kept(type, description);
 }
 
 bool sb_type_describe(MPI_Datatype type, sb_type_t *description)
@@ -144,7 +220,7 @@ bool sb_type_describe(MPI_Datatype type, sb_type_t *description)
     }
     if (type == sb_host.datatype_null)
         return false;
-    return find_kept(type, description) || describe_new(type, description);
+    return sb_type_recall(type, description) || describe_new(type, description);
 }
 
 int sb_make_large_type(MPI_Count count, MPI_Datatype type, MPI_Datatype *large)

@@ -13,6 +13,9 @@ void sb_types_start(void);
  */
 bool sb_type_describe(MPI_Datatype type, sb_type_t *description);
 
+/* The same of a derived type that was described before; another is not looked at. */
+bool sb_type_recall(MPI_Datatype type, sb_type_t *description);
+
 /* Makes a committed type of `count` elements of `type`, for any count. Returns the host's code. */
 int sb_make_large_type(MPI_Count count, MPI_Datatype type, MPI_Datatype *large);
 

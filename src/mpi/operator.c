@@ -3,6 +3,7 @@
 
 #include "mpi/beyond.h"
 #include "mpi/scratch.h"
+#include "mpi/self.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -184,12 +185,27 @@ static bool find_span(sb_combination_t *combination)
     return true;
 }
 
+/* Whether the host takes it, in a scan of nothing: Op_commutative of a handle that is none raises
+ * its error on MPI_COMM_WORLD. Asked each time: nobody tells of an operation's end. */
+static bool is_usable(const sb_combination_t *combination)
+{
+    MPI_Comm self = sb_private_self_take();
+    char from, to;
+
+    if (self == sb_host.comm_null)
+        return true;
+    int error = sb_host.Scan(&from, &to, 0, combination->type, combination->op, self);
+    sb_private_self_give();
+    return error == MPI_SUCCESS;
+}
+
 static bool find_user(sb_combination_t *combination)
 {
     const sb_type_t *description = combination->description;
     int commutative = 0;
 
-    if (sb_host.Op_commutative(combination->op, &commutative) != MPI_SUCCESS ||
+    if (!is_usable(combination) ||
+        sb_host.Op_commutative(combination->op, &commutative) != MPI_SUCCESS ||
         !find_span(combination))
         return false;
     combination->user = (sb_operator_t){.element = description->size,

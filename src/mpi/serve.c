@@ -7,7 +7,7 @@
 SB_EVERY_CALL const char *_Atomic sb_last_algorithm_name;
 const char sb_host_name[] = "host";
 
-const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
+const sb_type_t *sb_other_known_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
 {
     const sb_type_t *known = sb_predefined_find(type);
 
@@ -16,6 +16,15 @@ const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *ro
         comm->type_is = known;
         return known;
     }
+    return sb_type_recall(type, room) ? room : NULL;
+}
+
+const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
+{
+    const sb_type_t *known = sb_other_known_type(comm, type, room);
+
+    if (known != NULL)
+        return known;
     return sb_type_describe(type, room) ? room : NULL;
 }
 

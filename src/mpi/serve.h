@@ -79,6 +79,7 @@ static inline void sb_fetch_sent(const void *buffer)
 
 /* A predefined type's description is found at one look if the last call's type was the same. */
 const sb_type_t *sb_other_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room);
+const sb_type_t *sb_other_known_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room);
 
 /* The type, described where it lasts or in `room`. NULL: the host should judge it. */
 static inline const sb_type_t *sb_type_of(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
@@ -86,6 +87,14 @@ static inline const sb_type_t *sb_type_of(sb_comm_t *comm, MPI_Datatype type, sb
     if (SB_LIKELY(comm->type == type && comm->type_is != NULL))
         return comm->type_is;
     return sb_other_type(comm, type, room);
+}
+
+/* The same if it was described before. NULL: it was not looked at. */
+static inline const sb_type_t *sb_known_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
+{
+    if (SB_LIKELY(comm->type == type && comm->type_is != NULL))
+        return comm->type_is;
+    return sb_other_known_type(comm, type, room);
 }
 
 /* No machine has more; sums of sizes and headers cannot overflow. */

@@ -72,10 +72,8 @@ static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *s
     return true;
 }
 
-/*
- * Opens the blocks of a side as `streams`, unless that is NULL, and adds up their bytes. False: the
- * host has to judge the arguments.
- */
+/* Opens the blocks of a side as `streams`, unless that is NULL, and adds up their bytes. False: the
+ * host judges. Where it lets anything pass for a type of nothing, none that is new is looked at. */
 static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams, size_t *total)
 {
     MPI_Datatype type = side->kind == SB_BLOCKS_TYPED ? sb_host.datatype_null : side->type;
@@ -87,19 +85,20 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
         return side->blocks == 0 || lay_out_equal(comm, side, streams, total);
     for (int i = 0; i < side->blocks; i++) {
         int64_t count = sb_number(&side->counts, i);
+        bool none = side->kind == SB_BLOCKS_TYPED && count == 0;
         size_t bytes;
 
         if (side->kind == SB_BLOCKS_TYPED && side->types[i] != type) {
             type = side->types[i];
             is = NULL;
         }
-        is = is == NULL ? sb_type_of(comm, type, &room) : is;
-        if (is == NULL && side->kind == SB_BLOCKS_TYPED && count == 0 &&
-            sb_nothing_passes(SB_ALLTOALLW, NULL, type)) {
+        is = is == NULL && none ? sb_known_type(comm, type, &room) : is;
+        if (is == NULL && none && sb_nothing_passes(SB_ALLTOALLW, NULL, type)) {
             if (streams != NULL)
                 set_plain(&streams[i], NULL, 0);
             continue;
         }
+        is = is == NULL ? sb_type_of(comm, type, &room) : is;
         if (is == NULL || !sb_message_bytes(count, is->size, &bytes))
             return false;
         void *address = (void *)((uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0));

@@ -43,6 +43,8 @@ ERROR_CASES = (
     "bad-count",
     "null-type",
     "null-type-zero-count",
+    "invalid-type",
+    "invalid-op",
     "uncommitted-type",
     "null-comm-bcast",
     "null-comm-barrier",
@@ -93,7 +95,7 @@ MPICH_CRASHES = {f"{name}-count" for name in REDUCTIONS}
 MPICH_5_CRASHES = MPICH_CRASHES | {f"{name}-type" for name in REDUCTIONS}
 OPEN_MPI_CRASHES = {
     *("allgather-comm", "scatter-uncommitted", "scatterv-uncommitted", "allgather-uncommitted"),
-    *("allgatherv-uncommitted", "allgatherv-count"),
+    *("allgatherv-uncommitted", "allgatherv-count", "invalid-op"),
 }
 #: What a library does not check, and crashes on by itself.
 NOT_SURVIVED = {
@@ -102,7 +104,7 @@ NOT_SURVIVED = {
     "m40": {"in-place", "null-type-zero-count", *MPICH_CRASHES},
     "m50": {"in-place", *MPICH_5_CRASHES},
     "i21": {"in-place"},
-    "a50": {"in-place", *MPICH_5_CRASHES},
+    "a50": {"in-place", "invalid-op", *MPICH_5_CRASHES},
 }
 
 #: What a library does not promise, and Sobor does: the root of a small gather of unequal parts of
@@ -556,11 +558,12 @@ def test_fatal_error(tester, mpi):
 
 
 @pytest.mark.parametrize("key", ["m40", "m50", "i21"])
-def test_null_types(tester, key):
-    """Ranks with the null type for blocks of nothing, and ranks without, have one call."""
+@pytest.mark.parametrize("what", ["alltoallw", "alltoallw-zero"])
+def test_null_types(tester, key, what):
+    """Ranks with a type that is none for blocks of nothing, and ranks without, have one call."""
     mpi = usable_mpi(key)
-    tester.expect_pass(tester.run(mpi, 3, ["null_types"]))
-    result = tester.run(mpi, 3, ["null_types"], sobor={})
+    tester.expect_pass(tester.run(mpi, 3, ["null_types", what]))
+    result = tester.run(mpi, 3, ["null_types", what], sobor={})
     tester.expect_pass(result, served=True)
     assert any(name.startswith("alltoallw:") for name in result.algorithm_calls()), result.tail()
 

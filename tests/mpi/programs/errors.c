@@ -44,6 +44,16 @@ static int null_type_zero_count(void)
     return MPI_Bcast(buffer, 0, MPI_DATATYPE_NULL, 0, comm);
 }
 
+static int invalid_type(void)
+{
+    return MPI_Bcast(buffer, 4, (MPI_Datatype)0, 0, comm);
+}
+
+static int invalid_op(void)
+{
+    return MPI_Allreduce(buffer, buffer + 32, 4, MPI_INT, (MPI_Op)12345, comm);
+}
+
 static int uncommitted_type(void)
 {
     MPI_Datatype type;
@@ -98,6 +108,8 @@ static const struct {
     {"bad-count", bad_count},
     {"null-type", null_type},
     {"null-type-zero-count", null_type_zero_count},
+    {"invalid-type", invalid_type},
+    {"invalid-op", invalid_op},
     {"uncommitted-type", uncommitted_type},
     {"null-comm-bcast", null_comm_bcast},
     {"null-comm-barrier", null_comm_barrier},

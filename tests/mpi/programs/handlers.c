@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A user's error handler is called once for each error, with the communicator and the class that
- * the host would give. What the call returns then is printed: it differs between hosts, and must
- * not differ between two runs on one of them.
+ * the host would give, and no other handler is. What the call returns then is printed: it differs
+ * between hosts, and must not differ between two runs on one of them.
  *
  * usage: handlers [fatal]   with "fatal" the default handler must end the job */
 #include "support.h"
@@ -13,12 +13,20 @@
 static int calls;
 static int last_class;
 static MPI_Comm last_comm;
+static int others; /* calls of the handler of communicators that no call was made on */
 
 static void handler(MPI_Comm *comm, int *code, ...)
 {
     calls++;
     last_comm = *comm;
     MPI_Error_class(*code, &last_class);
+}
+
+static void other_handler(MPI_Comm *comm, int *code, ...)
+{
+    (void)comm;
+    (void)code;
+    others++;
 }
 
 static void check_call(MPI_Comm comm, int expected_calls, int expected_class, int status)
@@ -44,6 +52,20 @@ static void provoke_by_type(MPI_Comm comm, int expected_calls)
     check_call(comm, expected_calls, MPI_ERR_OP, status);
 }
 
+/* Handles that never were any. */
+static void provoke_by_handles(MPI_Comm comm, int calls_before)
+{
+    int value = 1;
+    int status = MPI_Bcast(&value, 1, (MPI_Datatype)0, 0, comm);
+    check_call(comm, calls_before + 1, MPI_ERR_TYPE, status);
+#if defined(MPICH_NUMVERSION)
+    int sum;
+    status = MPI_Allreduce(&value, &sum, 1, MPI_INT, (MPI_Op)12345, comm);
+    check_call(comm, calls_before + 2, MPI_ERR_OP, status);
+#endif
+    CHECK(others == 0, "%d calls of another communicator's handler", others);
+}
+
 /* Notes the named segments that this rank's host has mapped, which may stay when it is ended. */
 static void note_segments(void)
 {
@@ -64,7 +86,7 @@ int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
     MPI_Comm copy;
-    MPI_Errhandler own;
+    MPI_Errhandler own, other;
     int value = 0;
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
     if (argc > 1 && strcmp(argv[1], "fatal") == 0) {
@@ -81,12 +103,18 @@ int main(int argc, char **argv)
         provoke(copy, i);
         CALL(MPI_Barrier(copy));
     }
+    CALL(MPI_Comm_create_errhandler(other_handler, &other));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, other));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_SELF, other));
+    provoke_by_handles(copy, 5);
+    calls = 5;
     CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, own));
     provoke(MPI_COMM_WORLD, 6);
     provoke_by_type(copy, 7);
     provoke_by_type(MPI_COMM_WORLD, 8);
     checked_bcast(MPI_COMM_WORLD, 500, 0, 1);
     CALL(MPI_Errhandler_free(&own));
+    CALL(MPI_Errhandler_free(&other));
     CALL(MPI_Comm_free(&copy));
     return test_end();
 }

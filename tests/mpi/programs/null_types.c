@@ -2,9 +2,10 @@
 /* Calls in which a rank exchanges nothing and has a type or a buffer of no use for it, which MPICH
  * and its relatives let pass; the others have types of use for it, or the same too.
  *
- * usage: null_types alltoallw | null | uncommitted | in-place
+ * usage: null_types alltoallw | alltoallw-zero | null | uncommitted | in-place
  *
- * The last three are broadcasts of nothing: with which type, or buffer. */
+ * With "alltoallw-zero" it is no type at all: what an array has that was not filled. The last three
+ * are broadcasts of nothing: with which type, or buffer. */
 #include "support.h"
 
 #include <string.h>
@@ -13,16 +14,16 @@ enum { RANKS = 8, COUNT = 700, ROUNDS = 6, BROADCASTS = 150 };
 
 static int out[RANKS * COUNT], in[RANKS * COUNT];
 
-static void exchange(MPI_Comm comm, int round)
+static void exchange(MPI_Comm comm, MPI_Datatype unused, int round)
 {
     int counts[RANKS], places[RANKS], rank = rank_of(comm), size = size_of(comm);
-    bool in_place = round % 3 == 2;
+    bool in_place = round % 3 == 2 && unused == MPI_DATATYPE_NULL; /* else hosts crash */
     MPI_Datatype types[RANKS];
     for (int i = 0; i < size; i++) {
         bool nothing = rank == size - 1 || i == size - 1;
         counts[i] = nothing ? 0 : COUNT;
         places[i] = i * COUNT * (int)sizeof(int);
-        types[i] = nothing && (rank == size - 1 || round % 2) ? MPI_DATATYPE_NULL : MPI_INT;
+        types[i] = nothing && (rank == size - 1 || round % 2) ? unused : MPI_INT;
         for (int k = 0; k < COUNT; k++)
             out[i * COUNT + k] = rank * 1000 + i * 100 + round;
     }
@@ -65,14 +66,16 @@ static void broadcast_nothing(MPI_Comm comm, const char *what)
 int main(int argc, char **argv)
 {
     const char *what = argc > 1 ? argv[1] : "alltoallw";
+    bool exchanges = strncmp(what, "alltoallw", 9) == 0;
+    MPI_Datatype unused = what[exchanges ? 9 : 0] == '\0' ? MPI_DATATYPE_NULL : (MPI_Datatype)0;
     MPI_Comm copy;
     test_begin(&argc, &argv);
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &copy));
-    for (int round = 0; round < ROUNDS && strcmp(what, "alltoallw") == 0; round++) {
-        exchange(MPI_COMM_WORLD, round);
-        exchange(copy, round);
+    for (int round = 0; round < ROUNDS && exchanges; round++) {
+        exchange(MPI_COMM_WORLD, unused, round);
+        exchange(copy, unused, round);
     }
-    if (strcmp(what, "alltoallw") != 0) {
+    if (!exchanges) {
         broadcast_nothing(MPI_COMM_WORLD, what);
         broadcast_nothing(copy, what);
     }
