@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from sobor import elf, tuning, variables
-from sobor.errors import SoborError
+from sobor.errors import SoborError, write_warning
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import find_native
 
@@ -22,11 +22,11 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 def run(command: list[str], settings: list[str], show: bool, json_file: str | None) -> None:
     """Takes the place of this process by the command, or shows it."""
     launch = prepare(command, settings, os.environ)
-    if launch.warnings or json_file:
-        from sobor import console, outputs
     for warning in launch.warnings:
-        console.print_warning(warning)
+        write_warning(warning)
     if json_file:
+        from sobor import outputs
+
         shown = {"argv": launch.argv, "env": launch.env}
         outputs.check(json_file)
         outputs.show(shown, json_file, lambda: print(shell_command(launch)))

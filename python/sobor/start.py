@@ -12,7 +12,7 @@ import signal
 import sys
 from collections.abc import Iterator
 
-from sobor.errors import EXIT_ERROR, SoborError
+from sobor.errors import EXIT_ERROR, SoborError, write_error
 
 _NEEDED = ("rich", "typer")
 _OF_RUN = ("--set", "--heap", "--print", "--json")
@@ -24,19 +24,36 @@ def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
     try:
+        status = _status(words)
+        sys.stdout.flush()
+        return status
+    except SoborError as error:
+        write_error(error)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        _give_up_output()
+        return 1
+    except OSError as error:
+        _give_up_output()
+        where = error.filename or "what is written"
+        write_error(SoborError(f"{where}: {error.strerror or error}"))
+        return EXIT_ERROR
+
+
+def _status(words: list[str]) -> int:
+    try:
         _start(words)
     except SystemExit as leaving:
         return leaving.code if isinstance(leaving.code, int) else int(bool(leaving.code))
-    except SoborError as error:
-        from sobor import console
-
-        console.print_error(error)
-        return EXIT_ERROR
-    except BrokenPipeError:
-        # The reader of our output has gone; keep Python from failing again when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
     return 0
+
+
+def _give_up_output() -> None:
+    """Keeps Python from failing again when it writes the rest, which nobody takes."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _start(words: list[str]) -> None:

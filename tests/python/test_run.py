@@ -199,6 +199,43 @@ def test_help_of_run(command, words):
     assert "LAUNCHER" in result.out and "--set" in result.out
 
 
+#: A Python that has neither rich nor typer.
+BARE = "import runpy, sys; sys.modules |= {'rich': None, 'typer': None};"
+BARE += (
+    " sys.argv[0] = sys.argv[0] or 'sobor'; runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--set", "RINGS=1", "--", "sh"], "SOBOR_RINGS is not a variable"),
+        (["--print", "--", "mpirun", "-n", "2", "./no"], "LD_PRELOAD="),
+    ],
+)
+def test_without_rich(fake_native, make_launcher, words, message):
+    make_launcher("mpirun", "unknown")
+    command = [sys.executable, "-c", BARE, ROOT / "python" / "sobor" / "__main__.py", "run", *words]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert message in answer.stdout + answer.stderr and "Traceback" not in answer.stderr
+
+
+@pytest.mark.parametrize("words", [["info"], ["info", "--json"], ["run", "--print", "--", "sh"]])
+def test_output_that_cannot_be_written(fake_native, words):
+    command = [sys.executable, "-I", ROOT / "python" / "sobor", *words]
+    with open("/dev/full", "wb") as full:
+        answer = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert answer.returncode == 2
+    assert answer.stderr == "sobor: what is written: No space left on device\n"
+    reader, writer = os.pipe()
+    os.close(reader)
+    answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (answer.returncode, answer.stderr) == (1, "")
+
+
 def test_a_checkout_that_moved_runs_its_own_code(tmp_path):
     """The environment, here the old one, holds paths of where it was made."""
     for name in ("sobor", "VERSION"):
