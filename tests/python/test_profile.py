@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from conftest import ROOT
+from sobor import console
 from sobor.errors import SoborError
 from sobor.profile import compare, estimate, first, page, report, views
 from sobor.profile.sums import Call, Sums
@@ -212,9 +214,26 @@ def test_both_bars_of_a_call_are_shown_or_none():
     assert shown.count('title="scan') == shown.count('title="with Sobor"') == 11
 
 
+def test_names_are_no_markup(capsys):
+    views.write({**PROFILE, "calls": [row("scan", 8, 1.0, 0.0, name="[b]atm[/i]")]}, console.out())
+    assert "scan 8 B, [b]atm[/i]" in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_written(command, fake_native, tmp_path, monkeypatch):
+    def refuse(**options):
+        raise PermissionError(13, "Permission denied", options["dir"])
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refuse)
+    monkeypatch.chdir(tmp_path)
+    result = command("profile", "--", "sh")
+    assert result.status == 2
+    assert f"{tmp_path}: Permission denied" in " ".join(result.err.split())
+
+
 def test_wrong_files(tmp_path):
     file = tmp_path / "x.json"
-    for text in ("{}", "[]", "no"):
+    of_another = [json.dumps({"calls": found, "ranks": 2}) for found in (4, [4], [{"bytes": 8}])]
+    for text in ("{}", "[]", "no", *of_another):
         file.write_text(text)
         with pytest.raises(SoborError, match=r"x\.json"):
             estimate.load(str(file))

@@ -12,6 +12,7 @@ import matplotlib.image
 import numpy as np
 import pytest
 
+from sobor import console
 from sobor.errors import SoborError
 from sobor.model.arrival import impact
 from sobor.trace import analysis, exports, files, page, views
@@ -83,6 +84,14 @@ def unbalanced(tmp_path):
             calls.append(("bcast", 4000, entered, left))
         make_file(folder, rank, 4, calls)
     return folder
+
+
+def test_names_are_no_markup(unbalanced, capsys):
+    result = analysis.analyse(files.read(str(unbalanced), no_tools))
+    for row in result["communicators"]:
+        row["name"] = "[b]atm[/i]"
+    views.write(result, console.out())
+    assert "[b]atm[/i]" in capsys.readouterr().out
 
 
 def test_known_answers(unbalanced):

@@ -152,15 +152,15 @@ def _write_verdict(report: Report, out: Console) -> None:
     console.heading(out, "Verdict")
     if report.usable:
         for finding in report.served:
-            out.print(f"  Sobor will work with {finding.name}: {_advice(finding)}")
+            out.print(Text(f"  Sobor will work with {finding.name}: {_advice(finding)}"))
         for finding in report.unserved:
-            out.print(f"  It will not work with {finding.name}: {finding.value}")
+            out.print(Text(f"  It will not work with {finding.name}: {finding.value}"))
         return
     out.print("  Sobor will not work here:")
     for finding in report.failures:
-        out.print(f"  - {finding.name}: {finding.value}")
+        out.print(Text(f"  - {finding.name}: {finding.value}"))
         if finding.remedy:
-            out.print(f"    remedy: {finding.remedy}")
+            out.print(Text(f"    remedy: {finding.remedy}"))
     if not report.failures:
         out.print("  - no MPI that is here has a back end; see the remedies under MPI")
 

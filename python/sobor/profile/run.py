@@ -65,7 +65,7 @@ def _launch(wanted: Wanted, settings: list[str], folder: Path) -> Launch:
 
 def _run(wanted: Wanted, settings: list[str]) -> tuple[int, dict[str, Any] | None, float]:
     """One run: its exit status, its profile, its seconds. Ranks elsewhere see this folder too."""
-    folder = Path(tempfile.mkdtemp(prefix=".sobor-profile-", dir=os.getcwd()))
+    folder = _make_folder()
     try:
         launch = _launch(wanted, settings, folder)
         began = time.monotonic()
@@ -87,6 +87,16 @@ def _run(wanted: Wanted, settings: list[str]) -> tuple[int, dict[str, Any] | Non
         return status, result, seconds
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _make_folder() -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix=".sobor-profile-", dir=os.getcwd()))
+    except OSError as error:
+        raise SoborError(
+            f"ranks write their sums into the current folder: {error.filename}: {error.strerror}",
+            "start it in a folder that can be written, and that all hosts share",
+        ) from None
 
 
 def _wait(argv: list[str], environ: dict[str, str]) -> int:

@@ -21,8 +21,15 @@ Table = tuple[str, list[str], list[list[str]]]
 
 def kind_of(result: dict[str, Any]) -> str | None:
     """Which of the three it is; None: none."""
-    marks = {"comparison": "ratio_low", "estimate": "predicted_s", "profile": "calls"}
-    return next((kind for kind, mark in marks.items() if mark in result), None)
+    lists = {"comparison": "operations", "estimate": "points", "profile": "calls"}
+    fields = {"comparison": "ratio_low", "estimate": "predicted_ms", "profile": "members"}
+    for kind, name in lists.items():
+        rows = result.get(name)
+        if isinstance(rows, list) and all(isinstance(row, dict) for row in rows):
+            where = [result] if kind == "comparison" else rows
+            if all(fields[kind] in row for row in where):
+                return kind
+    return None
 
 
 def ranks_on(result: dict[str, Any]) -> str:
@@ -185,7 +192,7 @@ def write(result: dict[str, Any], out: Console) -> None:
             console.heading(out, title)
             grid = console.table(out, *columns, right=tuple(columns[1:]))
             for row in rows[:_MOST]:
-                grid.add_row(*row)
+                grid.add_row(*map(Text, row))
             out.print(console.indented(grid))
             if len(rows) > _MOST:
                 out.print(f"  and {len(rows) - _MOST} more: --json")

@@ -168,7 +168,7 @@ def write(report: dict[str, Any], out: Console) -> None:
 def _write_table(columns: list[str], rows: list[list[str]], out: Console) -> None:
     grid = console.table(out, *columns, right=tuple(columns[1:]))
     for row in rows[:_MOST]:
-        grid.add_row(*row)
+        grid.add_row(*map(Text, row))
     out.print(console.indented(grid))
     if len(rows) > _MOST:
         out.print(f"  and {len(rows) - _MOST} more: --json or --html")
