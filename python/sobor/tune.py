@@ -2,7 +2,6 @@
 """`sobor tune`: measures this machine, and keeps what it found for the jobs that come."""
 
 import os
-import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
 from sobor.bench.tuning import AUTO, line_of, rules_of
 from sobor.errors import SoborError
+from sobor.launchers.options import split_words
 from sobor.native import Native, find_native
 from sobor.platform import machine_file
 from sobor.platform.run import Wanted as Platform
@@ -63,7 +63,8 @@ def tune(wanted: Wanted, json_file: str | None) -> None:
     kept = list(answer["entries"])
     if wanted.full:
         numbers = numbers or [entry["ranks"] for entry in kept]
-    if wanted.launcher:
+    # Where nothing can be kept, it is said at the end.
+    if wanted.launcher and answer["file"] is not None:
         # With --full the launcher is without a number of ranks.
         most = max(numbers) if wanted.full else None
         answer["network"] = _keep_network(native, wanted.launcher, answer["file"], most)
@@ -92,7 +93,7 @@ def _keep_network(
     native: Native, launcher: str, prices: str, ranks: int | None = None
 ) -> dict[str, Any]:
     """Measures the platform that the launcher gives; keeps the network of several nodes."""
-    wanted = Platform(shlex.split(launcher), ranks=ranks, between_nodes=True)
+    wanted = Platform(split_words(launcher, "--launcher"), ranks=ranks, between_nodes=True)
     answers = measure_platform(native, wanted)
     nodes = answers["job"]["nodes"]
     if nodes == 1:

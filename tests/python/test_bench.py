@@ -710,6 +710,18 @@ def test_what_was_measured_is_shown_if_it_cannot_be_drawn(
     assert "bcast" in result.out and json.loads(file.read_text())
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["bench", "bcast", "--launcher", "mpirun 'x"], "--launcher: mpirun 'x: no closing"),
+        (["bench", "bcast", "--peers", "sm@mpirun 'x"], "--peers: mpirun 'x: no closing"),
+    ],
+)
+def test_a_quote_that_does_not_end(command, openmpi, fake_native, words, option):
+    result = command(*words)
+    assert result.status in (0, 2) and option in " ".join(result.err.split())
+
+
 def test_a_file_that_cannot_be_written_is_refused(
     command, openmpi, fake_native, tmp_path, monkeypatch
 ):

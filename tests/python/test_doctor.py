@@ -3,9 +3,11 @@
 
 import json
 import os
+from dataclasses import replace
 
 import pytest
 
+from sobor import console
 from sobor.doctor import heap, leftovers, machine, memory, mpis, nodes, parts, report, singlecopy
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
@@ -241,6 +243,7 @@ def test_leftovers(patient):
     namespace = patient(files).files.path("/proc/self/ns/pid").stat().st_ino
     stale = f"sobor.8.{namespace}.abc"
     names = [stale, f"sobor.7.{namespace}.abc", "sobor.8.1.abc", "sobor.txt", "mine"]
+    names.append(f"sem.sobor.8.{namespace}.abc")
     found = by_name(leftovers.check(patient({f"/dev/shm/{name}": "12345" for name in names})))
     assert found["/dev/shm"].status is Status.WARN
     assert found["/dev/shm"].data == {"files": [stale]}
@@ -348,6 +351,12 @@ def test_verdict(findings, usable, works, fails):
     assert answer["usable"] is usable
     assert answer["will_work"] == works
     assert answer["will_not_work"] == fails
+
+
+def test_names_are_no_markup(capsys):
+    named = replace(UNSERVED, name="MPICH [b]4[/i]", value="in [/opt]")
+    report.write(report.Report([SERVED, named]), console.out(), short=False)
+    assert "It will not work with MPICH [b]4[/i]: in [/opt]" in capsys.readouterr().out
 
 
 def test_failed_trial_takes_an_mpi_back():

@@ -54,6 +54,32 @@ def test_plot(command, real_native, tmp_path):
     assert "Forecast of speedup" in text and "with Sobor" in text
 
 
+def test_many_calls_by_hand(command, real_native):
+    """Longer than any name of a file."""
+    words = ["--calls", ",".join(["bcast:4Kx1000"] * 30), "--t1", "1s", "--json", "-"]
+    result = command("model", "efficiency", *words)
+    assert result.status == 0, result.err
+
+
+@pytest.mark.parametrize("setting", ["SOBOR_BCAST_ALGORITHM=host", "SOBOR_COLLECTIVES=none"])
+def test_of_the_host_inside_a_node_nothing_is_known(command, real_native, monkeypatch, setting):
+    monkeypatch.setenv(*setting.split("="))
+    words = [
+        "--calls",
+        "bcast:4Kx1000",
+        "--t1",
+        "1s",
+        "--ranks",
+        "1,4",
+        "--per-node",
+        "4",
+        "--json",
+    ]
+    result = command("model", "efficiency", *words, "--json")
+    assert result.status == 0, result.err
+    assert [row["t_comm_s"] for row in result.json] == [0, None]
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

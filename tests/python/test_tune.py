@@ -5,6 +5,7 @@ import os
 import re
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -111,6 +112,16 @@ def test_full_keeps_the_network_too(full, monkeypatch):
     assert [(one.command, one.ranks, one.between_nodes) for one in asked] == [
         (["mpirun", "-x", "A"], 2, True)
     ]
+
+
+def test_without_a_cache_no_network_is_measured(command, monkeypatch):
+    entry = {"ranks": 2, "prices": {}, "error": "HOME is not set"}
+    native = SimpleNamespace(tune=lambda *_: {"file": None, "entries": [entry]})
+    monkeypatch.setattr(tune, "find_native", lambda: native)
+    monkeypatch.setattr(tune, "measure_platform", lambda *_: {"job": {"nodes": 2}})
+    result = command("tune", "--quick", "--launcher", "srun -N 2")
+    assert result.status == 2
+    assert "what was measured is not kept: HOME is not set" in " ".join(result.err.split())
 
 
 def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):

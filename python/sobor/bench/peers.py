@@ -5,7 +5,6 @@ NAME stands for the first launcher on the PATH whose library has them, NAME@CMD 
 """
 
 import os
-import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from sobor.errors import SoborError
 from sobor.launchers import Launcher, known_on_path, recognise
+from sobor.launchers.options import split_words
 from sobor.libmpi import library_of
 
 _INFO_SECONDS = 30
@@ -116,7 +116,7 @@ def words_of(command: str, environ: Mapping[str, str] | None = None) -> list[str
     commands = [given] if at else [str(path) for path in known_on_path(environ)]
     reasons = []
     for each in commands:
-        words = shlex.split(each)
+        words = split_words(each, "--peers")
         if not words or shutil.which(words[0], path=environ.get("PATH")) is None:
             raise SoborError(f"{command}: expected {name}@LAUNCHER, found no launcher {each}")
         launcher = recognise(words[0], environ)

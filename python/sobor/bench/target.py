@@ -2,13 +2,13 @@
 """One launcher to measure under: its command, its MPI library, and what it needs to start ranks."""
 
 import os
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sobor.bench import peers
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, recognise
+from sobor.launchers.options import split_words
 from sobor.libmpi import Library, library_at, library_of
 from sobor.native import Native
 
@@ -74,7 +74,7 @@ def make_target(
 ) -> Target:
     """Finds what a launcher command stands for, or says why it cannot be measured."""
     named = peers.is_named(command)
-    words = peers.words_of(command, environ) if named else shlex.split(command)
+    words = peers.words_of(command, environ) if named else split_words(command, "--launcher")
     if not words:
         raise SoborError("--launcher: expected a command, found nothing")
     launcher = recognise(words[0], environ)

@@ -10,7 +10,7 @@ from sobor.sizes import human_size
 SECTION = "Leftovers"
 _SHM = "/dev/shm"
 # sobor.PID.NAMESPACE.NONCE: the process that made it, and the namespace its number belongs to.
-_OURS = re.compile(r"sobor\.(\d+)\.(\d+)\.")
+_OURS = re.compile(r"^sobor\.(\d+)\.(\d+)\.")
 _OF_MPI = re.compile(
     r"vader_segment|sm_segment|ompi_|open_mpi|mpich_sh|Intel_MPI|impi_shm|psm2_shm|xhc_|acoll_"
 )

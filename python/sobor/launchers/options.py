@@ -7,9 +7,11 @@ option too or a program that can be run.
 """
 
 import os
+import shlex
 import shutil
 from collections.abc import Iterator
 
+from sobor.errors import SoborError
 from sobor.launchers.recognition import Family
 
 _OPENMPI = {
@@ -53,6 +55,14 @@ _SRUN = {
 _TABLES = {Family.OPENMPI: _OPENMPI, Family.HYDRA: _HYDRA, Family.SRUN: _SRUN, Family.PLAIN: {}}
 
 SEPARATOR = ":"
+
+
+def split_words(text: str, option: str) -> list[str]:
+    """The words of a command that is the value of an option, quotes taken as a shell takes them."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise SoborError(f"{option}: {text}: {str(error).lower()}") from None
 
 
 def split_programs(arguments: list[str]) -> list[list[str]]:

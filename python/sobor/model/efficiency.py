@@ -45,19 +45,22 @@ class Costs:
         self.ways = cache(self._ways)
         self.network = cache(self._prices)
 
-    def of(self, collective: str, size: int, ranks: int, nodes: int) -> tuple[float, float | None]:
+    def of(self, collective: str, size: int, ranks: int, nodes: int) -> list[float | None]:
         """Seconds with Sobor, and with the host; None: inside a node nothing is known of it."""
-        ours, host = self.ways(collective, size, ranks, nodes)
-        return ours.seconds, None if host is None else host.seconds
+        ways = self.ways(collective, size, ranks, nodes)
+        return [None if way is None else way.seconds for way in ways]
 
-    def _ways(self, collective: str, size: int, ranks: int, nodes: int) -> tuple[Way, Way | None]:
+    def _ways(
+        self, collective: str, size: int, ranks: int, nodes: int
+    ) -> tuple[Way | None, Way | None]:
         if ranks == 1:
             return Way(0.0), Way(0.0)
         words = ["--collective", collective, "--ranks", str(ranks), "--bytes", str(size)]
         if nodes == 1:
             choice = self._native.query("choice", *words, "--oversubscribed", "0")
             known = {one["name"]: one["expected_us"] for one in choice["candidates"]}
-            return Way(known[choice["algorithm"]] / 1e6), None
+            expected = known.get(choice["algorithm"])
+            return None if expected is None else Way(expected / 1e6), None
         answer = self._native.query("spanning", *words, "--nodes", str(nodes), *self._network)
         (call,) = answer["sizes"]
         host = Way(call["host_us"] / 1e6, call["host"])
@@ -85,9 +88,13 @@ def _added(program: Program, ranks: int, nodes: int, costs: Costs) -> list[float
     times = [
         (call.count, costs.of(call.collective, call.size, ranks, nodes)) for call in program.calls
     ]
-    known = all(host is not None for _, (_, host) in times)
-    ours = sum(count * time for count, (time, _) in times)
-    return [ours, sum(count * host for count, (_, host) in times) if known else None]
+
+    def together(side: int) -> float | None:
+        if any(of_both[side] is None for _, of_both in times):
+            return None
+        return sum(count * of_both[side] for count, of_both in times)
+
+    return [together(side) for side in range(2)]
 
 
 def _played(program: Program, ranks: int, nodes: int, costs: Costs) -> list[float | None]:

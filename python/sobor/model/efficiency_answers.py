@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sobor model efficiency`: reads a program's calls, and writes forecasts."""
 
+import os
 import re
 from collections import Counter
 from dataclasses import dataclass
@@ -64,8 +65,12 @@ def _costs(machine: str | None) -> Costs:
 
 def _program(wanted: Wanted) -> Program:
     """T_1 as given, or by operations, or what the ranks of a trace computed together."""
-    place = Path(wanted.calls)
-    traced = _traced(wanted.calls) if place.exists() else Program(0.0, _by_hand(wanted.calls))
+    # A long list of calls is no name of a file: for os.path such a file does not exist.
+    traced = (
+        _traced(wanted.calls)
+        if os.path.exists(wanted.calls)
+        else Program(0.0, _by_hand(wanted.calls))
+    )
     t1, course = _t1(wanted, traced.t1), traced.course
     if course is not None and traced.t1 > 0:
         course = course.scaled(t1 / traced.t1)
