@@ -175,11 +175,14 @@ def report_command(
 
         sobor report profile.json
     """
-    if trace.endswith(".json"):
+    from sobor.profile.report import is_json
+
+    if is_json(trace):
         from sobor.profile.report import report
 
         others = {"--collective": collective, "--transfer": transfer, "--events": events}
-        report(trace, html, json_file, {**others, "--write-arrival": arrival})
+        others |= {"--write-arrival": arrival, "--machine": machine}
+        report(trace, html, json_file, others)
         return
 
     from sobor.trace.load import load

@@ -18,7 +18,7 @@ import pytest
 from conftest import ROOT
 from sobor import console
 from sobor.errors import SoborError
-from sobor.profile import compare, estimate, first, page, report, views
+from sobor.profile import compare, estimate, files, first, page, report, views
 from sobor.profile.sums import Call, Sums
 from sobor.times import short_time
 
@@ -212,6 +212,30 @@ def test_both_bars_of_a_call_are_shown_or_none():
     text = page.page(estimate.predict({**PROFILE, "calls": calls}, ratios))
     shown = text[: text.index("in the table")]
     assert shown.count('title="scan') == shown.count('title="with Sobor"') == 11
+
+
+def test_report_tells_a_profile_by_its_content(command, tmp_path):
+    file = tmp_path / "profile.out"
+    file.write_text(json.dumps(PROFILE))
+    result = command("report", str(file))
+    assert result.status == 0, result.err
+    assert (tmp_path / "profile.html").is_file()
+    refused = command("report", str(file), "--machine", "cluster-16x8")
+    assert refused.status == 2 and "--machine is for what sobor trace wrote" in refused.err
+
+
+def test_files_of_another_job_stand_for_no_rank(tmp_path):
+    """Of a job of 3 ranks 2 have left files, of another one its only rank."""
+    for world, rank, size in ((1, 0, 3), (1, 2, 3), (2, 0, 1)):
+        named = dict.fromkeys(files._HEADER_NAMES, 0)
+        named |= {"magic": files.MAGIC, "version": files.VERSION, "host": b"", "library": b""}
+        kinds = {"header": files._HEADER, "record": files._RECORD, "comm": files._COMM}
+        named |= {f"{name}_bytes": kind.size for name, kind in kinds.items()}
+        named |= {"world": world, "rank": rank, "size": size, "closed": 1000}
+        content = files._HEADER.pack(*named.values())
+        (tmp_path / f"{world}-{rank}.profile").write_bytes(content)
+    profile, missing = files.read(tmp_path)
+    assert (profile["ranks"], missing) == (3, 1)
 
 
 def test_names_are_no_markup(capsys):

@@ -87,8 +87,11 @@ def read_file(path: Path) -> File:
     return File(header, **parts)
 
 
-def read(folder: Path) -> dict[str, Any]:
-    """The profile of the job whose ranks wrote into the folder."""
+def read(folder: Path) -> tuple[dict[str, Any], int]:
+    """The profile of the job whose ranks wrote into the folder; how many of them left no file.
+
+    Of several jobs it is the one with most files.
+    """
     files = [read_file(path) for path in sorted(folder.glob("*.profile"))]
     if not files:
         raise SoborError(
@@ -99,12 +102,7 @@ def read(folder: Path) -> dict[str, Any]:
     for file in files:
         worlds.setdefault(file.header["world"], []).append(file)
     chosen = sorted(max(worlds.values(), key=len), key=lambda file: file.header["rank"])
-    return _join(chosen)
-
-
-def missing_ranks(profile: dict[str, Any], folder: Path) -> int:
-    """How many ranks left no file."""
-    return max(0, profile["ranks"] - len(list(folder.glob("*.profile"))))
+    return _join(chosen), chosen[0].header["size"] - len(chosen)
 
 
 def _join(files: list[File]) -> dict[str, Any]:

@@ -9,6 +9,17 @@ from sobor.profile import page, views
 from sobor.profile.estimate import load
 
 
+def is_json(file: str) -> bool:
+    """Whether it is no trace: by its name, or by how it begins."""
+    if file.endswith(".json"):
+        return True
+    try:
+        with open(file, "rb") as content:
+            return content.read(1) == b"{"
+    except OSError:
+        return False
+
+
 def report(file: str, html: str | None, json_file: str | None, others: dict[str, object]) -> None:
     """Writes the words, and the page: to FILE.html, if no other name is given."""
     for option, value in others.items():

@@ -72,13 +72,12 @@ def _run(wanted: Wanted, settings: list[str]) -> tuple[int, dict[str, Any] | Non
         status = _wait(launch.argv, environment(launch))
         seconds = time.monotonic() - began
         try:
-            result = files.read(folder)
+            result, missing = files.read(folder)
         except SoborError as error:
             if status == 0:
                 raise
             console.print_error(error)
             return status, None, seconds
-        missing = files.missing_ranks(result, folder)
         if missing:
             console.print_warning(
                 f"{missing} of {result['ranks']} ranks left no profile: killed, or on a host that "
