@@ -710,6 +710,17 @@ def test_what_was_measured_is_shown_if_it_cannot_be_drawn(
     assert "bcast" in result.out and json.loads(file.read_text())
 
 
+def test_seconds_are_for_all_rounds(command, openmpi, fake_native, tmp_path, monkeypatch):
+    """Each job takes its part of them, and less than a millisecond it does not take."""
+    monkeypatch.setenv("FAKE_ARGUMENTS", str(tmp_path / "arguments"))
+    words = ["bench", "bcast", "--sizes", "8", "--seconds", "0.001"]
+    result = command(*words, "--peers", "mpirun")
+    assert result.status == 2 and not (tmp_path / "arguments").exists()
+    expected = "--seconds: expected at least 0.001 for each of 3 rounds, found 0.001"
+    assert expected in " ".join(result.err.split())
+    assert command(*words).status == 0
+
+
 @pytest.mark.parametrize(
     ("words", "option"),
     [

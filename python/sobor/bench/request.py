@@ -24,6 +24,8 @@ COUNTS = ("equal", "linear", "heavy", "random", "half-zero")
 SIZELESS = frozenset({"barrier", "passthrough"})
 # Measures what a call costs that goes on to the host.
 PASSTHROUGH = "passthrough"
+#: For each side of a point in one job, as sobor-bench takes it.
+SECONDS_LEAST = 0.001
 _COMMA = re.compile(r"(?<!\\),")
 
 
@@ -205,6 +207,14 @@ def _algorithm(
     return collective, names[name]
 
 
+def _check_seconds(seconds: float, rounds: int) -> None:
+    if seconds < SECONDS_LEAST * rounds:
+        raise SoborError(
+            f"--seconds: expected at least {SECONDS_LEAST:g} for each of {rounds} rounds, "
+            f"found {seconds:g}"
+        )
+
+
 def make_request(
     native: Native,
     *,
@@ -236,6 +246,8 @@ def make_request(
     numbers = parse_counts(ranks, "--ranks")
     _check_limits(limits, numbers, host_only)
     commands = [launcher, *(command for text in peers for command in split_commands(text))]
+    rounds = rounds or (1 if len(commands) == 1 else 3)
+    _check_seconds(seconds, rounds)
     return Request(
         collectives=names,
         ranks=numbers,
@@ -244,7 +256,7 @@ def make_request(
         launchers=commands,
         seconds=seconds,
         seed=seed,
-        rounds=rounds or (1 if len(commands) == 1 else 3),
+        rounds=rounds,
         host_only=host_only,
         methods=methods,
         sync=sync,
