@@ -144,9 +144,11 @@ def _checkout(package: Path = _PACKAGE) -> Path | None:
     return root if (root / "pyproject.toml").is_file() else None
 
 
-def build_remedy() -> str:
-    """What to do where a native part is missing."""
+def build_remedy(
+    otherwise: str = "install Sobor again: pip install . or cmake --install in its source",
+) -> str:
+    """What to do where a part is missing; `otherwise`: where this is no checkout."""
     checkout = _checkout()
     if checkout is not None:
         return f"make -C {checkout} build"
-    return "install Sobor again: pip install . or cmake --install in its source"
+    return otherwise

@@ -93,11 +93,13 @@ def _leaving_when_told() -> Iterator[None]:
 
 
 def _missing(name: str) -> int:
-    print(
-        f"sobor: {sys.executable} has no {name}; install the Python packages typer and rich for "
-        "it, or set SOBOR_PYTHON to a Python that has them",
-        file=sys.stderr,
+    from sobor.native import build_remedy
+
+    remedy = build_remedy(
+        "install the Python packages typer and rich for it, or set SOBOR_PYTHON to a Python that "
+        "has them"
     )
+    write_error(SoborError(f"{sys.executable} has no {name}", remedy))
     return EXIT_ERROR
 
 

@@ -108,6 +108,22 @@ def test_names_of_code_exist():
                 assert any(f"/{f}".endswith(f"/{quoted}") for f in listed), f"{page}: {quoted}"
 
 
+def test_commands_that_write_json():
+    """The first page says which one does not."""
+    known = typer.main.get_command(app).commands
+    leaves = {
+        name: [command, *getattr(command, "commands", {}).values()]
+        for name, command in known.items()
+    }
+    without = {
+        name
+        for name, each in leaves.items()
+        if not any("--json" in param.opts for command in each for param in command.params)
+    }
+    said = re.search(r"all but (.*) take `--json`", (ROOT / "README.md").read_text())
+    assert without == set(re.findall(r"`sobor (\w+)`", said[1]))
+
+
 def test_scripts_are_run_by_a_python():
     """They are not executable, and need the packages of the environment."""
     for page in PAGES:

@@ -220,6 +220,13 @@ def test_without_rich(fake_native, make_launcher, words, message):
     assert message in answer.stdout + answer.stderr and "Traceback" not in answer.stderr
 
 
+def test_a_checkout_without_packages_is_built():
+    command = [sys.executable, "-c", BARE, ROOT / "python" / "sobor" / "__main__.py", "info"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 2
+    assert f"remedy: make -C {ROOT} build" in answer.stderr
+
+
 @pytest.mark.parametrize("words", [["info"], ["info", "--json"], ["run", "--print", "--", "sh"]])
 def test_output_that_cannot_be_written(fake_native, words):
     command = [sys.executable, "-I", ROOT / "python" / "sobor", *words]
