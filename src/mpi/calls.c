@@ -14,9 +14,11 @@
 
 int sb_mpi_Barrier(MPI_Comm handle)
 {
-    sb_comm_t *comm = sb_enter(SB_CALLER(), handle, SB_BARRIER);
+    sb_comm_t *comm;
     int result;
 
+    if (SB_UNLIKELY(!sb_enter(SB_CALLER(), handle, SB_BARRIER, &comm, &result)))
+        return result;
     if (SB_UNLIKELY(comm == NULL || !sb_has_server(comm)))
         return sb_host.Barrier(handle);
     sb_planned_t *planned = sb_choose_for(comm, SB_BARRIER, 0, false);
@@ -172,10 +174,12 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
 
 /* The call is made only where it may be served: what is passed by costs next to nothing. */
 #define STAND_IN(kind, enumerator, host, ...)                                                      \
-    sb_comm_t *comm = sb_enter(SB_CALLER(), handle, SB_##enumerator);                              \
+    sb_comm_t *comm;                                                                               \
+    int result;                                                                                    \
+    if (SB_UNLIKELY(!sb_enter(SB_CALLER(), handle, SB_##enumerator, &comm, &result)))              \
+        return result;                                                                             \
     if (SB_LIKELY(comm != NULL)) {                                                                 \
         TYPE_##kind call = __VA_ARGS__;                                                            \
-        int result;                                                                                \
         if (SB_LIKELY(SERVE_##kind(comm, &call, &result)))                                         \
             return result;                                                                         \
         HOSTED_##kind(comm, host)                                                                  \

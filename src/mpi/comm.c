@@ -238,22 +238,22 @@ static bool is_being_freed(MPI_Comm handle)
     return freed != NULL;
 }
 
-sb_comm_t *sb_comm_get(MPI_Comm handle)
+bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
 {
-    sb_comm_t *comm;
-    int inter;
+    int inter = -1; /* and stays so with MPICH 5, which returns no error that a handler heard of */
 
+    *comm = NULL;
     if (handle == sb_host.comm_null)
-        return NULL;
+        return true;
     pthread_once(&once, start);
-    comm = find(handle);
-    if (comm != NULL)
-        return comm;
-    /* A handle that is none raises the host's error here. */
-    if (keyval == MPI_KEYVAL_INVALID || is_being_freed(handle) ||
-        sb_host.Comm_test_inter(handle, &inter) != MPI_SUCCESS)
-        return NULL;
-    return make(handle, inter != 0);
+    *comm = find(handle);
+    if (*comm != NULL || keyval == MPI_KEYVAL_INVALID || is_being_freed(handle))
+        return true;
+    *result = sb_host.Comm_test_inter(handle, &inter);
+    if (*result != MPI_SUCCESS || inter < 0)
+        return false;
+    *comm = make(handle, inter != 0);
+    return true;
 }
 
 /*

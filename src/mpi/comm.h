@@ -96,10 +96,11 @@ static inline sb_comm_t *sb_comm_seen(MPI_Comm handle)
 }
 
 /*
- * The record of a communicator that is not the first of its chain, made if there is none; asks
- * nobody else. NULL: let the host judge the handle.
+ * Finds the record of a communicator that is not the first of its chain, or makes one; asks nobody
+ * else. *comm is NULL: let the host judge the handle. False: it is none, *comm is NULL, and the
+ * host has raised that; what it returned then, *result, the call has to return.
  */
-sb_comm_t *sb_comm_get(MPI_Comm handle);
+bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result);
 
 /* Ties a record with a server to its communicator: the host tells of its end, however it comes. */
 void sb_comm_tie(sb_comm_t *comm);

@@ -55,8 +55,9 @@ void sb_describe(sb_comm_t *comm)
 
 void sb_describe_world(void)
 {
-    sb_comm_t *comm = sb_comm_get(sb_host.comm_world);
+    sb_comm_t *comm;
+    int result;
 
-    if (comm != NULL && comm->traced == NULL)
+    if (sb_comm_get(sb_host.comm_world, &comm, &result) && comm != NULL && comm->traced == NULL)
         sb_describe(comm);
 }

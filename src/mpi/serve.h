@@ -50,24 +50,38 @@ static inline void sb_fetch_near(const sb_comm_t *comm)
         sb_fetch_ahead(comm->near[i], 1);
 }
 
-/*
- * The record, if the call may be served; else the call is the host's, and counted unless it comes
- * from the host MPI itself, or its communicator is none or is being freed. `caller`: the stand-in's
- * SB_CALLER().
- */
-static inline sb_comm_t *sb_enter(const void *caller, MPI_Comm handle, sb_collective_t collective)
+/* The call on this record, if it may be served. */
+static inline sb_comm_t *sb_admit(sb_comm_t *comm, sb_collective_t collective)
 {
-    if (sb_host_calls_from((uint64_t)(uintptr_t)caller))
-        return NULL;
-    sb_comm_t *comm = sb_comm_seen(handle);
-    if (SB_UNLIKELY(comm == NULL))
-        comm = sb_comm_get(handle);
     if (SB_UNLIKELY(comm == NULL))
         return sb_leave_to_host();
     if (SB_UNLIKELY((comm->open >> collective & 1) == 0))
         return sb_pass(comm, comm->why);
     sb_fetch_near(comm);
     return comm;
+}
+
+/*
+ * The record, if the call may be served; else *comm is NULL and the call the host's, and counted
+ * unless it comes from the host MPI itself, or its communicator is being freed. `caller`: the
+ * stand-in's SB_CALLER(). False: the communicator is none, and the host has raised that; the call
+ * is over then and returns *result.
+ */
+SB_INLINED bool sb_enter(const void *caller, MPI_Comm handle, sb_collective_t collective,
+                         sb_comm_t **comm, int *result)
+{
+    *comm = NULL;
+    if (sb_host_calls_from((uint64_t)(uintptr_t)caller))
+        return true;
+    sb_comm_t *seen = sb_comm_seen(handle);
+    if (SB_UNLIKELY(seen == NULL)) {
+        sb_comm_t *found; /* *comm stays in a register as long as nobody has its address */
+        if (!sb_comm_get(handle, &found, result))
+            return false;
+        seen = found;
+    }
+    *comm = sb_admit(seen, collective);
+    return true;
 }
 
 /* What this rank sends will be read: it begins to come near while the call is looked at. */

@@ -13,9 +13,10 @@
 static sb_comm_t *comm_of(MPI_Comm handle, int error)
 {
     sb_comm_t *comm = sb_comm_seen(handle);
+    int result;
 
     if (SB_UNLIKELY(comm == NULL && error == MPI_SUCCESS))
-        comm = sb_comm_get(handle);
+        sb_comm_get(handle, &comm, &result);
     if (SB_UNLIKELY(comm != NULL && comm->traced == NULL))
         sb_describe(comm);
     return comm;

@@ -64,6 +64,11 @@ static void provoke_by_handles(MPI_Comm comm, int calls_before)
     check_call(comm, calls_before + 2, MPI_ERR_OP, status);
 #endif
     CHECK(others == 0, "%d calls of another communicator's handler", others);
+#if defined(MPICH_NUMVERSION) || defined(OPEN_MPI)
+    status = MPI_Barrier((MPI_Comm)0);
+    printf("rank %d returned %s\n", rank_of(comm), status ? "an error" : "success");
+    CHECK(others == 1, "%d calls of a handler for a communicator that is none", others);
+#endif
 }
 
 /* Notes the named segments that this rank's host has mapped, which may stay when it is ended. */
