@@ -83,6 +83,8 @@ def _check(wanted: Wanted) -> None:
         raise SoborError("--ranks is for --full", "add --full, or leave out --ranks")
     if wanted.ranks is not None and 1 in parse_counts(wanted.ranks, "--ranks"):
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
+    if wanted.launcher is not None:
+        split_words(wanted.launcher, "--launcher")
     if wanted.full and os.environ.get(VARIABLE):
         raise SoborError(
             f"--full: {VARIABLE} is set, so its rules would be measured", f"unset {VARIABLE}"
@@ -147,7 +149,7 @@ def _requests(native: Native, launcher: str, ranks: int) -> list[Request]:
 
 
 def _write(answer: dict[str, Any], out: Console) -> None:
-    console.heading(out, f"Prices in {answer['file']}")
+    console.heading(out, f"Prices in {answer['file']}" if answer["file"] else "Prices")
     names = list(answer["entries"][0]["prices"])
     grid = console.table(out, "ranks", *names, right=("ranks", *names))
     for entry in answer["entries"]:

@@ -120,7 +120,7 @@ def test_without_a_cache_no_network_is_measured(command, monkeypatch):
     monkeypatch.setattr(tune, "find_native", lambda: native)
     monkeypatch.setattr(tune, "measure_platform", lambda *_: {"job": {"nodes": 2}})
     result = command("tune", "--quick", "--launcher", "srun -N 2")
-    assert result.status == 2
+    assert result.status == 2 and "None" not in result.out
     assert "what was measured is not kept: HOME is not set" in " ".join(result.err.split())
 
 
@@ -137,6 +137,7 @@ def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
     [
         (["--ranks", "2"], "--ranks is for --full"),
         (["--full", "--ranks", "2,1"], "--ranks: a collective needs at least 2 ranks"),
+        (["--launcher", "mpirun 'x"], "--launcher: mpirun 'x: no closing quotation"),
     ],
 )
 def test_options_of_full_alone(command, real_native, kept, words, error):
