@@ -18,8 +18,10 @@ static bool is_within(const void *at, size_t bytes)
 }
 
 /* What must not be written gets other pages: those of the file hold what was there before. */
-static bool clear(char *from, size_t bytes, int rights)
+static bool clear(char *from, size_t bytes, int rights, bool ours)
 {
+    if (!ours)
+        return sb_next.madvise(from, bytes, MADV_DONTNEED) == 0;
     if ((rights & PROT_WRITE) == 0)
         return sb_next.mmap(from, bytes, rights,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
@@ -35,15 +37,22 @@ static bool clear(char *from, size_t bytes, int rights)
  */
 static int give_back(char *at, size_t bytes)
 {
-    if (sb_next.madvise(at, bytes, MADV_REMOVE) == 0)
+    /* Of a file that the program has mapped in a block's place it would take the bytes. */
+    bool shared = sb_arena_state() == SB_ARENA_SHARED;
+
+    if (shared && sb_next.madvise(at, bytes, MADV_REMOVE) == 0)
         return 0;
-    if ((uintptr_t)at % SB_PAGE != 0 || (sb_arena_state() == SB_ARENA_SHARED && errno != EACCES))
+    if (shared && errno != EACCES)
         return -1;
+    if ((uintptr_t)at % SB_PAGE != 0) {
+        errno = EINVAL;
+        return -1;
+    }
     sb_arena_part();
     bytes = sb_round_up(bytes, SB_PAGE);
-    /* Acquire: pairs with the store in mprotect(). */
+    /* Acquire: pairs with the stores in mprotect() and replace(). */
     if (!atomic_load_explicit(&sb_arena.protected, memory_order_acquire))
-        return clear(at, bytes, PROT_READ | PROT_WRITE) ? 0 : -1;
+        return clear(at, bytes, PROT_READ | PROT_WRITE, true) ? 0 : -1;
     return sb_arena_by_rights(at, bytes, clear) ? 0 : -1;
 }
 
@@ -79,8 +88,10 @@ static bool meets(const void *at, size_t bytes)
 /* What is there from now on is no longer the file's: others ask the kernel for it. */
 static void replace(const void *at, size_t bytes)
 {
-    if (SB_UNLIKELY(meets(at, bytes)))
-        sb_arena_part();
+    if (SB_LIKELY(!meets(at, bytes)))
+        return;
+    sb_arena_part();
+    atomic_store_explicit(&sb_arena.protected, true, memory_order_release);
 }
 
 SB_EXPORTED void *mmap(void *at, size_t bytes, int rights, int flags, int file, off_t from)
@@ -102,7 +113,7 @@ SB_EXPORTED int munmap(void *at, size_t bytes)
 {
     if (SB_LIKELY(!meets(at, bytes)))
         return sb_next.munmap(at, bytes);
-    sb_arena_part();
+    replace(at, bytes);
     return sb_next.mmap(at, bytes, PROT_NONE, NOTHING | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "heap/arena.h"
 #include "heap/next.h"
 
+#include "base/descriptor.h"
 #include "segment/huge.h"
 #include "segment/process.h"
 
@@ -158,9 +159,12 @@ static bool open_to(uint32_t end)
 
     if (bytes <= sb_arena.open)
         return true;
-    if (end > PAGES || sb_next.mprotect(sb_arena.base, bytes, PROT_READ | PROT_WRITE) != 0 ||
+    /* Only what is new: the program may have changed the rights of what there is. */
+    char *from = sb_arena.base + sb_arena.open;
+    if (end > PAGES || sb_next.mprotect(from, bytes - sb_arena.open, PROT_READ | PROT_WRITE) != 0 ||
         sb_next.mprotect(table, entries, PROT_READ | PROT_WRITE) != 0)
         return false;
+    sb_next.madvise(from, bytes - sb_arena.open, MADV_DODUMP);
     sb_arena.open = bytes;
     return true;
 }
@@ -213,7 +217,7 @@ static bool make_file(void)
 
     /* Beyond this limit the system would send a signal. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= SB_ARENA_BYTES)
-        file = memfd_create(SB_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+        file = sb_descriptor_kept(memfd_create(SB_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file < 0)
         return false;
     sb_arena.file = file;
@@ -268,6 +272,8 @@ static bool make_arena(void)
     if (base == NULL || table == NULL)
         return false;
     sb_arena.base = base;
+    /* A dump would write what is not open yet, and the kernel make pages for it. */
+    sb_next.madvise(base, SB_ARENA_BYTES, MADV_DONTDUMP);
     /* A child that the handlers of fork.c do not see has none of it, rather than all in common. */
     if (sb_next.madvise(base, SB_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
         return false;

@@ -53,7 +53,7 @@ typedef struct sb_arena {
     pid_t parted_by;     /* the process that has them */
     int file;
     bool may_be_huge;       /* the system gives huge pages to some shared memory */
-    _Atomic bool protected; /* the program has changed the rights of some pages */
+    _Atomic bool protected; /* the program has changed the rights of some pages, or mapped others */
     pthread_mutex_t lock;
     _Atomic uint64_t blocks;
     uint64_t taken; /* pages, */
@@ -103,10 +103,11 @@ char *sb_arena_map(int file);
 /* Before a fork: from now on the memory is this process's alone. */
 void sb_arena_part(void);
 
-typedef bool sb_arena_act_t(char *from, size_t bytes, int rights);
+/* `ours`: these are pages of the arena's file, not what the program has mapped in their place. */
+typedef bool sb_arena_act_t(char *from, size_t bytes, int rights, bool ours);
 
-/* What the program has done to the rights of pages is seen: one call for each range that has the
- * same. False: one of them failed, or nobody can say. */
+/* What the program has done to the rights of pages, and to their place, is seen: one call for each
+ * range that has the same. False: one of them failed, or nobody can say. */
 bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act);
 
 #endif

@@ -7,8 +7,8 @@
  * is told to them after `ended` is set, and then they ask the kernel for it.
  *
  * To take a mapping away takes a tenth of a microsecond for each page that was touched, all within
- * the fork. So its pages are moved elsewhere before, table by table, and go one block after another
- * as those are freed.
+ * the fork. So its pages are moved elsewhere before, table by table, and are unmapped one block after
+ * another as those are freed. The file keeps them.
  *
  * Only once: to map it again would throw away all that was written since. The arena is at its end:
  * its blocks are freed one by one, and new ones are the C library's.
@@ -33,23 +33,27 @@ static bool file_is_ours(void)
            memcmp(header, seen, sizeof seen) == 0;
 }
 
-static bool map_private(char *from, size_t bytes, int rights)
+static bool map_private(char *from, size_t bytes, int rights, bool ours)
 {
+    (void)ours;
     return sb_next.mmap(from, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, sb_arena.file,
                         from - sb_arena.base) != MAP_FAILED;
 }
 
 /* Without the file: pages of the same content take the place of the shared ones. */
-static bool copy_private(size_t bytes)
+static bool copy_private(char *from, size_t bytes, int rights, bool ours)
 {
     void *copy = sb_next.mmap(NULL, bytes, PROT_READ | PROT_WRITE,
                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
+    (void)ours;
     if (copy == MAP_FAILED)
         return false;
-    memcpy(copy, sb_arena.base, bytes);
-    return sb_next.mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, sb_arena.base) !=
-           MAP_FAILED;
+    if ((rights & PROT_READ) == 0 && sb_next.mprotect(from, bytes, PROT_READ) != 0)
+        return false;
+    memcpy(copy, from, bytes);
+    return sb_next.mprotect(copy, bytes, rights) == 0 &&
+           sb_next.mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, from) != MAP_FAILED;
 }
 
 bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
@@ -69,7 +73,8 @@ bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
         int rights =
             (r == 'r' ? PROT_READ : 0) | (w == 'w' ? PROT_WRITE : 0) | (x == 'x' ? PROT_EXEC : 0);
         from = sb_max(from, first);
-        done = act(begin + (from - first), sb_min(to, end) - from, rights);
+        done = act(begin + (from - first), sb_min(to, end) - from, rights,
+                   strstr(line, " /memfd:" SB_ARENA_NAME) != NULL);
     }
     free(line);
     if (maps != NULL)
@@ -83,6 +88,8 @@ bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
  */
 static bool keep_the_rest(void)
 {
+    if (sb_arena.open == SB_ARENA_BYTES)
+        return true;
     return sb_next.mmap(sb_arena.base + sb_arena.open, SB_ARENA_BYTES - sb_arena.open, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
                         0) != MAP_FAILED;
@@ -108,13 +115,14 @@ static void set_pages_aside(size_t bytes)
 /* What the program has done to the rights of pages is kept. */
 static bool become_private(void)
 {
-    if (!file_is_ours())
-        return copy_private(sb_arena.open);
+    sb_arena_act_t *act = file_is_ours() ? map_private : copy_private;
+
     /* Acquire: pairs with the store in mprotect() of advise.c. */
     if (atomic_load_explicit(&sb_arena.protected, memory_order_acquire))
-        return sb_arena_by_rights(sb_arena.base, sb_arena.open, map_private);
-    set_pages_aside(sb_arena.open);
-    return map_private(sb_arena.base, sb_arena.open, PROT_READ | PROT_WRITE);
+        return sb_arena_by_rights(sb_arena.base, sb_arena.open, act);
+    if (act == map_private)
+        set_pages_aside(sb_arena.open);
+    return act(sb_arena.base, sb_arena.open, PROT_READ | PROT_WRITE, true);
 }
 
 static void part(void *unused)

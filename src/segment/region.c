@@ -7,6 +7,7 @@
 #include "segment/region.h"
 
 #include "base/config.h"
+#include "base/descriptor.h"
 #include "base/file.h"
 #include "machine/machine.h"
 #include "segment/huge.h"
@@ -76,9 +77,9 @@ static sb_status_t draw_key(sb_remote_key_t *key, sb_region_kind_t kind, size_t 
 static int open_new(sb_region_t *region)
 {
     if (region->key.kind == SB_REGION_MEMFD)
-        return memfd_create("sobor", MFD_CLOEXEC);
+        return sb_descriptor_kept(memfd_create("sobor", MFD_CLOEXEC));
     name_t name = region_name(&region->key);
-    int fd = shm_open(name.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    int fd = sb_descriptor_kept(shm_open(name.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     region->linked = fd >= 0;
     return fd;
 }
@@ -327,6 +328,8 @@ sb_status_t sb_region_attach(sb_region_t *region, const sb_remote_key_t *key, sb
     if (region->base == NULL)
         return sb_region_fail(reason, SB_ERR_SYSTEM, "mapping the region of process %d failed",
                               key->pid);
+    /* Its owner's dump has it. */
+    madvise(region->base, key->bytes, MADV_DONTDUMP);
     if (is_promised(region))
         return SB_OK;
     sb_region_close(region);

@@ -94,6 +94,7 @@ static void read_of(pid_t owner, const char *block)
     CHECK(mappings("r--s", &dumped) == 1, "another's arena is not mapped to be read alone");
     CHECK(dumped == 0, "another's arena is part of a dump");
     CHECK(mappings("rw-s", &dumped) == 1 && dumped == 1, "the own arena: %u mapped", dumped);
+    CHECK(mappings("---s", &dumped) > 0 && dumped == 0, "what is not in use is part of a dump");
 }
 
 /* What the owner has put in a block's place is what is read. */

@@ -110,6 +110,33 @@ static void extents_survive_random_use(void **state)
     free(extents.list);
 }
 
+/* Emulators say yes to whatever advice they do not know. */
+static bool is_advised(void)
+{
+    static _Alignas(4096) char page[4096];
+
+    return madvise(page, sizeof page, -1) != 0;
+}
+
+/* Whether a dump of this process leaves the mapping out. */
+static bool is_undumped(const char *base)
+{
+    FILE *file = fopen("/proc/self/smaps", "re");
+    char line[512];
+    bool here = false, undumped = false;
+
+    while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx ", &from, &to) == 2)
+            here = from == (unsigned long)base;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0)
+            undumped = strstr(line, " dd") != NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    return undumped;
+}
+
 /* Runs `attach` in a child and returns whether it attached and saw the byte. */
 static bool child_sees(const sb_remote_key_t *key, char byte)
 {
@@ -119,7 +146,8 @@ static bool child_sees(const sb_remote_key_t *key, char byte)
         sb_region_t region;
         sb_reason_t reason;
         bool seen = sb_region_attach(&region, key, &reason) == SB_OK &&
-                    region.base[SB_REGION_HEADER] == byte;
+                    region.base[SB_REGION_HEADER] == byte &&
+                    (is_undumped(region.base) || !is_advised());
         if (seen)
             region.base[SB_REGION_HEADER] = (char)(byte + 1);
         _exit(!seen);
@@ -136,6 +164,7 @@ static void share_region(sb_region_kind_t kind)
 
     assert_int_equal(sb_region_create(&region, kind, 65536, -1, &reason), SB_OK);
     region.base[SB_REGION_HEADER] = 'a';
+    assert_false(is_undumped(region.base));
     assert_true(child_sees(&region.key, 'a'));
     assert_int_equal(region.base[SB_REGION_HEADER], 'b');
     sb_remote_key_t wrong = region.key;
@@ -176,14 +205,6 @@ static void named_regions_are_shared_and_leave_no_name(void **state)
     (void)state;
     share_region(SB_REGION_NAMED);
     assert_int_equal(count_names(getpid()), 0);
-}
-
-/* Emulators say yes to whatever advice they do not know. */
-static bool is_advised(void)
-{
-    static _Alignas(4096) char page[4096];
-
-    return madvise(page, sizeof page, -1) != 0;
 }
 
 static void regions_are_private_to_the_user(void **state)
@@ -450,6 +471,31 @@ static void where_memfd_is_forbidden_names_serve(void **state)
     if (prctl(PR_GET_SECCOMP) < 0)
         skip();
     expect_in_child(names_serve_without_memfd);
+}
+
+static bool make_without_output(void)
+{
+    static const sb_region_kind_t kinds[] = {SB_REGION_MEMFD, SB_REGION_NAMED};
+    sb_region_t region;
+    sb_reason_t reason;
+    bool right = true;
+
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    for (size_t i = 0; i < SB_COUNT_OF(kinds); i++) {
+        right = sb_region_create(&region, kinds[i], 65536, -1, &reason) == SB_OK && right;
+        right = write(STDERR_FILENO, "lost", 4) < 0 && write(STDOUT_FILENO, "lost", 4) < 0 && right;
+        sb_region_unlink(&region);
+        sb_region_close(&region);
+    }
+    return right;
+}
+
+/* Where a program has closed its output, what it writes reaches no region. */
+static void output_stays_out(void **state)
+{
+    (void)state;
+    expect_in_child(make_without_output);
 }
 
 /* Attaches to what process `pid` has behind descriptor `fd`. */
@@ -957,6 +1003,7 @@ int main(void)
         cmocka_unit_test(regions_are_private_to_the_user),
         cmocka_unit_test(a_child_of_fork_has_no_part),
         cmocka_unit_test(a_name_that_is_there_is_not_taken_over),
+        cmocka_unit_test(output_stays_out),
         cmocka_unit_test(departure_is_seen),
         cmocka_unit_test(leftover_names_are_swept),
         cmocka_unit_test(boards_of_others_stay),
