@@ -55,6 +55,27 @@ static void put(FILE *file, const char *host, int ranks, const sb_usage_t *sum)
     fprintf(file, "}}\n");
 }
 
+/* One more than any folder should have of one name. */
+#define SAME_MOST 10000
+
+/* Containers may all have one name, and the same few numbers of processes: what another job has
+ * written stays. */
+static FILE *create(char path[PATH_MAX], const char *folder, const char *host)
+{
+    FILE *file = NULL;
+
+    for (int same = 0; same < SAME_MOST && file == NULL; same++) {
+        char number[16] = "";
+        if (same > 0)
+            snprintf(number, sizeof number, ".%d", same);
+        snprintf(path, PATH_MAX, "%s/sobor-%s-%d%s.json", folder, host, (int)getpid(), number);
+        file = fopen(path, "wxe");
+        if (file == NULL && errno != EEXIST)
+            break;
+    }
+    return file;
+}
+
 void sb_summary_write(void)
 {
     const char *folder = sb_config()->summary.text;
@@ -69,8 +90,7 @@ void sb_summary_write(void)
     if (rank != 0)
         return;
     gethostname(host, sizeof host - 1);
-    snprintf(path, sizeof path, "%s/sobor-%s-%d.json", folder, host, (int)getpid());
-    FILE *file = fopen(path, "wxe");
+    FILE *file = create(path, folder, host);
     if (file == NULL) {
         sb_log("SOBOR_SUMMARY: %s: %s", path, strerror(errno));
         return;

@@ -171,6 +171,23 @@ def test_counters_and_summary(tester, key):
     assert summary["passed"] == {"size-1": 1, "new": 2}
 
 
+def test_summary_of_another_job(tester):
+    """In containers hosts and processes have the same names again: the first job's file stays."""
+    folder = tester.folder / "summaries"
+    folder.mkdir()
+    program = tester.program(usable_mpi("o41"), "counters")
+    first = f"{folder}/sobor-$(hostname)-$$"
+    script = f'echo first >"{first}.json"; echo second >"{first}.1.json"; exec {program}'
+    sobor = {"SOBOR_SUMMARY": str(folder), "SOBOR_SERVE_AFTER": "100"}
+    result = tester.run_command(usable_mpi("o41"), 2, ["sh", "-c", script], sobor=sobor)
+    assert result.returncode == 0 and "SOBOR_SUMMARY: " not in result.stderr, result.tail()
+    (third,) = folder.glob("*.2.json")
+    assert json.loads(third.read_text())["ranks"] == 2
+    assert sorted(file.read_text() for file in folder.glob("*.json") if file != third) == [
+        "first\n", "first\n", "second\n", "second\n",
+    ]  # fmt: skip
+
+
 def test_summary_without_a_folder(tester):
     """It is said, and the job is none the worse."""
     sobor = {"SOBOR_SUMMARY": str(tester.folder / "nowhere")}
