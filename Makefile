@@ -16,9 +16,9 @@ CONFIGURE = mkdir -p $(BUILD) && \
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Tests at once: most of a short one is waiting. In the long form most compute, and ranks that share
-# a processor with those of other jobs hand over to each other in milliseconds.
-AT_ONCE = $(if $(filter-out 0,$(SOBOR_TEST_LONG)),$$(nproc) + 1,7 * $$(nproc) / 2)
+# Places for tests, of which most take two: most of a short one is waiting. In the long form most
+# compute, and ranks that share a processor with those of other jobs hand over in milliseconds.
+AT_ONCE = $(if $(filter-out 0,$(SOBOR_TEST_LONG)),2 * $$(nproc),7 * $$(nproc) / 2)
 
 setup: ## install what the build needs: packages, a Python environment
 	@scripts/setup.sh
