@@ -49,11 +49,14 @@ static bool copy_private(char *from, size_t bytes, int rights, bool ours)
     (void)ours;
     if (copy == MAP_FAILED)
         return false;
-    if ((rights & PROT_READ) == 0 && sb_next.mprotect(from, bytes, PROT_READ) != 0)
-        return false;
-    memcpy(copy, from, bytes);
-    return sb_next.mprotect(copy, bytes, rights) == 0 &&
-           sb_next.mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, from) != MAP_FAILED;
+    bool readable = (rights & PROT_READ) != 0 || sb_next.mprotect(from, bytes, PROT_READ) == 0;
+    if (readable)
+        memcpy(copy, from, bytes);
+    if (readable && sb_next.mprotect(copy, bytes, rights) == 0 &&
+        sb_next.mremap(copy, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, from) != MAP_FAILED)
+        return true;
+    sb_next.munmap(copy, bytes);
+    return false;
 }
 
 bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)

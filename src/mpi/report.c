@@ -266,6 +266,7 @@ void sb_report_add(sb_usage_t *sum, const sb_usage_t *usage)
     for (int c = 0; c < SB_COLLECTIVES; c++)
         sum->calls[c] += usage->calls[c];
     sum->bytes += usage->bytes;
+    sum->time_ns += usage->time_ns;
     for (int why = 0; why < SB_WHY_COUNT; why++)
         sum->passed[why] += usage->passed[why];
 }

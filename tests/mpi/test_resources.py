@@ -48,6 +48,8 @@ def test_many_communicators(tester, query, long_run, key):
         return
     result = tester.run(mpi, ranks, words, sobor={}, timeout=120)
     tester.expect_pass(result, served=True)
+    summed = [float(r.time_us) for r in result.reports if r.name.endswith("_more)")]
+    assert summed and all(us > 0 for us in summed), result.tail()
     descriptors = figures(result, "descriptors")
     assert descriptors["loop"] == descriptors["start"], f"descriptors are lost: {descriptors}"
     assert descriptors["again"] == descriptors["alive"], f"descriptors are lost: {descriptors}"
