@@ -7,8 +7,8 @@
  * is told to them after `ended` is set, and then they ask the kernel for it.
  *
  * To take a mapping away takes a tenth of a microsecond for each page that was touched, all within
- * the fork. So its pages are moved elsewhere before, table by table, and are unmapped one block after
- * another as those are freed. The file keeps them.
+ * the fork. So its pages are moved elsewhere before, table by table, and are unmapped one block
+ * after another as those are freed. The file keeps them.
  *
  * Only once: to map it again would throw away all that was written since. The arena is at its end:
  * its blocks are freed one by one, and new ones are the C library's.
