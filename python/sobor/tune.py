@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from sobor import console, outputs
+from sobor import console, outputs, variables
 from sobor.bench.job import Row
 from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
@@ -54,9 +54,9 @@ class Wanted:
 
 def tune(wanted: Wanted, json_file: str | None) -> None:
     """Measures, and writes what was found and where it is kept."""
-    _check(wanted)
-    outputs.check(json_file, None)
     native = find_native()
+    _check(wanted, native)
+    outputs.check(json_file, None)
     numbers = None if wanted.ranks is None else parse_counts(wanted.ranks, "--ranks")
     seconds = _QUICK_SECONDS if wanted.quick else _USUAL_SECONDS
     answer = native.tune("--seconds", str(seconds))
@@ -77,7 +77,7 @@ def tune(wanted: Wanted, json_file: str | None) -> None:
         raise SoborError(f"what was measured is not kept: {'; '.join(sorted(errors))}")
 
 
-def _check(wanted: Wanted) -> None:
+def _check(wanted: Wanted, native: Native) -> None:
     """Refuses options that contradict each other, and rules that would be measured."""
     if wanted.ranks is not None and not wanted.full:
         raise SoborError("--ranks is for --full", "add --full, or leave out --ranks")
@@ -89,6 +89,8 @@ def _check(wanted: Wanted) -> None:
         raise SoborError(
             f"--full: {VARIABLE} is set, so its rules would be measured", f"unset {VARIABLE}"
         )
+    if wanted.full:
+        variables.refuse_unserved("--full", native, variables.SWITCH, variables.SERVED)
 
 
 def _keep_network(

@@ -9,6 +9,7 @@ from sobor.errors import SoborError
 from sobor.native import PREFIX_VARIABLE, Native
 
 SWITCH = "SOBOR"
+SERVED = "SOBOR_COLLECTIVES"
 PREFIX = "SOBOR_"
 # Read by the command itself, or set by environment modules; the library does not know them.
 COMMAND_VARIABLES = frozenset({PREFIX_VARIABLE, "SOBOR_PYTHON", "SOBOR_PRELOAD"})
@@ -37,6 +38,21 @@ def parse_settings(settings: Iterable[str]) -> dict[str, str]:
 def is_on(name: str, chosen: Mapping[str, str], environ: Mapping[str, str]) -> bool:
     """Whether a switch that is off by default is on."""
     return {**environ, **chosen}.get(name, "").lower() in ("on", "1", "yes", "true")
+
+
+def refuse_unserved(asked_by: str, native: Native, *names: str) -> None:
+    """Refuses an environment in which what is measured as Sobor would be the host MPI.
+
+    `names` are SOBOR and SOBOR_COLLECTIVES, or one of them.
+    """
+    for variable in native.query("variables"):
+        name, value = variable["name"], variable["value"]
+        if name in names and value != variable["default"]:
+            raise SoborError(
+                f"{asked_by}: {name} is set to {value}, so the host MPI would be measured in the "
+                "place of Sobor",
+                f"unset {name}",
+            )
 
 
 def _full_name(name: str) -> str:

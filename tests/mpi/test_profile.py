@@ -103,7 +103,7 @@ def test_sample(tester):
 
 def test_pages(profiled, tester):
     """A comparison and a page of it: both sides the host, so the interval contains 1."""
-    result = profiled("o41", ["late", "0", "5"], "--compare", "2", "--set", "SOBOR=off")
+    result = profiled("o41", ["late", "0", "5"], "--compare", "2", "--set", "COLLECTIVES=none")
     assert result["ratio_low"] <= result["ratio"] <= result["ratio_high"]
     assert result["rounds"] == len(result["host_s"]) == len(result["sobor_s"]) == 2
     operations = {row["operation"] for row in result["operations"]}

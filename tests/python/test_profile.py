@@ -19,6 +19,7 @@ from conftest import ROOT
 from sobor import console
 from sobor.errors import SoborError
 from sobor.profile import compare, estimate, files, first, page, report, views
+from sobor.profile import run as profile_run
 from sobor.profile.sums import Call, Sums
 from sobor.times import short_time
 
@@ -92,6 +93,32 @@ def test_interval():
 )
 def test_verdict(low, high, word):
     assert views.verdict({"ratio_low": low, "ratio_high": high}).startswith(word)
+
+
+def test_sides_of_a_comparison_differ(command, fake_native, monkeypatch):
+    """Whatever the environment says; the switch among the settings would be for both."""
+    asked = []
+
+    def run_once(_wanted, settings):
+        asked.append(settings)
+        return 0, PROFILE, 1.0
+
+    monkeypatch.setenv("SOBOR", "off")
+    monkeypatch.setattr(profile_run, "_run", run_once)
+    assert command("profile", "--compare", "1", "--set", "WAIT=spin", "--", "sh").status == 0
+    assert asked == [["WAIT=spin", "SOBOR=off"], ["WAIT=spin", "SOBOR=on"]]
+    for setting in ("SOBOR=on", "sobor=off"):
+        refused = command("profile", "--compare", "1", "--set", setting, "--", "sh")
+        assert refused.status == 2 and "leave out --set SOBOR" in refused.err
+    assert len(asked) == 2
+
+
+def test_estimate_where_sobor_is_off(fake_native, monkeypatch, tmp_path):
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps(PROFILE))
+    monkeypatch.setenv("SOBOR", "off")
+    with pytest.raises(SoborError, match="sobor estimate: SOBOR is set to off"):
+        estimate.estimate(str(file), "mpirun", 0.1, None)
 
 
 def row(operation, size, mean, wait, calls=100, served=False, name="MPI_COMM_WORLD", members=8):

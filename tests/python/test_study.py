@@ -101,6 +101,13 @@ def test_patterns_of_counts(command, fake_native, arguments, openmpi, tmp_path):
     assert all(name in table for name in COUNTS)
 
 
+def test_here_with_sobor_off(command, fake_native, openmpi, tmp_path, monkeypatch):
+    monkeypatch.setenv("SOBOR", "off")
+    words = ["bench", "gatherv", "--study", "counts", "--ranks", "2", "--sizes", "1K"]
+    refused = command(*words, "--out", str(tmp_path))
+    assert refused.status == 2 and "SOBOR is set to off" in refused.err
+
+
 def test_strict_order(command, fake_native, arguments, tmp_path):
     words = ["bench", "allreduce", "--study", "order", *KUNPENG, "--sizes", "64"]
     command(*words, "--out", str(tmp_path))

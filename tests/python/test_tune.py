@@ -151,3 +151,20 @@ def test_rules_of_a_file_are_not_measured(full, kept, monkeypatch):
     monkeypatch.setenv("SOBOR_TUNING", "rules.json")
     assert "its rules would be measured" in full().err
     assert not kept.exists()
+
+
+@pytest.mark.parametrize(
+    "setting", ["SOBOR=off", "SOBOR_COLLECTIVES=none", "SOBOR_COLLECTIVES=bcast"]
+)
+def test_the_host_is_not_measured_against_itself(
+    full, command, kept, monkeypatch, tmp_path, setting
+):
+    """Rules that are kept would be taken away."""
+    monkeypatch.setenv(*setting.split("="))
+    words = setting.replace("=", " is set to ")
+    assert f"--full: {words}" in " ".join(full().err.split())
+    assert not kept.exists()
+    file = tmp_path / "rules.json"
+    result = command("bench", "bcast", "--ranks", "2", "--write-tuning", str(file))
+    assert f"--write-tuning: {words}" in " ".join(result.err.split())
+    assert not file.exists()

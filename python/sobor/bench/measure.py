@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.progress import Progress
 
-from sobor import console, outputs
+from sobor import console, outputs, variables
 from sobor.bench import limits, skew, table, tuning
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
 from sobor.bench.peers import is_named
@@ -39,7 +39,7 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
     """Measures, writes the table and the files, and returns the exit status."""
     _check(request, native)
     outputs.check(files.json, files.plot)
-    _check_tuning(request, files.tuning)
+    _check_tuning(request, files.tuning, native)
     cores = read_cpus(Files()).usable
     status, rows = measure(request, native, cores)
     if request.explain:
@@ -92,7 +92,7 @@ def _check(request: Request, native: Native) -> None:
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
 
 
-def _check_tuning(request: Request, file: str | None) -> None:
+def _check_tuning(request: Request, file: str | None, native: Native) -> None:
     if file is None:
         return
     outputs.check_writable(file, "--write-tuning")
@@ -110,6 +110,7 @@ def _check_tuning(request: Request, file: str | None) -> None:
             f"--write-tuning: {VARIABLE} is set, so its rules would be measured",
             f"unset {VARIABLE}",
         )
+    variables.refuse_unserved("--write-tuning", native, variables.SWITCH, variables.SERVED)
 
 
 class _Run:

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sobor import drawing, outputs
+from sobor import drawing, outputs, variables
 from sobor.bench.target import Target, make_target
 from sobor.errors import SoborError
 from sobor.native import Native
@@ -40,6 +40,7 @@ def target_here(wanted: Any, native: Native) -> Target:
     """The launcher of this machine, where it has a back end."""
     if not native.bench.is_file():
         raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
+    variables.refuse_unserved("a study of this machine", native, variables.SWITCH)
     target = make_target(wanted.launcher, native, wanted.libmpi)
     if not target.preloads:
         raise SoborError(f"{target.launcher.label}: no back end {target.library.abi}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sobor import console, outputs
+from sobor import console, outputs, variables
 from sobor.bench.measure import measure
 from sobor.bench.request import make_request
 from sobor.errors import SoborError
@@ -59,6 +59,7 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
             "profile the host: sobor profile --set SOBOR=off --json host.json -- ...",
         )
     native, cores = find_native(), read_cpus(Files()).usable
+    variables.refuse_unserved("sobor estimate", native, variables.SWITCH)
     after, kinds = first.serve_after(native), profile.get("communicators", [])
     gains = _measured(important(rows, kinds, after), profile["ranks"], launcher, seconds)
     set_up = first.measure(kinds, launcher, native, cores, after)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sobor import console, outputs
+from sobor import console, outputs, variables
 from sobor.errors import SoborError
 from sobor.launchers import Launch
 from sobor.native import find_native
@@ -39,6 +39,11 @@ class Wanted:
 
 def profile(wanted: Wanted) -> int:
     """Runs the command, once or in turn with the host, and writes what it says."""
+    if wanted.compare is not None and variables.SWITCH in variables.parse_settings(wanted.settings):
+        raise SoborError(
+            f"--compare sets {variables.SWITCH} itself, off for the host and on for Sobor",
+            f"leave out --set {variables.SWITCH}",
+        )
     if wanted.show:
         launch = _launch(wanted, wanted.settings, Path("sobor-profile"))
         print(shell_command(launch))
@@ -135,9 +140,9 @@ def _compare(wanted: Wanted, rounds: int) -> tuple[int, dict[str, Any] | None]:
     for number in range(rounds):
         order = ("host", "sobor") if number % 2 == 0 else ("sobor", "host")
         for side in order:
-            first = ["SOBOR=off"] if side == "host" else []
-            # What the user sets counts for both.
-            status, result, seconds = _run(wanted, [*first, *wanted.settings])
+            switch = f"{variables.SWITCH}={'off' if side == 'host' else 'on'}"
+            # What the user sets counts for both; the environment may have the switch too.
+            status, result, seconds = _run(wanted, [*wanted.settings, switch])
             if status != 0 or result is None:
                 return status or 1, None
             sides[side].append(compare.Run(seconds, result))
