@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from conftest import write_program
 from sobor.errors import SoborError
 from sobor.launchers import Forward, plan_launch
 
@@ -253,11 +254,30 @@ def test_unknown_mpirun_goes_by_the_environment_with_a_warning(plan):
     assert "no launcher that Sobor knows" in launch.warnings[0]
 
 
-@pytest.mark.parametrize("wrapper", ["timeout 60", "env A=1", "nice -n 5", "numactl -N 0"])
+@pytest.mark.parametrize(
+    "wrapper",
+    [
+        *("timeout 60", "env A=1", "nice -n 5", "numactl -N 0", "taskset -c 0-3", "time -p"),
+        *("env A=1 nice -n 5", "strace -f -o sh", "timeout -s kill 60", "timeout --signal=kill 60"),
+    ],
+)
 def test_launcher_behind_a_wrapper(plan, wrapper):
     launch = plan(f"{wrapper} mpiexec -n 2 app", "mpich", name="mpiexec")
     assert shlex.join(launch.argv) == f"{wrapper} mpiexec -genv LD_PRELOAD {LIBRARY} -n 2 app"
     assert launch.env == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["time ./tests.py --launcher mpiexec -n 4", "timeout 60 sh srun", "env A=1 nice sh -c srun"],
+)
+def test_a_launchers_name_among_a_programs_words(plan, line, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_program(tmp_path / "tests.py", "#!/bin/sh\n")
+    write_program(tmp_path / "mpi" / "bin" / "time", "#!/bin/sh\n")
+    launch = plan(line, "mpich", name="mpiexec")
+    assert shlex.join(launch.argv) == line
+    assert launch.env == {"LD_PRELOAD": LIBRARY}
 
 
 def test_preload_set_by_a_wrapper_is_refused(plan):

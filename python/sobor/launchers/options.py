@@ -112,7 +112,7 @@ def _values_after(arguments: list[str], index: int, table: dict[str, int]) -> in
     if name in table:
         is_one_word = name in _NAME_VALUE_OPTIONS and "=" in following
         return 1 if is_one_word else table[name]
-    return 0 if _is_option(following) or _is_program(following) else 1
+    return 0 if _is_option(following) or is_program(following) else 1
 
 
 def _is_option(word: str) -> bool:
@@ -123,5 +123,6 @@ def _bare(word: str) -> str:
     return word.lstrip("-").partition("=")[0]
 
 
-def _is_program(word: str) -> bool:
+def is_program(word: str) -> bool:
+    """Whether a word is the name or the path of a program that can be run, or of a file."""
     return shutil.which(word) is not None or (os.sep in word and os.path.isfile(word))

@@ -10,25 +10,25 @@ from sobor.errors import SoborError
 from sobor.launchers import hydra, openmpi, slurm
 from sobor.launchers.doubts import doubts, refuse_submitter
 from sobor.launchers.forward import LD_PRELOAD, Forward, Launch
-from sobor.launchers.options import program_index, split_programs
+from sobor.launchers.options import is_program, program_index, split_programs
 from sobor.launchers.recognition import LAUNCHER_NAMES, Family, Launcher, recognise
 
-# Programs that start another one, behind which a launcher is looked for.
-_WRAPPERS = frozenset(
-    [
-        "env",
-        "ionice",
-        "nice",
-        "nohup",
-        "numactl",
-        "setsid",
-        "stdbuf",
-        "strace",
-        "taskset",
-        "time",
-        "timeout",
-    ]
-)
+# Programs that start another one, behind which a launcher is looked for, each with those of its
+# options whose value is the next word.
+_WRAPPERS = {
+    "env": "-u --unset -C --chdir",
+    "ionice": "-c --class -n --classdata",
+    "nice": "-n --adjustment",
+    "nohup": "",
+    "numactl": "-C --physcpubind -i --interleave -m --membind -N --cpunodebind -p --preferred "
+    "-P --preferred-many -w --weighted-interleave",
+    "setsid": "",
+    "stdbuf": "-e --error -i --input -o --output",
+    "strace": "-a -b -e -E -I -o -O -p -P -s -S -u -U -X",
+    "taskset": "",
+    "time": "-f --format -o --output",
+    "timeout": "-k --kill-after -s --signal",
+}
 
 
 def plan_launch(command: list[str], forward: Forward) -> Launch:
@@ -70,12 +70,23 @@ def _check_preload_path(preload: str) -> None:
 
 
 def _launcher_index(command: list[str]) -> int:
-    if Path(command[0]).name not in _WRAPPERS:
-        return 0
-    for index, word in enumerate(command[1:], start=1):
-        if Path(word).name in LAUNCHER_NAMES:
+    """Where the launcher is that wrappers start; 0 where they start no launcher that we know."""
+    index, with_value = 0, None
+    while index < len(command):
+        word = command[index]
+        name = Path(word).name
+        if name in _WRAPPERS:
+            with_value = _WRAPPERS[name].split()
+        elif with_value is None:
+            return 0
+        elif name in LAUNCHER_NAMES:
             _refuse_preload_before_launcher(command[:index])
             return index
+        elif word in with_value:
+            index += 1
+        elif is_program(word):
+            return 0
+        index += 1
     return 0
 
 
