@@ -9,7 +9,7 @@ import pytest
 
 from sobor import elf
 from sobor.bench.request import usual_ranks
-from sobor.launchers import doubts
+from sobor.launchers import Forward, doubts, plan_launch
 
 ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 
@@ -75,11 +75,33 @@ def test_root(said, monkeypatch):
 
 def test_container(said, fake_native, make_launcher):
     make_launcher("apptainer", "unknown")
-    folder = str(fake_native.preload.parents[2])
+    folder = fake_native.libraries
     image = ["mpirun", "-n", "2", "apptainer", "exec"]
     text = said(*image, "i.sif", "./app")
-    assert "container" in text and folder in text
-    assert "container" not in said(*image, "--bind", folder, "i.sif", "./app")
+    assert "container" in text and f"at the same place, {folder}," in " ".join(text.split())
+    for bound in (folder, fake_native.prefix, f"{folder}:{folder}", f"src={folder},dst={folder}"):
+        assert "container" not in said(*image, "--bind", str(bound), "i.sif", "./app")
+
+
+@pytest.mark.parametrize(
+    ("words", "warned"),
+    [
+        ("i.sif /usr/bin/app", True),
+        ("--bind /usr/share:/usr/share i.sif app", True),
+        ("--bind /usr/lib/sobor i.sif app", False),
+        ("--bind /usr:/usr:ro i.sif app", False),
+        ("i.sif env LD_PRELOAD=/usr/lib/sobor/libsobor.so app", False),
+    ],
+)
+def test_container_and_the_systems_prefix(make_launcher, monkeypatch, words, warned):
+    """As the Debian package has it."""
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    make_launcher("apptainer", "unknown")
+    make_launcher("mpirun", "openmpi4")
+    forward = Forward("/usr/lib/sobor/libsobor.so", {}, {}, os.environ)
+    launch = plan_launch(["mpirun", "apptainer", "exec", *words.split()], forward)
+    said = [text for text in launch.warnings if "container" in text]
+    assert ["at the same place, /usr/lib/sobor," in text for text in said] == [True] * warned
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")

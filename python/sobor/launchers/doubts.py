@@ -2,6 +2,7 @@
 """What may keep a command from doing what is meant, though its words are right."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -73,15 +74,22 @@ def _other_mpi(launcher: Launcher, program: str) -> str | None:
 
 
 def _of_containers(arguments: list[str], programs: list[str], forward: Forward) -> list[str]:
-    folder = str(Path(forward.preload).parents[2])
-    if any(folder in word for word in arguments):
+    # Ranks load nothing outside its folder; who names it in full sets LD_PRELOAD inside.
+    preload = Path(forward.preload)
+    if any(_has_path(word, [preload, *preload.parents[:-1]]) for word in arguments):
         return []
     return [
         f"{program}: the container has its own files; Sobor is seen inside if its folder is bound "
-        f"at the same place, {folder}, and LD_PRELOAD handed on"
+        f"at the same place, {preload.parent}, and LD_PRELOAD handed on"
         for program in programs
         if Path(program).name in _CONTAINERS
     ]
+
+
+def _has_path(word: str, paths: list[Path]) -> bool:
+    """Whether one of the paths is in a word such as /opt:/opt or source=/opt,target=/opt."""
+    named = {Path(part) for part in re.split("[:,=]", word) if part.startswith("/")}
+    return not named.isdisjoint(paths)
 
 
 def _of_openmpi(launcher: Launcher, arguments: list[str], environ: Mapping[str, str]) -> list[str]:
