@@ -216,6 +216,37 @@ def test_srun_export(plan, given, wanted):
     assert launch.env == {"LD_PRELOAD": LIBRARY, "SOBOR_RING": "8"}
 
 
+def test_srun_export_of_each_program(plan):
+    line = "srun -n 1 a : -n 1 --export=NONE b : --export A c"
+    launch = plan(line, "slurm", environ={"SLURM_EXPORT_ENV": "B"})
+    assert shlex.join(launch.argv) == (
+        "srun -n 1 a : -n 1 --export=LD_PRELOAD b : --export A,LD_PRELOAD c"
+    )
+    assert launch.env == {"LD_PRELOAD": LIBRARY, "SLURM_EXPORT_ENV": "B,LD_PRELOAD"}
+    same = "--export=LD_PRELOAD=/a.so"
+    assert plan(f"srun {same} a : {same} b").env["LD_PRELOAD"] == f"/a.so:{LIBRARY}"
+    with pytest.raises(SoborError, match="differs between the programs"):
+        plan(f"srun {same} a : b")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        *("--account sh", "-q sh", "--qos sh", "-C sh", "--constraint sh", "--reservation sh"),
+        *("-L sh", "-M sh", "--comment sh", "--wckey sh", "--task-prolog sh", "--epilog sh"),
+        *("--prefer sh", "--mcs-label sh", "--bb sh", "--uid sh", "-F sh", "--gpu-bind sh"),
+        *("-K", "--pty", "--exact", "--multi-prog", "--x11", "-s -l", "--propagate"),
+    ],
+)
+def test_srun_export_after_another_option(plan, before):
+    """The name of a program on the PATH as a value, and options without one."""
+    launch = plan(f"srun {before} --export=NONE app --export=NONE", "slurm")
+    assert shlex.join(launch.argv) == f"srun {before} --export=LD_PRELOAD app --export=NONE"
+    assert launch.programs == ["app"]
+    without = plan(f"srun --export=NONE {before} app", "slurm")
+    assert without.programs == ["app"]
+
+
 def test_srun_export_keeps_the_users_values(plan):
     line = "srun --export=LD_PRELOAD=/a.so,SOBOR_WAIT=spin -n 2 app"
     launch = plan(line, "slurm", present={"SOBOR_WAIT": "yield"})

@@ -45,12 +45,28 @@ _HYDRA = {
 _NAME_VALUE_OPTIONS = frozenset({"env", "genv"})
 _SRUN = {
     **dict.fromkeys(
-        """A c cpu-bind cpus-per-task D chdir e error exclude export gres i input J job-name m
-        mem mem-bind mpi N n nodelist nodes ntasks ntasks-per-node o output p partition t time w
-        x""".split(),
+        """A account accel-bind acctg-freq b B bb bbf bcast-exclude begin c C chdir cluster
+        cluster-constraint clusters comment constraint container container-id core-spec
+        cores-per-socket cpu-bind cpu-freq cpus-per-gpu cpus-per-task d D deadline delay-boot
+        dependency distribution e epilog error exclude export extra extra-node-info F G gid gpu-bind
+        gpu-freq gpus gpus-per-node gpus-per-socket gpus-per-task gres gres-flags het-group hint i
+        input J job-name jobid L licenses m M mail-type mail-user mcs-label mem mem-bind mem-per-cpu
+        mem-per-gpu mincpus mpi msg-timeout n N network nodefile nodelist nodes ntasks
+        ntasks-per-core ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres o open-mode
+        output p partition power prefer priority profile prolog q qos r relative reservation S
+        segment signal slurmd-debug sockets-per-node switches t T task-epilog task-prolog
+        thread-spec threads threads-per-core time time-min tmp tree-width treewidth tres-bind
+        tres-per-task uid w W wait wckey x""".split(),
         1,
     ),
-    **dict.fromkeys("exclusive l label O overcommit overlap Q quiet u unbuffered v".split(), 0),
+    # Values of some of them follow a = only.
+    **dict.fromkeys(
+        """bcast compress contiguous disable-status E exact exclusive H hold I immediate K k
+        kill-on-bad-exit l label multi-prog nice no-allocate no-kill O overcommit overlap
+        oversubscribe preserve-env propagate pty Q quiet quit-on-interrupt reboot resv-ports s
+        send-libs spread-job test-only u unbuffered use-min-nodes v verbose X x11 Z""".split(),
+        0,
+    ),
 }
 _TABLES = {Family.OPENMPI: _OPENMPI, Family.HYDRA: _HYDRA, Family.SRUN: _SRUN, Family.PLAIN: {}}
 

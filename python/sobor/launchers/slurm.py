@@ -8,8 +8,9 @@ environment, commas in it included, and NONE and NIL mean an empty list.
 
 import re
 
+from sobor.errors import SoborError
 from sobor.launchers.forward import LD_PRELOAD, Forward, Launch
-from sobor.launchers.options import options_of
+from sobor.launchers.options import join_programs, options_of, split_programs
 from sobor.launchers.recognition import Family, Launcher
 
 _EXPORT_VARIABLE = "SLURM_EXPORT_ENV"
@@ -17,22 +18,33 @@ _COMMA_OUTSIDE_QUOTES = re.compile(r",(?=(?:[^']*'[^']*')*[^']*$)")
 
 
 def build(_launcher: Launcher, arguments: list[str], forward: Forward) -> Launch:
-    """The arguments as they are, but for --export, and the environment for srun."""
-    arguments = list(arguments)
-    position, export = _export_option(arguments)
-    if position is None:
-        export = forward.environ.get(_EXPORT_VARIABLE)
-    if not export:
-        return Launch(arguments, forward.as_environment())
-    entries = _entries(export)
-    env = forward.as_environment(entries.get(LD_PRELOAD))
-    listed = _with_ours(entries, forward)
-    if position is None:
-        env[_EXPORT_VARIABLE] = listed
-    else:
-        is_one_word = arguments[position].startswith("--export=")
-        arguments[position] = f"--export={listed}" if is_one_word else listed
-    return Launch(arguments, env)
+    """The arguments as they are, but for --export of each program, and the environment for srun."""
+    parts = [list(part) for part in split_programs(arguments)]
+    inherited = forward.environ.get(_EXPORT_VARIABLE)
+    exports = [_export_option(part) for part in parts]
+    entries = [_entries(inherited if at is None else value) for at, value in exports]
+    env = forward.as_environment(_user_preload(entries))
+    for part, (position, _), own in zip(parts, exports, entries, strict=True):
+        if not own:
+            continue
+        listed = _with_ours(own, forward)
+        if position is None:
+            env[_EXPORT_VARIABLE] = listed
+        else:
+            is_one_word = part[position].startswith("--export=")
+            part[position] = f"--export={listed}" if is_one_word else listed
+    return Launch(join_programs(parts), env)
+
+
+def _user_preload(entries: list[dict[str, str | None]]) -> str | None:
+    """The preload in the lists: the environment has one for all programs."""
+    found = {own.get(LD_PRELOAD) for own in entries}
+    if len(found) > 1:
+        raise SoborError(
+            "LD_PRELOAD in --export differs between the programs of this command",
+            "give every program the same one, or set it in the environment instead",
+        )
+    return found.pop()
 
 
 def _export_option(arguments: list[str]) -> tuple[int | None, str | None]:
@@ -49,10 +61,10 @@ def _export_option(arguments: list[str]) -> tuple[int | None, str | None]:
     return found
 
 
-def _entries(export: str) -> dict[str, str | None]:
+def _entries(export: str | None) -> dict[str, str | None]:
     """The list of --export: name to value, or None where the environment has it."""
     entries = {}
-    for word in _COMMA_OUTSIDE_QUOTES.split(export):
+    for word in _COMMA_OUTSIDE_QUOTES.split(export) if export else ():
         name, equals, value = word.partition("=")
         entries[name] = value if equals else None
     return entries
