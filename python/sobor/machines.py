@@ -209,6 +209,11 @@ def machine_files() -> dict[str, Path]:
 
 def find_machine(text: str, option: str = "--machine") -> Machine:
     """The machine of that name, or in that file."""
+    return read_machine(file_of(text, option))
+
+
+def file_of(text: str, option: str) -> Path:
+    """The file of the machine of that name, or that file."""
     path = _path_of(text)
     if path is None:
         known = ", ".join(machine_files()) or "none is installed"
@@ -216,7 +221,7 @@ def find_machine(text: str, option: str = "--machine") -> Machine:
             f"{option}: no machine {text}; known: {known}",
             "sobor simulate --list tells more; a file name ends in .json or has a / in it",
         )
-    return read_machine(path)
+    return path
 
 
 def topology_of(text: str) -> str:

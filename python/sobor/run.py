@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from sobor import elf, tuning, variables
+from sobor import elf, network, tuning, variables
 from sobor.errors import SoborError, write_warning
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import find_native
@@ -46,7 +46,9 @@ def prepare(
     native = find_native(environ)
     chosen = variables.parse_settings(settings)
     chosen |= tuning.find(chosen, environ)
+    chosen |= network.find(chosen, environ)
     tuning.check(native, {**environ, **chosen})
+    network.check(native, {**environ, **chosen})
     variables.check_settings(native, chosen, environ)
     heap = str(native.heap) if variables.is_on(HEAP, chosen, environ) else None
     ours = str(preload or native.preload)

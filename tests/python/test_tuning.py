@@ -172,6 +172,37 @@ def test_a_wrong_file_is_refused_before_the_run(command, fake_native, monkeypatc
     assert command("info", "--collective", "bcast", "--ranks", "2").status == 2
 
 
+def test_run_finds_the_file_of_a_network(command, fake_native, executed, tmp_path, monkeypatch):
+    """By a name too: the library opens what it is told, wherever a rank is started."""
+    monkeypatch.chdir(tmp_path)
+    installed = fake_native.prefix / "share" / "sobor" / "machines" / "of-test.json"
+    installed.parent.mkdir(parents=True)
+    for path in (installed, tmp_path / "my.json", tmp_path / "mine"):
+        path.write_text("{}")
+    wanted = {"of-test": installed, "my.json": tmp_path / "my.json", "mine": tmp_path / "mine"}
+    for text, path in wanted.items():
+        result = command("run", "--json", "--set", f"NETWORK={text}", "--", "sh")
+        assert result.json["env"]["SOBOR_NETWORK"] == str(path)
+        monkeypatch.setenv("SOBOR_NETWORK", text)
+        result = command("run", "--json", "--", "sh")
+        assert result.json["env"]["SOBOR_NETWORK"] == str(path)
+        monkeypatch.delenv("SOBOR_NETWORK")
+    assert "SOBOR_NETWORK" not in command("run", "--json", "--", "sh").json["env"]
+    refused = command("run", "--set", "NETWORK=none", "--", "sh")
+    assert refused.status == 2 and "SOBOR_NETWORK: no machine none; known: " in refused.err
+    monkeypatch.setenv("FAKE_NETWORK_ERROR", "my.json: no network")
+    refused = command("run", "--set", "NETWORK=my.json", "--", "sh")
+    assert refused.status == 2 and "SOBOR_NETWORK: my.json: no network" in refused.err
+    assert command("run", "--json", "--set", "NETWORK=", "--", "sh").status == 0
+
+
+def test_the_library_takes_networks_by_name(command, real_native, executed):
+    result = command("run", "--json", "--set", "NETWORK=cluster-16x8", "--", "sh")
+    assert result.status == 0, result.err
+    refused = command("run", "--set", "NETWORK=grace-2s", "--", "sh")
+    assert refused.status == 2 and "found no network" in " ".join(refused.err.split())
+
+
 def test_info_lists_the_rules(command, fake_native, monkeypatch):
     monkeypatch.setenv("SOBOR_TUNING", "/my.json")
     out = command("info").out

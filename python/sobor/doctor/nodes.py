@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from sobor import network
 from sobor.doctor.finding import Finding, Patient, Status
 
 SECTION = "Several nodes"
@@ -12,8 +13,6 @@ _SERVED = {
     "on": "served, by the word of SOBOR_CLUSTER: every rank must run with Sobor",
     "off": "left to the host MPI: SOBOR_CLUSTER is off",
 }
-#: Any question about several nodes tells of the network.
-_QUESTION = ("spanning", "--collective", "barrier", "--ranks", "4", "--nodes", "2")
 
 
 def check(patient: Patient) -> Iterator[Finding]:
@@ -23,18 +22,18 @@ def check(patient: Patient) -> Iterator[Finding]:
         wish = values["SOBOR_CLUSTER"]
         status = Status.NOTE if wish == "off" else Status.OK
         yield Finding(SECTION, "communicators", status, _SERVED[wish], data={"cluster": wish})
-    answer = patient.ask(*_QUESTION)
+    answer = patient.ask(*network.QUESTION)
     if answer is None:
         return
-    network = answer["network"]
-    value = f"{network['latency_ns']:g} ns a message, {network['byte_ns']:.3g} ns a byte"
-    if network["error"]:
+    found = answer["network"]
+    value = f"{found['latency_ns']:g} ns a message, {found['byte_ns']:.3g} ns a byte"
+    if found["error"]:
         remedy = "set SOBOR_NETWORK to a machine file with a network, or unset it"
-        yield Finding(SECTION, "network", Status.WARN, network["error"], remedy, network)
-    elif network["file"]:
-        yield Finding(SECTION, "network", Status.OK, f"{value}, by {network['file']}", data=network)
+        yield Finding(SECTION, "network", Status.WARN, found["error"], remedy, found)
+    elif found["file"]:
+        yield Finding(SECTION, "network", Status.OK, f"{value}, by {found['file']}", data=found)
     else:
         value += ", as is common today; SOBOR_NETWORK names a file of this network's"
         if values.get("SOBOR_NETWORK_PINGS") == "on":
             value += "; broadcasts go by what a job's first messages take"
-        yield Finding(SECTION, "network", Status.NOTE, value, data=network)
+        yield Finding(SECTION, "network", Status.NOTE, value, data=found)
