@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from sobor.errors import SoborError
+from sobor.native import packages_remedy
 
 #: How parts of a figure get their room: it is drawn twice.
 LAYOUT = "constrained"
@@ -20,7 +21,7 @@ def load(asked_by: str) -> Any:
     except ImportError:
         raise SoborError(
             f"{asked_by} draws with Matplotlib, which this Python does not have",
-            "install it: pip install matplotlib",
+            packages_remedy(),
         ) from None
     return matplotlib
 

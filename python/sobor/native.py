@@ -4,6 +4,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,6 +57,11 @@ class Native:
     def bench(self) -> Path:
         """The host program of the bench."""
         return self.prefix / "bin" / "sobor-bench"
+
+    def check_bench(self) -> None:
+        """Says that the bench is missing, where it is."""
+        if not self.bench.is_file():
+            raise SoborError(f"{self.bench} is missing", build_remedy())
 
     @property
     def simulator(self) -> Path:
@@ -152,3 +158,13 @@ def build_remedy(
     if checkout is not None:
         return f"make -C {checkout} build"
     return otherwise
+
+
+def packages_remedy() -> str:
+    """What to do where this Python lacks the packages of pictures and of sobor report."""
+    if sys.prefix != sys.base_prefix:
+        return build_remedy(f"{sys.executable} -m pip install numpy matplotlib")
+    return build_remedy(
+        f"install numpy and matplotlib for {sys.executable}; with Debian's: apt install "
+        "python3-numpy python3-matplotlib"
+    )

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Finding the native parts and asking sobor-query."""
 
+import sys
+
 import pytest
 
 from conftest import ROOT, write_program
+from sobor import native
 from sobor.errors import SoborError
 from sobor.native import Native, candidates, find_native
 from sobor.version import __version__
@@ -38,6 +41,35 @@ def test_query_that_is_missing(tmp_path):
     with pytest.raises(SoborError, match="sobor-query: No such file") as error:
         Native(tmp_path).query("version")
     assert "make" in error.value.remedy
+
+
+def test_remedies_where_there_is_no_checkout(command, fake_native, openmpi, monkeypatch):
+    """There make has nothing to build, and pip alone would be another Python's."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    plot = ("bench", "bcast", "--plot", "x.svg")
+    shown = {"pip": " -m pip install numpy matplotlib", "apt": "apt install python3-numpy "}
+    for found in (ROOT, None):
+        monkeypatch.setattr(native, "_checkout", lambda *_, found=found: found)
+        monkeypatch.setattr(sys, "prefix", "/of/an/environment")
+        monkeypatch.setattr(sys, "base_prefix", "/usr")
+        said = {"pip": _words(command(*plot))}
+        monkeypatch.setattr(sys, "base_prefix", sys.prefix)
+        said["apt"] = _words(command(*plot))
+        for name, text in said.items():
+            assert (shown[name] in text) == (found is None)
+            assert (f"remedy: make -C {ROOT} build" in text) == (found is not None)
+    (fake_native.libraries / "sobor-ompi40.so").unlink()
+    assert "then install Sobor again" in _words(command("doctor", "--launcher", "mpirun"))
+    (fake_native.libraries / "libsobor-bench-ompi40.so").unlink()
+    assert "then install Sobor again" in _words(command("bench", "bcast"))
+    fake_native.bench.unlink()
+    for words in (["bench", "bcast"], ["platform", "--", "mpirun"]):
+        text = _words(command(*words))
+        assert "sobor-bench is missing" in text and "remedy: install Sobor again" in text
+
+
+def _words(result):
+    return " ".join((result.out + result.err).split())
 
 
 def test_query_that_fails_shows_its_message(fake_native):

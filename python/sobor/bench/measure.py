@@ -86,8 +86,7 @@ def _targets(request: Request, native: Native) -> list[Target]:
 
 
 def _check(request: Request, native: Native) -> None:
-    if not native.bench.is_file():
-        raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
+    native.check_bench()
     if 1 in request.ranks:
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
 

@@ -38,8 +38,7 @@ def count_ranks(wanted: Any, otherwise: int) -> int:
 
 def target_here(wanted: Any, native: Native) -> Target:
     """The launcher of this machine, where it has a back end."""
-    if not native.bench.is_file():
-        raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
+    native.check_bench()
     variables.refuse_unserved("a study of this machine", native, variables.SWITCH)
     target = make_target(wanted.launcher, native, wanted.libmpi)
     if not target.preloads:

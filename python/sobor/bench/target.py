@@ -10,7 +10,7 @@ from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, recognise
 from sobor.launchers.options import split_words
 from sobor.libmpi import Library, library_at, library_of
-from sobor.native import Native
+from sobor.native import Native, build_remedy
 
 
 @dataclass(frozen=True)
@@ -98,5 +98,5 @@ def _check_body(native: Native, library: Library) -> None:
     if not body.is_file():
         raise SoborError(
             f"{library.path}: the bench was not built for its ABI, {library.abi} (no {body})",
-            "install that MPI's headers and build again: make build",
+            f"install that MPI's headers; then {build_remedy()}",
         )

@@ -8,6 +8,7 @@ from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, known_on_path, recognise
 from sobor.libmpi import Library, library_of
+from sobor.native import build_remedy
 
 SECTION = "MPI"
 _ALTERNATIVES = ("mpirun", "mpiexec")
@@ -65,7 +66,7 @@ def _finding(launcher: Launcher, patient: Patient) -> Finding:
 def _with_back_end(launcher: Launcher, library: Library, patient: Patient, data: dict) -> Finding:
     where = f"{launcher.path}, {library.path}"
     if patient.native is None or not patient.native.backend(library.abi).is_file():
-        remedy = f"install the headers for {library.abi} and build again: make build"
+        remedy = f"install the headers for {library.abi}; then {build_remedy()}"
         value = f"{where}; no back end {library.abi}"
         return Finding(SECTION, launcher.label, Status.WARN, value, remedy, data)
     value = f"{where}; back end {library.abi}"

@@ -10,6 +10,7 @@ from sobor import variables
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.libmpi import NAMES
+from sobor.native import build_remedy
 from sobor.version import __version__
 
 SECTION = "Sobor"
@@ -44,7 +45,7 @@ def _preload(patient: Patient) -> Finding:
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)
     if problem:
-        remedy = "build Sobor on this machine: make build"
+        remedy = build_remedy("build Sobor on this machine, and install it again")
         return Finding(SECTION, "preload object", Status.FAIL, f"{library}: {problem}", remedy)
     return Finding(SECTION, "preload object", Status.OK, f"{library} loads")
 

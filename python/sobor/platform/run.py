@@ -66,8 +66,7 @@ def _make_files(native: Native, wanted: Wanted, answers: dict[str, Any]) -> None
 
 def measure(native: Native, wanted: Wanted) -> dict[str, Any]:
     """What the job found."""
-    if not native.bench.is_file():
-        raise SoborError(f"{native.bench} is missing", "build Sobor with its bench: make build")
+    native.check_bench()
     target = make_target(shlex.join(wanted.command), native, wanted.libmpi, host_only=True)
     cores = read_cpus(Files()).usable
     start = target.words if wanted.ranks is None else target.start(wanted.ranks, cores)

@@ -4,6 +4,7 @@
 from types import ModuleType
 
 from sobor.errors import SoborError
+from sobor.native import packages_remedy
 
 
 def load() -> ModuleType:
@@ -13,7 +14,5 @@ def load() -> ModuleType:
     except ModuleNotFoundError as error:
         if error.name != "numpy":
             raise
-        raise SoborError(
-            "sobor report needs the Python package numpy", "install it: pip install numpy"
-        ) from None
+        raise SoborError("sobor report needs the Python package numpy", packages_remedy()) from None
     return report
