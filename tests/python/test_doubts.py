@@ -20,7 +20,7 @@ def said(command, fake_native, make_launcher, monkeypatch):
     make_launcher("mpirun", "openmpi4")
     make_launcher("mpiexec", "mpich")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    cpus = type("Cpus", (), {"cores": 4})
+    cpus = type("Cpus", (), {"cores": 4, "allowed": list(range(8))})
     monkeypatch.setattr(doubts, "read_cpus", lambda _files: cpus)
     for name in (*ROOT, *doubts._MANAGERS, "OMPI_MCA_rmaps_base_oversubscribe"):
         monkeypatch.delenv(name, raising=False)
@@ -52,10 +52,31 @@ def test_flux_run_is_no_submitter(said, make_launcher):
         ("--oversubscribe -n 5 sh", False),
         ("--map-by :OVERSUBSCRIBE -n 5 sh", False),
         ("-H a:9 -n 9 sh", False),
+        ("--use-hwthread-cpus -n 8 sh", False),
+        ("--use-hwthread-cpus -n 9 sh", True),
+        ("--map-by core:hwtcpus -n 8 sh", False),
     ],
 )
 def test_slots(said, line, warned):
     assert ("add --oversubscribe" in said("mpirun", *line.split())) == warned
+
+
+@pytest.mark.parametrize(
+    ("setting", "ranks", "warned"),
+    [
+        ("PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe", 99, False),
+        ("OMPI_MCA_rmaps_base_oversubscribe=1", 99, False),
+        ("PRTE_MCA_prte_default_hostfile=hosts", 99, False),
+        ("PRTE_MCA_rmaps_default_mapping_policy=:hwtcpus", 8, False),
+        ("OMPI_MCA_hwloc_base_use_hwthreads_as_cpus=1", 8, False),
+        ("OMPI_MCA_hwloc_base_use_hwthreads_as_cpus=1", 9, True),
+        ("OMPI_MCA_hwloc_base_use_hwthreads_as_cpus=0", 8, True),
+        ("NOTES=oversubscribe", 8, True),
+    ],
+)
+def test_slots_by_a_variable(said, monkeypatch, setting, ranks, warned):
+    monkeypatch.setenv(*setting.split("="))
+    assert ("add --oversubscribe" in said("mpirun", "-n", str(ranks), "sh")) == warned
 
 
 def test_slots_of_a_resource_manager(said, monkeypatch):

@@ -3,7 +3,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from sobor import elf
@@ -20,6 +20,9 @@ _ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 # What tells Open MPI how many ranks may run where.
 _PLACES = frozenset("H host hostfile machinefile default-hostfile oversubscribe".split())
 _MANAGERS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "PRTE_MCA_ras_simulator_slots")
+# Beginnings of variables with its parameters; those that make each hardware thread a place.
+_PARAMETERS = ("OMPI_", "PRTE_", "PMIX_")
+_THREADS = ("hwtcpus", "use_hwthreads_as_cpus=1", "use_hwthreads_as_cpus=true")
 _ABI_OF = {Family.OPENMPI: "ompi40", Family.HYDRA: "mpich12"}
 _NAME_OF = {"ompi40": "Open MPI", "mpich12": "MPICH or Intel MPI"}
 
@@ -101,17 +104,28 @@ def _of_openmpi(launcher: Launcher, arguments: list[str], environ: Mapping[str, 
     allowed = "allow-run-as-root" in options or all(environ.get(name) for name in _ROOT)
     if os.geteuid() == 0 and not allowed:
         found.append("Open MPI refuses to run as root: add --allow-run-as-root, or be another user")
-    ranks, cores = _ranks(parts), read_cpus(Files()).cores
-    placed = options & _PLACES or any("OVERSUBSCRIBE" in word.upper() for word in arguments)
-    managed = any(environ.get(name) for name in _MANAGERS) or any(
-        "oversubscribe" in name or name.endswith("default_hostfile") for name in environ
-    )
-    if ranks > cores and not placed and not managed:
-        found.append(
-            f"Open MPI starts no more ranks than cores unless told: {ranks} are asked for, "
-            f"{cores} cores are here; add --oversubscribe"
-        )
+    found += _of_slots(parts, options, environ)
     return found
+
+
+def _of_slots(
+    parts: list[list[str]], options: set[str], environ: Mapping[str, str]
+) -> Iterator[str]:
+    """More ranks than Open MPI starts where nothing tells it how many may run where."""
+    # Names and values of its parameters, with the words of the command.
+    said = [f"{name}={value}" for name, value in environ.items() if name.startswith(_PARAMETERS)]
+    text = " ".join([*said, *(word for part in parts for word in part)]).lower()
+    placed = options & _PLACES or "oversubscribe" in text or "default_hostfile=" in text
+    if placed or any(environ.get(name) for name in _MANAGERS):
+        return
+    ranks, cpus = _ranks(parts), read_cpus(Files())
+    threads = "use-hwthread-cpus" in options or any(word in text for word in _THREADS)
+    places, name = (len(cpus.allowed), "processors") if threads else (cpus.cores, "cores")
+    if ranks > places:
+        yield (
+            f"Open MPI starts no more ranks than {name} unless told: {ranks} are asked for, "
+            f"{places} {name} are here; add --oversubscribe"
+        )
 
 
 def _ranks(parts: list[list[str]]) -> int:
