@@ -8,6 +8,8 @@
 
 #include "cluster/cost.h"
 #include "cluster/lanes.h"
+#include "cluster/packed.h"
+#include "cluster/program.h"
 #include "cluster/reduce.h"
 
 #include <math.h>
@@ -65,10 +67,22 @@ static sb_schedule_t allgather(const sb_shape_t *shape, size_t bytes)
 {
     double local = local_ranks(shape);
     double all = (double)bytes * (shape->ranks - local);
-    bool ring = shape->nodes > 2 && all >= (double)(SB_WINDOW * SB_SEGMENT_BYTES);
 
-    return ring ? messages(shape, "ring", shape->nodes - 1, all)
-                : messages(shape, "bruck", sb_rounds(shape->nodes), all);
+    return sb_packed_ring_suits(shape->nodes, shape->ranks, bytes)
+               ? messages(shape, "ring", shape->nodes - 1, all)
+               : messages(shape, "bruck", sb_rounds(shape->nodes), all);
+}
+
+/* Of many segments a chain has a message more for each. */
+static sb_schedule_t scan(const sb_shape_t *shape, size_t bytes)
+{
+    size_t segments = (bytes + SB_SCAN_SEGMENT - 1) / SB_SCAN_SEGMENT;
+    double rounds = sb_rounds(shape->nodes), size = (double)bytes;
+
+    if (segments < 2 || !sb_net_chain_suits(shape->nodes, segments))
+        return messages(shape, "doubling", rounds, rounds * size);
+    double before = shape->nodes - 2;
+    return messages(shape, "chain", before + (double)segments, before * SB_SCAN_SEGMENT + size);
 }
 
 /* Short parts go by lanes, others straight: those messages overlap, but for a processor's part. */
@@ -118,7 +132,7 @@ static sb_schedule_t between(const sb_shape_t *shape, sb_collective_t collective
         return messages(shape, "letters", 1, others * size);
     case SB_SCAN:
     case SB_EXSCAN:
-        return messages(shape, "doubling", rounds, rounds * size);
+        return scan(shape, bytes);
     default:
         return messages(shape, "binomial", rounds, others * size);
     }

@@ -114,31 +114,21 @@ static sb_status_t end_segment(const void *context, size_t segment)
     return status;
 }
 
-/* A node's block has so many bytes that a message more does not count. */
-#define BLOCK_LEAST ((size_t)2048)
-
-/* Where many segments follow each other the way of one does not count, either. */
-static bool ring_suits(const gathering_t *gathering, size_t segments)
-{
-    const sb_map_t *map = &gathering->cluster->map;
-
-    return map->nodes > 2 && segments >= SB_WINDOW &&
-           gathering->piece * map->ranks / map->nodes >= BLOCK_LEAST;
-}
-
 static sb_status_t run(gathering_t *gathering)
 {
     sb_cluster_t *cluster = gathering->cluster;
+    const sb_map_t *map = &cluster->map;
     sb_status_t status = sb_parts_begin(cluster);
 
     if (status != SB_OK || gathering->each == 0)
         return status;
     gathering->leader = sb_leader_of(cluster, cluster->node, gathering->root);
-    gathering->piece = sb_packed_piece(&cluster->map, gathering->each);
+    gathering->piece = sb_packed_piece(map->ranks, gathering->each);
     if (gathering->named)
-        gathering->piece = sb_min(gathering->piece, SB_SEGMENT_BYTES / cluster->map.ranks);
+        gathering->piece = sb_min(gathering->piece, SB_SEGMENT_BYTES / map->ranks);
     size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
-    if (gathering->write_step == sb_net_bruck && ring_suits(gathering, segments))
+    if (gathering->write_step == sb_net_bruck &&
+        sb_packed_ring_suits(map->nodes, map->ranks, gathering->each))
         gathering->write_step = sb_net_ring_blocks;
     return sb_segments_run(cluster, segments, begin_segment, end_segment, gathering);
 }

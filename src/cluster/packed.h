@@ -27,13 +27,26 @@ static inline sb_status_t sb_parts_begin(sb_cluster_t *cluster)
 
 /* Bytes of each part in a segment, of parts of at most `longest` bytes: enough at a time that
  * latency does not count, and few enough that stages overlap. */
-static inline size_t sb_packed_piece(const sb_map_t *map, size_t longest)
+static inline size_t sb_packed_piece(uint32_t ranks, size_t longest)
 {
-    size_t half = longest / 2 * map->ranks;
-    size_t least = sb_max(SB_PACKED_LEAST, map->ranks * SB_PACKED_PIECE);
+    size_t half = longest / 2 * ranks;
+    size_t least = sb_max(SB_PACKED_LEAST, ranks * SB_PACKED_PIECE);
     size_t segment = sb_min(sb_max(half, least), SB_PACKED_MOST);
 
-    return sb_min(segment / map->ranks, longest);
+    return sb_min(segment / ranks, longest);
+}
+
+/* A node's block has so many bytes that a message more does not count. */
+#define SB_PACKED_BLOCK ((size_t)2048)
+
+/* Whether the nodes' blocks of an allgather go round in a ring: where many segments follow each
+ * other the way of one does not count, either. */
+static inline bool sb_packed_ring_suits(uint32_t nodes, uint32_t ranks, size_t longest)
+{
+    size_t piece = sb_packed_piece(ranks, longest);
+
+    return nodes > 2 && piece > 0 && (longest + piece - 1) / piece >= SB_WINDOW &&
+           piece * ranks / nodes >= SB_PACKED_BLOCK;
 }
 
 #endif

@@ -9,6 +9,9 @@
 /* Parts of a Reduce_scatter are short up to so many bytes, in the mean. */
 #define SB_SHORT_SCATTERED 1024
 
+/* Bytes of a segment of a scan: the window holds four of them for each program. */
+#define SB_SCAN_SEGMENT (SB_SEGMENT_BYTES / 2)
+
 /* Elements are to be combined exactly from left to right. */
 static inline bool sb_is_strict(const sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {

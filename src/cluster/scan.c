@@ -13,9 +13,6 @@
  */
 #include "cluster/reduce.h"
 
-/* Bytes of a segment: the window holds four of them for each program. */
-#define SEGMENT (SB_SEGMENT_BYTES / 2)
-
 typedef struct course {
     sb_cluster_t *cluster;
     const sb_reduction_t *reduction;
@@ -33,13 +30,13 @@ static size_t bytes_of(const course_t *course, size_t segment)
 /* Where the leader has its node's total, */
 static char *total_of(const course_t *course, size_t segment)
 {
-    return sb_window_of(course->cluster, segment) + SEGMENT;
+    return sb_window_of(course->cluster, segment) + SB_SCAN_SEGMENT;
 }
 
 /* and each rank what is before its node. */
 static char *before_of(const course_t *course, size_t segment)
 {
-    return sb_window_of(course->cluster, segment) + 2 * SEGMENT;
+    return sb_window_of(course->cluster, segment) + 2 * SB_SCAN_SEGMENT;
 }
 
 /* What this rank receives of the segment; NULL: nothing. */
@@ -171,7 +168,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction,
                        .reduction = reduction,
                        .collective = collective,
                        .leader = sb_map_last(&cluster->map, cluster->node),
-                       .segment = SEGMENT / element * element};
+                       .segment = SB_SCAN_SEGMENT / element * element};
     size_t segments = (bytes + course.segment - 1) / course.segment;
 
     if (!cluster->map.contiguous)

@@ -62,11 +62,12 @@ typedef struct summary {
     size_t quota;    /* the smallest; 0: none */
     size_t local;    /* ranks on the node, the team's own included */
     size_t allowed;  /* processors open to the job, at least those of `cpus` */
+    bool apart;      /* each rank has a cpuset of its own: nothing is known of the job's */
 } summary_t;
 
 static summary_t summarise(const sb_place_t *places, size_t ranks)
 {
-    summary_t all = {.known = true, .local = ranks};
+    summary_t all = {.known = true, .local = ranks, .apart = true};
 
     for (size_t i = 0; i < ranks; i++) {
         size_t quota = places[i].quota_cpus;
@@ -77,8 +78,11 @@ static summary_t summarise(const sb_place_t *places, size_t ranks)
             all.quota = quota;
         all.local = sb_max(all.local, places[i].local_ranks);
         all.allowed = sb_max(all.allowed, places[i].allowed_cpus);
+        all.apart = all.apart && places[i].allowed_cpus == sb_cpus_count(places[i].cpus);
     }
-    all.allowed = sb_max(all.allowed, sb_cpus_count(all.cpus));
+    size_t together = sb_cpus_count(all.cpus);
+    all.apart = all.apart && all.disjoint == together;
+    all.allowed = sb_max(all.allowed, together);
     return all;
 }
 
@@ -110,7 +114,7 @@ bool sb_places_oversubscribed(const sb_place_t *places, size_t ranks)
     if (!all.known)
         return false;
     size_t together = sb_cpus_count(all.cpus);
-    if (all.local > all.allowed || ranks > together)
+    if ((!all.apart && all.local > all.allowed) || ranks > together)
         return true;
     if (all.disjoint == together)
         return false;

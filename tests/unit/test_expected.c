@@ -7,6 +7,7 @@
 #include "cluster/network.h"
 #include "cluster/operations.h"
 #include "cluster/pings.h"
+#include "cluster/reduce.h"
 #include "select/select.h"
 
 #include <stdio.h>
@@ -60,6 +61,28 @@ static void all_have_prices(void **state)
             if (c != SB_BARRIER)
                 assert_true(many.cost > few.cost);
         }
+    }
+}
+
+/* The programs are those that run: of short segments of many ranks a ring would be no faster. */
+static void programs_are_those_that_run(void **state)
+{
+    const struct {
+        uint32_t nodes, ranks;
+        sb_collective_t collective;
+        size_t bytes;
+        const char *name;
+    } known[] = {
+        {128, 1024, SB_ALLGATHER, 1024, "bruck"},      {16, 96, SB_ALLGATHER, 4096, "bruck"},
+        {4, 32, SB_ALLGATHERV, 1 << 17, "ring"},       {2, 16, SB_ALLGATHER, 1 << 17, "bruck"},
+        {8, 64, SB_SCAN, SB_SCAN_SEGMENT, "doubling"}, {8, 64, SB_EXSCAN, 1 << 20, "chain"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        sb_shape_t shape = shape_of(known[i].nodes, known[i].ranks, false);
+        sb_schedule_t way = sb_schedule_expected(&shape, known[i].collective, known[i].bytes);
+        assert_string_equal(way.name, known[i].name);
     }
 }
 
@@ -207,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_allreduce_has_a_way),
         cmocka_unit_test(all_have_prices),
+        cmocka_unit_test(programs_are_those_that_run),
         cmocka_unit_test(placement_counts_for_hosts),
         cmocka_unit_test(cheaper_hosts),
         cmocka_unit_test(files_are_read),

@@ -1080,6 +1080,23 @@ static void other_ranks_on_the_node_count(void **state)
     assert_true(crowded(2));
 }
 
+/* Launchers may give each rank a cpuset: that of the job is all of them together. */
+static void ranks_may_have_cpusets_of_their_own(void **state)
+{
+    (void)state;
+    for (unsigned rank = 0; rank < 4; rank++) {
+        bind_rank(rank, rank, rank);
+        scene.places[rank].allowed_cpus = 1;
+        scene.places[rank].local_ranks = 8;
+    }
+    assert_false(crowded(4));
+    scene.places[2].allowed_cpus = 4;
+    assert_true(crowded(4));
+    scene.places[2].allowed_cpus = 1;
+    bind_rank(3, 2, 2);
+    assert_true(crowded(4));
+}
+
 static void unknown_places_are_not_judged(void **state)
 {
     (void)state;
@@ -1356,6 +1373,7 @@ int main(void)
         SCENE(bound_ranks_share_when_they_meet),
         SCENE(a_quota_counts),
         SCENE(other_ranks_on_the_node_count),
+        SCENE(ranks_may_have_cpusets_of_their_own),
         SCENE(unknown_places_are_not_judged),
         SCENE(mapped_ranks_share_past_the_cores),
         SCENE(cores_know_their_units),
