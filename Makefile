@@ -31,8 +31,7 @@ build: ## build into build/release (PRESET=debug, coverage for others); ./sobor 
 
 test: ## build and run all tests (CTEST_ARGS="-L python" for some)
 	@scripts/setup.sh --tests --beside '$(CONFIGURE) && cmake --build $(BUILD)'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j "$$(($(AT_ONCE)))" --repeat until-pass:2 \
-		$(CTEST_ARGS)
+	@scripts/run_tests.sh $(BUILD) -j "$$(($(AT_ONCE)))" $(CTEST_ARGS)
 
 demo: ## build what it needs, look at this machine, and time Open MPI against Sobor
 	@scripts/setup.sh --demo --beside '$(CONFIGURE) && cmake --build $(BUILD) --target sobor_demo'
