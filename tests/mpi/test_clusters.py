@@ -146,11 +146,16 @@ def test_reductions(tester, long_run, key, nodes, cases, name):
     assert name.lower() in served_calls(result), result.tail()
 
 
-def worlds(result):
-    """The lines of MPI_COMM_WORLD, of which there are some."""
-    found = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
+def named(result, name):
+    """The lines of communicators of that name, of which there are some."""
+    found = [r for r in result.reports if r.name == name]
     assert found, result.tail()
     return found
+
+
+def worlds(result):
+    """The lines of MPI_COMM_WORLD."""
+    return named(result, "MPI_COMM_WORLD")
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
 from mpis import PRELOAD, REPOSITORY
 from random_cases import SEED, run_drawn
 from test_apps import check_hpcc_output, need, write_hpcc_input
+from test_clusters import named, worlds
 from test_mpi4py_suite import COLLECTIVES, SHORTER, read_outcome, suite_command
 
 from conftest import usable_mpi
@@ -168,14 +169,13 @@ def test_several_hosts(tester, hosts, key, segment):
     settings = {"SOBOR_SEGMENT": segment, "SOBOR_TRIALS": "off"}
     result = run_both(tester, usable_mpi(key), hosts, settings)
     tester.expect_pass(result, served=True)
-    for report in result.reports:
-        if report.name == "across_hosts":
-            assert report.where == "host" and "one-rank-nodes" in report.reasons, result.tail()
-            assert report.barrier == report.bcast == 0, result.tail()
-        if report.name == "MPI_COMM_WORLD":
-            assert report.where == "cluster" and report.nodes == 2, result.tail()
-            assert report.barrier == report.bcast == 40, result.tail()
-    local = [r for r in result.reports if r.name == "one_host"]
+    for report in named(result, "across_hosts"):
+        assert report.where == "host" and "one-rank-nodes" in report.reasons, result.tail()
+        assert report.barrier == report.bcast == 0, result.tail()
+    for report in worlds(result):
+        assert report.where == "cluster" and report.nodes == 2, result.tail()
+        assert report.barrier == report.bcast == 40, result.tail()
+    local = named(result, "one_host")
     assert len(local) == 2, result.tail()
     assert all(r.where == "shm" and r.barrier == r.bcast == 40 for r in local), result.tail()
 
@@ -279,11 +279,8 @@ def test_cases(tester, hosts, long_run, key, place, words, cases):
         drawn = {"seed": SEED + turn, "max_bytes": 100000, "timeout": TIME_LIMIT}
         result = run_drawn(tester, start, words.split(), cases, **drawn)
         tester.expect_pass(result, served=True)
-        assert all(
-            r.where == "cluster" and r.nodes == len(place.ranks)
-            for r in result.reports
-            if r.name == "MPI_COMM_WORLD"
-        ), result.tail()
+        count = len(place.ranks)
+        assert all(r.where == "cluster" and r.nodes == count for r in worlds(result)), result.tail()
 
 
 #: Whose launchers do not tell who runs with Sobor: the user says so.
@@ -299,8 +296,7 @@ def test_by_word(tester, hosts, long_run, key, place, name):
     words = [name, "--seed", SEED, "--cases", 30, "--max-bytes", 20000, *only]
     result = run_on_hosts(tester, key, hosts, place, words, {"SOBOR_CLUSTER": "on"})
     tester.expect_pass(result, served=True)
-    worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
-    assert worlds and all(r.where == "cluster" and r.nodes == 2 for r in worlds), result.tail()
+    assert all(r.where == "cluster" and r.nodes == 2 for r in worlds(result)), result.tail()
 
 
 #: Of mpi4py's suite, and of HPCC, what takes a second.
@@ -320,9 +316,9 @@ def test_hpcc(tester, hosts, long_run, place):
     assert result.returncode == 0 and not result.timed_out, result.tail()
     check_hpcc_output((tester.folder / "hpccoutf.txt").read_text())
     if sobor is not None:
-        worlds = [r for r in result.reports if r.where == "cluster"]
-        assert worlds and all(r.nodes == len(place.ranks) for r in worlds), result.tail()
-        assert sum(r.bcast for r in worlds) > 0 and sum(r.barrier for r in worlds) > 0
+        found = [r for r in result.reports if r.where == "cluster"]
+        assert found and all(r.nodes == len(place.ranks) for r in found), result.tail()
+        assert sum(r.bcast for r in found) > 0 and sum(r.barrier for r in found) > 0
 
 
 @pytest.mark.parametrize("place", [Place((2, 1)), Place((2, 1, 2), dealt=True)])
@@ -369,8 +365,7 @@ def test_slurm(tester, own_hosts, tmp_path):
             options = ["-N", "3", "-n", "6", *deal]
             result = run_by_slurm(tester, own_hosts, slurm, options, command)
             tester.expect_pass(result, served=True)
-            worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
-            assert worlds and all(r.where == "cluster" and r.nodes == 3 for r in worlds)
+            assert all(r.where == "cluster" and r.nodes == 3 for r in worlds(result))
 
 
 @needs_slurm
@@ -512,8 +507,7 @@ def test_little_memory(tester, hosts):
     sobor = {"SOBOR_TRIALS": "off", "OMPI_MCA_op": "^avx"}
     result = run_on(tester, mpi, hosts, sobor, EVEN, command)
     tester.expect_pass(result, served=True)
-    worlds = [r for r in result.reports if r.name == "MPI_COMM_WORLD"]
-    assert worlds and all(r.where == "cluster" and r.nodes == 3 for r in worlds), result.tail()
+    assert all(r.where == "cluster" and r.nodes == 3 for r in worlds(result)), result.tail()
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])
@@ -523,4 +517,4 @@ def test_one_host_without(tester, hosts, key):
     command = [AGENT.parent / "first.sh", PRELOAD, tester.program(mpi, "spanning"), "loop", 20]
     result = run_on(tester, mpi, hosts, None, EVEN, command)
     tester.expect_pass(result)
-    assert [r for r in result.reports if r.name == "MPI_COMM_WORLD" and r.where == "host"]
+    assert any(r.where == "host" for r in worlds(result)), result.tail()
