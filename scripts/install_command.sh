@@ -17,5 +17,6 @@ make_environment() {
 if ! make_environment; then
     rm -rf "$folder"
     echo "The sobor command needs the Python packages typer and rich, which could not be installed" >&2
-    echo "into $folder. Install them for python3, or set SOBOR_PYTHON to a Python that has them." >&2
+    echo "into $folder. Install them for python3, of 3.10 or later, where all users find them (not with" >&2
+    echo "pip --user), or set SOBOR_PYTHON to a Python that has them." >&2
 fi

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Output: rich on a terminal, plain text in a pipe, JSON on request."""
 
-import json
 import sys
 from typing import Any
 
@@ -21,6 +20,9 @@ def _console(stream) -> Console:
     return Console(
         file=stream,
         width=None if stream.isatty() else _PIPE_WIDTH,
+        # What is written has users' words in it: nothing in brackets or between colons is ours.
+        markup=False,
+        emoji=False,
         highlight=False,
         soft_wrap=not stream.isatty(),
     )
@@ -34,11 +36,6 @@ def out() -> Console:
 def err() -> Console:
     """The console on standard error."""
     return _console(sys.stderr)
-
-
-def print_json(value: Any) -> None:
-    """Writes a value as JSON to standard output."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
 
 
 def print_error(error: SoborError) -> None:

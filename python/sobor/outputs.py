@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from sobor import console, drawing
+from sobor import drawing
 from sobor.errors import SoborError
 
 
@@ -33,8 +33,11 @@ def check(json_file: str | None, plot: str | None = None) -> None:
 
 def write_json(value: Any, file: str | Path) -> None:
     """Writes a value as JSON."""
-    text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    Path(file).write_text(text, encoding="utf-8")
+    Path(file).write_text(_json_text(value) + "\n", encoding="utf-8")
+
+
+def _json_text(value: Any, ascii_only: bool = False) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=ascii_only)
 
 
 def show(
@@ -51,7 +54,7 @@ def show(
     """
     files = [str(file) for file in (json_file, *others) if file not in (None, "-")]
     if json_file == "-":
-        console.print_json(answers)
+        print(_json_text(answers, ascii_only=sys.stdout.encoding.lower() != "utf-8"))
     else:
         write()
         if json_file is not None:

@@ -14,5 +14,5 @@ def bar(*columns) -> Progress:
 
 def counter(title_columns: int) -> Progress:
     """Shows a title of that width, how many of how many, and the time since the beginning."""
-    title = TextColumn(f"{{task.description:<{title_columns}}}")
+    title = TextColumn(f"{{task.description:<{title_columns}}}", markup=False)
     return bar(title, BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

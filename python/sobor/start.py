@@ -23,6 +23,8 @@ _WITH_LAUNCHER = ("run", "trace", "profile", "platform")
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
+    if sys.stdout is not None and sys.stdout.encoding.lower() != "utf-8":
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = _status(words)
         sys.stdout.flush()
@@ -96,8 +98,8 @@ def _missing(name: str) -> int:
     from sobor.native import build_remedy
 
     remedy = build_remedy(
-        "install the Python packages typer and rich for it, or set SOBOR_PYTHON to a Python that "
-        "has them"
+        "install the Python packages typer and rich for it, not with pip --user, or set "
+        "SOBOR_PYTHON to a Python that has them"
     )
     write_error(SoborError(f"{sys.executable} has no {name}", remedy))
     return EXIT_ERROR

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line of sobor run."""
 
+import ast
 import json
 import os
 import re
@@ -11,7 +12,8 @@ import sys
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, write_program
+from sobor import console
 
 # Modules that Python has loaded when the launcher takes its place: 132 without those of tables and
 # command lines, more than 400 with them.
@@ -211,6 +213,7 @@ BARE += (
     [
         (["--set", "RINGS=1", "--", "sh"], "SOBOR_RINGS is not a variable"),
         (["--print", "--", "mpirun", "-n", "2", "./no"], "LD_PRELOAD="),
+        (["--json", "--", "sh", "-c", "true"], '"LD_PRELOAD": '),
     ],
 )
 def test_without_rich(fake_native, make_launcher, words, message):
@@ -225,6 +228,60 @@ def test_a_checkout_without_packages_is_built():
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.returncode == 2
     assert f"remedy: make -C {ROOT} build" in answer.stderr
+
+
+OLD = "import runpy, sys; sys.version_info = (3, 9, 2); sys.argv[0] = sys.argv.pop(1); "
+OLD += "runpy.run_path(sys.argv[0], run_name='__main__')"
+
+
+def test_an_old_python_is_told():
+    """Whichever python3 an installation without packages of its own finds."""
+    main = ROOT / "python" / "sobor" / "__main__.py"
+    ast.parse(main.read_text(), feature_version=(3, 7))
+    for words in (["run", "--", "sh"], ["info"]):
+        command = [sys.executable, "-I", "-c", OLD, main, *words]
+        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (answer.returncode, answer.stdout) == (2, "")
+        assert answer.stderr.startswith("sobor: needs Python 3.10 or later, found 3.9.2 (")
+        assert answer.stderr.endswith("; set SOBOR_PYTHON to a later one\n")
+
+
+def test_an_installation_without_a_network_says_where_packages_go(tmp_path):
+    """The command looks at no packages of a user."""
+    python = write_program(tmp_path / "python", '#!/bin/sh\n[ "$1" != -m ]\n')
+    answer = subprocess.run(
+        ["sh", ROOT / "scripts" / "install_command.sh", tmp_path / "venv"],
+        env={**os.environ, "SOBOR_PYTHON": str(python)},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 0 and not (tmp_path / "venv").exists()
+    assert "of 3.10 or later" in answer.stderr and "not with\npip --user" in answer.stderr
+
+
+def test_letters_that_the_output_does_not_have(fake_native):
+    """As where the locale is one of ISO 8859; what programs read stays right."""
+    answers = {}
+    for words in (("info",), ("info", "--json")):
+        answers[words] = subprocess.run(
+            [sys.executable, ROOT / "python" / "sobor", *words],
+            env={**os.environ, "PYTHONIOENCODING": "ascii", "SOBOR_TRACE": "Ψ"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert answers[words].returncode == 0, answers[words].stderr
+    assert r"1 \xd7 2 cores" in answers["info",].stdout
+    assert "Ψ" in json.dumps(json.loads(answers["info", "--json"].stdout), ensure_ascii=False)
+
+
+def test_users_words_are_no_markup(command, fake_native, executed, tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    for folder in ("run[b]", "a[/b]", "a:b:c"):
+        result = command("trace", "-o", folder, "--", "sh")
+        assert result.status == 0 and f"afterwards: sobor report {folder}\n" in result.err
+    out = console.out()
+    table = console.table(out, "[b]")
+    table.add_row("a[/b] :b:")
+    out.print(table)
+    assert capfd.readouterr().out.split() == ["[b]", "a[/b]", ":b:"]
 
 
 @pytest.mark.parametrize("words", [["info"], ["info", "--json"], ["run", "--print", "--", "sh"]])
