@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tracemalloc
 from html.parser import HTMLParser
 
 import matplotlib.image
@@ -364,6 +365,21 @@ def test_trace_events(unbalanced, tmp_path):
     first = next(e for e in spans if e["tid"] == 2)
     assert (first["ts"], first["dur"], first["name"]) == (3000.0, 500.0, "bcast")
     assert first["args"]["algorithm"] == "ring" and first["args"]["site"] == "/opt/app+0x1234"
+
+
+def test_trace_events_are_not_kept(unbalanced, tmp_path):
+    """Of a long trace memory would not hold them: here the text alone has 2 MB."""
+    trace = files.read(str(unbalanced), no_tools)
+    target = tmp_path / "events.json"
+    rows = np.tile(trace.calls, 250)
+    tracemalloc.start()
+    try:
+        exports.write_events(trace, rows, str(target))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1 << 20
+    assert len(json.loads(target.read_text())["traceEvents"]) == 10_005
 
 
 class _Reader(HTMLParser):

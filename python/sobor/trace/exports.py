@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A trace in the formats of others: trace events for viewers, arrivals for sobor simulate."""
 
+import itertools
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -26,8 +27,10 @@ def write_events(trace: Trace, rows: np.ndarray, path: str) -> None:
     ]
     with _open(path, "--events") as file:
         file.write('{"displayTimeUnit": "ns", "traceEvents": [\n')
-        all_events = (*events, *_events(trace, rows, number))
-        file.write(",\n".join(map(json.dumps, all_events)))
+        # One by one: a long trace has more events than memory holds.
+        for place, event in enumerate(itertools.chain(events, _events(trace, rows, number))):
+            file.write(",\n" if place else "")
+            file.write(json.dumps(event))
         file.write("\n]}\n")
 
 
