@@ -182,6 +182,15 @@ def test_the_users_own_options_are_not_overruled(request_of, fake_native, openmp
     assert "--bind-to core" not in words
 
 
+@pytest.mark.parametrize("command", ["mpirun --bind-to=none", "mpiexec.mpich -bind-to=none"])
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_options_with_their_values_behind_an_equals_sign(
+    request_of, fake_native, openmpi, mpich, command, ranks
+):
+    words = command_of(request_of(launcher=command), fake_native, ranks).argv
+    assert [word for word in words if "bind-to" in word] == command.split()[1:]
+
+
 def test_root_may_run_open_mpi(request_of, fake_native, openmpi, monkeypatch):
     monkeypatch.setattr("os.geteuid", lambda: 0)
     assert command_of(request_of(), fake_native, 2).env["OMPI_ALLOW_RUN_AS_ROOT"] == "1"

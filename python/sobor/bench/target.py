@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sobor.bench import peers
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, recognise
-from sobor.launchers.options import split_words
+from sobor.launchers.options import bare, split_words
 from sobor.libmpi import Library, library_at, library_of
 from sobor.native import Native, build_remedy
 
@@ -25,10 +25,10 @@ class Target:
 
     def start(self, ranks: int, cores: int) -> list[str]:
         """The words that start so many ranks; what the user said himself is not said again."""
-        options = _OPTIONS[self.launcher.family](self.launcher, ranks > cores)
+        theirs = {bare(word) for word in self.words[1:]}
         mine = []
-        for option in options:
-            if option[0].lstrip("-") not in {word.lstrip("-") for word in self.words[1:]}:
+        for option in _OPTIONS[self.launcher.family](self.launcher, ranks > cores):
+            if bare(option[0]) not in theirs:
                 mine += option
         return [*self.words, *mine, "-n", str(ranks)]
 

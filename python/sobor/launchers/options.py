@@ -115,13 +115,13 @@ def options_of(arguments: list[str], family: Family) -> Iterator[tuple[int, str]
     end = program_index(arguments, family)
     index = 0
     while index < end:
-        yield index, _bare(arguments[index])
+        yield index, bare(arguments[index])
         index += 1 + _values_after(arguments, index, table)
 
 
 def _values_after(arguments: list[str], index: int, table: dict[str, int]) -> int:
     word = arguments[index]
-    name = _bare(word)
+    name = bare(word)
     following = arguments[index + 1] if index + 1 < len(arguments) else ""
     if "=" in word or not following:
         return 0
@@ -135,7 +135,8 @@ def _is_option(word: str) -> bool:
     return word.startswith("-") and word != "-"
 
 
-def _bare(word: str) -> str:
+def bare(word: str) -> str:
+    """An option's name without its dashes, and without a value behind =."""
     return word.lstrip("-").partition("=")[0]
 
 
