@@ -56,7 +56,9 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
             return false;
         all_spoke = all_spoke && parts->receive[i].bytes > 0;
     }
-    if (!sb_send_at_once(mesh, team->size == 2 ? &mesh->peer[1 - team->rank].out : &mesh->all,
+    /* Its own part may be longer than it says: the flow to all has no annexes. */
+    if (part->bytes > SB_SLOT_IN_LINE ||
+        !sb_send_at_once(mesh, team->size == 2 ? &mesh->peer[1 - team->rank].out : &mesh->all,
                          part))
         return false;
     data = parts->in_place ? SB_OK : sb_copy_own(part, own);

@@ -91,9 +91,34 @@ static void run(MPI_Comm comm, enum moving which, int n, int missing)
     check(which, n, missing);
 }
 
+/* One rank says that it receives less of its own part than it sends. */
+static void run_own(MPI_Comm comm, int n)
+{
+    int last = size - 1, few = 2;
+    bool told = rank == last;
+
+    prepare(ALLGATHERV, n, 0);
+    for (int i = 0; i < size; i++)
+        counts[i] = i == last && !told ? n : few;
+    struct side send = {out, told ? n : few, mine, places, MPI_INT, NULL};
+    struct side receive = {in, n, counts, places, MPI_INT, NULL};
+    int before = calls;
+    int status = moving_call(ALLGATHERV, PROGRAM, &send, &receive, 0, comm);
+    CHECK(calls == before + told && (status != MPI_SUCCESS) == told,
+          "own part of %d: returned %d, %d calls of the handler", n, status, calls - before);
+    CHECK(!told || last_class == MPI_ERR_TRUNCATE, "class %d", last_class);
+    for (int i = 0; i < size * n; i++) {
+        int from = i / n, k = i % n;
+        bool lost = k >= counts[from] || (told && from == last);
+        CHECK(in[i] == value(from, 0, n, k) ? k < counts[from] : lost && in[i] == -1,
+              "own part of %d: element %d from %d is %d", n, k, from, in[i]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const int COUNTS[] = {2, 14, 250, 5000, 300000};
+    static const int OWN[] = {14, 100, 250, 5000};
     static const enum moving WHICH[] = {SCATTERV, GATHERV, ALLGATHERV, ALLTOALLV};
     MPI_Errhandler own;
     MPI_Comm comm;
@@ -113,6 +138,8 @@ int main(int argc, char **argv)
         for (size_t c = 0; c < sizeof COUNTS / sizeof *COUNTS; c++)
             for (int missing = 1; missing >= 0; missing--)
                 run(comm, WHICH[w], COUNTS[c], missing * (1 + COUNTS[c] / 3));
+    for (size_t c = 0; c < sizeof OWN / sizeof *OWN; c++)
+        run_own(comm, OWN[c]);
     CALL(MPI_Errhandler_free(&own));
     CALL(MPI_Comm_free(&comm));
     free(out);
