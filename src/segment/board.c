@@ -202,8 +202,7 @@ static bool take_slot(void)
 static void leave(void)
 {
     unlink_name();
-    if (board.memory != NULL)
-        munmap(board.memory, board_bytes());
+    munmap(board.memory, board_bytes());
     board.memory = NULL;
 }
 
@@ -217,9 +216,11 @@ bool sb_board_join(const sb_job_t *job, bool gauged)
     board.linked = true;
     board.memory = map_board(fd, gauged);
     close(fd);
-    if (board.memory != NULL)
-        board.slot = (slot_t *)(void *)((char *)board.memory + header_bytes());
-    if (board.memory == NULL || !take_slot()) {
+    /* There may be room for others: they meet under this name until a rank has left MPI_Init. */
+    if (board.memory == NULL)
+        return false;
+    board.slot = (slot_t *)(void *)((char *)board.memory + header_bytes());
+    if (!take_slot()) {
         leave();
         return false;
     }
@@ -232,10 +233,10 @@ bool sb_board_join(const sb_job_t *job, bool gauged)
 
 void sb_board_tell(const void *text, size_t bytes)
 {
+    unlink_name();
     if (board.memory == NULL)
         return;
     slot_t *own = &board.slot[board.job.rank];
-    unlink_name();
     memcpy(own->text, text, bytes);
     sb_flag_set_note(&own->told, bytes > 0);
     sb_flag_publish(&own->told, 1);

@@ -31,7 +31,8 @@ bool sb_board_join(const sb_job_t *job, bool gauged);
  */
 bool sb_board_gauge(sb_gauge_result_t *result);
 
-/* Says `bytes` of `text` to the others, for good. 0: that this rank takes no part. */
+/* Says `bytes` of `text` to the others, for good. 0: that this rank takes no part. To be called by
+ * a rank that is on no board too, after MPI_Init. */
 void sb_board_tell(const void *text, size_t bytes);
 
 /*

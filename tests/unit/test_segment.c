@@ -35,13 +35,29 @@
 static int interruptions;
 static off_t uninterrupted = (off_t)1 << 40;
 
+static bool full; /* there is no room */
+
 int posix_fallocate(int fd, off_t offset, off_t bytes)
 {
+    if (full)
+        return ENOSPC;
     if (interruptions > 0 || bytes > uninterrupted) {
         interruptions -= interruptions > 0;
         return EINTR;
     }
     return syscall(SYS_fallocate, fd, 0, offset, bytes) == 0 ? 0 : errno;
+}
+
+/* Names that this process has removed. */
+static int names_removed;
+
+int shm_unlink(const char *name)
+{
+    char path[300];
+
+    names_removed++;
+    snprintf(path, sizeof path, "/dev/shm%s", name);
+    return unlink(path);
 }
 
 /* Bytes free in all extents together. */
@@ -381,6 +397,67 @@ static void boards_of_others_stay(void **state)
     assert_false(stay[0]);
     assert_true(stay[1]);
     assert_false(stay[2]);
+}
+
+static bool is_right_in_child(bool (*check)(void))
+{
+    int status = 1;
+    pid_t child = fork();
+
+    if (child == 0)
+        _exit(check() ? 0 : 1);
+    return waitpid(child, &status, 0) == child && status == 0;
+}
+
+static sb_job_t board_job;
+
+static bool joins(uint32_t rank)
+{
+    board_job.rank = rank;
+    return sb_board_join(&board_job, false);
+}
+
+/* As long as others may come the name is theirs. */
+static bool finds_no_room(void)
+{
+    full = true;
+    names_removed = 0;
+    bool right = !joins(1) && names_removed == 0;
+    sb_board_tell("", 0);
+    return right && names_removed == 1;
+}
+
+static bool is_ended_without_room(void)
+{
+    full = true;
+    return !joins(1);
+}
+
+static bool comes_and_tells(void)
+{
+    bool joined = joins(2);
+
+    sb_board_tell("x", 1);
+    return joined;
+}
+
+/* Rank 1 has no room, when it comes; there is some again for rank 2. */
+static bool first_and_last_meet(void)
+{
+    bool right =
+        joins(0) && is_right_in_child(is_ended_without_room) && is_right_in_child(comes_and_tells);
+    const char *told = right ? sb_board_told(2, NULL) : NULL;
+
+    sb_board_tell("", 0);
+    return told != NULL && *told == 'x';
+}
+
+static void a_rank_without_room_keeps_others_together(void **state)
+{
+    (void)state;
+    board_job = (sb_job_t){.key = (uint64_t)getpid() << 8, .size = 3, .local = 3};
+    expect_in_child(first_and_last_meet);
+    expect_in_child(finds_no_room);
 }
 
 static bool take(sb_block_t *block, sb_arena_source_t source)
@@ -1007,6 +1084,7 @@ int main(void)
         cmocka_unit_test(departure_is_seen),
         cmocka_unit_test(leftover_names_are_swept),
         cmocka_unit_test(boards_of_others_stay),
+        cmocka_unit_test(a_rank_without_room_keeps_others_together),
         cmocka_unit_test(names_last_as_long_as_their_set_up),
         cmocka_unit_test(a_limit_of_file_sizes_does_not_kill),
         cmocka_unit_test(where_memfd_is_forbidden_names_serve),
