@@ -16,6 +16,9 @@
 /* More than as many entries and rules as there may be take. */
 #define FILE_BYTES_MOST ((size_t)512 << 10)
 
+/* With what the first line begins in all versions. */
+#define FORMATS "sobor-prices "
+
 /* ---- reading ---- */
 
 /* Where the reading is, and room for the first error. */
@@ -32,6 +35,19 @@ static bool refuse(const reader_t *reader, const char *expected, const char *fou
     snprintf(reader->error, reader->room, "line %u: expected %s, found \"%.40s\"", reader->line,
              expected, found);
     return false;
+}
+
+/* A newer Sobor's line: `word`, and what is behind it. One for which there is no room is lost when
+ * the file is written anew. */
+static bool pass_over(const reader_t *reader, const char *word, const char *value)
+{
+    char *newer = reader->cache->newer[reader->cache->count];
+    size_t used = strlen(newer), room = SB_CACHE_NEWER - used;
+
+    if ((size_t)snprintf(newer + used, room, "%s%s%s\n", word, *value == '\0' ? "" : " ", value) >=
+        room)
+        newer[used] = '\0';
+    return true;
 }
 
 /* A word of people: to be printed, and with no line's end in it. */
@@ -62,6 +78,7 @@ static bool begin_entry(reader_t *reader, const char *value)
         return refuse(reader, "fewer entries", value);
     reader->entry = &reader->cache->entry[reader->cache->count];
     *reader->entry = (sb_cache_entry_t){.prices = sb_prices_standard};
+    reader->cache->newer[reader->cache->count][0] = '\0';
     return read_text(reader->entry->key.processor, SB_CACHE_MODEL, value) ||
            refuse(reader, "a model's name", value);
 }
@@ -113,20 +130,101 @@ static bool read_price(reader_t *reader, const char *value)
 
     snprintf(name, sizeof name, "%.*s", (int)sb_min(length, sizeof name - 1), value);
     size_t index = sb_price_find(name);
-    if (index == sb_price_count())
-        return refuse(reader, "a price that there is", value);
-    if (value[length] != ' ' || !sb_parse_count(value + length + 1, &thousandths) ||
-        !sb_price_learn(&reader->entry->prices, &reader->entry->known, index,
-                        (double)thousandths / 1000))
+    bool right = value[length] == ' ' && sb_parse_count(value + length + 1, &thousandths);
+    if (right && index == sb_price_count())
+        return pass_over(reader, "price", value);
+    if (!right || !sb_price_learn(&reader->entry->prices, &reader->entry->known, index,
+                                  (double)thousandths / 1000))
         return refuse(reader, "a price of a sixteenth to sixteen times what is usual", value);
     return true;
 }
 
+/* The words of a rule. */
+typedef struct words {
+    char collective[24], from[24], to[24], ranks[16], shared[4], algorithm[SB_NAME_BYTES];
+} words_t;
+
+static bool find_collective(const words_t *words, sb_rule_t *rule)
+{
+    for (uint32_t c = 0; c < SB_REDUCE; c++) {
+        rule->collective = c;
+        if (strcmp(sb_collective_name((sb_collective_t)c), words->collective) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool find_sizes(const words_t *words, sb_rule_t *rule)
+{
+    bool all = strcmp(words->to, "-") == 0;
+
+    rule->bytes_to = UINT64_MAX;
+    return sb_parse_count(words->from, &rule->bytes_from) &&
+           (all || sb_parse_count(words->to, &rule->bytes_to)) &&
+           rule->bytes_from <= rule->bytes_to &&
+           ((all && rule->bytes_from == 0) || sb_tuning_sized((sb_collective_t)rule->collective));
+}
+
+static bool find_ranks(const words_t *words, sb_rule_t *rule)
+{
+    uint64_t shared;
+    bool right = sb_parse_count(words->ranks, &rule->ranks_from) &&
+                 sb_parse_count(words->shared, &shared) && shared <= 1;
+
+    rule->ranks_to = rule->ranks_from;
+    rule->oversubscribed = right ? (int32_t)shared : -1;
+    return right;
+}
+
+/* NULL, or what was expected. `newer`: a newer Sobor may know it, or have room for it. */
+static const char *add_rule(sb_cache_entry_t *entry, const char *text, bool *newer)
+{
+    sb_rule_t rule = {
+        .number = entry->rules.count + 1, .sets = 1u << SB_TUNE_ALGORITHM, .measured = 1};
+    words_t words;
+    int end = 0;
+
+    *newer = false;
+    if (sscanf(text, "%23s %23s %23s %15s %3s %39s%n", words.collective, words.from, words.to,
+               words.ranks, words.shared, words.algorithm, &end) != 6 ||
+        text[end] != '\0')
+        return "six words";
+    *newer = !find_collective(&words, &rule);
+    if (*newer)
+        return "a collective that combines nothing";
+    if (!find_sizes(&words, &rule))
+        return "sizes from and to, or 0 and -";
+    if (!find_ranks(&words, &rule))
+        return "ranks, and 0 or 1 for shared processors";
+    *newer = !sb_tuning_algorithm((sb_collective_t)rule.collective, words.algorithm,
+                                  &rule.value[SB_TUNE_ALGORITHM]);
+    if (*newer)
+        return "an algorithm that there is";
+    *newer = entry->rules.count == SB_RULES_MOST;
+    if (*newer)
+        return "fewer rules";
+    entry->rules.rule[entry->rules.count++] = rule;
+    return NULL;
+}
+
+bool sb_cache_rule(sb_cache_entry_t *entry, const char *text, char *error, size_t room)
+{
+    bool newer;
+    const char *expected = add_rule(entry, text, &newer);
+
+    if (expected != NULL)
+        snprintf(error, room, "%s", expected);
+    return expected == NULL;
+}
+
 static bool read_rule(reader_t *reader, const char *value)
 {
-    char error[128];
+    bool newer;
+    const char *expected = add_rule(reader->entry, value, &newer);
 
-    return sb_cache_rule(reader->entry, value, error, sizeof error) || refuse(reader, error, value);
+    if (newer)
+        return pass_over(reader, "rule", value);
+    return expected == NULL || refuse(reader, expected, value);
 }
 
 static const struct {
@@ -144,16 +242,19 @@ static bool read_line(reader_t *reader, char *line)
     const char *value = line[length] == ' ' ? line + length + 1 : "";
     size_t i = 0;
 
-    if (reader->line == 1)
-        return strcmp(line, SB_CACHE_FORMAT) == 0 || refuse(reader, SB_CACHE_FORMAT, line);
+    if (reader->line == 1) {
+        bool right = strcmp(line, SB_CACHE_FORMAT) == 0;
+        reader->cache->other_format = !right && strncmp(line, FORMATS, strlen(FORMATS)) == 0;
+        return right || refuse(reader, SB_CACHE_FORMAT, line);
+    }
     if (*line == '\0' || *line == '#')
         return true;
     while (i < SB_COUNT_OF(lines) &&
            (strlen(lines[i].word) != length || strncmp(lines[i].word, line, length) != 0))
         i++;
-    if (i == SB_COUNT_OF(lines) || (reader->entry == NULL && lines[i].read != begin_entry))
-        return refuse(reader, reader->entry == NULL ? "machine" : "a line of an entry", line);
-    return lines[i].read(reader, value);
+    if (reader->entry == NULL && (i == SB_COUNT_OF(lines) || lines[i].read != begin_entry))
+        return refuse(reader, "machine", line);
+    return i == SB_COUNT_OF(lines) ? pass_over(reader, line, "") : lines[i].read(reader, value);
 }
 
 static bool read_lines(reader_t *reader, char *text)
@@ -221,6 +322,7 @@ sb_cache_read_t sb_cache_read(const char *path, sb_cache_t *cache, char *error, 
     reader_t reader = {.cache = cache, .error = error + used, .room = room - used};
 
     cache->count = 0;
+    cache->other_format = false;
     if (file < 0 && (errno == ENOENT || errno == ENOTDIR))
         return SB_CACHE_ABSENT;
     if (file < 0)
@@ -236,74 +338,6 @@ sb_cache_read_t sb_cache_read(const char *path, sb_cache_t *cache, char *error, 
 }
 
 /* ---- what it holds ---- */
-
-/* The words of a rule. */
-typedef struct words {
-    char collective[24], from[24], to[24], ranks[16], shared[4], algorithm[SB_NAME_BYTES];
-} words_t;
-
-static bool find_collective(const words_t *words, sb_rule_t *rule)
-{
-    for (uint32_t c = 0; c < SB_REDUCE; c++) {
-        rule->collective = c;
-        if (strcmp(sb_collective_name((sb_collective_t)c), words->collective) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool find_sizes(const words_t *words, sb_rule_t *rule)
-{
-    bool all = strcmp(words->to, "-") == 0;
-
-    rule->bytes_to = UINT64_MAX;
-    return sb_parse_count(words->from, &rule->bytes_from) &&
-           (all || sb_parse_count(words->to, &rule->bytes_to)) &&
-           rule->bytes_from <= rule->bytes_to &&
-           ((all && rule->bytes_from == 0) || sb_tuning_sized((sb_collective_t)rule->collective));
-}
-
-static bool find_ranks(const words_t *words, sb_rule_t *rule)
-{
-    uint64_t shared;
-    bool right = sb_parse_count(words->ranks, &rule->ranks_from) &&
-                 sb_parse_count(words->shared, &shared) && shared <= 1;
-
-    rule->ranks_to = rule->ranks_from;
-    rule->oversubscribed = right ? (int32_t)shared : -1;
-    return right;
-}
-
-bool sb_cache_rule(sb_cache_entry_t *entry, const char *text, char *error, size_t room)
-{
-    sb_rule_t rule = {
-        .number = entry->rules.count + 1, .sets = 1u << SB_TUNE_ALGORITHM, .measured = 1};
-    const char *expected = NULL;
-    words_t words;
-    int end = 0;
-
-    if (sscanf(text, "%23s %23s %23s %15s %3s %39s%n", words.collective, words.from, words.to,
-               words.ranks, words.shared, words.algorithm, &end) != 6 ||
-        text[end] != '\0')
-        expected = "six words";
-    else if (!find_collective(&words, &rule))
-        expected = "a collective that combines nothing";
-    else if (!find_sizes(&words, &rule))
-        expected = "sizes from and to, or 0 and -";
-    else if (!find_ranks(&words, &rule))
-        expected = "ranks, and 0 or 1 for shared processors";
-    else if (!sb_tuning_algorithm((sb_collective_t)rule.collective, words.algorithm,
-                                  &rule.value[SB_TUNE_ALGORITHM]))
-        expected = "an algorithm that there is";
-    else if (entry->rules.count == SB_RULES_MOST)
-        expected = "fewer rules";
-    if (expected != NULL) {
-        snprintf(error, room, "%s", expected);
-        return false;
-    }
-    entry->rules.rule[entry->rules.count++] = rule;
-    return true;
-}
 
 bool sb_cache_same_machine(const sb_cache_key_t *a, const sb_cache_key_t *b)
 {

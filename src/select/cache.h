@@ -22,6 +22,10 @@
  *     end
  *
  * A file that is not as this says, or that another user owns or may write, counts for nothing.
+ *
+ * A line of an entry whose word, price, collective or algorithm is not known is a newer Sobor's: it
+ * is passed over, and kept when the file is written anew. What older ones would read wrongly has
+ * another number in the first line.
  */
 
 /* The first line. */
@@ -31,6 +35,7 @@
 #define SB_CACHE_MODEL 128
 #define SB_CACHE_MPI 64
 #define SB_CACHE_PATH 1024
+#define SB_CACHE_NEWER 4096
 
 /* What prices and rules are for. */
 typedef struct sb_cache_key {
@@ -51,7 +56,10 @@ typedef struct sb_cache_entry {
 
 typedef struct sb_cache {
     uint32_t count;
+    bool other_format; /* it is Sobor's, but of another version's format */
     sb_cache_entry_t entry[SB_CACHE_ENTRIES_MOST];
+    char newer[SB_CACHE_ENTRIES_MOST][SB_CACHE_NEWER]; /* lines of each that are not known, as far
+                                                        * as there is room */
 } sb_cache_t;
 
 /* The places in which the file is looked for, best first: the user's, the system's, Sobor's own. */
@@ -93,7 +101,7 @@ void sb_cache_rules(const sb_cache_t *cache, const sb_cache_key_t *key, sb_rules
 /*
  * Keeps the entry in the user's file, in place of the one with its key. Others see the file as it
  * was or as it is then. False: it is not kept, and `error` says why. Where another process keeps
- * something at this moment, it is not.
+ * something at this moment, it is not, nor in a file of another format.
  */
 bool sb_cache_keep(const sb_cache_entry_t *entry, char *error, size_t room);
 

@@ -84,23 +84,31 @@ static void write_rule(FILE *file, const sb_rule_t *rule)
             sb_tuning_algorithm_name(rule->value[SB_TUNE_ALGORITHM]));
 }
 
-static void write_entry(FILE *file, const sb_cache_entry_t *entry)
+/* `newer`: its lines that are not known. */
+static void write_entry(FILE *file, const sb_cache_entry_t *entry, const char *newer)
 {
     fprintf(file, "\nmachine %s\nprocessors %u\nranks %u\n", entry->key.processor,
             entry->key.processors, entry->key.ranks);
     if (entry->key.mpi[0] != '\0')
         fprintf(file, "mpi %s\n", entry->key.mpi);
-    fprintf(file, "by %s\nmade %" PRIu64 "\n", entry->by, entry->made);
+    if (entry->by[0] != '\0')
+        fprintf(file, "by %s\n", entry->by);
+    fprintf(file, "made %" PRIu64 "\n", entry->made);
     write_prices(file, entry);
     for (uint32_t i = 0; i < entry->rules.count; i++)
         write_rule(file, &entry->rules.rule[i]);
-    fprintf(file, "end\n");
+    fprintf(file, "%send\n", newer);
 }
 
 static bool same_key(const sb_cache_key_t *a, const sb_cache_key_t *b)
 {
-    return a->processors == b->processors && a->ranks == b->ranks &&
-           strcmp(a->processor, b->processor) == 0 && strcmp(a->mpi, b->mpi) == 0;
+    return sb_cache_same_machine(a, b) && a->ranks == b->ranks && strcmp(a->mpi, b->mpi) == 0;
+}
+
+static void set_entry(sb_cache_t *cache, uint32_t place, const sb_cache_entry_t *entry)
+{
+    cache->entry[place] = *entry;
+    cache->newer[place][0] = '\0';
 }
 
 /* In place of the one with its key, or at the end; then the oldest gives way. */
@@ -110,7 +118,7 @@ static void put_entry(sb_cache_t *cache, const sb_cache_entry_t *entry)
 
     for (uint32_t i = 0; i < cache->count; i++) {
         if (same_key(&cache->entry[i].key, &entry->key)) {
-            cache->entry[i] = *entry;
+            set_entry(cache, i, entry);
             return;
         }
         if (cache->entry[i].made < cache->entry[place].made)
@@ -118,7 +126,7 @@ static void put_entry(sb_cache_t *cache, const sb_cache_entry_t *entry)
     }
     if (cache->count < SB_CACHE_ENTRIES_MOST)
         place = cache->count++;
-    cache->entry[place] = *entry;
+    set_entry(cache, place, entry);
 }
 
 static bool write_file(int file, const sb_cache_t *cache)
@@ -132,7 +140,7 @@ static bool write_file(int file, const sb_cache_t *cache)
     fprintf(stream, SB_CACHE_FORMAT "\n# What Sobor measured on this machine. It may be deleted "
                                     "at any time.\n");
     for (uint32_t i = 0; i < cache->count; i++)
-        write_entry(stream, &cache->entry[i]);
+        write_entry(stream, &cache->entry[i], cache->newer[i]);
     bool right = ferror(stream) == 0;
     return fclose(stream) == 0 && right;
 }
@@ -165,21 +173,27 @@ static int open_new(const char *path)
     return open(path, flags, 0600);
 }
 
+/* What it says is wrong begins with the file's name. */
 static bool replace(const char *path, const char *fresh, sb_cache_t *cache,
-                    const sb_cache_entry_t *entry)
+                    const sb_cache_entry_t *entry, char *error, size_t room)
 {
-    char error[SB_CACHE_PATH + 256];
     int file = open_new(fresh);
 
+    snprintf(error, room, "%s: %s", path,
+             errno == EEXIST ? "another process is writing it" : strerror(errno));
     if (file < 0)
         return false;
-    sb_cache_read(path, cache, error, sizeof error);
+    sb_cache_read(path, cache, error, room);
+    if (cache->other_format) {
+        close(file);
+        unlink(fresh);
+        return false;
+    }
     put_entry(cache, entry);
     if (write_file(file, cache) && rename(fresh, path) == 0)
         return true;
-    int wrong = errno;
+    snprintf(error, room, "%s: %s", path, strerror(errno));
     unlink(fresh);
-    errno = wrong;
     return false;
 }
 
@@ -195,10 +209,7 @@ bool sb_cache_keep(const sb_cache_entry_t *entry, char *error, size_t room)
     }
     make_folders(path);
     snprintf(fresh, sizeof fresh, "%s.new", path);
-    bool kept = replace(path, fresh, cache, entry);
-    if (!kept)
-        snprintf(error, room, "%s: %s", path,
-                 errno == EEXIST ? "another process is writing it" : strerror(errno));
+    bool kept = replace(path, fresh, cache, entry, error, room);
     free(cache);
     return kept;
 }
