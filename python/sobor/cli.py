@@ -418,7 +418,9 @@ def bench_command(
     ] = "barrier,bcast,allreduce",
     ranks: Annotated[
         str | None,
-        option("--ranks", "If not given, powers of two up to all cores.", many=True),
+        option(
+            "--ranks", "If not given, powers of two up to all cores, and to 4 at least.", many=True
+        ),
     ] = None,
     sizes: Annotated[
         str | None, typer.Option(metavar="LIST", help="Message sizes; 8,1K,64K,1M if not given.")
@@ -484,7 +486,7 @@ def bench_command(
     ] = False,
     counts: Annotated[
         str,
-        option("--counts", "half-zero: every other rank has none. --sizes are their means."),
+        option("--counts", "--sizes are their means."),
     ] = "equal",
     buffers: Annotated[
         str,
@@ -772,7 +774,7 @@ def simulate_command(
     ] = None,
     counts: Annotated[
         str | None,
-        option("--counts", "half: every other rank has none. --bytes is their mean."),
+        option("--counts", "--bytes is their mean."),
     ] = None,
     sync: Annotated[
         str | None,

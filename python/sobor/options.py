@@ -30,7 +30,7 @@ WORDS = {
     "--collective": Word("One operation, such as bcast.", "NAME", completion.collectives),
     "--counts": Word(
         "How the sizes of parts differ, where they may: equal, linear, heavy (one rank has nearly "
-        "all), random, and one more.",
+        "all), random, half-zero or half (every other rank has none).",
         "PATTERN",
     ),
     "--json": Word("Write JSON to FILE; alone or with -, to the output.", "FILE"),

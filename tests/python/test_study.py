@@ -11,6 +11,7 @@ import pytest
 from conftest import option
 from sobor.bench.experiments import KIB, studies_of
 from sobor.bench.request import COUNTS
+from sobor.study.vectors import FIGURES
 
 pytest.importorskip("matplotlib")
 
@@ -99,6 +100,28 @@ def test_patterns_of_counts(command, fake_native, arguments, openmpi, tmp_path):
     assert {p["curve"] for p in answer["points"]} == {f"{kind}, 1K" for kind in kinds}
     table = command(*words, "--out", str(tmp_path)).out
     assert all(name in table for name in COUNTS)
+
+
+@pytest.mark.parametrize("name", ["half", "half-zero"])
+def test_a_pattern_of_counts_has_one_meaning(
+    command, fake_native, arguments, openmpi, tmp_path, name
+):
+    """In the simulator and under a launcher, whose programs have a name each."""
+    parts = ["--counts", name, "--json", "-"]
+    for words in (
+        ["bench", "gatherv", "--ranks", "2", "--sizes", "8"],
+        ["bench", "gatherv", *KUNPENG, "--ranks", "2", "--study", "sets", "--out", str(tmp_path)],
+        ["simulate", "gatherv", *KUNPENG, "--ranks", "2", "--bytes", "8"],
+    ):
+        result = command(*words, *parts)
+        assert result.status == 0, result.err
+    assert {option(words, "--counts") for words in arguments()} == {"half-zero", "half"}
+    assert option(arguments()[0], "--counts") == "half-zero"
+    assert option(arguments()[-1], "--counts") == "half"
+    (counts,) = (setting for setting in FIGURES[0].settings if setting.name == "counts")
+    assert counts.parse(name, "counts") == "half-zero"
+    wrong = command("simulate", "gatherv", *KUNPENG, "--counts", "halves")
+    assert wrong.status == 2 and "found halves" in wrong.err
 
 
 def test_here_with_sobor_off(command, fake_native, openmpi, tmp_path, monkeypatch):

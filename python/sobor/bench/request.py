@@ -20,6 +20,8 @@ SYNCHRONISED = ("sobor", "single")
 BUFFERS = ("malloc", "aligned")
 # How the parts of a call differ, where they may.
 COUNTS = ("equal", "linear", "heavy", "random", "half-zero")
+# What sobor simulate calls them.
+COUNTS_SIMULATED = {"half-zero": "half"}
 # Collectives without a message: one point, whatever the sizes and variants.
 SIZELESS = frozenset({"barrier", "passthrough"})
 # Measures what a call costs that goes on to the host.
@@ -159,8 +161,14 @@ def parse_buffers(text: str) -> str:
     return text
 
 
+def counts_name(text: str) -> str:
+    """The name of a pattern of counts here, where it is the simulator's."""
+    return {other: name for name, other in COUNTS_SIMULATED.items()}.get(text, text)
+
+
 def parse_counts_pattern(text: str) -> str:
-    """One of the patterns of counts."""
+    """One of the patterns of counts, by either of its names."""
+    text = counts_name(text)
     if text not in COUNTS:
         raise SoborError(f'--counts: expected one of {", ".join(COUNTS)}, found "{text}"')
     return text

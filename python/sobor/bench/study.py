@@ -84,7 +84,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
     if wanted.name == arrival.NAME:
         return arrival.run_arrival(wanted, native)
     study = _find(wanted)
-    parse_counts_pattern(wanted.counts)
+    wanted = replace(wanted, counts=parse_counts_pattern(wanted.counts))
     sizes = parse_sizes(wanted.sizes, "--sizes") if wanted.sizes else study.sizes
     folder = make_folder(wanted, "--study")
     simulated = wanted.machine is not None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sobor estimate`: what Sobor would gain, by a profile and this machine's measured ratios."""
 
+import itertools
 import json
 import re
 from collections.abc import Sequence
@@ -128,6 +129,22 @@ def _moving_then(moving: float, calls: float, gain: Gain | None, share: float) -
     return max(moving * (share / gain.ratio + 1.0 - share), moving - share * calls * gain.saved_us)
 
 
+def _point(row: Row, profile: Row, gains: Gains, after: int) -> Row:
+    """A row with what is predicted of it."""
+    waiting = views.waiting_us(row)
+    share = first.served_share(profile.get("communicators", []), row["communicator"], after)
+    is_hosts = row["served"] or share == 0.0
+    gain = None if is_hosts else gains.get(point_of(row, profile["ranks"]))
+    predicted = waiting + _moving_then(_moving(row), row["calls"], gain, share)
+    return {
+        **{key: row[key] for key in ("operation", "bytes", "communicator", "served")},
+        "total_ms": row["total_us_mean"] / 1e3,
+        "wait_ms": waiting / 1e3,
+        "ratio": None if gain is None else gain.ratio,
+        "predicted_ms": predicted / 1e3,
+    }
+
+
 def predict(
     profile: Row,
     gains: Gains,
@@ -140,28 +157,11 @@ def predict(
     saves here, at most by the ratio: what it took in the program beyond that is of something else,
     as ranks without a processor. What first calls set up comes on top.
     """
-    kinds = profile.get("communicators", [])
-    points, now, then, covered, of_host = [], 0.0, 0.0, 0.0, 0.0
-    for row in of_any_rank(profile):
-        waiting, moving = views.waiting_us(row), _moving(row)
-        share = first.served_share(kinds, row["communicator"], after)
-        is_hosts = row["served"] or share == 0.0
-        gain = None if is_hosts else gains.get(point_of(row, profile["ranks"]))
-        ratio = None if gain is None else gain.ratio
-        predicted = waiting + _moving_then(moving, row["calls"], gain, share)
-        now += row["total_us_mean"]
-        then += predicted
-        of_host += 0.0 if row["served"] else moving
-        covered += 0.0 if ratio is None else moving
-        points.append(
-            {
-                **{key: row[key] for key in ("operation", "bytes", "communicator", "served")},
-                "total_ms": row["total_us_mean"] / 1e3,
-                "wait_ms": waiting / 1e3,
-                "ratio": ratio,
-                "predicted_ms": predicted / 1e3,
-            }
-        )
+    rows = list(of_any_rank(profile))
+    points = [_point(row, profile, gains, after) for row in rows]
+    of_host = sum(_moving(row) for row in rows if not row["served"])
+    measured = (point["ratio"] is not None for point in points)
+    covered = sum(map(_moving, itertools.compress(rows, measured)))
     # A rank's mean here too: not all ranks are in each communicator.
     once = [
         {
@@ -173,8 +173,8 @@ def predict(
     set_up_ms = sum(kind["set_up_ms"] for kind in once)
     return {
         **{key: profile[key] for key in ("wall_s", "ranks", "host")},
-        "collective_s": now / 1e6,
-        "predicted_s": then / 1e6 + set_up_ms / 1e3,
+        "collective_s": sum(point["total_ms"] for point in points) / 1e3,
+        "predicted_s": (sum(point["predicted_ms"] for point in points) + set_up_ms) / 1e3,
         "set_up_s": set_up_ms / 1e3,
         "set_up": once,
         "covered": covered / of_host if of_host else 0.0,

@@ -4,6 +4,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sobor.bench.request import COUNTS_SIMULATED
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
@@ -152,11 +153,11 @@ def _check_words(options: Options) -> None:
 
 def _check_pairs(options: Options) -> None:
     """Refuses options that the others leave without a meaning."""
-    only_bcast = {"--bytes": options.sizes, "--root": options.root}
-    for option, value in only_bcast.items():
+    not_of_barriers = {"--bytes": options.sizes, "--root": options.root}
+    for option, value in not_of_barriers.items():
         if value is not None and options.collective == "barrier":
             raise SoborError(f"{option}: a barrier has none")
-    if options.counts is not None and options.counts not in COUNTS:
+    if options.counts is not None and _counts(options) not in COUNTS:
         raise SoborError(f"--counts: expected {', '.join(COUNTS)}, found {options.counts}")
     if options.counts is not None and options.collective not in IRREGULAR:
         raise SoborError(f"--counts goes with {', '.join(IRREGULAR)}")
@@ -166,6 +167,11 @@ def _check_pairs(options: Options) -> None:
         raise SoborError("--schedules goes with --check, --mode, or --relaxed")
     if options.mode == "timed" and options.relaxed:
         raise SoborError("--relaxed explores orders of stores; it goes with another --mode")
+
+
+def _counts(options: Options) -> str | None:
+    """The pattern, by the simulator's name of it."""
+    return COUNTS_SIMULATED.get(options.counts or "", options.counts)
 
 
 def _words(text: str, known: tuple[str, ...], option: str) -> list[str]:
@@ -190,7 +196,7 @@ def _common(options: Options, machine: Machine) -> tuple[str, ...]:
         ("--warmup", options.warmup),
         ("--arrival", options.arrival),
         ("--sync", options.sync),
-        ("--counts", options.counts),
+        ("--counts", _counts(options)),
     ):
         if value is not None:
             words += [option, str(value)]

@@ -9,7 +9,7 @@ from statistics import fmean
 
 from sobor.bench.job import Job, Row, plan_job, run_launch, time_limit
 from sobor.bench.place import target_here
-from sobor.bench.request import Request
+from sobor.bench.request import COUNTS_SIMULATED, Request
 from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
@@ -17,9 +17,6 @@ from sobor.simulate.engine import check_engine, run_engine
 from sobor.study.figure import HERE, Run, Setting, number, text
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
-
-# What the simulator calls a pattern of counts.
-_SIMULATED_COUNTS = {"half-zero": "half"}
 
 #: Microseconds by message size; a barrier has the size 0.
 Times = dict[int, float]
@@ -67,7 +64,7 @@ def simulated(machine: Path, case: Case, seed: int) -> tuple[str, ...]:
     words += ["--nodes", str(case.nodes)] if case.nodes > 1 else []
     words += ["--cold", _switch(case.cold), "--placement", _switch(case.placed)]
     words += ["--bytes", ",".join(map(str, case.sizes))] if case.sizes else []
-    counts = _SIMULATED_COUNTS.get(case.counts or "", case.counts)
+    counts = COUNTS_SIMULATED.get(case.counts or "", case.counts)
     given = {"--root": case.root, "--counts": counts, "--arrival": case.arrival}
     for option, value in {**given, "--sync": case.sync, "--segment": case.segment}.items():
         words += [option, value] if value is not None else []

@@ -4,6 +4,7 @@
 import sys
 from statistics import fmean
 
+from sobor.bench.request import COUNTS, counts_name
 from sobor.study.figure import Figure, Point, Run, Setting, number, size, sizes, word
 from sobor.study.place import Case, Times, common, take
 
@@ -94,7 +95,7 @@ def _figure(name: str, collective: str, ranks: int, most: str) -> Figure:
 
 
 def _counts(value: str, name: str) -> str:
-    return word("equal", "linear", "heavy", "random", "half-zero")(value, name)
+    return word(*COUNTS)(counts_name(value), name)
 
 
 FIGURES = (
