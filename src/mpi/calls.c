@@ -20,7 +20,8 @@ int sb_mpi_Barrier(MPI_Comm handle)
     if (SB_UNLIKELY(!sb_enter(SB_CALLER(), handle, SB_BARRIER, &comm, &result)))
         return result;
     if (SB_UNLIKELY(comm == NULL || !sb_has_server(comm)))
-        return sb_host.Barrier(handle);
+        return comm != NULL && sb_is_lost(comm, SB_BARRIER, &result) ? result
+                                                                     : sb_host.Barrier(handle);
     sb_planned_t *planned = sb_choose_for(comm, SB_BARRIER, 0, false);
     if (SB_UNLIKELY(planned == NULL))
         return sb_host.Barrier(handle);
@@ -102,7 +103,7 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
     if (SB_UNLIKELY(!judge_bcast(comm, bcast)))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
     if (SB_UNLIKELY(!sb_has_server(comm)))
-        return false;
+        return sb_is_lost(comm, SB_BCAST, result);
     sb_planned_t *planned = sb_choose_moving(comm, SB_BCAST, bcast->bytes);
     if (SB_UNLIKELY(planned == NULL))
         return false;

@@ -176,18 +176,17 @@ static void survey(sb_comm_t *comm, bool inter)
 
 /*
  * A rank without memory for a record would go its own way, and the others would wait for it in the
- * set-up: it raises an error instead.
+ * set-up: it raises an error instead, which its call returns. Returns the error.
  */
-static sb_comm_t *make(MPI_Comm handle, bool inter)
+static int make(MPI_Comm handle, bool inter, sb_comm_t **made)
 {
-    sb_comm_t *comm = take_record(handle);
-
-    if (comm == NULL) {
+    *made = take_record(handle);
+    if (*made == NULL) {
         sb_host.Comm_call_errhandler(handle, MPI_ERR_NO_MEM);
-        return NULL;
+        return MPI_ERR_NO_MEM;
     }
-    survey(comm, inter);
-    return comm;
+    survey(*made, inter);
+    return MPI_SUCCESS;
 }
 
 void sb_comm_tie(sb_comm_t *comm)
@@ -252,8 +251,8 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
     *result = sb_host.Comm_test_inter(handle, &inter);
     if (*result != MPI_SUCCESS || inter < 0)
         return false;
-    *comm = make(handle, inter != 0);
-    return true;
+    *result = make(handle, inter != 0, comm);
+    return *comm != NULL;
 }
 
 /*

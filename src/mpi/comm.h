@@ -40,8 +40,9 @@ typedef struct sb_comm {
      * server alone is elsewhere: of communicators there may be many that never have one. */
     _Alignas(SB_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
     uint32_t open;                              /* bit c: calls of collective c may be served */
-    bool timed;        /* calls are: they are reported, or the one at hand is a trial's */
-    bool leaving;      /* the host is freeing the communicator: the record is in no chain */
+    bool timed;   /* calls are: they are reported, or the one at hand is a trial's */
+    bool leaving; /* the host is freeing the communicator: the record is in no chain */
+    bool lost;    /* this rank had no memory to take part in the set-up, in which the others wait */
     sb_why_host_t why; /* of those that may not */
     int rank;
     int size;
@@ -97,8 +98,8 @@ static inline sb_comm_t *sb_comm_seen(MPI_Comm handle)
 
 /*
  * Finds the record of a communicator that is not the first of its chain, or makes one; asks nobody
- * else. *comm is NULL: let the host judge the handle. False: it is none, *comm is NULL, and the
- * host has raised that; what it returned then, *result, the call has to return.
+ * else. *comm is NULL: let the host judge the handle. False: it is none, or there is no memory for
+ * a record; *comm is NULL, and the error was raised; *result is what the call has to return.
  */
 bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result);
 

@@ -119,8 +119,10 @@ static sb_why_host_t judge_nodes(const setup_t *setup, bool *together)
         unwilling = unwilling || setup->hello[rank].unwilling;
         full = full || setup->hello[rank].full;
     }
-    if (sb_map_make(&map, setup->name, NULL, (uint32_t)ranks) != SB_OK)
+    if (sb_map_make(&map, setup->name, NULL, (uint32_t)ranks) != SB_OK) {
+        setup->comm->lost = true;
         return SB_WHY_SETUP_FAILED;
+    }
     size_t nodes = map.nodes;
     sb_map_free(&map);
     *together = nodes == 1;
@@ -188,8 +190,7 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
     front.settings = &setup->decree->settings;
     front.rules = setup->decree->rules.count > 0 ? &setup->decree->rules : NULL;
     sb_status_t status = sb_cluster_create(&comm->server.cluster, &front, &net, node);
-    if (status == SB_ERR_MEMORY)
-        sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
+    comm->lost = status == SB_ERR_MEMORY;
     if (status != SB_OK)
         return SB_WHY_SETUP_FAILED;
     sb_network_note(&comm->server.cluster->seen);
@@ -227,7 +228,7 @@ sb_why_host_t sb_nodes_set_up(sb_comm_t *comm, const sb_front_t *front, bool *to
     if (take_memory(&setup))
         why = set_up(&setup, together);
     else
-        sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
+        comm->lost = true;
     give_memory(&setup);
     return why;
 }

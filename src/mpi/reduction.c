@@ -326,7 +326,7 @@ bool sb_reduction_serve(sb_comm_t *comm, sb_reduce_call_t *call, int *result)
     if (SB_UNLIKELY(operation == NULL))
         return sb_pass(comm, SB_WHY_OPERATOR) != NULL;
     if (SB_UNLIKELY(!sb_has_server(comm)))
-        return false;
+        return sb_is_lost(comm, call->collective, result);
     sb_planned_t *planned =
         sb_choose_for(comm, call->collective, judged.bytes, !operation->commutative);
     if (SB_UNLIKELY(planned == NULL))

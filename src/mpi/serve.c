@@ -44,6 +44,8 @@ sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
 static int error_class(sb_status_t status)
 {
     switch (status) {
+    case SB_ERR_MEMORY:
+        return MPI_ERR_NO_MEM;
     case SB_ERR_TRUNCATE:
         return MPI_ERR_TRUNCATE;
     case SB_ERR_SHORT:
@@ -91,6 +93,14 @@ static int raise(sb_comm_t *comm, sb_collective_t collective, sb_status_t status
                comm->size, sb_status_string(status));
     sb_host.Comm_call_errhandler(comm->comm, code);
     return code;
+}
+
+bool sb_is_lost(sb_comm_t *comm, sb_collective_t collective, int *result)
+{
+    if (!comm->lost)
+        return false;
+    *result = raise(comm, collective, SB_ERR_MEMORY, MPI_SUCCESS);
+    return true;
 }
 
 bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_t bytes,

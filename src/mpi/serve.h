@@ -15,7 +15,8 @@
  *   sb_enter      the record, unless the call is the host's at the first look
  *   ...           the arguments, by the function itself: wrong ones go to the host, which raises
  *                 its own error; a call that is wrong on one rank only is erroneous anyway
- *   sb_has_server the team or cluster; collective when it is made
+ *   sb_has_server the team or cluster; collective when it is made; without one
+ *   sb_is_lost    whether that is an error, or the call is the host's
  *   sb_choose_for the algorithm, or that the host is the better choice; of what only moves data,
  *                 sb_choose_moving
  *   sb_make_ready what the algorithm needs; collective when it is made
@@ -64,8 +65,8 @@ static inline sb_comm_t *sb_admit(sb_comm_t *comm, sb_collective_t collective)
 /*
  * The record, if the call may be served; else *comm is NULL and the call the host's, and counted
  * unless it comes from the host MPI itself, or its communicator is being freed. `caller`: the
- * stand-in's SB_CALLER(). False: the communicator is none, and the host has raised that; the call
- * is over then and returns *result.
+ * stand-in's SB_CALLER(). False: an error was raised, as sb_comm_get says; the call is over then
+ * and returns *result.
  */
 SB_INLINED bool sb_enter(const void *caller, MPI_Comm handle, sb_collective_t collective,
                          sb_comm_t **comm, int *result)
@@ -124,6 +125,12 @@ static inline bool sb_message_bytes(int64_t count, size_t size, size_t *bytes)
 /* Sets up the server, if it is time to: SOBOR_SERVE_AFTER. Collective. False: the call is the
  * host's, and counted. */
 bool sb_first_use(sb_comm_t *comm);
+
+/*
+ * Whether this rank had no memory to take part in the set-up. The host must not have its calls
+ * then, as the others wait in the set-up's own: an error is raised, and the call returns *result.
+ */
+bool sb_is_lost(sb_comm_t *comm, sb_collective_t collective, int *result);
 
 /* Whether there is a server. The arguments must have been judged: wrong ones may be wrong on one
  * rank alone, which must be told without asking the others. */

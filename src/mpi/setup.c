@@ -133,8 +133,7 @@ static void make_team(sb_comm_t *comm, const sb_front_t *front)
         leave_together(comm);
     if (status != SB_OK) {
         comm->why = why_refused(status, refusal);
-        if (status == SB_ERR_MEMORY)
-            sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
+        comm->lost = status == SB_ERR_MEMORY;
         complain(comm, &reason);
         return;
     }
@@ -155,6 +154,8 @@ static void make_cluster(sb_comm_t *comm, const sb_front_t *front)
         make_team(comm, front);
         return;
     }
+    if (comm->lost)
+        return;
     leave_together(comm);
     if (comm->why != SB_WHY_NONE)
         return;
@@ -183,7 +184,8 @@ static void make_server(sb_comm_t *comm, sb_members_t *members, bool spans)
     }
 }
 
-/* Makes the server, or says why there is none, and which collectives are open from now on. */
+/* Makes the server, or says why there is none, and which collectives are open from now on. On a
+ * rank that is lost they stay so: the host must not have any of its calls. */
 static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
 {
     bool spans = why == SB_WHY_SPANS_NODES && sb_world_is_whole();
@@ -192,7 +194,8 @@ static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
     if (spans || why == SB_WHY_NONE)
         make_server(comm, members, spans);
     comm->usage.served = sb_server_exists(&comm->server);
-    comm->open = comm->usage.served ? offered(comm) : 0;
+    if (!comm->lost)
+        comm->open = comm->usage.served ? offered(comm) : 0;
     if (comm->usage.served)
         sb_comm_tie(comm);
 }
@@ -213,6 +216,8 @@ bool sb_first_use(sb_comm_t *comm)
     sb_members_t members;
 
     comm->passed++;
+    if (comm->lost)
+        return false;
     if (is_due(comm, SB_WHY_NONE) || is_due(comm, SB_WHY_SPANS_NODES)) {
         sb_why_host_t why = sb_members_open(&members, comm->comm, comm->size);
         due = is_due(comm, why);
@@ -220,5 +225,6 @@ bool sb_first_use(sb_comm_t *comm)
             set_up(comm, &members, why);
         sb_members_close(&members);
     }
-    return sb_server_exists(&comm->server) || sb_pass(comm, due ? comm->why : SB_WHY_NEW) != NULL;
+    return sb_server_exists(&comm->server) ||
+           (!comm->lost && sb_pass(comm, due ? comm->why : SB_WHY_NEW) != NULL);
 }

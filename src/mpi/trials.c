@@ -6,15 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * A rank without memory would go its own way, and the others would wait for it: it raises an error
- * instead.
- */
-static void raise_no_memory(const sb_comm_t *comm)
-{
-    sb_host.Comm_call_errhandler(comm->comm, MPI_ERR_NO_MEM);
-}
-
 static sb_tried_t *make(sb_comm_t *comm, const sb_planned_t *planned, const sb_algorithm_t *own)
 {
     sb_tried_t *tried = malloc(sizeof *tried);
@@ -31,8 +22,12 @@ static sb_tried_t *make(sb_comm_t *comm, const sb_planned_t *planned, const sb_a
     return tried;
 }
 
-/* That of the choice, made at its first turn; NULL: it is none that is tried, or no memory. */
-static sb_tried_t *find(sb_comm_t *comm, const sb_planned_t *planned, sb_collective_t collective,
+/*
+ * That of the choice, made at its first turn; NULL: it is none that is tried, or no memory. A rank
+ * without memory would go its own way, and the others would wait for it: Sobor's side fails there
+ * instead.
+ */
+static sb_tried_t *find(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t collective,
                         size_t bytes)
 {
     sb_tried_t *tried = comm->trials;
@@ -46,8 +41,10 @@ static sb_tried_t *find(sb_comm_t *comm, const sb_planned_t *planned, sb_collect
     if (own == NULL)
         return NULL; /* it has counted once around */
     tried = planned->made ? make(comm, planned, own) : NULL;
-    if (tried == NULL)
-        raise_no_memory(comm);
+    if (tried == NULL) {
+        sb_server_fail(&comm->server, SB_ERR_MEMORY);
+        planned->algorithm = own; /* which reports that */
+    }
     return tried;
 }
 

@@ -431,7 +431,7 @@ bool sb_vector_serve(sb_comm_t *comm, sb_vector_call_t *call, int *result)
                     (!sb_server_exists(&comm->server) && !is_right(comm, call))))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
     if (SB_UNLIKELY(!sb_has_server(comm)))
-        return false;
+        return sb_is_lost(comm, call->collective, result);
     sb_planned_t *planned = choose(comm, call);
     if (SB_UNLIKELY(planned == NULL))
         return false;

@@ -18,6 +18,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "share" / "sobor" / "examples"
 SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 #: What C programs have besides, and its functions that stand in for others; and those for one MPI.
 BESIDES = {"resting.c": ["sched_yield"]}
+#: Functions of its own that a program puts in the place of others.
+EXPORTED = {"no_memory": ["malloc", "calloc", "aligned_alloc"]}
 BESIDES_OF = {"m40": {"yielding.c": ["ucp_worker_progress", "ucp_worker_destroy", "read"]}}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with what it is made of: what
@@ -145,7 +147,9 @@ def build(mpi: Mpi, name: str) -> Path:
                 command += _inside_flags(mpi)
                 objects += [*_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
             exported = [
-                f"-Wl,--export-dynamic-symbol={f}" for names in besides.values() for f in names
+                f"-Wl,--export-dynamic-symbol={f}"
+                for names in [*besides.values(), EXPORTED.get(name, [])]
+                for f in names
             ]
             if name in IN_ROW:
                 exported.append(f"-Wl,--defsym=main={name}_main")

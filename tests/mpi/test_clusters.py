@@ -105,6 +105,14 @@ def test_parts(tester, long_run, key, nodes, cases):
     assert served_calls(result) >= moving, result.tail()
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_no_memory(tester, key):
+    """A rank without memory for the set-up returns an error; no call of it is the host's."""
+    settings = {"SOBOR_SERVE_AFTER": "2"}
+    result = run_on(tester, key, "0,0,1", ["no_memory", "set-up"], settings, timeout=60)
+    tester.expect_pass(result)
+
+
 @pytest.mark.parametrize(("key", "nodes"), [("o41", FOUR), ("m40", "0,0,1,1")])
 def test_first_heads(tester, long_run, key, nodes):
     """Random parts, of which a scatter's go to whoever of a node comes first."""

@@ -120,6 +120,13 @@ def test_a_rank_that_lacks_something(tester, host, what):
     tester.expect_pass(result, served=what == "nothing")
 
 
+@pytest.mark.parametrize("what", ["record", "trial"])
+def test_no_memory(tester, host, what):
+    """Of its own Sobor has none: the call returns an error, and is not made by the host."""
+    settings = {"SOBOR_TRIALS": "on", "SOBOR_TRIAL_REST": "3"}
+    tester.expect_pass(tester.run(host, 2, ["no_memory", what], sobor=settings, timeout=SECONDS))
+
+
 def test_the_first_rank_counts_for_all(tester, host):
     """SOBOR_SERVE_AFTER that differs between ranks: all count by one of the values."""
     result = run_mixed(tester, host, 2, "export SOBOR_SERVE_AFTER=2")
