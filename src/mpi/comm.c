@@ -356,7 +356,7 @@ void sb_comm_report(void)
     for (sb_comm_t *comm = records; comm != NULL; comm = comm->next) {
         if (comm->generation != 0)
             sb_report_live(&comm->usage);
-        if (comm->generation != 0 && comm->usage.comm == MPI_COMM_WORLD)
+        if (comm->generation != 0 && comm->usage.comm == sb_host.comm_world)
             sb_report_heap(&comm->usage);
     }
     pthread_mutex_unlock(&lock);

@@ -6,6 +6,7 @@
 #include "cluster/operations.h"
 #include "coll/barrier/barrier.h"
 #include "mpi/prices.h"
+#include "mpi/self.h"
 #include "select/select.h"
 #include "team/hierarchy.h"
 
@@ -73,9 +74,12 @@ void sb_report_start(void)
 
 void sb_report_begin(sb_usage_t *usage)
 {
+    if (!is_wanted())
+        return;
     /* NULL: no memory; then the report says nothing of algorithms. */
-    if (is_wanted())
-        usage->by_algorithm = calloc(count_algorithms(), sizeof *usage->by_algorithm);
+    usage->by_algorithm = calloc(count_algorithms(), sizeof *usage->by_algorithm);
+    if (!sb_world_is_open())
+        sb_report_name(usage);
 }
 
 void sb_report_count(sb_usage_t *usage, const sb_algorithm_t *algorithm)
@@ -247,8 +251,10 @@ void sb_report_cluster(const sb_cluster_t *cluster)
 
 void sb_report_name(sb_usage_t *usage)
 {
-    if (is_wanted() && usage->rank == 0 && usage->name == NULL)
-        usage->name = ask_name(usage->comm);
+    if (!is_wanted() || usage->rank != 0)
+        return;
+    free(usage->name);
+    usage->name = ask_name(usage->comm);
 }
 
 /* Communicators that were looked at but never used say nothing. */
@@ -309,15 +315,15 @@ void sb_report_end(sb_usage_t *usage)
     free(usage->name);
 }
 
-void sb_report_live(const sb_usage_t *usage)
+void sb_report_live(sb_usage_t *usage)
 {
     text_t text;
 
     if (usage->rank != 0 || is_silent(usage))
         return;
-    char *name = ask_name(usage->comm);
-    describe(&text, usage, name);
-    free(name);
+    if (sb_world_is_open())
+        sb_report_name(usage);
+    describe(&text, usage, usage->name);
     sb_log("%s", text.bytes);
 }
 

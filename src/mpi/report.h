@@ -56,13 +56,14 @@ typedef struct sb_usage {
     uint64_t time_ns;
     uint64_t *by_algorithm; /* counted where calls are timed; else NULL */
     MPI_Comm comm;          /* asked for its name at the end */
-    char *name;             /* kept when the communicator is freed; else NULL */
+    char *name;             /* as it was when that was last asked for; NULL: it was not */
 } sb_usage_t;
 
 /* This process is the one that prints. Before any record. */
 void sb_report_start(void);
 
-/* A communicator comes into use; a zeroed record. */
+/* A communicator comes into use; a record of its ranks alone. With sessions alone its name is asked
+ * for now: at the end of the process MPI may have ended, and nobody says when it does. */
 void sb_report_begin(sb_usage_t *usage);
 
 /* A team was made, which meets by this barrier: one line at SOBOR_VERBOSE=2. */
@@ -90,7 +91,7 @@ void sb_report_add_ended(sb_usage_t *sum);
  * After it, sb_report_live prints the line of one that is still in use.
  */
 bool sb_report_ended(void);
-void sb_report_live(const sb_usage_t *usage);
+void sb_report_live(sb_usage_t *usage);
 
 /* What became of the heap of this process, if it has one: of MPI_COMM_WORLD's first rank, and of
  * those that have forked. */

@@ -600,10 +600,13 @@ def test_spawn(tester, key):
     ("key", "case"),
     [
         ("m40", "alone"),
+        ("m40", "left"),
         ("m40", "beside"),
         ("o50", "alone"),
+        ("o50", "left"),
         ("o50", "beside"),
         ("m50", "alone"),
+        ("m50", "left"),
         ("m50", "twice"),
         ("m50", "beside"),
         ("i21", "beside"),
@@ -611,7 +614,8 @@ def test_spawn(tester, key):
     ],
 )
 def test_sessions(tester, key, case):
-    """Communicators from sessions: served beside MPI_Init, by the host without it.
+    """Communicators from sessions: served beside MPI_Init, by the host without it; also one that
+    is left to the session's end.
 
     A second session after the first crashes m40 and o50 alone.
     """
@@ -637,6 +641,7 @@ def test_sessions(tester, key, case):
     if case != "beside":
         assert result.served == 0, result.tail()
         assert {r for report in result.reports for r in report.reasons} == {"absent-ranks"}
+        assert result.reports[0].name == "first", result.tail()
 
 
 @pytest.mark.mpis("o41")
