@@ -27,6 +27,24 @@ void *sb_host_object(const char *symbol);
 #define SB_SHORT_IS_SUCCESS 0
 #endif
 
+/*
+ * Classes of errors that only fault tolerance has. Open MPI has them from 5.0 on, in mpi.h; this
+ * back end may be compiled with an older one. MPI_SUCCESS: the ABI has none.
+ */
+#if defined(SB_ABI_OMPI40)
+#define SB_CLASS_PROC_FAILED 75
+#define SB_CLASS_REVOKED 77
+#define SB_CLASSES_BY_REVOKED 1 /* a host has them if it can be asked what is revoked */
+#elif defined(MPIX_ERR_PROC_FAILED) && defined(MPIX_ERR_REVOKED)
+#define SB_CLASS_PROC_FAILED (MPIX_ERR_PROC_FAILED)
+#define SB_CLASS_REVOKED (MPIX_ERR_REVOKED)
+#define SB_CLASSES_BY_REVOKED 0
+#else
+#define SB_CLASS_PROC_FAILED MPI_SUCCESS
+#define SB_CLASS_REVOKED MPI_SUCCESS
+#define SB_CLASSES_BY_REVOKED 0
+#endif
+
 /* A handle as a number, whether the ABI makes it an integer or a pointer. */
 #define SB_HANDLE_BITS(handle) ((uintptr_t)(handle))
 

@@ -69,15 +69,11 @@ static sb_status_t status_of(int error)
     sb_host.Error_class(error, &class);
     if (class == MPI_ERR_TRUNCATE)
         return SB_ERR_TRUNCATE;
-#if defined(MPIX_ERR_PROC_FAILED)
-    if (class == MPIX_ERR_PROC_FAILED)
+    if (class == MPI_SUCCESS)
+        return SB_ERR_NETWORK;
+    if (class == sb_host.class_proc_failed)
         return SB_ERR_PEER_DEAD;
-#endif
-#if defined(MPIX_ERR_REVOKED)
-    if (class == MPIX_ERR_REVOKED)
-        return SB_ERR_REVOKED;
-#endif
-    return SB_ERR_NETWORK;
+    return class == sb_host.class_revoked ? SB_ERR_REVOKED : SB_ERR_NETWORK;
 }
 
 /* Who is given a whole piece expects another, which may be empty: so both know the last one. */

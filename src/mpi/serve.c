@@ -41,6 +41,11 @@ sb_status_t sb_prepare_for(sb_comm_t *comm, sb_planned_t *planned, size_t bytes)
     return status;
 }
 
+static int or_other(int class)
+{
+    return class != MPI_SUCCESS ? class : MPI_ERR_OTHER;
+}
+
 static int error_class(sb_status_t status)
 {
     switch (status) {
@@ -51,17 +56,9 @@ static int error_class(sb_status_t status)
     case SB_ERR_SHORT:
         return MPI_ERR_OTHER;
     case SB_ERR_PEER_DEAD:
-#if defined(MPIX_ERR_PROC_FAILED)
-        return MPIX_ERR_PROC_FAILED;
-#else
-        return MPI_ERR_OTHER;
-#endif
+        return or_other(sb_host.class_proc_failed);
     case SB_ERR_REVOKED:
-#if defined(MPIX_ERR_REVOKED)
-        return MPIX_ERR_REVOKED;
-#else
-        return MPI_ERR_OTHER;
-#endif
+        return or_other(sb_host.class_revoked);
     default:
         return MPI_ERR_INTERN;
     }

@@ -462,3 +462,15 @@ def test_closed_descriptors(tester):
     script = 'exec <&- 2>&-; exec "$@"'
     result = tester.run_command(mpi, 2, ["sh", "-c", script, "sh", program, "work"], sobor={})
     tester.expect_pass(result)
+
+
+@pytest.mark.parametrize("case", ["revoked-waiting", "killed"])
+@pytest.mark.parametrize("sobor", [None, {}], ids=["bare", "sobor"])
+def test_fault_tolerance(tester, sobor, case):
+    """With the host's fault tolerance calls end with its own classes of errors."""
+    mpi = usable_mpi("o50")
+    settings = {"options": ("--with-ft", "ulfm")}
+    result = tester.run(mpi, 2, ["failing", case], sobor=sobor, **settings)
+    if case != "killed":
+        tester.expect_pass(result, served=sobor is not None)
+    assert "PASS failing" in result.stdout and not result.timed_out, result.tail()
