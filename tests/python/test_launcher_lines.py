@@ -78,6 +78,8 @@ def place(tmp_path, monkeypatch):
     write_program(tmp_path / "bin" / "sobor", f'#!/bin/sh\nexec {ROOT}/sobor "$@"\n')
     (tmp_path / "nodes").write_text("a\nb\n")
     (tmp_path / "tuning.json").write_text('{"rules": []}')
+    cluster = ROOT / "share" / "sobor" / "machines" / "cluster-16x8.json"
+    (tmp_path / "mine.json").symlink_to(cluster)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("LOG", str(tmp_path / "log"))
     monkeypatch.setenv("PBS_NODEFILE", str(tmp_path / "nodes"))
