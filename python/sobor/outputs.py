@@ -54,7 +54,7 @@ def show(
     """
     files = [str(file) for file in (json_file, *others) if file not in (None, "-")]
     if json_file == "-":
-        print(_json_text(answers, ascii_only=sys.stdout.encoding.lower() != "utf-8"))
+        print(_json_text(answers, ascii_only=(sys.stdout.encoding or "utf-8").lower() != "utf-8"))
     else:
         write()
         if json_file is not None:

@@ -23,7 +23,8 @@ _WITH_LAUNCHER = ("run", "trace", "profile", "platform")
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
-    if sys.stdout is not None and sys.stdout.encoding.lower() != "utf-8":
+    # What stands in for it, as a string does, may have no encoding.
+    if (getattr(sys.stdout, "encoding", None) or "utf-8").lower() != "utf-8":
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
         status = _status(words)

@@ -2,6 +2,8 @@
 """The command line of sobor run."""
 
 import ast
+import contextlib
+import io
 import json
 import os
 import re
@@ -13,7 +15,7 @@ import sys
 import pytest
 
 from conftest import ROOT, write_program
-from sobor import console
+from sobor import console, start
 
 # Modules that Python has loaded when the launcher takes its place: 132 without those of tables and
 # command lines, more than 400 with them.
@@ -269,6 +271,9 @@ def test_letters_that_the_output_does_not_have(fake_native):
         )  # fmt: skip
         assert answers[words].returncode == 0, answers[words].stderr
     assert r"1 \xd7 2 cores" in answers["info",].stdout
+    with contextlib.redirect_stdout(io.StringIO()) as text:  # which has no encoding
+        assert start.main(["info", "--json"]) == 0
+    assert json.loads(text.getvalue())
     assert "Ψ" in json.dumps(json.loads(answers["info", "--json"].stdout), ensure_ascii=False)
 
 
