@@ -5,12 +5,21 @@
 /*
  * Flags and counters over the primitives.
  *
- * Waking a sleeper. A waiter that sleeps adds itself to the flag's `sleepers`, makes every running
- * process execute a full fence (membarrier), looks at the flag once more and sleeps in the kernel
- * on the flag's low half. A publisher stores the flag and then looks at `sleepers`. The two sides
- * need "store, fence, load" each; membarrier lets the sleeper pay for both fences, so that
+ * Waking a sleeper. A waiter adds itself to the flag's `sleepers` before its first sleep, makes
+ * every running process execute a full fence (membarrier), and then, before each sleep, looks at
+ * the flag once more and sleeps in the kernel on the flag's low half. It takes itself out when the
+ * wait ends, whatever ends it. A publisher stores the flag and then looks at `sleepers`. The two
+ * sides need "store, fence, load" each; membarrier lets the sleeper pay for both fences, so that
  * publishing stays a plain store on the path where nobody sleeps. Where membarrier is not available
  * the time limit of each sleep bounds what a missed wake-up can cost.
+ *
+ * Why one fence is enough for all sleeps of a wait. Let F be the fence that it puts into a
+ * publisher, and take any publication of that one, earlier or later. If its look at `sleepers`
+ * comes after F, the look sees the waiter, who was counted before F and stays so: it wakes. If its
+ * look comes before F, so does its store: every look of the waiter, all of which come after the
+ * membarrier, sees the flag. A process that did not run then, or that registers for membarrier
+ * later, has executed a full fence after the count all the same: in the kernel, as it began to run,
+ * or as it registered.
  *
  * A reader that spins takes the flag's line away as soon as it is stored, and a publisher that then
  * looks at the `sleepers` on it waits for the line to come back. So it first looks at a word in
@@ -33,7 +42,7 @@
 
 typedef struct sb_flag {
     sb_word64_t value;    /* grows only; one writer at a time */
-    sb_word32_t sleepers; /* waiters that are, or are about to be, asleep */
+    sb_word32_t sleepers; /* waiters that have slept, or are about to, and still wait */
     uint32_t note;        /* the writer's own, ordered by value: see sb_flag_t's users */
 } sb_flag_t;
 

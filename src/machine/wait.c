@@ -29,27 +29,44 @@ void sb_flag_wake(sb_flag_t *flag)
     sb_futex_wake(futex_word(flag));
 }
 
-/* Stage 4: one sleep of at most `longest` nanoseconds. */
-static void sleep_once(sb_flag_t *flag, uint64_t value, uint64_t longest)
-{
-    sb_add32(&flag->sleepers, 1, SB_SEQ_CST);
-    sb_count_sleeper(1);
-    sb_fence_all();
-    uint64_t seen = sb_flag_read(flag);
-    if (seen < value)
-        sb_futex_wait(futex_word(flag), (uint32_t)seen, longest);
-    /* Relaxed: a publisher that still sees this sleeper makes a call too many. */
-    sb_add32(&flag->sleepers, UINT32_MAX, SB_RELAXED);
-    sb_count_sleeper(-1);
-}
-
 /* What one fruitless wait has behind it. */
 typedef struct waiting {
     uint64_t started; /* 0: the clock was not read yet */
     uint64_t now;
     uint64_t checked;
     uint64_t sleep;
+    bool counted; /* among the sleepers */
 } waiting_t;
+
+/*
+ * Before the first sleep of a wait. The count stays until the wait ends, and so does what the fence
+ * gives: see "Waking a sleeper" in flag.h. A fence for each sleep would stop every processor of the
+ * job about two thousand times a second for each rank that waits, the one they wait for too.
+ */
+static void count_in(sb_flag_t *flag, waiting_t *state)
+{
+    state->counted = true;
+    sb_add32(&flag->sleepers, 1, SB_SEQ_CST);
+    sb_count_sleeper(1);
+    sb_fence_all();
+}
+
+/* When the wait has ended, whatever ended it. */
+static void count_out(sb_flag_t *flag)
+{
+    /* Relaxed: a publisher that still sees this sleeper makes a call too many. */
+    sb_add32(&flag->sleepers, UINT32_MAX, SB_RELAXED);
+    sb_count_sleeper(-1);
+}
+
+/* Stage 4: one sleep of at most `longest` nanoseconds. */
+static void sleep_once(sb_flag_t *flag, uint64_t value, uint64_t longest)
+{
+    uint64_t seen = sb_flag_read(flag);
+
+    if (seen < value)
+        sb_futex_wait(futex_word(flag), (uint32_t)seen, longest);
+}
 
 /* Reads the clock and, when it is time, checks the peers. */
 static sb_status_t look_around(waiting_t *state, const sb_waiter_t *waiter)
@@ -86,6 +103,8 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
     if (waited >= waiter->sleep_after_ns) {
         if (state->sleep < waiter->sleep_longest_ns)
             state->sleep = state->sleep == 0 ? waiter->sleep_longest_ns / 16 : state->sleep * 2;
+        if (!state->counted)
+            count_in(flag, state);
         sleep_once(flag, value, state->sleep);
         return 0;
     }
@@ -99,28 +118,37 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
     return idle;
 }
 
+/* Stages 2 to 4. */
+static sb_status_t take_turns(sb_flag_t *flag, uint64_t value, waiting_t *state,
+                              const sb_waiter_t *waiter)
+{
+    for (uint32_t looks = 1; sb_flag_read(flag) < value; looks++) {
+        if (waiter->progress != NULL && (state->counted || looks % waiter->progress_every == 0)) {
+            /* Hosts that know of too few processors give this one away in their progress. */
+            waiter->progress(waiter->progress_context);
+            if (sb_flag_read(flag) >= value)
+                break;
+        }
+        if (state->counted || looks % LOOKS_PER_CLOCK == 0) {
+            sb_status_t status = look_around(state, waiter);
+            if (status != SB_OK)
+                return sb_flag_read(flag) >= value ? SB_OK : status;
+        }
+        looks += give_way(flag, value, looks, state, waiter);
+    }
+    return SB_OK;
+}
+
 sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t *waiter)
 {
     if (sb_spin(&flag->value, value, waiter->bare_spins, false) >= value ||
         sb_spin(&flag->value, value, waiter->paused_spins, true) >= value)
         return SB_OK;
     waiting_t state = {0};
-    for (uint32_t looks = 1; sb_flag_read(flag) < value; looks++) {
-        bool asleep = state.sleep > 0;
-        if (waiter->progress != NULL && (asleep || looks % waiter->progress_every == 0)) {
-            /* Hosts that know of too few processors give this one away in their progress. */
-            waiter->progress(waiter->progress_context);
-            if (sb_flag_read(flag) >= value)
-                break;
-        }
-        if (asleep || looks % LOOKS_PER_CLOCK == 0) {
-            sb_status_t status = look_around(&state, waiter);
-            if (status != SB_OK)
-                return sb_flag_read(flag) >= value ? SB_OK : status;
-        }
-        looks += give_way(flag, value, looks, &state, waiter);
-    }
-    return SB_OK;
+    sb_status_t status = take_turns(flag, value, &state, waiter);
+    if (state.counted)
+        count_out(flag);
+    return status;
 }
 
 /* What is asked first when patience is at an end. */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* What waits ask of the kernel: one fence for all sleeps of a wait. */
+#include "testing.h"
+
+#include "machine/machine.h"
+
+#include <dlfcn.h>
+#include <linux/futex.h>
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { TURNS = 20, LONGEST_NS = 160000, PATIENCE_NS = 1000000 };
+
+static struct {
+    uint32_t fences;
+    uint32_t sleeps;
+    uint32_t wakes;
+} asked;
+
+typedef long syscall_t(long number, long a, long b, long c, long d, long e, long f);
+
+/* In place of the C library's: counts. One thread needs no fences. */
+long syscall(long number, ...)
+{
+    syscall_t *usual = (syscall_t *)(uintptr_t)dlsym(RTLD_NEXT, "syscall");
+    long argument[6];
+    va_list list;
+
+    va_start(list, number);
+    for (int i = 0; i < 6; i++)
+        argument[i] = va_arg(list, long);
+    va_end(list);
+    if (number == SYS_membarrier) {
+        asked.fences += argument[0] == MEMBARRIER_CMD_GLOBAL_EXPEDITED;
+        return 0;
+    }
+    if (number == SYS_futex && (int)argument[1] == FUTEX_WAIT)
+        asked.sleeps++;
+    if (number == SYS_futex && (int)argument[1] == FUTEX_WAKE)
+        asked.wakes++;
+    return usual(number, argument[0], argument[1], argument[2], argument[3], argument[4],
+                 argument[5]);
+}
+
+/* A wait, looked at whenever the rank would let the host make progress or look after its peers. */
+typedef struct scene {
+    sb_flag_t flag;
+    uint32_t turns;
+    uint32_t publish_at; /* turn; 0: never */
+    uint32_t fail_at;
+    uint32_t uncounted; /* turns at which it was not among the sleepers */
+} scene_t;
+
+static sb_word32_t job_sleepers;
+
+/* Relaxed: there is one thread. */
+static uint32_t counted(const scene_t *scene)
+{
+    uint32_t here = sb_load32(&scene->flag.sleepers, SB_RELAXED);
+
+    assert_int_equal(sb_load32(&job_sleepers, SB_RELAXED), here);
+    return here;
+}
+
+static void progress(void *context)
+{
+    scene_t *scene = context;
+
+    scene->uncounted += counted(scene) != 1;
+    if (++scene->turns == scene->publish_at)
+        sb_flag_publish(&scene->flag, 1);
+}
+
+static sb_status_t check(void *context)
+{
+    const scene_t *scene = context;
+
+    return scene->turns == scene->fail_at ? SB_ERR_PEER_DEAD : SB_OK;
+}
+
+static sb_waiter_t sleeper(scene_t *scene)
+{
+    asked.fences = asked.sleeps = asked.wakes = 0;
+    return (sb_waiter_t){.bare_spins = 1,
+                         .progress_every = 1,
+                         .yield = 1,
+                         .sleep_longest_ns = LONGEST_NS,
+                         .progress = progress,
+                         .progress_context = scene,
+                         .check = check,
+                         .check_context = scene};
+}
+
+/* The first turn comes before the first sleep, the last one ends the wait. */
+static void one_fence_for_all_sleeps(void **state)
+{
+    scene_t scene = {.publish_at = TURNS};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    for (uint32_t wait = 1; wait <= 2; wait++) {
+        assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+        assert_int_equal(asked.fences, wait);
+        assert_int_equal(asked.sleeps, wait * (TURNS - 1));
+        assert_int_equal(asked.wakes, wait);
+        assert_int_equal(scene.uncounted, wait);
+        assert_int_equal(counted(&scene), 0);
+        scene.turns = 0;
+        sb_store64(&scene.flag.value, 0, SB_RELAXED);
+    }
+}
+
+static void who_fails_is_no_sleeper(void **state)
+{
+    scene_t scene = {.fail_at = TURNS};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_ERR_PEER_DEAD);
+    assert_int_equal(asked.fences, 1);
+    assert_int_equal(asked.sleeps, TURNS - 1);
+    assert_int_equal(counted(&scene), 0);
+    sb_flag_publish(&scene.flag, 1);
+    assert_int_equal(asked.wakes, 0);
+}
+
+static void who_gives_up_is_no_sleeper(void **state)
+{
+    scene_t scene = {0};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    assert_false(sb_flag_wait_some(&scene.flag, 1, &waiter, PATIENCE_NS));
+    assert_int_equal(counted(&scene), 0);
+}
+
+static void who_has_slept_little_asks_nothing(void **state)
+{
+    scene_t scene = {.publish_at = TURNS};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.sleep_after_ns = UINT64_MAX;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+    assert_int_equal(asked.fences + asked.sleeps + asked.wakes, 0);
+    assert_int_equal(scene.uncounted, TURNS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_fence_for_all_sleeps),
+        cmocka_unit_test(who_fails_is_no_sleeper),
+        cmocka_unit_test(who_gives_up_is_no_sleeper),
+        cmocka_unit_test(who_has_slept_little_asks_nothing),
+    };
+
+    sb_machine_start();
+    sb_sleepers_share(&job_sleepers);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
