@@ -16,6 +16,9 @@
 /* Looks between two readings of the clock while spinning; a reading costs about one look. */
 #define LOOKS_PER_CLOCK 64
 
+/* A check that is due more often than this is for a short patience, not for dead peers. */
+#define OFTEN_NS 1000000
+
 /* The half of the value that changes first: the kernel compares 32 bits. */
 static uint32_t *futex_word(sb_flag_t *flag)
 {
@@ -35,6 +38,7 @@ typedef struct waiting {
     uint64_t now;
     uint64_t checked;
     uint64_t sleep;
+    bool away;    /* the last turn gave the processor away */
     bool counted; /* among the sleepers */
 } waiting_t;
 
@@ -100,6 +104,7 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
 {
     uint64_t waited = state->started == 0 ? 0 : state->now - state->started;
 
+    state->away = true;
     if (waited >= waiter->sleep_after_ns) {
         if (state->sleep < waiter->sleep_longest_ns)
             state->sleep = state->sleep == 0 ? waiter->sleep_longest_ns / 16 : state->sleep * 2;
@@ -112,10 +117,21 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
         sb_give_processor();
         return 0;
     }
+    state->away = false;
     uint32_t idle = idle_looks(looks, waiter);
     sb_pause();
     sb_spin(&flag->value, value, idle, true);
     return idle;
+}
+
+/*
+ * Whether the clock is read before turn number `looks`. A turn that gives the processor away takes
+ * as long as others like: who is to be asked often is asked after each of them.
+ */
+static bool reads_clock(const waiting_t *state, uint32_t looks, const sb_waiter_t *waiter)
+{
+    return state->counted || looks % LOOKS_PER_CLOCK == 0 ||
+           (state->away && waiter->check != NULL && waiter->check_every_ns < OFTEN_NS);
 }
 
 /* Stages 2 to 4. */
@@ -129,7 +145,7 @@ static sb_status_t take_turns(sb_flag_t *flag, uint64_t value, waiting_t *state,
             if (sb_flag_read(flag) >= value)
                 break;
         }
-        if (state->counted || looks % LOOKS_PER_CLOCK == 0) {
+        if (reads_clock(state, looks, waiter)) {
             sb_status_t status = look_around(state, waiter);
             if (status != SB_OK)
                 return sb_flag_read(flag) >= value ? SB_OK : status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What waits ask of the kernel: one fence for all sleeps of a wait. */
+/* What waits ask of the kernel: one fence for all sleeps of a wait, and no turns past patience. */
 #include "testing.h"
 
 #include "machine/machine.h"
@@ -7,15 +7,17 @@
 #include <dlfcn.h>
 #include <linux/futex.h>
 #include <linux/membarrier.h>
+#include <sched.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { TURNS = 20, LONGEST_NS = 160000, PATIENCE_NS = 1000000 };
+enum { TURNS = 20, LONGEST_NS = 160000, PATIENCE_NS = 1000000, FEW_YIELDS = 8 };
 
 static struct {
     uint32_t fences;
     uint32_t sleeps;
     uint32_t wakes;
+    uint32_t yields;
 } asked;
 
 typedef long syscall_t(long number, long a, long b, long c, long d, long e, long f);
@@ -41,6 +43,13 @@ long syscall(long number, ...)
         asked.wakes++;
     return usual(number, argument[0], argument[1], argument[2], argument[3], argument[4],
                  argument[5]);
+}
+
+/* In place of the C library's: others take their time with the processor. */
+int sched_yield(void)
+{
+    asked.yields++;
+    return usleep(PATIENCE_NS / 1000);
 }
 
 /* A wait, looked at whenever the rank would let the host make progress or look after its peers. */
@@ -81,7 +90,7 @@ static sb_status_t check(void *context)
 
 static sb_waiter_t sleeper(scene_t *scene)
 {
-    asked.fences = asked.sleeps = asked.wakes = 0;
+    asked.fences = asked.sleeps = asked.wakes = asked.yields = 0;
     return (sb_waiter_t){.bare_spins = 1,
                          .progress_every = 1,
                          .yield = 1,
@@ -147,6 +156,18 @@ static void who_has_slept_little_asks_nothing(void **state)
     assert_int_equal(scene.uncounted, TURNS);
 }
 
+/* A turn that gives the processor away takes as long as others like. */
+static void patience_ends_while_others_run(void **state)
+{
+    scene_t scene = {0};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.sleep_after_ns = UINT64_MAX;
+    assert_false(sb_flag_wait_some(&scene.flag, 1, &waiter, 2 * PATIENCE_NS / 3));
+    assert_true(asked.yields < FEW_YIELDS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -154,6 +175,7 @@ int main(void)
         cmocka_unit_test(who_fails_is_no_sleeper),
         cmocka_unit_test(who_gives_up_is_no_sleeper),
         cmocka_unit_test(who_has_slept_little_asks_nothing),
+        cmocka_unit_test(patience_ends_while_others_run),
     };
 
     sb_machine_start();
