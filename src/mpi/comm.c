@@ -174,19 +174,13 @@ static void survey(sb_comm_t *comm, bool inter)
     comm->timed = comm->usage.by_algorithm != NULL;
 }
 
-/*
- * A rank without memory for a record would go its own way, and the others would wait for it in the
- * set-up: it raises an error instead, which its call returns. Returns the error.
- */
-static int make(MPI_Comm handle, bool inter, sb_comm_t **made)
+static sb_comm_t *make(MPI_Comm handle, bool inter)
 {
-    *made = take_record(handle);
-    if (*made == NULL) {
-        sb_host.Comm_call_errhandler(handle, MPI_ERR_NO_MEM);
-        return MPI_ERR_NO_MEM;
-    }
-    survey(*made, inter);
-    return MPI_SUCCESS;
+    sb_comm_t *comm = take_record(handle);
+
+    if (comm != NULL)
+        survey(comm, inter);
+    return comm;
 }
 
 void sb_comm_tie(sb_comm_t *comm)
@@ -215,44 +209,59 @@ static sb_comm_t *find(MPI_Comm handle)
 }
 
 /*
- * What this thread is freeing: a callback of one communicator's attribute may free another. Such a
- * callback may also make collective calls on its own communicator. They are the host's on all
- * ranks, whether the program's attribute or ours is deleted first. And they leave no record behind,
- * as nobody would tell of its end: the host soon gives the handle to another communicator, not on
- * every rank to the same one.
+ * What this thread is freeing, linked by next_chained: a callback of one communicator's attribute
+ * may free another. Such a callback may also make collective calls on its own communicator. They
+ * are the host's on all ranks, whether the program's attribute or ours is deleted first. And they
+ * leave no record behind, as nobody would tell of its end: the host soon gives the handle to
+ * another communicator, not on every rank to the same one.
+ *
+ * The program's error handler may leave MPI_Comm_free for good, by longjmp or an exception, where
+ * such a callback has refused: nobody tells of that. The communicator lives on then, on all ranks,
+ * and so it stays here, and the host's, until it is freed after all.
  */
-typedef struct freed {
-    MPI_Comm handle;
-    const struct freed *outer;
-} freed_t;
+static _Thread_local sb_comm_t *being_freed;
 
-static _Thread_local const freed_t *being_freed;
-
-static bool is_being_freed(MPI_Comm handle)
+/* The end of the list: it is not there. */
+static sb_comm_t **place_among_freed(MPI_Comm handle)
 {
-    const freed_t *freed = being_freed;
+    sb_comm_t **place = &being_freed;
 
-    while (freed != NULL && freed->handle != handle)
-        freed = freed->outer;
-    return freed != NULL;
+    while (*place != NULL && (*place)->comm != handle)
+        place = &(*place)->next_chained;
+    return place;
+}
+
+/* Whether it is one, and of which kind. Else the host has raised that, and *result is what the call
+ * has to return. MPICH 5 returns no error that a handler heard of, but answers nothing then. */
+static bool is_communicator(MPI_Comm handle, bool *inter, int *result)
+{
+    int is_inter = -1;
+
+    *result = sb_host.Comm_test_inter(handle, &is_inter);
+    *inter = is_inter > 0;
+    return *result == MPI_SUCCESS && is_inter >= 0;
 }
 
 bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
 {
-    int inter = -1; /* and stays so with MPICH 5, which returns no error that a handler heard of */
+    bool inter;
 
     *comm = NULL;
     if (handle == sb_host.comm_null)
         return true;
     pthread_once(&once, start);
     *comm = find(handle);
-    if (*comm != NULL || keyval == MPI_KEYVAL_INVALID || is_being_freed(handle))
+    if (*comm != NULL || keyval == MPI_KEYVAL_INVALID || *place_among_freed(handle) != NULL)
         return true;
-    *result = sb_host.Comm_test_inter(handle, &inter);
-    if (*result != MPI_SUCCESS || inter < 0)
+    if (!is_communicator(handle, &inter, result))
         return false;
-    *result = make(handle, inter != 0, comm);
-    return *comm != NULL;
+    *comm = make(handle, inter);
+    if (*comm != NULL)
+        return true;
+    /* This rank would go its own way, and the others would wait for it in the set-up. */
+    *result = MPI_ERR_NO_MEM;
+    sb_host.Comm_call_errhandler(handle, *result);
+    return false;
 }
 
 /*
@@ -295,26 +304,64 @@ static void keep(sb_comm_t *comm, uint64_t generation)
         sb_comm_tie(comm);
 }
 
-int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
+/* Its record is among the freed, which it may have been before. NULL: there is no memory for one.
+ */
+static sb_comm_t *begin_free(MPI_Comm handle, bool inter)
 {
-    freed_t freed = {handle == NULL ? sb_host.comm_null : *handle, being_freed};
-    sb_comm_t *comm = find(freed.handle);
-    uint64_t generation = 0;
+    sb_comm_t *comm = *place_among_freed(handle);
 
-    if (comm != NULL) {
-        generation = comm->generation;
+    if (comm != NULL)
+        return comm;
+    comm = find(handle);
+    if (comm != NULL)
         sb_report_name(&comm->usage);
-        set_leaving(comm, generation, true);
-        untie(comm);
-    }
-    being_freed = &freed;
+    else
+        comm = make(handle, inter);
+    if (comm == NULL)
+        return NULL;
+    set_leaving(comm, comm->generation, true);
+    untie(comm);
+    comm->next_chained = being_freed;
+    being_freed = comm;
+    return comm;
+}
+
+static void end_free(MPI_Comm handle)
+{
+    sb_comm_t **place = place_among_freed(handle);
+
+    if (*place != NULL)
+        *place = (*place)->next_chained;
+}
+
+static int free_recorded(MPI_Comm *handle, bool inter, int (*host_free)(MPI_Comm *))
+{
+    MPI_Comm freed = *handle;
+    sb_comm_t *comm = begin_free(freed, inter);
+
+    if (comm == NULL)
+        return host_free(handle);
+    uint64_t generation = comm->generation;
     int error = host_free(handle);
-    being_freed = freed.outer;
-    if (error == MPI_SUCCESS && generation != 0)
+    end_free(freed);
+    if (error == MPI_SUCCESS)
         end(comm, generation);
-    else if (generation != 0)
+    else
         keep(comm, generation);
     return error;
+}
+
+int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
+{
+    bool inter;
+    int result;
+
+    /* Nothing is noted of what the host refuses: a handler may not come back from there. */
+    if (handle == NULL || *handle == sb_host.comm_null || *handle == sb_host.comm_world ||
+        *handle == sb_host.comm_self)
+        return host_free(handle);
+    return is_communicator(*handle, &inter, &result) ? free_recorded(handle, inter, host_free)
+                                                     : result;
 }
 
 /* Some communicator that is served on several nodes; NULL: there is none. */

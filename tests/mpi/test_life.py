@@ -46,6 +46,14 @@ def test_free_refused(tester, key):
 
 
 @pytest.mark.parametrize("key", KEYS)
+def test_free_left(tester, key):
+    """A handler may not come back from that: the host has the communicator until it is freed."""
+    words = ["life", "free-left"]
+    result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_VERBOSE": "1"})
+    expect_own_records(tester, result, communicators=50)
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_attached_to_self(tester, key):
     """Attributes of MPI_COMM_SELF are not copied for Sobor, and deleted once."""
     mpi = usable_mpi(key)

@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,6 +184,71 @@ static void free_refused(const char *argument)
     CALL(MPI_Comm_free_keyval(&key));
 }
 
+static jmp_buf before_free;
+
+static void leave(MPI_Comm *comm, int *error, ...)
+{
+    (void)comm;
+    (void)error;
+    longjmp(before_free, 1);
+}
+
+/* Whether the program's handler has left MPI_Comm_free. */
+static bool is_left(MPI_Comm comm)
+{
+    if (setjmp(before_free) != 0)
+        return true;
+    MPI_Comm_free(&comm);
+    return false;
+}
+
+/* What was on the stack is no more, as in any program that goes on. */
+static void use_stack(void)
+{
+    volatile char bytes[20000];
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = 0x55;
+}
+
+/* A callback refuses, and the error's handler does not come back: the communicator lives on. */
+static void free_left(const char *argument)
+{
+    int key, rank = rank_of(MPI_COMM_WORLD);
+    MPI_Errhandler handler;
+    (void)argument;
+    CALL(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, refuse, &key, NULL));
+    CALL(MPI_Comm_create_errhandler(leave, &handler));
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler)); /* some raise it there */
+    for (int round = 0; round < ROUNDS; round++) {
+        MPI_Comm comm, own, next;
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+        CALL(MPI_Comm_set_attr(comm, key, NULL));
+        CALL(MPI_Comm_set_errhandler(comm, handler));
+        if (round % 2 == 0)
+            use(comm, round);
+        refusing = 1;
+        CHECK(is_left(MPI_COMM_NULL) && is_left(comm), "round %d: freed all the same", round);
+        use_stack();
+        use(comm, round);
+        check_hosted();
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &next));
+        use(next, round);
+        refusing = 0;
+        CALL(MPI_Comm_free(&comm));
+        CALL(MPI_Comm_free(&next));
+        if (rank == 0)
+            CALL(MPI_Comm_dup(MPI_COMM_SELF, &own));
+        CALL(MPI_Comm_dup(MPI_COMM_WORLD, &next));
+        use(next, round);
+        CALL(MPI_Comm_free(&next));
+        if (rank == 0)
+            CALL(MPI_Comm_free(&own));
+    }
+    CALL(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL));
+    CALL(MPI_Errhandler_free(&handler));
+    CALL(MPI_Comm_free_keyval(&key));
+}
+
 static int copied(MPI_Comm comm, int key, void *extra, void *from, void *to, int *flag)
 {
     (void)comm, (void)key, (void)extra, (void)from, (void)to, (void)flag;
@@ -328,6 +394,7 @@ static const struct {
     {"freed-early-threads", freed_early_threads, MPI_THREAD_MULTIPLE},
     {"used-while-freed", used_while_freed, MPI_THREAD_SINGLE},
     {"free-refused", free_refused, MPI_THREAD_SINGLE},
+    {"free-left", free_left, MPI_THREAD_SINGLE},
     {"attached-to-self", attached_to_self, MPI_THREAD_SINGLE},
     {"small-stack", small_stack, MPI_THREAD_SINGLE},
     {"child-exits", child_exits, MPI_THREAD_SINGLE},
