@@ -751,8 +751,9 @@ static int run_ahead(rank_context_t *context, void *argument)
     return failures;
 }
 
-/* A root tries all ways in which contributions come. What its senders have given before they saw
- * what it shows does not count: there is room for as much in the first lap. */
+/* A root tries all ways in which contributions come, also if `argument` of them could not be read:
+ * whose they were lends no more by itself. What its senders have given before they saw what it
+ * shows does not count: there is room for as much in the first lap. */
 static int run_reduce_learnt(rank_context_t *context, void *argument)
 {
     enum { COUNT = 1024 };
@@ -761,13 +762,13 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
     uint32_t warming = 0;
     int failures = team == NULL;
 
-    (void)argument;
     /* On a busy machine a trial is now and then broken off, and the next one comes 2,000 later. */
     for (unsigned call = 0; call < 10000 && failures == 0; call++) {
         failures += reduce(team, 2 * call, COUNT);
         /* However fast the others are, and slow new memory. */
         sb_workspace(team)->lending.floor[2] = 0;
         sb_workspace(team)->lending.touched = NULL;
+        sb_workspace(team)->expose.failed = *(const uint64_t *)argument;
         for (size_t again = 0; again < 2; again++) {
             const sb_copy_class_t *class = &sb_workspace(team)->lending.of[again][number];
             warming = class->tried == 2 ? sb_max(warming, class->warming) : warming;
@@ -972,6 +973,7 @@ static bool kernel_copies(void)
 static int run_with_the_kernel(void)
 {
     uint32_t losers[] = {1, 2, 3};
+    uint64_t failed[] = {0, 1};
 
     if (!kernel_copies()) {
         printf("%-50s %s\n", "what the kernel copies", "left out: it copies nothing here");
@@ -997,7 +999,8 @@ static int run_with_the_kernel(void)
            run("who is asked by a crowded root pushes", "auto", run_asked, NULL) +
            run("both ways of a crowded reduce are tried", "auto", run_crowded_reduce_learnt, NULL) +
            run_pair("who is ahead of the root is read", "auto", run_ahead) +
-           run_pair("all ways of contributions are tried", "auto", run_reduce_learnt) +
+           run_of(2, "all ways of contributions are tried", "auto", run_reduce_learnt, &failed[0]) +
+           run_of(2, "also after one could not be read", "auto", run_reduce_learnt, &failed[1]) +
            run_pair("who is ahead of a reduce's root counts in no block", "auto",
                     run_reduce_behind) +
            run_pair("who decides on an exchange reads itself", "auto", run_exchange_reads) +

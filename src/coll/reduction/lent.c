@@ -119,7 +119,7 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
     size_t before = is_wide ? (size_t)space->cursor.ring : space->span;
     size_t laps[SB_COPY_MODES];
 
-    if (space->expose.failed > 0 || (is_crowded(team) && !space->expose.kernel))
+    if (is_crowded(team) && !space->expose.kernel)
         return;
     if (is_crowded(team)) {
         const sb_block_ways_t ways = {.count = 2};
