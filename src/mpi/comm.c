@@ -3,6 +3,7 @@
 
 #include "mpi/operator.h"
 #include "mpi/progress.h"
+#include "mpi/world.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -242,6 +243,16 @@ static bool is_communicator(MPI_Comm handle, bool *inter, int *result)
     return *result == MPI_SUCCESS && is_inter >= 0;
 }
 
+/* What is the host's in any case is so from the first call on: its arguments are not looked at,
+ * where there may be no communicator that returns the errors of what is none. */
+static void judge_early(sb_comm_t *comm)
+{
+    if (comm->why != SB_WHY_NONE || !sb_world_goes_without())
+        return;
+    comm->why = SB_WHY_ABSENT;
+    comm->open = 0;
+}
+
 bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
 {
     bool inter;
@@ -256,8 +267,10 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
     if (!is_communicator(handle, &inter, result))
         return false;
     *comm = make(handle, inter);
-    if (*comm != NULL)
+    if (*comm != NULL) {
+        judge_early(*comm);
         return true;
+    }
     /* This rank would go its own way, and the others would wait for it in the set-up. */
     *result = MPI_ERR_NO_MEM;
     sb_host.Comm_call_errhandler(handle, *result);

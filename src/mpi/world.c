@@ -236,10 +236,12 @@ static sb_why_host_t judge(sb_members_t *members)
  * Sessions without MPI_Init: a rank without Sobor would be waited for, and there is no board that
  * tells of it. Others may come by MPI_Init: they must not find this rank on theirs afterwards.
  */
-static sb_why_host_t go_without(void)
+bool sb_world_goes_without(void)
 {
+    if (sb_world_is_open() || !has_job())
+        return false;
     atomic_store_explicit(&decided_without, true, memory_order_relaxed);
-    return SB_WHY_ABSENT;
+    return true;
 }
 
 sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size)
@@ -253,7 +255,7 @@ sb_why_host_t sb_members_open(sb_members_t *members, MPI_Comm comm, int size)
         sb_host.Comm_group(comm, &members->group);
         sb_host.Comm_group(sb_host.comm_world, &members->world);
     }
-    return open || !has_job() ? judge(members) : go_without();
+    return sb_world_goes_without() ? SB_WHY_ABSENT : judge(members);
 }
 
 void sb_members_close(sb_members_t *members)

@@ -24,6 +24,10 @@ bool sb_world_is_whole(void);
 /* As sb_world_serve_after, of a communicator whose ranks are on several nodes. */
 uint64_t sb_world_serve_spanning_after(void);
 
+/* Whether a communicator that comes into use now is the host's (SB_WHY_ABSENT), on this rank and on
+ * all others, so that nobody has to be asked: with sessions alone. */
+bool sb_world_goes_without(void);
+
 /* A number for the job, as the launcher gives it: another for another job. 0: it says nothing. */
 uint64_t sb_world_key(void);
 

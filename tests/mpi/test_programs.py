@@ -601,12 +601,15 @@ def test_spawn(tester, key):
     [
         ("m40", "alone"),
         ("m40", "left"),
+        ("m40", "wrong"),
         ("m40", "beside"),
         ("o50", "alone"),
         ("o50", "left"),
+        ("o50", "wrong"),
         ("o50", "beside"),
         ("m50", "alone"),
         ("m50", "left"),
+        ("m50", "wrong"),
         ("m50", "twice"),
         ("m50", "beside"),
         ("i21", "beside"),
@@ -615,7 +618,7 @@ def test_spawn(tester, key):
 )
 def test_sessions(tester, key, case):
     """Communicators from sessions: served beside MPI_Init, by the host without it; also one that
-    is left to the session's end.
+    is left to the session's end, and one whose first calls are wrong.
 
     A second session after the first crashes m40 and o50 alone.
     """

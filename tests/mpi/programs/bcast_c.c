@@ -7,6 +7,18 @@
 
 typedef int large_bcast(void *, MPI_Count, MPI_Datatype, int, MPI_Comm);
 
+/* A type that never was any, with a count that no int holds: the error is the communicator's. */
+static void expect_error(large_bcast *bcast_c)
+{
+    MPI_Comm comm;
+    int class = MPI_SUCCESS, value = 0;
+    CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    CALL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
+    MPI_Error_class(bcast_c(&value, (MPI_Count)1 << 31, (MPI_Datatype)0, 0, comm), &class);
+    CHECK(class == MPI_ERR_TYPE, "class %d", class);
+    CALL(MPI_Comm_free(&comm));
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -28,6 +40,7 @@ int main(int argc, char **argv)
         layout_destroy(&layout);
     }
     CALL(bcast_c(NULL, 0, MPI_INT, 0, MPI_COMM_WORLD));
+    expect_error(bcast_c);
     elements_end();
     return test_end();
 }
