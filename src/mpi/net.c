@@ -2,6 +2,7 @@
 #include "mpi/net.h"
 
 #include "base/compiler.h"
+#include "mpi/self.h"
 
 #include <stdlib.h>
 
@@ -215,7 +216,7 @@ bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
     *wire = (sb_wire_t){.comm = sb_host.comm_null};
     if (sb_host.Comm_get_errhandler(users, &handler) != MPI_SUCCESS)
         return false;
-    sb_host.Comm_set_errhandler(users, sb_host.errors_return);
+    sb_return_errors(users);
     wire->comm = sb_host_comm_like(users);
     sb_host.Comm_set_errhandler(users, handler);
     sb_host.Errhandler_free(&handler);
@@ -223,9 +224,7 @@ bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
     sb_host.Comm_size(users, &ranks);
     wire->rank = (uint32_t)rank;
     wire->ranks = (uint32_t)ranks;
-    return wire->comm != sb_host.comm_null &&
-           sb_host.Comm_set_errhandler(wire->comm, sb_host.errors_return) == MPI_SUCCESS &&
-           add_chunk(wire);
+    return wire->comm != sb_host.comm_null && sb_return_errors(wire->comm) && add_chunk(wire);
 }
 
 void sb_wire_close(sb_wire_t *wire)

@@ -18,6 +18,32 @@ bool sb_world_is_open(void)
     return initialized && !finalized;
 }
 
+#if defined(SB_ABI_MPIABI1)
+/* Intel's library has MPI_ERRORS_RETURN and MPI_ERRORS_ABORT the other way round than MPICH's
+ * header, of which the back end is made. MPI says which of them files have at first: the former. */
+static MPI_Errhandler errors_return(void)
+{
+    MPI_Errhandler found, returned = sb_host.errors_return;
+
+    if (sb_host.File_get_errhandler(MPI_FILE_NULL, &found) != MPI_SUCCESS)
+        return returned;
+    if (found == MPI_ERRORS_ABORT)
+        returned = found;
+    sb_host.Errhandler_free(&found);
+    return returned;
+}
+#else
+static MPI_Errhandler errors_return(void)
+{
+    return sb_host.errors_return;
+}
+#endif
+
+bool sb_return_errors(MPI_Comm comm)
+{
+    return sb_host.Comm_set_errhandler(comm, errors_return()) == MPI_SUCCESS;
+}
+
 MPI_Comm sb_private_self(void)
 {
     pthread_mutex_lock(&lock);
@@ -25,7 +51,7 @@ MPI_Comm sb_private_self(void)
         self = sb_host_comm_like(sb_host.comm_self);
         state = self != sb_host.comm_null ? MADE : NOT_MADE;
         if (state == MADE)
-            sb_host.Comm_set_errhandler(self, sb_host.errors_return);
+            sb_return_errors(self);
     }
     MPI_Comm result = state == MADE ? self : sb_host.comm_null;
     pthread_mutex_unlock(&lock);

@@ -38,6 +38,9 @@ bool sb_alias_is_error(sb_collective_t collective, int64_t count);
  */
 bool sb_nothing_passes(sb_collective_t collective, void *buffer, MPI_Datatype type);
 
+/* Errors on this communicator are returned to who calls, from now on. */
+bool sb_return_errors(MPI_Comm comm);
+
 /* Frees it, and hands out the null communicator from then on. */
 void sb_private_self_free(void);
 

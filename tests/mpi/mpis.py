@@ -159,6 +159,25 @@ def all_mpis() -> dict[str, Mpi]:
     return {mpi.key: _emulated(mpi) if EMULATOR else mpi for mpi in mpis}
 
 
+def by_standard_abi(intel: Mpi) -> Mpi:
+    """Intel's library of the MPI 5 standard ABI, which has no compiler commands."""
+    library = intel.library.with_name("libmpi_abi.so.1")
+    compiler = WORK / "intel-abi" / "cc"
+    header = compiler.with_name("mpi.h")
+    line = f'exec cc -I"{header.parent}" "$@" "{library}" -Wl,-rpath,"{library.parent}"'
+    texts = {
+        header: f'#include "{library.parents[1] / "include" / "mpi_abi.h"}"\n',
+        compiler: f"#!/bin/sh\n{line}\n",
+    }
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            path.chmod(0o755)
+    compilers = {"c": str(compiler)}
+    return replace(intel, key="intel-abi", backend="mpiabi1", library=library, compilers=compilers)
+
+
 def _emulated(mpi: Mpi) -> Mpi:
     """The launcher of this machine, for programs of another processor.
 
