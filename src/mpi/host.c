@@ -42,7 +42,9 @@ static void take_extras(void)
         sb_host.class_proc_failed = SB_CLASS_PROC_FAILED;
         sb_host.class_revoked = SB_CLASS_REVOKED;
     }
-    take(&sb_host.device_support, "MPIX_Query_cuda_support");
+    take(&sb_host.cuda_support, "MPIX_Query_cuda_support");
+    take(&sb_host.rocm_support, "MPIX_Query_rocm_support");
+    take(&sb_host.ze_component, "mca_accelerator_ze_component");
     take(&sb_host.device_kind_support, "MPIX_GPU_query_support");
     take(&sb_host.opal_progress, "opal_progress");
     take(&sb_host.opal_set_yield, "opal_progress_set_yield_when_idle");

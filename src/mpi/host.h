@@ -68,7 +68,9 @@ typedef struct sb_host {
     int class_revoked;
     void (*opal_progress)(void);
     bool (*opal_set_yield)(bool); /* returns the value before */
-    int (*device_support)(void);  /* NULL too: the host knows no device memory */
+    int (*cuda_support)(void);    /* NULL too: the host knows no such memory */
+    int (*rocm_support)(void);
+    const void *ze_component;
     int (*device_kind_support)(int kind, int *supported);
 } sb_host_t;
 

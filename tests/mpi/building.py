@@ -34,7 +34,7 @@ IN_ROW = (
     *("barriers", "basics", "communicators", "datatypes", "early", "intercomm", "mixed"),
     "unequal",
 )
-INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": []}
+INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": [], "devices": []}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
 LANGUAGES = {
     ".c": ("c", ["-std=gnu17", "-O1", "-g1", *WARNINGS]),

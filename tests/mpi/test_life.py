@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 import building
 import pytest
@@ -77,14 +78,38 @@ def test_child_exits(tester, key):
     assert result.stderr.count("comm name=") == 1, result.tail()
 
 
+def build_runtime(name: str, *options: str) -> Path:
+    """A made-up runtime of a device, with this file name."""
+    runtime = WORK / "runtimes" / name
+    runtime.parent.mkdir(parents=True, exist_ok=True)
+    source = building.PROGRAMS / "runtime.c"
+    build = ["cc", "-shared", "-fPIC", f"-Wl,-soname,{name}", *options, str(source)]
+    subprocess.run([*build, "-o", str(runtime)], check=True)
+    return runtime
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_late_device(tester, key):
     """A device runtime that is loaded after the set-up is asked about every buffer."""
-    runtime = WORK / "libcuda.so.1"
-    runtime.parent.mkdir(parents=True, exist_ok=True)
-    source = building.PROGRAMS / "runtime.c"
-    build = ["cc", "-shared", "-fPIC", "-Wl,-soname,libcuda.so.1", str(source), "-o", str(runtime)]
-    subprocess.run(build, check=True)
-    words = ["life", "late-device", str(runtime)]
+    words = ["life", "late-device", str(build_runtime("libcuda.so.1"))]
     result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_DEVICE": "check"})
     tester.expect_pass(result, served=True)
+
+
+RUNTIMES = {"cuda": ("libcuda.so.1",)}
+RUNTIMES |= {f"hip{n}": (f"libamdhip64.so.{n}", f"-DHIP={n}") for n in (5, 6)}
+
+
+@pytest.mark.parametrize("loaded", ["cuda", "hip5", "hip6", "cuda hip6", "hip5 cuda"])
+def test_device_memory(tester, loaded):
+    """All runtimes are asked, by names with versions, each of which has numbers of its own."""
+    libraries = [build_runtime(*RUNTIMES[name]) for name in loaded.split()]
+    tester.expect_pass(tester.run(usable_mpi("o41"), 1, ["devices", "memory", *libraries]))
+
+
+@pytest.mark.parametrize("name", ["cuda", "rocm", "ze", "libuct_rocm.so.0", "none"])
+def test_device_support(tester, name):
+    """Open MPI can use devices if it says so of any kind, or has what it needs for one."""
+    libraries = [build_runtime(*RUNTIMES["hip6"])]
+    libraries += [build_runtime(name)] if name.startswith("lib") else []
+    tester.expect_pass(tester.run(usable_mpi("o41"), 1, ["devices", "support", name, *libraries]))
