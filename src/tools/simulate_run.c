@@ -45,6 +45,7 @@ typedef struct run {
     uint64_t *spent;        /* by each rank, in calls that count */
     call_t *calls;
     unsigned char *pattern; /* call c sends the bytes from place c mod PATTERNS on */
+    bool counts;            /* what follows is counted */
     sb_sim_lines_t before;
     sb_sim_lines_t after;
     sb_sim_messages_t sent_before;
@@ -380,10 +381,11 @@ static void call_once(run_t *run, const server_t *server, uint32_t call, const b
     else if (reduces(run))
         reduction = sb_reduction_lay(&reduced, rank, buffers->data.address,
                                      buffers->received.address, buffers->parts);
-    sb_sim_compute(delay(run, rank, call));
-    run->entered[rank]++;
     if (options->barriers)
         come_from_barrier(server);
+    /* After the barrier, which would wait for who is late. */
+    sb_sim_compute(delay(run, rank, call));
+    run->entered[rank]++;
     uint64_t entry = sb_sim_clock();
     sb_sim_compute(run->call_cost);
     sb_status_t status = serve(run, server, buffers, &parts, &reduction, root);
@@ -403,6 +405,18 @@ static void call_once(run_t *run, const server_t *server, uint32_t call, const b
         check_bytes(run, buffers->data.address, rank, root, call);
 }
 
+/* By whoever first comes out of the meeting: nobody has done anything of the call then. In a chain
+ * there is no such moment, and rank 0's is taken. */
+static void begin_to_count(run_t *run, uint32_t rank)
+{
+    if (run->counts || (run->options->chained && rank != 0))
+        return;
+    run->counts = true;
+    sb_sim_lines(&run->before);
+    sb_sim_messages(&run->sent_before);
+    sb_sim_records_clear();
+}
+
 static void body(void *argument, uint32_t rank)
 {
     run_t *run = argument;
@@ -413,14 +427,8 @@ static void body(void *argument, uint32_t rank)
     for (uint32_t call = 0; call < options->warmup + options->calls; call++) {
         if (!options->chained || call == 0)
             sb_sim_meet(SB_SIM_ALL);
-        if (call == options->warmup && rank == 0) {
-            sb_sim_lines(&run->before);
-            sb_sim_messages(&run->sent_before);
-            sb_sim_records_clear();
-        }
-        /* Nobody has sent when messages begin to be counted. */
-        if (call == options->warmup && run->spanning != NULL && !options->chained)
-            sb_sim_meet(SB_SIM_ALL);
+        if (call == options->warmup)
+            begin_to_count(run, rank);
         call_once(run, &server, call, &buffers);
     }
     sb_sim_meet(SB_SIM_ALL);
