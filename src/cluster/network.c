@@ -29,14 +29,20 @@ typedef struct reader {
  * wrong. */
 static double read_number(const reader_t *reader, const char *name, double least, double standard)
 {
-    const json_t *value = json_object_get(json_object_get(reader->parameters, name), "value");
+    const json_t *entry = json_object_get(reader->parameters, name);
+    const json_t *value = json_object_get(entry, "value");
     double number = json_number_value(value);
 
-    if (json_object_get(reader->parameters, name) == NULL)
+    if (entry == NULL)
         return standard;
+    if (value == NULL) {
+        snprintf(reader->error, reader->room, "%s: parameters: %s: expected an object with a value",
+                 reader->path, name);
+        return NAN;
+    }
     if (json_is_number(value) && number >= least && number <= LARGEST)
         return number;
-    char *found = value == NULL ? NULL : json_dumps(value, JSON_ENCODE_ANY);
+    char *found = json_dumps(value, JSON_ENCODE_ANY);
     snprintf(reader->error, reader->room,
              "%s: parameters: %s: value: expected a number from %g to %g, found %.40s",
              reader->path, name, least, LARGEST, found == NULL ? "nothing" : found);

@@ -617,7 +617,6 @@ static void describe_machine(ground_t *ground, uint32_t cores)
     }
     ground->machine = (sb_sim_machine_t){.nodes = 2,
                                          .cores = cores,
-                                         .threads = 1,
                                          .numa_nodes = NODES,
                                          .packages = PACKAGES,
                                          .core = ground->cores,

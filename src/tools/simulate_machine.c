@@ -115,20 +115,30 @@ static void set_parameter(sb_sim_machine_t *model, const parameter_t *parameter,
     }
 }
 
+/* What the file says of the parameter; NULL: nothing. */
+static const json_t *value_of(const json_t *given, const char *name, const char *path)
+{
+    const json_t *entry = json_object_get(given, name);
+    const json_t *value = json_object_get(entry, "value");
+
+    if (entry != NULL && value == NULL)
+        sb_tool_fail("%s: parameters: %s: expected an object with a value", path, name);
+    return value;
+}
+
 static void read_parameter(sb_sim_machine_t *model, const parameter_t *parameter,
                            const json_t *given, const char *path)
 {
-    const json_t *entry = json_object_get(given, parameter->name);
-    const json_t *value = json_is_object(entry) ? json_object_get(entry, "value") : entry;
-    double number = entry == NULL ? parameter->standard : json_number_value(value);
+    const json_t *value = value_of(given, parameter->name, path);
+    double number = value == NULL ? parameter->standard : json_number_value(value);
 
-    if (entry == NULL && isnan(parameter->standard))
+    if (value == NULL && isnan(parameter->standard))
         sb_tool_fail("%s: parameters: expected \"%s\", found nothing", path, parameter->name);
-    if (entry == NULL && parameter->standard < 0 && parameter->unit == NANOSECONDS)
+    if (value == NULL && parameter->standard < 0 && parameter->unit == NANOSECONDS)
         number = (double)model->line_service[SB_NEAR_CORE] / 1000;
-    else if (entry == NULL && parameter->standard < 0)
+    else if (value == NULL && parameter->standard < 0)
         number = 1000.0 * 1024 / (double)model->copy_kib[SB_NEAR_CORE];
-    if (entry != NULL && (!json_is_number(value) || number < 0 || number > LARGEST))
+    if (value != NULL && (!json_is_number(value) || number < 0 || number > LARGEST))
         sb_tool_fail("%s: parameters: %s: value: expected a number from 0 to %g", path,
                      parameter->name, LARGEST);
     set_parameter(model, parameter, number);
@@ -136,9 +146,8 @@ static void read_parameter(sb_sim_machine_t *model, const parameter_t *parameter
 
 static void read_switch(sb_sim_machine_t *model, const json_t *given, const char *path)
 {
-    const json_t *entry = json_object_get(given, "net_switch");
-    const json_t *value = json_is_object(entry) ? json_object_get(entry, "value") : entry;
-    const char *text = entry == NULL ? "crossbar" : json_string_value(value);
+    const json_t *value = value_of(given, "net_switch", path);
+    const char *text = value == NULL ? "crossbar" : json_string_value(value);
 
     if (text == NULL || (strcmp(text, "star") != 0 && strcmp(text, "crossbar") != 0))
         sb_tool_fail("%s: parameters: net_switch: value: expected \"star\" or \"crossbar\"", path);
@@ -229,6 +238,23 @@ static void read_units(sb_simulated_t *machine, sb_distance_t near, sb_level_kin
     }
 }
 
+/* Where the core is, and how many processors it has: those of a hybrid machine differ in that. */
+static void read_core(sb_simulated_t *machine, uint32_t core, const char *path)
+{
+    sb_sim_core_t *units = &machine->cores[core];
+    const sb_place_t *place = &machine->core_places[core];
+
+    /* Of a package without memory, as where a container may use that of another one alone. */
+    if (place->numa_node < 0)
+        sb_tool_fail("%s: topology: expected a NUMA node around each core, found none around "
+                     "core %u",
+                     path, core);
+    units->unit[SB_NEAR_CORE] = core;
+    units->unit[SB_NEAR_NUMA] = (uint32_t)place->numa_node;
+    units->unit[SB_NEAR_MACHINE] = 0;
+    units->threads = (uint32_t)sb_cpus_count(place->cpus);
+}
+
 static void read_cores(sb_simulated_t *machine, const char *path)
 {
     sb_sim_machine_t *model = &machine->model;
@@ -243,19 +269,15 @@ static void read_cores(sb_simulated_t *machine, const char *path)
         sb_tool_fail("out of memory");
     if (sb_places_map(machine->core_places, counts.cores, machine->topology, SB_MAP_CORE) != SB_OK)
         sb_tool_fail("%s: topology: expected cores, found none that can be used", path);
-    model->threads = (uint32_t)sb_max(1, sb_cpus_count(machine->core_places[0].cpus));
     read_units(machine, SB_NEAR_L2, SB_LEVEL_L2);
     read_units(machine, SB_NEAR_L3, SB_LEVEL_L3);
     read_units(machine, SB_NEAR_PACKAGE, SB_LEVEL_PACKAGE);
     for (uint32_t core = 0; core < model->cores; core++) {
-        sb_sim_core_t *units = &machine->cores[core];
-        units->unit[SB_NEAR_CORE] = core;
-        units->unit[SB_NEAR_NUMA] =
-            (uint32_t)sb_max(0, (size_t)machine->core_places[core].numa_node);
-        units->unit[SB_NEAR_MACHINE] = 0;
+        uint32_t *package = &machine->cores[core].unit[SB_NEAR_PACKAGE];
+        read_core(machine, core, path);
         if (counts.packages <= 1)
-            units->unit[SB_NEAR_PACKAGE] = 0;
-        model->packages = (uint32_t)sb_max(model->packages, units->unit[SB_NEAR_PACKAGE] + 1);
+            *package = 0;
+        model->packages = (uint32_t)sb_max(model->packages, *package + 1);
     }
     model->core = machine->cores;
 }

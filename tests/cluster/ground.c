@@ -26,7 +26,6 @@ void machine_build(machine_t *machine, const ground_t *ground, uint64_t eager)
     }
     *model = (sb_sim_machine_t){.nodes = ground->nodes,
                                 .cores = CORES,
-                                .threads = 1,
                                 .numa_nodes = 2,
                                 .packages = 2,
                                 .core = machine->cores,

@@ -18,6 +18,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 SMALL = HERE / "small.json"
 MACHINES = HERE.parents[1] / "share/sobor/machines"
+TOPOLOGIES = HERE.parent / "unit/topologies"
 CLUSTER = MACHINES / "cluster-128x8.json"
 GIB = 1 << 30
 COLLECTIVES = (
@@ -135,6 +136,9 @@ def check_effects() -> None:
     assert crowded["flat"]["median_us"] > barriers["flat"]["median_us"] + 1
     check_straggler()
     check_chain()
+    check_late_after_barrier()
+    check_counted_from_the_beginning()
+    check_hybrid()
     check_cold()
     check_single_copy()
     check_past_caches()
@@ -174,6 +178,43 @@ def check_cold() -> None:
     words = (*words, "--algorithm", "ring", "--calls", 5)
     warm = simulate(*words)[0]["median_us"]
     assert simulate(*words, "--cold", "on")[0]["median_us"] > warm
+
+
+def check_late_after_barrier() -> None:
+    """As under sobor bench, who is late is late to the call and not to the barrier before it."""
+    words = ("bcast", "--ranks", 4, "--bytes", 64, "--root", "rotate", "--calls", 16)
+    words = (*words, "--algorithm", "tree", "--sync", "barrier")
+    assert simulate(*words)[0]["max_us"] < 100
+    assert simulate(*words, "--arrival", "straggler:1ms")[0]["max_us"] > 900
+
+
+def check_counted_from_the_beginning() -> None:
+    """Lines count from the first that any rank touches, whichever goes first."""
+    words = ("barrier", "--ranks", 8, "--algorithm", "counter", "--lines", "on")
+    words = (*words, "--warmup", 1, "--calls", 1)
+    counted = [simulate(*words, "--seed", seed)[0]["lines"] for seed in range(1, 9)]
+    assert {sum(lines.values()) for lines in counted} == {sum(counted[0].values())}, counted
+
+
+def stored(folder: Path, topology: str) -> Path:
+    """The small machine with the cores of another one."""
+    machine = {**json.loads(SMALL.read_text()), "xml": str(TOPOLOGIES / topology)}
+    del machine["topology"]
+    file = folder / topology.replace("xml", "json")
+    file.write_text(json.dumps(machine))
+    return file
+
+
+def check_hybrid() -> None:
+    """Two ranks of a core take turns where it has one processor, whatever the first core has."""
+    with tempfile.TemporaryDirectory() as folder:
+        machine = stored(Path(folder), "hybrid.xml")
+        words = ("barrier", "--algorithm", "counter", "--set", "SOBOR_WAIT=yield")
+        both, turns = (
+            simulate(*words, "--ranks", ranks, machine=machine)[0]["median_us"]
+            for ranks in (14, 15)
+        )
+        assert turns > 1.4 * both, (both, turns)
 
 
 def check_rows() -> None:
@@ -351,12 +392,14 @@ def check_nodes() -> None:
 
 def write_wrong_machines(folder: Path) -> None:
     """Files that are no machine, each by another fault."""
-    broken, negative, unknown = (json.loads(SMALL.read_text()) for _ in range(3))
+    broken, negative, bare, unknown = (json.loads(SMALL.read_text()) for _ in range(4))
     del broken["parameters"]["read_l3"]
     negative["parameters"]["store"]["value"] = "fast"
+    bare["parameters"]["store"] = 1
     unknown["processor"] = "z80"
     (folder / "broken.json").write_text(json.dumps(broken))
     (folder / "negative.json").write_text(json.dumps(negative))
+    (folder / "bare.json").write_text(json.dumps(bare))
     (folder / "unknown.json").write_text(json.dumps(unknown))
     (folder / "text.json").write_text("{ no json")
 
@@ -368,6 +411,8 @@ def check_wrong() -> None:
         cases = [
             (("barrier",), folder / "broken.json", "read_l3"),
             (("barrier",), folder / "negative.json", "store"),
+            (("barrier",), folder / "bare.json", "store: expected an object with a value"),
+            (("barrier",), stored(folder, "memoryless.xml"), "expected a NUMA node around each"),
             (("barrier",), folder / "unknown.json", "processor: expected one of other, zen4"),
             (("barrier",), folder / "text.json", "text.json:1"),
             (("barrier",), folder / "none.json", "none.json"),

@@ -14,14 +14,16 @@
 
 /* Two packages of two NUMA nodes of two cores; a node's cores share a third-level cache. */
 static const sb_sim_core_t cores[CORES] = {
-    {{0, 0, 0, 0, 0, 0}}, {{1, 1, 0, 0, 0, 0}}, {{2, 2, 1, 1, 0, 0}}, {{3, 3, 1, 1, 0, 0}},
-    {{4, 4, 2, 2, 1, 0}}, {{5, 5, 2, 2, 1, 0}}, {{6, 6, 3, 3, 1, 0}}, {{7, 7, 3, 3, 1, 0}},
+    {{0, 0, 0, 0, 0, 0}, 1}, {{1, 1, 0, 0, 0, 0}, 1}, {{2, 2, 1, 1, 0, 0}, 1},
+    {{3, 3, 1, 1, 0, 0}, 1}, {{4, 4, 2, 2, 1, 0}, 1}, {{5, 5, 2, 2, 1, 0}, 1},
+    {{6, 6, 3, 3, 1, 0}, 1}, {{7, 7, 3, 3, 1, 0}, 1},
 };
 
 /* All cores share one cache. */
 static const sb_sim_core_t together[CORES] = {
-    {{0, 0, 0, 0, 0, 0}}, {{1, 1, 0, 0, 0, 0}}, {{2, 2, 0, 0, 0, 0}}, {{3, 3, 0, 0, 0, 0}},
-    {{4, 4, 0, 0, 0, 0}}, {{5, 5, 0, 0, 0, 0}}, {{6, 6, 0, 0, 0, 0}}, {{7, 7, 0, 0, 0, 0}},
+    {{0, 0, 0, 0, 0, 0}, 1}, {{1, 1, 0, 0, 0, 0}, 1}, {{2, 2, 0, 0, 0, 0}, 1},
+    {{3, 3, 0, 0, 0, 0}, 1}, {{4, 4, 0, 0, 0, 0}, 1}, {{5, 5, 0, 0, 0, 0}, 1},
+    {{6, 6, 0, 0, 0, 0}, 1}, {{7, 7, 0, 0, 0, 0}, 1},
 };
 
 static sb_sim_machine_t machine(void)
@@ -29,7 +31,6 @@ static sb_sim_machine_t machine(void)
     return (sb_sim_machine_t){
         .nodes = 1,
         .cores = CORES,
-        .threads = 1,
         .numa_nodes = 4,
         .packages = 2,
         .core = cores,
@@ -176,8 +177,9 @@ static void readers_of_a_line_queue_up(void **state)
 
 /* Two packages of four cores that share a third-level cache. */
 static const sb_sim_core_t two_caches[CORES] = {
-    {{0, 0, 0, 0, 0, 0}}, {{1, 1, 0, 0, 0, 0}}, {{2, 2, 0, 0, 0, 0}}, {{3, 3, 0, 0, 0, 0}},
-    {{4, 4, 1, 1, 1, 0}}, {{5, 5, 1, 1, 1, 0}}, {{6, 6, 1, 1, 1, 0}}, {{7, 7, 1, 1, 1, 0}},
+    {{0, 0, 0, 0, 0, 0}, 1}, {{1, 1, 0, 0, 0, 0}, 1}, {{2, 2, 0, 0, 0, 0}, 1},
+    {{3, 3, 0, 0, 0, 0}, 1}, {{4, 4, 1, 1, 1, 0}, 1}, {{5, 5, 1, 1, 1, 0}, 1},
+    {{6, 6, 1, 1, 1, 0}, 1}, {{7, 7, 1, 1, 1, 0}, 1},
 };
 
 /* A cache's cores are served in 40 ns each, beside those of the other; the first of them asks the

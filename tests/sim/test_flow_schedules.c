@@ -167,7 +167,6 @@ static sb_sim_machine_t machine(void)
 {
     sb_sim_machine_t made = {.nodes = 1,
                              .cores = RANKS,
-                             .threads = 1,
                              .numa_nodes = 1,
                              .packages = 1,
                              .core = cores,

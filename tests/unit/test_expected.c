@@ -174,6 +174,8 @@ static void wrong_files_are_refused(void **state)
          "net_latency: value: expected a number from 1e-06 to 1e+12, found 0"},
         {"{\"parameters\": {" NUMBER("net_latency", "1") "," NUMBER("net_byte", "\"x\"") "}}",
          "net_byte: value: expected a number from 1e-06 to 1e+12, found \"x\""},
+        {"{\"parameters\": {\"net_latency\": 1500, " NUMBER("net_byte", "1") "}}",
+         "net_latency: expected an object with a value"},
     };
 
     (void)state;

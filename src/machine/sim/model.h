@@ -25,6 +25,7 @@ typedef enum sb_distance {
 /* The unit of each kind that a core is in. SB_NEAR_CORE: its own number; SB_NEAR_MACHINE: 0. */
 typedef struct sb_sim_core {
     uint32_t unit[SB_DISTANCES];
+    uint32_t threads; /* processors of it; 0 stands for 1 */
 } sb_sim_core_t;
 
 /* Bandwidths are given as picoseconds for 1 KiB. 0: without limit. */
@@ -38,9 +39,8 @@ typedef struct sb_sim_network {
 } sb_sim_network_t;
 
 typedef struct sb_sim_machine {
-    uint32_t nodes;   /* machines of this kind, joined by the network */
-    uint32_t cores;   /* of one node */
-    uint32_t threads; /* of one core */
+    uint32_t nodes; /* machines of this kind, joined by the network */
+    uint32_t cores; /* of one node */
     uint32_t numa_nodes;
     uint32_t packages;
     const sb_sim_core_t *core;

@@ -922,11 +922,22 @@ sb_sim_end_t sb_sim_run(sb_sim_t *sim, sb_sim_body_t *body, void *argument)
 
 /* --- making and freeing -------------------------------------------------------------------- */
 
+/* Room for the processors of each core: some cores of a hybrid machine have fewer. */
+static uint32_t most_threads(const sb_sim_t *sim)
+{
+    uint32_t most = 1;
+
+    for (uint32_t core = 0; core < sim->machine.cores; core++)
+        most = (uint32_t)sb_max(most, sim->machine.core[core].threads);
+    return most;
+}
+
 /* Ranks of one core are dealt over its threads. */
 static void place_rank(sb_sim_t *sim, uint32_t number)
 {
     const sb_sim_options_t *options = &sim->options;
     sb_rank_t *rank = &sim->rank[number];
+    uint32_t room = sim->processors_per_node / sim->machine.cores;
     uint32_t before_it = 0;
 
     rank->number = number;
@@ -934,8 +945,9 @@ static void place_rank(sb_sim_t *sim, uint32_t number)
     rank->core = options->core[number];
     for (uint32_t i = 0; i < number; i++)
         before_it += sim->rank[i].node == rank->node && sim->rank[i].core == rank->core;
-    rank->processor = rank->node * sim->processors_per_node + rank->core * sim->machine.threads +
-                      before_it % sim->machine.threads;
+    uint32_t threads = (uint32_t)sb_max(1, sim->machine.core[rank->core].threads);
+    rank->processor =
+        rank->node * sim->processors_per_node + rank->core * room + before_it % threads;
     sim->meetings[rank->node].members++;
     sim->meetings[sim->machine.nodes].members++;
 }
@@ -957,7 +969,7 @@ bool sb_sim_schedule_new(sb_sim_t *sim)
 
     if (sim->options.limit_ns == 0)
         sim->options.limit_ns = LIMIT_STANDARD;
-    sim->processors_per_node = sim->machine.cores * sim->machine.threads;
+    sim->processors_per_node = sim->machine.cores * most_threads(sim);
     sim->rank = calloc(ranks, sizeof *sim->rank);
     sim->heap = calloc(ranks + 1, sizeof *sim->heap);
     sim->heap_at = calloc(ranks, sizeof *sim->heap_at);
