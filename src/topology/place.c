@@ -34,10 +34,12 @@ static void read_cpus(uint64_t *cpus)
     }
 }
 
+/* 0: no quota, and so is one of more processors than can be counted. */
 static uint32_t whole_cpus(double cpus)
 {
-    uint32_t whole = cpus < (double)UINT32_MAX ? (uint32_t)cpus : 0;
-
+    if (cpus >= (double)UINT32_MAX)
+        return 0;
+    uint32_t whole = (uint32_t)cpus;
     return whole + (cpus > (double)whole);
 }
 

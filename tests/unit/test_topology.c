@@ -687,6 +687,10 @@ static void quota_is_rounded_up(void **state)
     sb_place_read(&place, root, NULL);
     assert_int_equal(place.quota_cpus, 1);
     assert_int_equal(place.numa_node, 0);
+    /* The largest quota that the kernel takes is none. */
+    write_file("/sys/fs/cgroup/unified/cpu.max", "17592186044415 1000\n");
+    sb_place_read(&place, root, NULL);
+    assert_int_equal(place.quota_cpus, 0);
 }
 
 static const char *const launcher_variables[] = {"OMPI_COMM_WORLD_LOCAL_SIZE",
