@@ -41,6 +41,9 @@ void sb_measured(sb_calibration_t *calibration, sb_number_t number, double value
 void sb_assumed(sb_calibration_t *calibration, sb_number_t number, double value, const char *format,
                 ...) SB_PRINTF(4, 5);
 
+/* Whether it was measured or assumed; a number that is known may be 0. */
+bool sb_is_known(const sb_calibration_t *calibration, sb_number_t number);
+
 /* The cores of this machine that this process may use. */
 void sb_calibration_read_machine(sb_calibration_t *calibration);
 

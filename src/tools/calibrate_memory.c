@@ -107,7 +107,7 @@ static double time_from(sb_calibration_t *calibration, sb_partner_t *partner, si
 static void copy_from(sb_calibration_t *calibration, sb_partner_t *partner, size_t other,
                       unsigned near)
 {
-    bool first = calibration->number[SB_NUMBER_COPY_START].value <= 0;
+    bool first = !sb_is_known(calibration, SB_NUMBER_COPY_START);
     double whole = time_from(calibration, partner, other, PIECE);
     double part = first ? time_from(calibration, partner, other, SHORT_PIECE) : 0;
 
@@ -240,7 +240,7 @@ static void read_memory(sb_calibration_t *calibration)
                         "chain of reads at random through memory of another node");
     }
     run_stream(&stream);
-    if (calibration->number[SB_NUMBER_COPY_NUMA].value <= 0)
+    if (!sb_is_known(calibration, SB_NUMBER_COPY_NUMA))
         sb_measured(calibration, SB_NUMBER_COPY_NUMA, stream.rate,
                     "copies of %zu KiB from memory that no cache holds", PIECE / KIB);
 }

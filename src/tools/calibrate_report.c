@@ -80,7 +80,7 @@ static const struct {
     {SB_NUMBER_NOISE_LENGTH, 3000, "no stall was seen; a timer interrupt"},
 };
 
-static bool is_known(const sb_calibration_t *calibration, sb_number_t number)
+bool sb_is_known(const sb_calibration_t *calibration, sb_number_t number)
 {
     return calibration->number[number].source[0] != '\0';
 }
@@ -90,11 +90,11 @@ static void spread_along(sb_calibration_t *calibration, sb_number_t first, size_
 {
     size_t known = 0;
 
-    while (known < count && !is_known(calibration, first + known))
+    while (known < count && !sb_is_known(calibration, first + known))
         known++;
     for (size_t i = 0; i < count && known < count; i++) {
         sb_number_t from = i < known ? first + known : first + i - 1;
-        if (!is_known(calibration, first + i))
+        if (!sb_is_known(calibration, first + i))
             sb_assumed(calibration, first + i, calibration->number[from].value,
                        "nothing here is at this distance without a nearer one; as %s",
                        names[from].name);
@@ -115,7 +115,7 @@ static void make_rising(sb_calibration_t *calibration, sb_number_t first, size_t
 static void take_assumptions(sb_calibration_t *calibration)
 {
     for (size_t i = 0; i < SB_COUNT_OF(assumptions); i++) {
-        if (!is_known(calibration, assumptions[i].number))
+        if (!sb_is_known(calibration, assumptions[i].number))
             sb_assumed(calibration, assumptions[i].number, assumptions[i].value, "%s",
                        assumptions[i].reason);
     }
@@ -149,7 +149,7 @@ void sb_calibration_complete(sb_calibration_t *calibration)
     make_rising(calibration, SB_NUMBER_INVALIDATE_L2, SB_NEARNESS);
     make_rising(calibration, SB_NUMBER_MEMORY_NUMA, SB_LEVEL_TOP - SB_LEVEL_NUMA + 1);
     for (unsigned link = SB_NUMBER_LINK_PACKAGE; link <= SB_NUMBER_LINK_MACHINE; link++) {
-        if (!is_known(calibration, link))
+        if (!sb_is_known(calibration, link))
             sb_assumed(calibration, link, controller,
                        "no two NUMA nodes here are at this distance; as numa_controller");
     }
