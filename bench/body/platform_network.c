@@ -3,6 +3,7 @@
  * Two ends of the network: half round trips over sizes, streams, and the longest message that
  * leaves while its receiver is away.
  */
+#include "eager.h"
 #include "platform.h"
 
 #include <stdlib.h>
@@ -111,15 +112,22 @@ static void sleep_ms(long ms)
     nanosleep(&time, NULL);
 }
 
+struct away {
+    const struct bench_platform *platform;
+    char *data;
+};
+
 /* Whether the send returns before its receiver comes. Both ends get to know. */
-static char leaves_alone(const struct bench_platform *platform, char *data, int bytes)
+static int leaves_alone(void *context, int bytes)
 {
+    const struct away *away = context;
+    const struct bench_platform *platform = away->platform;
     char alone = 0;
     pass(platform, &alone, 1, 0);
     if (platform->end == 1)
         sleep_ms(AWAY_MS);
     double start = bench_now();
-    pass(platform, data, bytes, 1);
+    pass(platform, away->data, bytes, 1);
     alone = bench_now() - start < AWAY_MS * 0.5e-3;
     pass(platform, &alone, 1, 1);
     return alone;
@@ -129,19 +137,10 @@ static char leaves_alone(const struct bench_platform *platform, char *data, int 
 static void measure_eager(const struct bench_platform *platform, char *data)
 {
     struct bench_samples samples = {0};
-    int leaves = 0, stays = 64;
     if (is_end(platform)) {
-        while (stays <= STREAM && leaves_alone(platform, data, stays)) {
-            leaves = stays;
-            stays *= 2;
-        }
-        while (stays - leaves > 16 && stays - leaves > leaves / 64) {
-            int middle = leaves + (stays - leaves) / 2;
-            if (leaves_alone(platform, data, middle))
-                leaves = middle;
-            else
-                stays = middle;
-        }
+        struct away away = {platform, data};
+        int leaves, stays;
+        bench_eager_search(leaves_alone, &away, STREAM, &leaves, &stays);
         bench_samples_add(&samples, (const double[]){leaves, stays}, 2);
     }
     bench_platform_row(platform, "eager", "receiver away", AWAY_MS, &samples);

@@ -134,7 +134,7 @@ def test_crossing():
     ("gains", "least", "most"),
     [
         ([1.5, 1.2, 1.1, 0.99, 1.02, 0.9, 0.8, 0.8], 3, 33),
-        ([0.9, 0.8], 1, 1),
+        ([0.9, 0.8], 0, 0),
         ([1.3, 1.1], None, None),
         ([1.3, 0.98, 1.2, 1.1], None, None),
     ],
@@ -177,6 +177,13 @@ def test_parts_of_a_machine_file():
     assert values["net_switch"] == "star" and values["net_eager"] == 4096
     assert values["net_byte"] == pytest.approx(10) and values["net_injection"] == pytest.approx(0.2)
     assert values["net_latency"] + 2 * values["net_overhead"] == pytest.approx(10000, rel=0.01)
+
+
+def test_where_nothing_leaves_alone_the_machine_has_an_eager_limit():
+    """In a machine file 0 is no limit: the opposite."""
+    answers = prices(made())
+    answers["eager_bytes"]["value"] = 0
+    assert machine_file.network(answers)["net_eager"]["value"] == 1
 
 
 def test_written_machine(tmp_path, real_native, monkeypatch):

@@ -283,7 +283,8 @@ def _crossing(rows: Rows, link: Link) -> dict[str, Any]:
 def _crosses(gains: list[tuple[float, float]]) -> float | None:
     """Where a gain that falls passes 1.
 
-    Where as few points as possible are on the wrong side: noise may move any. None: it does not.
+    Where as few points as possible are on the wrong side: noise may move any. None: it does not;
+    0: it never was above.
     """
     wrong = [
         sum(gain < 1 for _, gain in gains[:i]) + sum(gain >= 1 for _, gain in gains[i:])
@@ -291,7 +292,7 @@ def _crosses(gains: list[tuple[float, float]]) -> float | None:
     ]
     place = wrong.index(min(wrong))
     if place in (0, len(gains)):
-        return gains[0][0] if place == 0 else None
+        return 0.0 if place == 0 else None
     (low, before), (high, after) = gains[place - 1], gains[place]
     share = (before - 1) / (before - after) if before > after else 0.5
     return low * (high / low) ** min(1.0, max(0.0, share))

@@ -55,8 +55,9 @@ def network(answers: dict[str, Any]) -> dict[str, dict[str, Any]]:
         ),
         "net_injection": (rate / 1e9, f"measured: pairs of two nodes; divided by {narrow:.2f}"),
         "net_overhead": (overhead * 1e3, "measured: short messages in a row"),
+        # A limit of 0 stands for none, by which all messages would leave.
         "net_eager": (
-            answers["eager_bytes"]["value"],
+            max(1, answers["eager_bytes"]["value"]),
             "measured: the longest that leaves without its receiver",
         ),
     }
