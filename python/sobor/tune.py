@@ -64,7 +64,7 @@ def tune(wanted: Wanted, json_file: str | None) -> None:
     if wanted.full:
         numbers = numbers or [entry["ranks"] for entry in kept]
     # Where nothing can be kept, it is said at the end.
-    if wanted.launcher and answer["file"] is not None:
+    if wanted.launcher and answer["file"] and not _errors(kept):
         # With --full the launcher is without a number of ranks.
         most = max(numbers) if wanted.full else None
         answer["network"] = _keep_network(native, wanted.launcher, answer["file"], most)
@@ -72,9 +72,14 @@ def tune(wanted: Wanted, json_file: str | None) -> None:
         answer["rules"] = [_keep_rules(native, wanted, ranks) for ranks in numbers]
         kept += answer["rules"]
     outputs.show(answer, json_file, lambda: _write(answer, console.out()))
-    errors = {entry["error"] for entry in kept} - {None}
+    errors = _errors(kept)
     if errors:
         raise SoborError(f"what was measured is not kept: {'; '.join(sorted(errors))}")
+
+
+def _errors(kept: list[dict[str, Any]]) -> set[str]:
+    """Why entries are not kept."""
+    return {entry["error"] for entry in kept} - {None}
 
 
 def _check(wanted: Wanted, native: Native) -> None:

@@ -160,11 +160,12 @@ static json_t *keep_rules(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    char path[SB_CACHE_PATH] = "";
+    char path[SB_CACHE_PATH];
     bool rules = argc > 1 && strcmp(argv[1], "--rules") == 0;
     json_t *entries = rules ? keep_rules(argc, argv) : measure(argc, argv);
 
-    sb_cache_path(SB_CACHE_USER, path, sizeof path);
-    sb_tool_answer(json_pack("{s:s, s:o}", "file", path, "entries", entries), DIGITS);
+    bool there = sb_cache_path(SB_CACHE_USER, path, sizeof path);
+    sb_tool_answer(json_pack("{s:s?, s:o}", "file", there ? path : NULL, "entries", entries),
+                   DIGITS);
     return 0;
 }

@@ -56,6 +56,11 @@ def test_what_cannot_be_kept_is_an_error(command, real_native, monkeypatch, tmp_
     monkeypatch.setenv("SOBOR_CACHE", "off")
     assert "SOBOR_CACHE is off" in command("tune", "--quick").err
     assert not (tmp_path / "sobor").exists()
+    monkeypatch.delenv("SOBOR_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.delenv("HOME")
+    result = command("tune", "--quick", "--json", "-")
+    assert result.json["file"] is None and "neither XDG_CACHE_HOME nor HOME" in result.err
 
 
 @pytest.fixture
@@ -114,9 +119,11 @@ def test_full_keeps_the_network_too(full, monkeypatch):
     ]
 
 
-def test_without_a_cache_no_network_is_measured(command, monkeypatch):
+@pytest.mark.parametrize("file", [None, "/home/user/.cache/sobor/prices"])
+def test_without_a_cache_no_network_is_measured(command, monkeypatch, file):
+    """Nor where entries are not kept, as with SOBOR_CACHE=off."""
     entry = {"ranks": 2, "prices": {}, "error": "HOME is not set"}
-    native = SimpleNamespace(tune=lambda *_: {"file": None, "entries": [entry]})
+    native = SimpleNamespace(tune=lambda *_: {"file": file, "entries": [entry]})
     monkeypatch.setattr(tune, "find_native", lambda: native)
     monkeypatch.setattr(tune, "measure_platform", lambda *_: {"job": {"nodes": 2}})
     result = command("tune", "--quick", "--launcher", "srun -N 2")
