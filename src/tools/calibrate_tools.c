@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tools/calibrate.h"
 
+#include "base/middle.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -86,17 +88,9 @@ void sb_sample(sb_samples_t *samples, double value)
     samples->seen++;
 }
 
-static int compare(const void *a, const void *b)
-{
-    double difference = *(const double *)a - *(const double *)b;
-
-    return difference < 0 ? -1 : difference > 0;
-}
-
 double sb_median(sb_samples_t *samples)
 {
-    qsort(samples->value, samples->count, sizeof samples->value[0], compare);
-    return samples->count == 0 ? 0 : samples->value[samples->count / 2];
+    return samples->count == 0 ? 0 : sb_middle_of_many(samples->value, samples->count);
 }
 
 bool sb_sample_more(const sb_samples_t *samples, size_t least, uint64_t until)

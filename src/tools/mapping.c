@@ -3,6 +3,7 @@
 
 #include "topology/levels.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,4 +141,16 @@ sb_status_t sb_places_map(sb_place_t *places, size_t ranks, const sb_topology_t 
         deal(places, ranks, cards, count, counts.allowed_pus);
     free(cards);
     return count > 0 ? SB_OK : SB_ERR_UNSUPPORTED;
+}
+
+bool sb_place_bind(const sb_place_t *place)
+{
+    cpu_set_t set;
+
+    CPU_ZERO(&set);
+    for (unsigned processor = 0; processor < sb_min(CPU_SETSIZE, SB_CPUS_MOST); processor++) {
+        if (sb_cpus_has(place->cpus, processor))
+            CPU_SET(processor, &set);
+    }
+    return sched_setaffinity(0, sizeof set, &set) == 0;
 }

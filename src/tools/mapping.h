@@ -23,4 +23,7 @@ bool sb_mapping_parse(const char *name, sb_mapping_t *mapping);
 sb_status_t sb_places_map(sb_place_t *places, size_t ranks, const sb_topology_t *topology,
                           sb_mapping_t mapping);
 
+/* Binds this process to the place, as a launcher would. */
+bool sb_place_bind(const sb_place_t *place);
+
 #endif

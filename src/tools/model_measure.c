@@ -17,6 +17,7 @@
 #include "tools/model.h"
 
 #include "base/log.h"
+#include "base/middle.h"
 #include "machine/machine.h"
 #include "tools/mapping.h"
 
@@ -214,20 +215,12 @@ static void work(worker_t *worker)
     free(buffer);
 }
 
-static int compare(const void *one, const void *other)
-{
-    double a = *(const double *)one, b = *(const double *)other;
-
-    return (a > b) - (a < b);
-}
-
 /* The first tenth warms up. */
 static double median_of(double *values, size_t count)
 {
     size_t first = count / 10;
 
-    qsort(values + first, count - first, sizeof *values, compare);
-    return values[first + (count - first) / 2];
+    return sb_middle_of_many(values + first, count - first);
 }
 
 static double median(double *values)
@@ -278,19 +271,6 @@ static void conclude_trees(board_t *board, sb_model_measured_t *measured)
     }
 }
 
-static void bind_to(const uint64_t *cpus)
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    for (unsigned processor = 0; processor < sb_min(CPU_SETSIZE, SB_CPUS_MOST); processor++) {
-        if (sb_cpus_has(cpus, processor))
-            CPU_SET(processor, &set);
-    }
-    /* Unbound processes are measured too, if it must be. */
-    (void)sched_setaffinity(0, sizeof set, &set);
-}
-
 static sb_waiter_t make_waiter(bool shared)
 {
     return (sb_waiter_t){
@@ -314,7 +294,8 @@ static bool run_workers(board_t *board, seat_t *seats, const sb_place_t *places,
         if (child == 0) {
             worker_t worker = {board, seats, rank, ranks, make_waiter(shared), 0};
             alarm(60);
-            bind_to(places[rank].cpus);
+            /* Unbound processes are measured too, if it must be. */
+            (void)sb_place_bind(&places[rank]);
             sb_machine_start();
             work(&worker);
             _exit(0);

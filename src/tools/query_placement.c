@@ -32,18 +32,6 @@ typedef struct finding {
     sb_reason_t error; /* empty: none, once done */
 } finding_t;
 
-static bool bind_to(const uint64_t *cpus)
-{
-    cpu_set_t set;
-
-    CPU_ZERO(&set);
-    for (unsigned processor = 0; processor < sb_min(CPU_SETSIZE, SB_CPUS_MOST); processor++) {
-        if (sb_cpus_has(cpus, processor))
-            CPU_SET(processor, &set);
-    }
-    return sched_setaffinity(0, sizeof set, &set) == 0;
-}
-
 /* What a rank of a team takes in the end: its control block, its ring, its controls and buffers. */
 static size_t bytes_of_rank(void)
 {
@@ -91,7 +79,7 @@ static sb_status_t survey_memory(finding_t *finding, uint32_t ranks, size_t node
 static void run_rank(finding_t *finding, const sb_place_t *place, uint32_t ranks, size_t nodes)
 {
     finding->node = place->numa_node;
-    if (!bind_to(place->cpus))
+    if (!sb_place_bind(place))
         snprintf(finding->error.text, sizeof finding->error.text, "binding to a core: %s",
                  strerror(errno));
     else if (survey_memory(finding, ranks, nodes) == SB_OK)

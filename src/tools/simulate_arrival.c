@@ -15,7 +15,6 @@
 #include <string.h>
 
 #define STREAM_ARRIVAL 3
-#define STREAM_STRAGGLER 4
 
 static const char expected[] = "none, uniform:TIME, normal:TIME, exponential:TIME, straggler:TIME "
                                "or trace:FILE, with a TIME such as 500us";

@@ -18,22 +18,12 @@ typedef struct side {
     bool first;      /* no line was missed so far */
 } side_t;
 
-static inline uint64_t bytes_time(uint64_t kib, uint64_t bytes)
-{
-    return kib * bytes / 1024;
-}
-
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 /* The shared parts of the machine that bytes from a NUMA node, from memory or a cache there, pass.
  */
 static void charge(const sb_rank_t *rank, uint32_t numa, sb_source_t source, uint64_t bytes,
                    uint64_t now, side_t *side)
 {
-    side->latest = later(side->latest, sb_links_pass(rank, numa, source, bytes, now).done);
+    side->latest = sb_later(side->latest, sb_links_pass(rank, numa, source, bytes, now).done);
 }
 
 static void use_memory(const sb_rank_t *rank, uint32_t numa, uint64_t bytes, uint64_t now,
@@ -51,11 +41,11 @@ static void read_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t no
     if (sb_lines_holds(rank, place))
         return;
     sb_source_t source = sb_lines_source(rank, place);
-    uint64_t start = sb_lines_turn(rank, place, source, later(side->time, place->line->commit));
+    uint64_t start = sb_lines_turn(rank, place, source, sb_later(side->time, place->line->commit));
     if (side->first)
         start += (source.memory ? machine->memory : machine->read)[source.near];
     side->first = false;
-    side->time = start + bytes_time(machine->copy_kib[source.near], SB_LINE);
+    side->time = start + sb_bytes_time(machine->copy_kib[source.near], SB_LINE);
     charge(rank, sb_lines_origin(place, source), source, SB_LINE, now, side);
     sb_lines_fetched(rank, place, source, side->time);
 }
@@ -68,8 +58,8 @@ static void write_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t n
     sb_source_t source = sb_lines_rivals(rank, place, &rivals);
 
     if (source.memory || source.near != SB_NEAR_CORE) {
-        uint64_t start = later(side->time, later(line->commit, line->free));
-        side->time = start + bytes_time(machine->copy_kib[source.near], SB_LINE);
+        uint64_t start = sb_later(side->time, sb_later(line->commit, line->free));
+        side->time = start + sb_bytes_time(machine->copy_kib[source.near], SB_LINE);
         line->free = side->time;
         charge(rank, sb_lines_origin(place, source), source, SB_LINE, now, side);
         sb_lines_moved(rank, 1);
@@ -78,7 +68,7 @@ static void write_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t n
         else
             sb_sim->lines.moved[source.near]++;
         /* The last lines of the stream are visible when they have come. */
-        rank->drain = later(rank->drain, side->time + machine->invalidate[source.near]);
+        rank->drain = sb_later(rank->drain, side->time + machine->invalidate[source.near]);
     }
     sb_lines_owned(rank, place, side->time);
     sb_sim_wake_line(line, side->time);
@@ -90,14 +80,14 @@ static void stream_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t 
     const sb_sim_machine_t *machine = &sb_sim->machine;
     sb_line_t *line = place->line;
     sb_distance_t near = sb_lines_memory_distance(rank, place->numa);
-    uint64_t start = later(side->time, later(line->commit, line->free));
+    uint64_t start = sb_later(side->time, sb_later(line->commit, line->free));
 
-    side->time = start + bytes_time(machine->copy_kib[near], SB_LINE);
+    side->time = start + sb_bytes_time(machine->copy_kib[near], SB_LINE);
     line->free = line->commit = side->time;
     use_memory(rank, place->numa, SB_LINE, now, side);
     sb_sim->lines.memory++;
     sb_lines_forgotten(place);
-    rank->drain = later(rank->drain, side->time + machine->memory[near]);
+    rank->drain = sb_later(rank->drain, side->time + machine->memory[near]);
     sb_sim_wake_line(line, side->time);
 }
 
@@ -137,7 +127,7 @@ static void stream_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
     sb_sim_touch(block, offset, rank);
     uint32_t numa = block->numa[offset / SB_SIM_PAGE];
     sb_distance_t near = sb_lines_memory_distance(rank, numa);
-    side->time += bytes_time(sb_sim->machine.copy_kib[near], bytes);
+    side->time += sb_bytes_time(sb_sim->machine.copy_kib[near], bytes);
     use_memory(rank, numa, bytes, now, side);
     sb_sim->lines.memory += bytes / SB_LINE;
     page->lines &= ~lines_between(offset, bytes);
@@ -161,9 +151,10 @@ static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, 
     uint64_t held = (uint64_t)__builtin_popcountll(lines & page->lines) * SB_LINE;
     uint32_t numa = block->numa[offset / SB_SIM_PAGE];
     if (near != SB_NEAR_CORE)
-        side->time += bytes_time(machine->copy_kib[near], held);
+        side->time += sb_bytes_time(machine->copy_kib[near], held);
     if (missing > 0) {
-        side->time += bytes_time(machine->copy_kib[sb_lines_memory_distance(rank, numa)], missing);
+        side->time +=
+            sb_bytes_time(machine->copy_kib[sb_lines_memory_distance(rank, numa)], missing);
         use_memory(rank, numa, written ? 2 * missing : missing, now, side);
         sb_sim->lines.memory += missing / SB_LINE;
     }
@@ -202,7 +193,7 @@ static void use_others(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
     source.memory = source.memory || page->lines == 0;
     source.near =
         source.memory ? sb_lines_memory_distance(rank, numa) : sb_lines_distance(rank, owner);
-    side->time += bytes_time(sb_sim->machine.copy_kib[source.near], bytes);
+    side->time += sb_bytes_time(sb_sim->machine.copy_kib[source.near], bytes);
     charge(rank, numa, source, bytes, now, side);
     sb_lines_moved(rank, (uint32_t)(bytes / SB_LINE));
 }
@@ -216,7 +207,7 @@ static void use_shared(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
     rank->copies = true;
     for (uint64_t at = first; at <= last && sb_sim_line(block, at * SB_LINE, &place); at++) {
         if (access == SB_ACCESS_READ && last - first < FEW_LINES) {
-            side->time = later(side->time, sb_lines_read(rank, &place, side->time));
+            side->time = sb_later(side->time, sb_lines_read(rank, &place, side->time));
         } else if (access == SB_ACCESS_READ) {
             read_line(rank, &place, now, side);
         } else if (access == SB_ACCESS_STREAM) {
@@ -260,12 +251,12 @@ uint64_t sb_copy_cost(sb_rank_t *rank, void *to, const void *from, size_t bytes,
 
     use_side(rank, from, bytes, SB_ACCESS_READ, now, &read);
     use_side(rank, to, bytes, access, now, &write);
-    uint64_t done = now + bytes_time(sb_sim->machine.copy_kib[SB_NEAR_CORE], bytes);
-    done = later(done, later(read.time, write.time));
+    uint64_t done = now + sb_bytes_time(sb_sim->machine.copy_kib[SB_NEAR_CORE], bytes);
+    done = sb_later(done, sb_later(read.time, write.time));
     /* A stream's first lines come one after another until the processor fetches ahead. */
     if (first && bytes > (size_t)FEW_LINES * SB_LINE && read.time > now)
         done += sb_sim->machine.copy_start;
-    return later(done, later(read.latest, write.latest));
+    return sb_later(done, sb_later(read.latest, write.latest));
 }
 
 /*
@@ -286,9 +277,9 @@ uint64_t sb_combine_cost(sb_rank_t *rank, void *to, const void *const from[], ui
         use_side(rank, (const char *)from[i] + offset, bytes, SB_ACCESS_READ, now, &read);
     }
     use_side(rank, (char *)to + offset, bytes, SB_ACCESS_WRITE, now, &write);
-    uint64_t compute = bytes_time(machine->combine_kib, n * bytes);
+    uint64_t compute = sb_bytes_time(machine->combine_kib, n * bytes);
     if (offset == 0)
         compute += n * machine->read[SB_NEAR_CORE];
-    uint64_t done = later(now + compute, later(read.time, write.time));
-    return later(done, later(read.latest, write.latest));
+    uint64_t done = sb_later(now + compute, sb_later(read.time, write.time));
+    return sb_later(done, sb_later(read.latest, write.latest));
 }

@@ -11,11 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static inline const uint64_t *mask_of(const sb_rank_t *rank, sb_distance_t near)
 {
     return &sb_sim->mask[((size_t)rank->core * SB_DISTANCES + near) * sb_sim->words];
@@ -227,7 +222,7 @@ static uint64_t held_up(const sb_rank_t *rank, const sb_line_place_t *place, sb_
         return 0;
     sb_passage_t passage =
         sb_links_pass(rank, sb_lines_origin(place, source), source, SB_LINE, queued);
-    return later(queued + passage.wait, now) - now;
+    return sb_later(queued + passage.wait, now) - now;
 }
 
 /* When the first of the neighbours that hold the line has it: some may just be fetching it. */
@@ -293,7 +288,7 @@ static uint64_t send(sb_rank_t *rank, uint64_t now, uint32_t overlap)
     uint64_t earliest = room > rank->serial ? room : rank->serial;
     earliest = earliest < now ? earliest : now;
     if (rank->loads > 0)
-        earliest = later(earliest, rank->sent + gap);
+        earliest = sb_later(earliest, rank->sent + gap);
     rank->sent = earliest;
     return earliest;
 }
@@ -325,7 +320,7 @@ uint64_t sb_lines_turn(const sb_rank_t *rank, const sb_line_place_t *place, sb_s
         free = served_by(rank, place);
         service = machine->share_service;
     }
-    start = later(start, *free);
+    start = sb_later(start, *free);
     *free = start + service;
     if (place->served != NULL && !near)
         *served_by(rank, place) =
@@ -339,7 +334,7 @@ static uint64_t all_served(const sb_line_place_t *place)
     uint64_t free = place->line->free;
 
     for (uint32_t i = 0; place->served != NULL && i < sb_sim->groups; i++)
-        free = later(free, place->served[i]);
+        free = sb_later(free, place->served[i]);
     return free;
 }
 
@@ -361,13 +356,13 @@ static uint64_t bring_line(sb_rank_t *rank, const sb_line_place_t *place, uint64
     if (!near)
         asked = over_link(rank, place, source, asked);
     uint64_t ready = asked + held_up(rank, place, source, asked);
-    uint64_t start = later(ready, line->commit);
+    uint64_t start = sb_later(ready, line->commit);
     if (near && line->free + machine->read[SB_NEAR_MACHINE] > now)
-        start = later(start, neighbours_ready(rank, place, source.near));
+        start = sb_later(start, neighbours_ready(rank, place, source.near));
     start = sb_lines_turn(rank, place, source, start);
     uint64_t done = start + (source.memory ? machine->memory : machine->read)[source.near];
     sb_lines_fetched(rank, place, source, done);
-    return retire(rank, later(done, hit));
+    return retire(rank, sb_later(done, hit));
 }
 
 uint64_t sb_lines_read(sb_rank_t *rank, const sb_line_place_t *place, uint64_t now)
@@ -381,7 +376,7 @@ uint64_t sb_lines_fetch(sb_rank_t *rank, const sb_line_place_t *place, uint64_t 
     const sb_sim_machine_t *machine = &sb_sim->machine;
 
     return bring_line(rank, place, now,
-                      (uint32_t)later(machine->read_overlap, machine->write_overlap));
+                      (uint32_t)sb_later(machine->read_overlap, machine->write_overlap));
 }
 
 /* When the core can fetch the line of one more store: only so many may be under way. */
@@ -407,11 +402,11 @@ static uint64_t take_line(sb_rank_t *rank, const sb_line_place_t *place, sb_sour
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
     sb_line_t *line = place->line;
-    uint64_t asked = at_home(rank, place->numa, later(now, store_room(rank)));
+    uint64_t asked = at_home(rank, place->numa, sb_later(now, store_room(rank)));
 
     asked = over_link(rank, place, source, asked);
     uint64_t ready = asked + held_up(rank, place, source, asked);
-    uint64_t come = later(ready, later(line->commit, all_served(place)));
+    uint64_t come = sb_later(ready, sb_later(line->commit, all_served(place)));
     come += (source.memory ? machine->memory : machine->invalidate)[source.near];
     if (rivals > 1)
         come += (rivals - 1) * machine->invalidate_per_sharer;
@@ -433,14 +428,14 @@ uint64_t sb_lines_write(sb_rank_t *rank, const sb_line_place_t *place, uint64_t 
         return line->commit;
     }
     sb_source_t source = sb_lines_rivals(rank, place, &rivals);
-    uint64_t commit = later(now + sb_sim->machine.store, line->commit);
+    uint64_t commit = sb_later(now + sb_sim->machine.store, line->commit);
 
     if (source.memory || source.near != SB_NEAR_CORE) {
         commit = take_line(rank, place, source, rivals, now);
         /* More stores to the line need no more room. */
-        rank->written[rank->stores++ % SB_OVERLAP_MOST] = later(commit, rank->drain);
+        rank->written[rank->stores++ % SB_OVERLAP_MOST] = sb_later(commit, rank->drain);
     }
-    commit = later(commit, rank->drain);
+    commit = sb_later(commit, rank->drain);
     rank->drain = commit;
     sb_lines_owned(rank, place, commit);
     sb_sim_wake_line(line, commit);
@@ -453,7 +448,7 @@ uint64_t sb_lines_own(sb_rank_t *rank, const sb_line_place_t *place, uint64_t no
 {
     uint32_t rivals;
     sb_source_t source = sb_lines_rivals(rank, place, &rivals);
-    uint64_t room = later(now, store_room(rank));
+    uint64_t room = sb_later(now, store_room(rank));
 
     if (!source.memory && source.near == SB_NEAR_CORE)
         return now;

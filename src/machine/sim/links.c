@@ -13,7 +13,7 @@ static void pass(sb_passage_t *passage, uint64_t *busy_until, uint64_t kib, uint
     if (kib == 0)
         return;
     uint64_t begin = *busy_until > now ? *busy_until : now;
-    *busy_until = begin + kib * bytes / 1024;
+    *busy_until = begin + sb_bytes_time(kib, bytes);
     if (passage->wait < begin - now)
         passage->wait = begin - now;
     if (passage->done < *busy_until)

@@ -35,21 +35,11 @@ struct sb_net_request {
     sb_net_request_t *next;
 };
 
-static inline uint64_t later(uint64_t a, uint64_t b)
-{
-    return a > b ? a : b;
-}
-
 static void free_message(sb_message_t *message)
 {
     free(message->data);
     free(message->clock);
     free(message);
-}
-
-static uint64_t bytes_time(uint64_t kib, uint64_t bytes)
-{
-    return (uint64_t)((unsigned __int128)kib * bytes / 1024);
 }
 
 /* When a message that is ready at `now` has arrived; *left: when its node is done with it. */
@@ -58,9 +48,9 @@ static uint64_t pass_network(uint32_t from, uint32_t to, size_t bytes, uint64_t 
     const sb_sim_network_t *network = &sb_sim->machine.network;
     sb_wire_t *out = &sb_sim->wire[from];
     sb_wire_t *in = &sb_sim->wire[to];
-    uint64_t link = bytes_time(network->kib, bytes);
-    uint64_t injection = bytes_time(network->injection_kib, bytes);
-    uint64_t start = later(now, out->out);
+    uint64_t link = sb_bytes_time(network->kib, bytes);
+    uint64_t injection = sb_bytes_time(network->injection_kib, bytes);
+    uint64_t start = sb_later(now, out->out);
 
     if (network->star)
         start = sb_book(&sb_sim->star, now, start, link);
@@ -71,7 +61,7 @@ static uint64_t pass_network(uint32_t from, uint32_t to, size_t bytes, uint64_t 
     sb_sim->messages.bytes += bytes;
     out->sent.count++;
     out->sent.bytes += bytes;
-    return entered + later(link, injection);
+    return entered + sb_later(link, injection);
 }
 
 /* Inside a node only word of it comes; the receiver copies the bytes itself. */
@@ -114,7 +104,7 @@ static void deliver(sb_rank_t *receiver, sb_message_t *message)
 
     for (const sb_message_t *known = *at; known != NULL; known = known->next) {
         if (known->news.from == message->news.from && !known->bound)
-            message->arrival = later(message->arrival, known->arrival);
+            message->arrival = sb_later(message->arrival, known->arrival);
     }
     while (*at != NULL && ((*at)->bound || (*at)->arrival <= message->arrival))
         at = &(*at)->next;
@@ -397,13 +387,13 @@ void sb_sim_until_mail(void)
 
     self->mail_in_vain = self->mail_active = false;
     if (in_vain && self->mail_seen == self->mail_news)
-        sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : later(next_news(self), self->clock));
+        sb_sim_await_mail(sb_sim->guided ? UINT64_MAX : sb_later(next_news(self), self->clock));
 }
 
 /* Of the simulated machine; one that makes no difference of lengths sends all at once. */
 static sb_net_prices_t prices_of(const sb_sim_network_t *network)
 {
-    uint64_t kib = later(network->kib, network->injection_kib);
+    uint64_t kib = sb_later(network->kib, network->injection_kib);
 
     return (sb_net_prices_t){.latency = (double)network->latency / 1000,
                              .overhead = (double)network->overhead / 1000,

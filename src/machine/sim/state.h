@@ -247,6 +247,17 @@ struct sb_sim {
 /* The one simulation. */
 extern sb_sim_t *sb_sim;
 
+static inline uint64_t sb_later(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Of so many bytes at so many picoseconds a KiB. */
+static inline uint64_t sb_bytes_time(uint64_t kib, uint64_t bytes)
+{
+    return (uint64_t)((unsigned __int128)kib * bytes / 1024);
+}
+
 /* schedule.c */
 void sb_sim_reach(void);
 void sb_sim_step(sb_sim_step_t step, uint32_t block, uint64_t offset);
