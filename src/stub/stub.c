@@ -6,7 +6,7 @@
  *
  * The first call through a trampoline finds the MPI that this process uses, starting from the
  * object that called, and loads the back end for its ABI from this object's own folder. If there is
- * none the trampolines lead to the MPI itself.
+ * none the trampolines lead to the MPI itself (narrow.h: where that lacks one).
  *
  * A second object of this source, for profiles, also counts the calls of what Sobor does not stand
  * in for (base/counted.def), and passes them on.
@@ -17,6 +17,7 @@
 #include "base/collectives.h"
 #include "base/compiler.h"
 #include "base/forms.h"
+#include "stub/narrow.h"
 
 #include <sobor/sobor.h>
 
@@ -368,6 +369,8 @@ static void set_targets(void)
         void *target = backend_function == NULL ? NULL : backend_function(names[i]);
         if (target == NULL)
             target = host_function("PMPI_", names[i]);
+        if (target == NULL)
+            target = sb_stub_narrow(libmpi, names[i]);
         if (target == NULL)
             continue;
         void *tool = tool_function(names[i]);

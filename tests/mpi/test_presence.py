@@ -89,6 +89,28 @@ def test_a_rank_whose_back_end_cannot_be_loaded(tester, host, tmp_path):
     assert reasons(result) == {"absent-ranks"}, result.tail()
 
 
+LARGE = [
+    ("bcast_c",),
+    ("parts", "--seed", 5, "--cases", 200),
+    ("reductions", "--seed", 5, "--cases", 200),
+    ("too_many",),
+]
+
+
+@pytest.mark.parametrize("key", ["o41", "o50"])
+@pytest.mark.parametrize("words", LARGE, ids=[words[0] for words in LARGE])
+def test_large_counts_without_a_back_end(tester, key, words, tmp_path):
+    """The host has no functions with large counts, and bindings call what is exported."""
+    preload = copy_of_library(tmp_path)
+    for backend in preload.parent.glob("sobor-*.so"):
+        backend.unlink()
+    program = [tester.program(usable_mpi(key), words[0]), *words[1:]]
+    command = ["env", f"LD_PRELOAD={preload}", *program]
+    result = tester.run_command(usable_mpi(key), 3, command)
+    tester.expect_pass(result)
+    assert "the back end cannot be loaded" in result.stderr
+
+
 def test_a_rank_with_another_build(tester, host, tmp_path):
     """What memory holds is of one build; the linker's note tells two apart."""
     preload = copy_of_library(tmp_path)
