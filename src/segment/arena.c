@@ -19,23 +19,14 @@
 #define BOUND_MOST ((uint64_t)64 << 20)
 #define REGIONS_MOST 64
 
-/* Attachments that no team uses are kept for the next team, up to so many. */
-#define IDLE_ATTACHMENTS 64
-
 typedef struct owned {
     sb_region_t region;
     sb_extents_t free_space;
     size_t blocks;   /* taken of it */
     size_t settling; /* of these: other threads may be setting up others */
     size_t new_from; /* nothing behind this was ever taken: it is zero, as the kernel gave it */
-    bool fresh;      /* made for the occasion */
+    bool once;       /* made for the occasion, or of no use: goes with its last block */
 } owned_t;
-
-struct sb_attachment {
-    sb_region_t region;
-    size_t users;
-    sb_attachment_t *next;
-};
 
 static struct {
     pthread_mutex_t lock;
@@ -43,9 +34,8 @@ static struct {
     size_t owned_count;
     size_t owned_bytes;
     size_t taken_bytes;
-    sb_attachment_t *attachments; /* the most recently used first */
-    size_t idle;
     bool swept;
+    bool hidden; /* some peer cannot have anonymous memory of this process */
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t page_bytes(void)
@@ -96,9 +86,15 @@ static size_t next_region_bytes(size_t bytes)
     return sb_min(sb_max(need, wish), left);
 }
 
+static bool may_choose(void)
+{
+    return sb_config()->segment.number == SB_SEGMENT_AUTO;
+}
+
 static sb_region_kind_t next_region_kind(sb_arena_source_t source)
 {
-    bool named = source == SB_ARENA_FRESH_NAMED || sb_config()->segment.number == SB_SEGMENT_NAMED;
+    bool named = source == SB_ARENA_FRESH_NAMED || arena.hidden ||
+                 sb_config()->segment.number == SB_SEGMENT_NAMED;
 
     return named ? SB_REGION_NAMED : SB_REGION_MEMFD;
 }
@@ -189,14 +185,14 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
         return SB_ERR_MEMORY;
     sb_region_kind_t kind = next_region_kind(source);
     sb_status_t status = create_region(owned, kind, region_bytes, reason);
-    if (status == SB_ERR_SYSTEM && kind == SB_REGION_MEMFD &&
-        sb_config()->segment.number == SB_SEGMENT_AUTO) /* the system forbids memfd */
+    if (status == SB_ERR_SYSTEM && kind == SB_REGION_MEMFD && may_choose()) /* it is forbidden */
         status = create_region(owned, SB_REGION_NAMED, region_bytes, reason);
     if (status != SB_OK) {
+        arena.hidden = false; /* there are no names either */
         free(owned);
         return status;
     }
-    owned->fresh = source == SB_ARENA_FRESH_NAMED;
+    owned->once = source == SB_ARENA_FRESH_NAMED;
     arena.owned[arena.owned_count++] = owned;
     arena.owned_bytes += region_bytes;
     return SB_OK;
@@ -238,14 +234,36 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     return true;
 }
 
+/* Peers that found it once have it; whoever else comes may not find it. */
+static bool is_hidden(const owned_t *owned)
+{
+    return arena.hidden && owned->region.key.kind == SB_REGION_MEMFD;
+}
+
+static bool take_owned(sb_block_t *block, size_t bytes, bool hidden)
+{
+    for (size_t i = 0; i < arena.owned_count; i++) {
+        if (is_hidden(arena.owned[i]) == hidden && take_from(arena.owned[i], bytes, block))
+            return true;
+    }
+    return false;
+}
+
 static sb_status_t take_locked(sb_block_t *block, size_t bytes, sb_arena_source_t source,
                                size_t sharers, sb_reason_t *reason)
 {
-    for (size_t i = 0; source == SB_ARENA_ANY && i < arena.owned_count; i++) {
-        if (take_from(arena.owned[i], bytes, block))
-            return SB_OK;
-    }
+    bool any = source == SB_ARENA_ANY, hidden = arena.hidden;
+
+    if (any && take_owned(block, bytes, false))
+        return SB_OK;
     sb_status_t status = grow(bytes, source, sharers, reason);
+    /* What is hidden from some is better than nothing. */
+    if (status != SB_OK && any && hidden) {
+        if (take_owned(block, bytes, arena.hidden))
+            return SB_OK;
+        if (!arena.hidden)
+            status = grow(bytes, source, sharers, reason);
+    }
     if (status != SB_OK)
         return status;
     return take_from(arena.owned[arena.owned_count - 1], bytes, block) ? SB_OK : SB_ERR_MEMORY;
@@ -309,6 +327,16 @@ void sb_arena_settle(sb_block_t *block)
     pthread_mutex_unlock(&arena.lock);
 }
 
+void sb_arena_not_found(const sb_block_t *block)
+{
+    if (block->region == NULL || block->region->key.kind != SB_REGION_MEMFD || !may_choose())
+        return;
+    pthread_mutex_lock(&arena.lock);
+    arena.hidden = true;
+    owner_of(block)->once = true;
+    pthread_mutex_unlock(&arena.lock);
+}
+
 static void drop_region(owned_t *owned)
 {
     size_t i = 0;
@@ -318,6 +346,7 @@ static void drop_region(owned_t *owned)
     arena.owned[i] = arena.owned[--arena.owned_count];
     arena.owned_bytes -= owned->region.key.bytes;
     free(owned->free_space.list);
+    sb_region_end(&owned->region);
     sb_region_close(&owned->region);
     free(owned);
 }
@@ -332,95 +361,10 @@ void sb_arena_give(sb_block_t *block)
     if (sb_extents_give(&owned->free_space, block->offset, block->bytes))
         arena.taken_bytes -= block->bytes;
     /* Whoever comes needs one that is fresh again: its name is gone. */
-    if (--owned->blocks == 0 && owned->fresh)
+    if (--owned->blocks == 0 && owned->once)
         drop_region(owned);
     pthread_mutex_unlock(&arena.lock);
     *block = (sb_block_t){0};
-}
-
-/* Takes the attachment out of the list, or returns NULL. */
-static sb_attachment_t *pull(const sb_remote_key_t *key)
-{
-    for (sb_attachment_t **at = &arena.attachments; *at != NULL; at = &(*at)->next) {
-        sb_attachment_t *found = *at;
-        if (memcmp(found->region.key.nonce, key->nonce, sizeof key->nonce) == 0) {
-            *at = found->next;
-            return found;
-        }
-    }
-    return NULL;
-}
-
-static sb_status_t attach_new(sb_attachment_t **attachment, const sb_remote_key_t *key,
-                              sb_reason_t *reason)
-{
-    sb_attachment_t *made = calloc(1, sizeof *made);
-
-    if (made == NULL)
-        return SB_ERR_MEMORY;
-    sb_status_t status = sb_region_attach(&made->region, key, reason);
-    if (status != SB_OK) {
-        free(made);
-        return status;
-    }
-    *attachment = made;
-    arena.idle++; /* until its first user is counted */
-    return SB_OK;
-}
-
-sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_remote_key_t *key,
-                            sb_reason_t *reason)
-{
-    sb_status_t status = SB_OK;
-
-    pthread_mutex_lock(&arena.lock);
-    *attachment = pull(key);
-    if (*attachment == NULL)
-        status = attach_new(attachment, key, reason);
-    if (status == SB_OK) {
-        arena.idle -= (*attachment)->users == 0;
-        (*attachment)->users++;
-        (*attachment)->next = arena.attachments;
-        arena.attachments = *attachment;
-    }
-    pthread_mutex_unlock(&arena.lock);
-    return status;
-}
-
-/* Unmaps the idle attachment that was used least recently. */
-static void drop_oldest_idle(void)
-{
-    sb_attachment_t **oldest = NULL;
-
-    for (sb_attachment_t **at = &arena.attachments; *at != NULL; at = &(*at)->next) {
-        if ((*at)->users == 0)
-            oldest = at;
-    }
-    if (oldest == NULL)
-        return;
-    sb_attachment_t *dropped = *oldest;
-    *oldest = dropped->next;
-    sb_region_close(&dropped->region);
-    free(dropped);
-    arena.idle--;
-}
-
-void sb_arena_detach(sb_attachment_t *attachment)
-{
-    pthread_mutex_lock(&arena.lock);
-    if (--attachment->users == 0 && ++arena.idle > IDLE_ATTACHMENTS)
-        drop_oldest_idle();
-    pthread_mutex_unlock(&arena.lock);
-}
-
-char *sb_attachment_base(const sb_attachment_t *attachment)
-{
-    return attachment->region.base;
-}
-
-bool sb_attachment_owner_lost(const sb_attachment_t *attachment)
-{
-    return !sb_owner_alive(&attachment->region.key) && !sb_region_departed(&attachment->region);
 }
 
 void sb_arena_depart(void)
@@ -435,9 +379,7 @@ void sb_arena_usage(sb_arena_usage_t *usage)
 {
     pthread_mutex_lock(&arena.lock);
     *usage = (sb_arena_usage_t){sb_arena_bound(), arena.owned_bytes, arena.taken_bytes,
-                                arena.owned_count, 0};
-    for (sb_attachment_t *at = arena.attachments; at != NULL; at = at->next)
-        usage->attachments++;
+                                arena.owned_count, sb_arena_attached()};
     pthread_mutex_unlock(&arena.lock);
 }
 

@@ -60,6 +60,10 @@ bool sb_arena_pages_cost(void);
 /* Every peer of the block's set-up has attached, or never will. */
 void sb_arena_settle(sb_block_t *block);
 
+/* Some peer did not find the block's region: anonymous memory is given to none from now on, where
+ * there is memory with a name. */
+void sb_arena_not_found(const sb_block_t *block);
+
 /* Gives a block back, settled or not; every peer must have ceased to use it. */
 void sb_arena_give(sb_block_t *block);
 
@@ -67,6 +71,9 @@ void sb_arena_give(sb_block_t *block);
 sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_remote_key_t *key,
                             sb_reason_t *reason);
 void sb_arena_detach(sb_attachment_t *attachment);
+
+/* Peers' regions that are mapped, in use or kept for the next team. */
+size_t sb_arena_attached(void);
 
 /* Where the attached region is mapped. */
 char *sb_attachment_base(const sb_attachment_t *attachment);
@@ -83,7 +90,7 @@ typedef struct sb_arena_usage {
     size_t owned; /* bytes of its regions */
     size_t taken; /* bytes in blocks */
     size_t regions;
-    size_t attachments; /* peers' regions mapped, in use or kept for the next team */
+    size_t attachments; /* sb_arena_attached */
 } sb_arena_usage_t;
 
 void sb_arena_usage(sb_arena_usage_t *usage);

@@ -36,6 +36,7 @@ typedef struct header {
     uint64_t magic;
     uint64_t nonce[2];
     _Atomic uint32_t departed;
+    _Atomic uint32_t ended;
 } header_t;
 
 typedef struct name {
@@ -374,6 +375,21 @@ bool sb_region_departed(const sb_region_t *region)
 
     /* Acquire: pairs with sb_region_depart. */
     return atomic_load_explicit(&header->departed, memory_order_acquire) != 0;
+}
+
+void sb_region_end(sb_region_t *region)
+{
+    header_t *header = (header_t *)(void *)region->base;
+
+    /* Relaxed: all that follows from it is that nobody keeps the region any more. */
+    atomic_store_explicit(&header->ended, 1, memory_order_relaxed);
+}
+
+bool sb_region_ended(const sb_region_t *region)
+{
+    const header_t *header = (const header_t *)(const void *)region->base;
+
+    return atomic_load_explicit(&header->ended, memory_order_relaxed) != 0;
 }
 
 static bool is_left(const char *name)

@@ -91,6 +91,10 @@ void sb_region_depart(sb_region_t *region);
 /* Whether the owner of an attached region has said so. */
 bool sb_region_departed(const sb_region_t *region);
 
+/* Says to peers that the owner gives the region up, while it lives on; and whether it has. */
+void sb_region_end(sb_region_t *region);
+bool sb_region_ended(const sb_region_t *region);
+
 /* Makes a file of shared memory so long, where the process's limits allow it; or sets errno. */
 bool sb_region_resize(int fd, size_t bytes);
 
