@@ -14,7 +14,8 @@
 
 static bool is_within(const void *at, size_t bytes)
 {
-    return sb_arena_has(at) && bytes <= SB_ARENA_BYTES - (size_t)((const char *)at - sb_arena.base);
+    return sb_heap_arena_has(at) &&
+           bytes <= SB_HEAP_ARENA_BYTES - (size_t)((const char *)at - sb_heap_arena.base);
 }
 
 /* What must not be written gets other pages: those of the file hold what was there before. */
@@ -38,7 +39,7 @@ static bool clear(char *from, size_t bytes, int rights, bool ours)
 static int give_back(char *at, size_t bytes)
 {
     /* Of a file that the program has mapped in a block's place it would take the bytes. */
-    bool shared = sb_arena_state() == SB_ARENA_SHARED;
+    bool shared = sb_heap_arena_state() == SB_HEAP_ARENA_SHARED;
 
     if (shared && sb_next.madvise(at, bytes, MADV_REMOVE) == 0)
         return 0;
@@ -48,12 +49,12 @@ static int give_back(char *at, size_t bytes)
         errno = EINVAL;
         return -1;
     }
-    sb_arena_part();
+    sb_heap_arena_part();
     bytes = sb_round_up(bytes, SB_PAGE);
     /* Acquire: pairs with the stores in mprotect() and replace(). */
-    if (!atomic_load_explicit(&sb_arena.protected, memory_order_acquire))
+    if (!atomic_load_explicit(&sb_heap_arena.protected, memory_order_acquire))
         return clear(at, bytes, PROT_READ | PROT_WRITE, true) ? 0 : -1;
-    return sb_arena_by_rights(at, bytes, clear) ? 0 : -1;
+    return sb_heap_arena_by_rights(at, bytes, clear) ? 0 : -1;
 }
 
 SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
@@ -64,7 +65,7 @@ SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
     if (advice == MADV_DOFORK || advice == MADV_FREE)
         return 0;
     /* Nothing but another mapping would come of it, and a fork moves the pages of one. */
-    if ((advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE) && !sb_arena.may_be_huge)
+    if ((advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE) && !sb_heap_arena.may_be_huge)
         return 0;
     return advice == MADV_DONTNEED ? give_back(at, bytes) : sb_next.madvise(at, bytes, advice);
 }
@@ -72,7 +73,7 @@ SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
 SB_EXPORTED int mprotect(void *at, size_t bytes, int rights)
 {
     if (is_within(at, bytes))
-        atomic_store_explicit(&sb_arena.protected, true, memory_order_release);
+        atomic_store_explicit(&sb_heap_arena.protected, true, memory_order_release);
     return sb_next.mprotect(at, bytes, rights);
 }
 
@@ -81,8 +82,8 @@ static bool meets(const void *at, size_t bytes)
 {
     const char *end = (const char *)at + bytes;
 
-    return bytes > 0 && (sb_arena_has(at) || sb_arena_has(end - 1) ||
-                         ((const char *)at < sb_arena.base && end > sb_arena.base));
+    return bytes > 0 && (sb_heap_arena_has(at) || sb_heap_arena_has(end - 1) ||
+                         ((const char *)at < sb_heap_arena.base && end > sb_heap_arena.base));
 }
 
 /* What is there from now on is no longer the file's: others ask the kernel for it. */
@@ -90,8 +91,8 @@ static void replace(const void *at, size_t bytes)
 {
     if (SB_LIKELY(!meets(at, bytes)))
         return;
-    sb_arena_part();
-    atomic_store_explicit(&sb_arena.protected, true, memory_order_release);
+    sb_heap_arena_part();
+    atomic_store_explicit(&sb_heap_arena.protected, true, memory_order_release);
 }
 
 SB_EXPORTED void *mmap(void *at, size_t bytes, int rights, int flags, int file, off_t from)

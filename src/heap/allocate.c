@@ -24,7 +24,7 @@ static void *take(size_t bytes, size_t alignment)
 {
     bool fresh;
 
-    return SB_LIKELY(bytes < least) ? NULL : sb_arena_take(bytes, alignment, &fresh);
+    return SB_LIKELY(bytes < least) ? NULL : sb_heap_arena_take(bytes, alignment, &fresh);
 }
 
 SB_EXPORTED void *malloc(size_t bytes)
@@ -36,10 +36,25 @@ SB_EXPORTED void *malloc(size_t bytes)
 
 SB_EXPORTED void free(void *block)
 {
-    if (SB_UNLIKELY(sb_arena_has(block)))
-        sb_arena_give(block);
+    if (SB_UNLIKELY(sb_heap_arena_has(block)))
+        sb_heap_arena_give(block);
     else if (SB_LIKELY(!sb_is_first(block)))
         sb_next.free(block);
+}
+
+/* C libraries that have these of C23 may mean their own blocks alone; where they have not, nobody
+ * asks for them. */
+SB_EXPORTED void free_sized(void *block, size_t bytes)
+{
+    (void)bytes;
+    free(block);
+}
+
+SB_EXPORTED void free_aligned_sized(void *block, size_t alignment, size_t bytes)
+{
+    (void)alignment;
+    (void)bytes;
+    free(block);
 }
 
 SB_EXPORTED void *calloc(size_t count, size_t bytes)
@@ -49,7 +64,7 @@ SB_EXPORTED void *calloc(size_t count, size_t bytes)
 
     if (__builtin_mul_overflow(count, bytes, &all) || all < least)
         return sb_next.calloc(count, bytes);
-    void *block = sb_arena_take(all, 1, &fresh);
+    void *block = sb_heap_arena_take(all, 1, &fresh);
     if (block == NULL)
         return sb_next.calloc(count, bytes);
     return fresh ? block : memset(block, 0, all);
@@ -60,7 +75,7 @@ static size_t room_of(void *block)
 {
     if (sb_is_first(block))
         return (size_t)(sb_first_bytes + SB_FIRST_BYTES - (char *)block);
-    return sb_arena_has(block) ? sb_arena_size(block) : sb_next.malloc_usable_size(block);
+    return sb_heap_arena_has(block) ? sb_heap_arena_size(block) : sb_next.malloc_usable_size(block);
 }
 
 static void *move(void *block, size_t bytes)
@@ -79,13 +94,13 @@ SB_EXPORTED void *realloc(void *block, size_t bytes)
 {
     if (block == NULL)
         return malloc(bytes);
-    if (sb_arena_has(block) && bytes == 0) {
+    if (sb_heap_arena_has(block) && bytes == 0) {
         free(block);
         return NULL;
     }
-    if (sb_arena_has(block) && bytes >= least && sb_arena_resize(block, bytes))
+    if (sb_heap_arena_has(block) && bytes >= least && sb_heap_arena_resize(block, bytes))
         return block;
-    if (sb_arena_has(block) || sb_is_first(block))
+    if (sb_heap_arena_has(block) || sb_is_first(block))
         return move(block, bytes);
     if (SB_UNLIKELY(bytes >= least) && sb_next.malloc_usable_size(block) < least)
         return move(block, bytes);
@@ -196,8 +211,8 @@ static uint64_t value_of(const char *name)
 
 __attribute__((__constructor__)) static void start(void)
 {
-    sb_arena.wanted = value_of("SOBOR_HEAP") != 0 && sb_is_rank() && !is_watched() &&
-                      !is_scarce() && getpagesize() == SB_PAGE && sb_next_is_behind();
-    if (sb_arena.wanted)
+    sb_heap_arena.wanted = value_of("SOBOR_HEAP") != 0 && sb_is_rank() && !is_watched() &&
+                           !is_scarce() && getpagesize() == SB_PAGE && sb_next_is_behind();
+    if (sb_heap_arena.wanted)
         least = (size_t)value_of("SOBOR_HEAP_LEAST");
 }

@@ -25,7 +25,7 @@
 
 /* The arena is opened for use by so many bytes: who locks all memory locks no more. */
 #define STEP ((size_t)16 << 20)
-#define PAGES (SB_ARENA_BYTES / SB_PAGE)
+#define PAGES (SB_HEAP_ARENA_BYTES / SB_PAGE)
 #define CLASSES 25
 /* Free blocks of the right class that are looked at. */
 #define LOOKS 16
@@ -43,7 +43,7 @@ typedef struct entry {
 /* No process has this address. */
 #define NOWHERE ((char *)((uintptr_t)1 << 63))
 
-sb_arena_t sb_arena = {.base = NOWHERE, .file = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+sb_heap_arena_t sb_heap_arena = {.base = NOWHERE, .file = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static entry_t *table;
 static uint32_t list[2][CLASSES]; /* first page of the first free block */
@@ -105,12 +105,12 @@ static void set_free(uint32_t at, uint32_t pages, kind_t kind)
 
 static char *address_of(uint32_t at)
 {
-    return sb_arena.base + (size_t)at * SB_PAGE;
+    return sb_heap_arena.base + (size_t)at * SB_PAGE;
 }
 
 static uint32_t page_of(const void *address)
 {
-    return (uint32_t)((size_t)((const char *)address - sb_arena.base) / SB_PAGE);
+    return (uint32_t)((size_t)((const char *)address - sb_heap_arena.base) / SB_PAGE);
 }
 
 static uint32_t longest_kept(void)
@@ -124,7 +124,7 @@ static uint32_t longest_kept(void)
 
 static void keep_within_bound(void)
 {
-    uint64_t bound = sb_max(KEEP_LEAST / SB_PAGE, sb_arena.peak / KEEP_PART);
+    uint64_t bound = sb_max(KEEP_LEAST / SB_PAGE, sb_heap_arena.peak / KEEP_PART);
 
     while (kept > bound) {
         uint32_t at = longest_kept(), pages = table[at].pages;
@@ -157,15 +157,16 @@ static bool open_to(uint32_t end)
     size_t bytes = sb_round_up((size_t)end * SB_PAGE, STEP);
     size_t entries = bytes / SB_PAGE * sizeof *table;
 
-    if (bytes <= sb_arena.open)
+    if (bytes <= sb_heap_arena.open)
         return true;
     /* Only what is new: the program may have changed the rights of what there is. */
-    char *from = sb_arena.base + sb_arena.open;
-    if (end > PAGES || sb_next.mprotect(from, bytes - sb_arena.open, PROT_READ | PROT_WRITE) != 0 ||
+    char *from = sb_heap_arena.base + sb_heap_arena.open;
+    if (end > PAGES ||
+        sb_next.mprotect(from, bytes - sb_heap_arena.open, PROT_READ | PROT_WRITE) != 0 ||
         sb_next.mprotect(table, entries, PROT_READ | PROT_WRITE) != 0)
         return false;
-    sb_next.madvise(from, bytes - sb_arena.open, MADV_DODUMP);
-    sb_arena.open = bytes;
+    sb_next.madvise(from, bytes - sb_heap_arena.open, MADV_DODUMP);
+    sb_heap_arena.open = bytes;
     return true;
 }
 
@@ -190,8 +191,8 @@ static uint32_t get(uint32_t pages, kind_t *kind)
 
 static void count_taken(int64_t pages)
 {
-    sb_arena.taken += (uint64_t)pages;
-    sb_arena.peak = sb_max(sb_arena.peak, sb_arena.taken);
+    sb_heap_arena.taken += (uint64_t)pages;
+    sb_heap_arena.peak = sb_max(sb_heap_arena.peak, sb_heap_arena.taken);
 }
 
 /* What is before and behind the aligned block stays free. */
@@ -216,12 +217,13 @@ static bool make_file(void)
     int file = -1;
 
     /* Beyond this limit the system would send a signal. */
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= SB_ARENA_BYTES)
-        file = sb_descriptor_kept(memfd_create(SB_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= SB_HEAP_ARENA_BYTES)
+        file =
+            sb_descriptor_kept(memfd_create(SB_HEAP_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
     if (file < 0)
         return false;
-    sb_arena.file = file;
-    return fchmod(file, 0600) == 0 && ftruncate(file, (off_t)SB_ARENA_BYTES) == 0 &&
+    sb_heap_arena.file = file;
+    return fchmod(file, 0600) == 0 && ftruncate(file, (off_t)SB_HEAP_ARENA_BYTES) == 0 &&
            fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
@@ -232,22 +234,22 @@ static char *reserve(size_t bytes, int flags, int file)
     return at == MAP_FAILED ? NULL : at;
 }
 
-char *sb_arena_map(int file)
+char *sb_heap_arena_map(int file)
 {
-    size_t all = SB_ARENA_BYTES + SB_ARENA_ALIGNMENT;
+    size_t all = SB_HEAP_ARENA_BYTES + SB_HEAP_ARENA_ALIGNMENT;
     char *room = reserve(all, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 
     if (room == NULL)
         return NULL;
-    char *base = (char *)sb_round_up((uintptr_t)room, SB_ARENA_ALIGNMENT);
-    if (mmap(base, SB_ARENA_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file, 0) ==
-        MAP_FAILED) {
+    char *base = (char *)sb_round_up((uintptr_t)room, SB_HEAP_ARENA_ALIGNMENT);
+    if (mmap(base, SB_HEAP_ARENA_BYTES, PROT_NONE, MAP_SHARED | MAP_NORESERVE | MAP_FIXED, file,
+             0) == MAP_FAILED) {
         munmap(room, all);
         return NULL;
     }
     if (base > room)
         munmap(room, (size_t)(base - room));
-    munmap(base + SB_ARENA_BYTES, (size_t)(room + all - (base + SB_ARENA_BYTES)));
+    munmap(base + SB_HEAP_ARENA_BYTES, (size_t)(room + all - (base + SB_HEAP_ARENA_BYTES)));
     return base;
 }
 
@@ -258,84 +260,85 @@ static void advise_huge(char *base)
 
     sb_huge_read("", &shared);
     sb_huge_read_private("", &own);
-    sb_arena.may_be_huge = sb_huge_possible(&shared);
+    sb_heap_arena.may_be_huge = sb_huge_possible(&shared);
     if (strcmp(shared.word, "advise") == 0 && strcmp(own.word, "always") == 0)
-        sb_next.madvise(base, SB_ARENA_BYTES, MADV_HUGEPAGE);
+        sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_HUGEPAGE);
 }
 
 static bool make_arena(void)
 {
     if (!make_file())
         return false;
-    char *base = sb_arena_map(sb_arena.file);
+    char *base = sb_heap_arena_map(sb_heap_arena.file);
     table = (entry_t *)(void *)reserve(PAGES * sizeof *table, MAP_PRIVATE | MAP_ANONYMOUS, -1);
     if (base == NULL || table == NULL)
         return false;
-    sb_arena.base = base;
+    sb_heap_arena.base = base;
     /* A dump would write what is not open yet, and the kernel make pages for it. */
-    sb_next.madvise(base, SB_ARENA_BYTES, MADV_DONTDUMP);
+    sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_DONTDUMP);
     /* A child that the handlers of fork.c do not see has none of it, rather than all in common. */
-    if (sb_next.madvise(base, SB_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
+    if (sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
         return false;
     advise_huge(base);
     mark(0, 1, TAKEN);
-    sb_arena_header_t *header = (sb_arena_header_t *)(void *)base;
+    sb_heap_arena_header_t *header = (sb_heap_arena_header_t *)(void *)base;
     uint64_t number;
     if (getrandom(&number, sizeof number, GRND_NONBLOCK) != sizeof number)
         number = (uintptr_t)base;
-    *header = (sb_arena_header_t){.number = number,
-                                  .start_time = sb_process_start_time(getpid()),
-                                  .base = (uintptr_t)base,
-                                  .bytes = SB_ARENA_BYTES,
-                                  .pid = getpid()};
+    *header = (sb_heap_arena_header_t){.number = number,
+                                       .start_time = sb_process_start_time(getpid()),
+                                       .base = (uintptr_t)base,
+                                       .bytes = SB_HEAP_ARENA_BYTES,
+                                       .pid = getpid()};
     atomic_thread_fence(memory_order_release);
-    header->magic = SB_ARENA_MAGIC;
-    return pthread_atfork(sb_arena_part, NULL, NULL) == 0;
+    header->magic = SB_HEAP_ARENA_MAGIC;
+    return pthread_atfork(sb_heap_arena_part, NULL, NULL) == 0;
 }
 
 /* What a making that was not finished has left stays unused: it is address space. */
 static void make(void)
 {
     int saved = errno;
-    uint32_t none = SB_ARENA_NONE;
+    uint32_t none = SB_HEAP_ARENA_NONE;
 
     /* Relaxed: who comes first makes it, and reads nothing of others. */
-    if (!atomic_compare_exchange_strong_explicit(&sb_arena.state, &none, SB_ARENA_MAKING,
+    if (!atomic_compare_exchange_strong_explicit(&sb_heap_arena.state, &none, SB_HEAP_ARENA_MAKING,
                                                  memory_order_relaxed, memory_order_relaxed))
         return;
     bool made = make_arena();
-    if (!made && sb_arena.file >= 0)
-        close(sb_arena.file);
-    atomic_store_explicit(&sb_arena.state, made ? SB_ARENA_SHARED : SB_ARENA_REFUSED,
+    if (!made && sb_heap_arena.file >= 0)
+        close(sb_heap_arena.file);
+    atomic_store_explicit(&sb_heap_arena.state, made ? SB_HEAP_ARENA_SHARED : SB_HEAP_ARENA_REFUSED,
                           memory_order_release);
     errno = saved;
 }
 
-bool sb_arena_is_shared(void)
+bool sb_heap_arena_is_shared(void)
 {
-    if (sb_arena_state() == SB_ARENA_NONE)
+    if (sb_heap_arena_state() == SB_HEAP_ARENA_NONE)
         make();
-    return sb_arena_state() == SB_ARENA_SHARED;
+    return sb_heap_arena_state() == SB_HEAP_ARENA_SHARED;
 }
 
-void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh)
+void *sb_heap_arena_take(size_t bytes, size_t alignment, bool *fresh)
 {
     kind_t kind = KEPT;
     uint32_t at = 0;
 
-    if (bytes > SB_ARENA_BYTES / 2 || alignment > SB_ARENA_BYTES / 4 || !sb_arena_is_shared())
+    if (bytes > SB_HEAP_ARENA_BYTES / 2 || alignment > SB_HEAP_ARENA_BYTES / 4 ||
+        !sb_heap_arena_is_shared())
         return NULL;
     uint32_t pages = (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE);
     uint32_t more = alignment > SB_PAGE ? (uint32_t)(alignment / SB_PAGE) - 1 : 0;
-    pthread_mutex_lock(&sb_arena.lock);
-    if (sb_arena_state() == SB_ARENA_SHARED)
+    pthread_mutex_lock(&sb_heap_arena.lock);
+    if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED)
         at = get(pages + more, &kind);
     if (at != 0) {
         at = cut(at, pages, alignment, kind);
         count_taken(pages);
-        atomic_fetch_add_explicit(&sb_arena.blocks, 1, memory_order_relaxed);
+        atomic_fetch_add_explicit(&sb_heap_arena.blocks, 1, memory_order_relaxed);
     }
-    pthread_mutex_unlock(&sb_arena.lock);
+    pthread_mutex_unlock(&sb_heap_arena.lock);
     *fresh = kind == CLEAN;
     return at != 0 ? address_of(at) : NULL;
 }
@@ -343,37 +346,37 @@ void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh)
 /* Its place is never used again; a child has its own, and nothing of what was set aside. */
 static void forget(void *block)
 {
-    size_t bytes = sb_arena_size(block);
+    size_t bytes = sb_heap_arena_size(block);
 
     /* Relaxed: where it is is all that is wanted. */
-    char *aside = atomic_load_explicit(&sb_arena.aside, memory_order_relaxed);
+    char *aside = atomic_load_explicit(&sb_heap_arena.aside, memory_order_relaxed);
 
     sb_next.madvise(block, bytes, MADV_DONTNEED);
-    if (aside != NULL && sb_arena.parted_by == getpid())
-        sb_next.madvise(aside + ((char *)block - sb_arena.base), bytes, MADV_DONTNEED);
+    if (aside != NULL && sb_heap_arena.parted_by == getpid())
+        sb_next.madvise(aside + ((char *)block - sb_heap_arena.base), bytes, MADV_DONTNEED);
 }
 
-void sb_arena_give(void *block)
+void sb_heap_arena_give(void *block)
 {
     uint32_t at = page_of(block);
     int saved = errno;
 
-    if (sb_arena_state() != SB_ARENA_SHARED) {
+    if (sb_heap_arena_state() != SB_HEAP_ARENA_SHARED) {
         forget(block);
         errno = saved;
         return;
     }
-    pthread_mutex_lock(&sb_arena.lock);
-    if (sb_arena_state() == SB_ARENA_SHARED) {
+    pthread_mutex_lock(&sb_heap_arena.lock);
+    if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED) {
         count_taken(-(int64_t)table[at].pages);
         set_free(at, table[at].pages, KEPT);
         keep_within_bound();
     }
-    pthread_mutex_unlock(&sb_arena.lock);
+    pthread_mutex_unlock(&sb_heap_arena.lock);
     errno = saved;
 }
 
-size_t sb_arena_size(const void *block)
+size_t sb_heap_arena_size(const void *block)
 {
     return (size_t)table[page_of(block)].pages * SB_PAGE;
 }
@@ -416,20 +419,20 @@ static bool resize(uint32_t at, uint32_t pages)
     return true;
 }
 
-bool sb_arena_resize(void *block, size_t bytes)
+bool sb_heap_arena_resize(void *block, size_t bytes)
 {
-    bool done = bytes <= sb_arena_size(block);
+    bool done = bytes <= sb_heap_arena_size(block);
     int saved = errno;
 
-    if (bytes > SB_ARENA_BYTES / 2)
+    if (bytes > SB_HEAP_ARENA_BYTES / 2)
         return false;
     /* After a fork the lock may be held for good: by a thread that the child does not have. */
-    if (sb_arena_state() != SB_ARENA_SHARED)
+    if (sb_heap_arena_state() != SB_HEAP_ARENA_SHARED)
         return done;
-    pthread_mutex_lock(&sb_arena.lock);
-    if (sb_arena_state() == SB_ARENA_SHARED)
+    pthread_mutex_lock(&sb_heap_arena.lock);
+    if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED)
         done = resize(page_of(block), (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE));
-    pthread_mutex_unlock(&sb_arena.lock);
+    pthread_mutex_unlock(&sb_heap_arena.lock);
     errno = saved;
     return done;
 }

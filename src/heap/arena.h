@@ -18,15 +18,15 @@
  * none, where it is full, and after a fork (fork.c).
  */
 
-#define SB_ARENA_NAME "sobor-heap"
-#define SB_ARENA_MAGIC UINT64_C(0x3170616548726253)
+#define SB_HEAP_ARENA_NAME "sobor-heap"
+#define SB_HEAP_ARENA_MAGIC UINT64_C(0x3170616548726253)
 /* Address space alone: pages are there once they are written. */
-#define SB_ARENA_BYTES ((size_t)64 << 30)
+#define SB_HEAP_ARENA_BYTES ((size_t)64 << 30)
 /* Huge pages of this size and of less can be mapped: 2 MiB is what most systems have. */
-#define SB_ARENA_ALIGNMENT ((size_t)2 << 20)
+#define SB_HEAP_ARENA_ALIGNMENT ((size_t)2 << 20)
 
 /* The file's first page. */
-typedef struct sb_arena_header {
+typedef struct sb_heap_arena_header {
     uint64_t magic;
     uint64_t start_time; /* of the process, by sb_process_start_time */
     uint64_t base;       /* where its owner has it */
@@ -34,19 +34,19 @@ typedef struct sb_arena_header {
     uint64_t number; /* drawn at random */
     int32_t pid;
     sb_word32_t ended; /* what its owner sees is no longer what the file holds */
-} sb_arena_header_t;
+} sb_heap_arena_header_t;
 
-typedef enum sb_arena_state {
-    SB_ARENA_NONE,
-    SB_ARENA_MAKING,
-    SB_ARENA_SHARED,
-    SB_ARENA_PRIVATE, /* nothing more is given out of it */
-    SB_ARENA_REFUSED,
-} sb_arena_state_t;
+typedef enum sb_heap_arena_state {
+    SB_HEAP_ARENA_NONE,
+    SB_HEAP_ARENA_MAKING,
+    SB_HEAP_ARENA_SHARED,
+    SB_HEAP_ARENA_PRIVATE, /* nothing more is given out of it */
+    SB_HEAP_ARENA_REFUSED,
+} sb_heap_arena_state_t;
 
-typedef struct sb_arena {
+typedef struct sb_heap_arena {
     bool wanted;       /* set once, before main */
-    sb_word32_t state; /* sb_arena_state_t */
+    sb_word32_t state; /* sb_heap_arena_state_t */
     char *base;
     size_t open;         /* bytes that may be used so far */
     char *_Atomic aside; /* the pages that were mapped until a fork; NULL: none */
@@ -58,56 +58,56 @@ typedef struct sb_arena {
     _Atomic uint64_t blocks;
     uint64_t taken; /* pages, */
     uint64_t peak;  /* and most that were */
-} sb_arena_t;
+} sb_heap_arena_t;
 
-extern sb_arena_t sb_arena;
+extern sb_heap_arena_t sb_heap_arena;
 
 /*
  * Acquire: pairs with the stores in make() of arena.c, which has set all that belongs to the arena
- * before, and in sb_arena_part().
+ * before, and in sb_heap_arena_part().
  */
-static inline sb_arena_state_t sb_arena_state(void)
+static inline sb_heap_arena_state_t sb_heap_arena_state(void)
 {
-    return (sb_arena_state_t)atomic_load_explicit(&sb_arena.state, memory_order_acquire);
+    return (sb_heap_arena_state_t)atomic_load_explicit(&sb_heap_arena.state, memory_order_acquire);
 }
 
 /* Whether an address is one of the arena's, whatever its state. */
-static inline bool sb_arena_has(const void *address)
+static inline bool sb_heap_arena_has(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)sb_arena.base < SB_ARENA_BYTES;
+    return (uintptr_t)address - (uintptr_t)sb_heap_arena.base < SB_HEAP_ARENA_BYTES;
 }
 
 /*
  * At a multiple of `alignment`, a power of two. `fresh`: it is zero. Makes the arena at the first
  * call.
  */
-void *sb_arena_take(size_t bytes, size_t alignment, bool *fresh);
+void *sb_heap_arena_take(size_t bytes, size_t alignment, bool *fresh);
 
 /* False: there is no arena, or no longer a shared one. */
-bool sb_arena_is_shared(void);
+bool sb_heap_arena_is_shared(void);
 
-void sb_arena_give(void *block);
+void sb_heap_arena_give(void *block);
 
 /* Bytes that the block has room for. */
-size_t sb_arena_size(const void *block);
+size_t sb_heap_arena_size(const void *block);
 
 /* Where it is; false: it cannot become so long. */
-bool sb_arena_resize(void *block, size_t bytes);
+bool sb_heap_arena_resize(void *block, size_t bytes);
 
 /*
  * Maps an arena's file, to be opened for use bit by bit, so that huge pages of the file are mapped
  * whole. NULL: there is no room.
  */
-char *sb_arena_map(int file);
+char *sb_heap_arena_map(int file);
 
 /* Before a fork: from now on the memory is this process's alone. */
-void sb_arena_part(void);
+void sb_heap_arena_part(void);
 
 /* `ours`: these are pages of the arena's file, not what the program has mapped in their place. */
-typedef bool sb_arena_act_t(char *from, size_t bytes, int rights, bool ours);
+typedef bool sb_heap_arena_act_t(char *from, size_t bytes, int rights, bool ours);
 
 /* What the program has done to the rights of pages, and to their place, is seen: one call for each
  * range that has the same. False: one of them failed, or nobody can say. */
-bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act);
+bool sb_heap_arena_by_rights(char *begin, size_t bytes, sb_heap_arena_act_t *act);
 
 #endif

@@ -26,18 +26,19 @@
 /* The program may have closed the descriptor, and its number may be another file's by now. */
 static bool file_is_ours(void)
 {
-    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)sb_arena.base;
+    const sb_heap_arena_header_t *header =
+        (const sb_heap_arena_header_t *)(const void *)sb_heap_arena.base;
     uint64_t seen[4];
 
-    return pread(sb_arena.file, seen, sizeof seen, 0) == sizeof seen &&
+    return pread(sb_heap_arena.file, seen, sizeof seen, 0) == sizeof seen &&
            memcmp(header, seen, sizeof seen) == 0;
 }
 
 static bool map_private(char *from, size_t bytes, int rights, bool ours)
 {
     (void)ours;
-    return sb_next.mmap(from, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE, sb_arena.file,
-                        from - sb_arena.base) != MAP_FAILED;
+    return sb_next.mmap(from, bytes, rights, MAP_PRIVATE | MAP_FIXED | MAP_NORESERVE,
+                        sb_heap_arena.file, from - sb_heap_arena.base) != MAP_FAILED;
 }
 
 /* Without the file: pages of the same content take the place of the shared ones. */
@@ -59,7 +60,7 @@ static bool copy_private(char *from, size_t bytes, int rights, bool ours)
     return false;
 }
 
-bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
+bool sb_heap_arena_by_rights(char *begin, size_t bytes, sb_heap_arena_act_t *act)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
     const uintptr_t first = (uintptr_t)begin, end = first + bytes;
@@ -77,7 +78,7 @@ bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
             (r == 'r' ? PROT_READ : 0) | (w == 'w' ? PROT_WRITE : 0) | (x == 'x' ? PROT_EXEC : 0);
         from = sb_max(from, first);
         done = act(begin + (from - first), sb_min(to, end) - from, rights,
-                   strstr(line, " /memfd:" SB_ARENA_NAME) != NULL);
+                   strstr(line, " /memfd:" SB_HEAP_ARENA_NAME) != NULL);
     }
     free(line);
     if (maps != NULL)
@@ -91,9 +92,10 @@ bool sb_arena_by_rights(char *begin, size_t bytes, sb_arena_act_t *act)
  */
 static bool keep_the_rest(void)
 {
-    if (sb_arena.open == SB_ARENA_BYTES)
+    if (sb_heap_arena.open == SB_HEAP_ARENA_BYTES)
         return true;
-    return sb_next.mmap(sb_arena.base + sb_arena.open, SB_ARENA_BYTES - sb_arena.open, PROT_NONE,
+    return sb_next.mmap(sb_heap_arena.base + sb_heap_arena.open,
+                        SB_HEAP_ARENA_BYTES - sb_heap_arena.open, PROT_NONE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
                         0) != MAP_FAILED;
 }
@@ -105,27 +107,27 @@ static bool keep_the_rest(void)
 static void set_pages_aside(size_t bytes)
 {
     char *aside =
-        sb_next.mremap(sb_arena.base, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
+        sb_next.mremap(sb_heap_arena.base, bytes, bytes, MREMAP_MAYMOVE | MREMAP_DONTUNMAP, NULL);
 
     if (aside == MAP_FAILED)
         return;
     /* What it holds is dumped where the program has it. */
     sb_next.madvise(aside, bytes, MADV_DONTDUMP);
-    sb_arena.parted_by = getpid();
-    atomic_store_explicit(&sb_arena.aside, aside, memory_order_release);
+    sb_heap_arena.parted_by = getpid();
+    atomic_store_explicit(&sb_heap_arena.aside, aside, memory_order_release);
 }
 
 /* What the program has done to the rights of pages is kept. */
 static bool become_private(void)
 {
-    sb_arena_act_t *act = file_is_ours() ? map_private : copy_private;
+    sb_heap_arena_act_t *act = file_is_ours() ? map_private : copy_private;
 
     /* Acquire: pairs with the store in mprotect() of advise.c. */
-    if (atomic_load_explicit(&sb_arena.protected, memory_order_acquire))
-        return sb_arena_by_rights(sb_arena.base, sb_arena.open, act);
+    if (atomic_load_explicit(&sb_heap_arena.protected, memory_order_acquire))
+        return sb_heap_arena_by_rights(sb_heap_arena.base, sb_heap_arena.open, act);
     if (act == map_private)
-        set_pages_aside(sb_arena.open);
-    return act(sb_arena.base, sb_arena.open, PROT_READ | PROT_WRITE, true);
+        set_pages_aside(sb_heap_arena.open);
+    return act(sb_heap_arena.base, sb_heap_arena.open, PROT_READ | PROT_WRITE, true);
 }
 
 static void part(void *unused)
@@ -138,21 +140,21 @@ static void part(void *unused)
         abort();
 }
 
-void sb_arena_part(void)
+void sb_heap_arena_part(void)
 {
-    sb_arena_header_t *header = (sb_arena_header_t *)(void *)sb_arena.base;
+    sb_heap_arena_header_t *header = (sb_heap_arena_header_t *)(void *)sb_heap_arena.base;
 
-    if (sb_arena_state() != SB_ARENA_SHARED)
+    if (sb_heap_arena_state() != SB_HEAP_ARENA_SHARED)
         return;
-    pthread_mutex_lock(&sb_arena.lock);
-    if (sb_arena_state() == SB_ARENA_SHARED)
-        sb_sharing_end(&header->ended, &sb_arena.state, SB_ARENA_PRIVATE, part, NULL);
-    pthread_mutex_unlock(&sb_arena.lock);
+    pthread_mutex_lock(&sb_heap_arena.lock);
+    if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED)
+        sb_sharing_end(&header->ended, &sb_heap_arena.state, SB_HEAP_ARENA_PRIVATE, part, NULL);
+    pthread_mutex_unlock(&sb_heap_arena.lock);
 }
 
 /* The C library's own fork calls the handlers; this one does not. */
 SB_EXPORTED pid_t _Fork(void)
 {
-    sb_arena_part();
+    sb_heap_arena_part();
     return sb_next._Fork();
 }

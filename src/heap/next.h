@@ -35,6 +35,10 @@ static inline bool sb_is_first(const void *block)
  */
 bool sb_next_is_behind(void);
 
+/* As C23 declares them: not all C libraries do. */
+void free_sized(void *block, size_t bytes);
+void free_aligned_sized(void *block, size_t alignment, size_t bytes);
+
 #define SB_EXPORTED __attribute__((__visibility__("default")))
 
 #endif

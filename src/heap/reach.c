@@ -38,7 +38,7 @@ static _Atomic uint64_t loads;
 
 static bool is_arena(const char *path)
 {
-    static const char name[] = "/memfd:" SB_ARENA_NAME " (deleted)";
+    static const char name[] = "/memfd:" SB_HEAP_ARENA_NAME " (deleted)";
     char link[sizeof name];
 
     return readlink(path, link, sizeof link) == sizeof name - 1 &&
@@ -48,9 +48,9 @@ static bool is_arena(const char *path)
 /* Whether the arena is the process's own: not one that it has from its parent. */
 static bool is_of(const char *here, int process, uint64_t start_time)
 {
-    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)here;
+    const sb_heap_arena_header_t *header = (const sb_heap_arena_header_t *)(const void *)here;
 
-    return header->magic == SB_ARENA_MAGIC && header->bytes == SB_ARENA_BYTES &&
+    return header->magic == SB_HEAP_ARENA_MAGIC && header->bytes == SB_HEAP_ARENA_BYTES &&
            header->pid == process && header->start_time == start_time && start_time != 0;
 }
 
@@ -60,9 +60,9 @@ static char *map(int file)
     int seals = fcntl(file, F_GET_SEALS);
 
     if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 ||
-        lseek(file, 0, SEEK_END) != (off_t)SB_ARENA_BYTES)
+        lseek(file, 0, SEEK_END) != (off_t)SB_HEAP_ARENA_BYTES)
         return NULL;
-    return sb_arena_map(file);
+    return sb_heap_arena_map(file);
 }
 
 /* NULL: this file is none, or not the process's. */
@@ -76,10 +76,10 @@ static const char *attach(const char *path, int process, uint64_t start_time)
     if (here == NULL)
         return NULL;
     if (sb_next.mprotect(here, SB_PAGE, PROT_READ) == 0 &&
-        sb_next.madvise(here, SB_ARENA_BYTES, MADV_DONTDUMP) == 0 &&
+        sb_next.madvise(here, SB_HEAP_ARENA_BYTES, MADV_DONTDUMP) == 0 &&
         is_of(here, process, start_time))
         return here;
-    munmap(here, SB_ARENA_BYTES);
+    munmap(here, SB_HEAP_ARENA_BYTES);
     return NULL;
 }
 
@@ -188,9 +188,9 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
 
     if (here == NULL)
         return NULL;
-    const sb_arena_header_t *header = (const sb_arena_header_t *)(const void *)here;
+    const sb_heap_arena_header_t *header = (const sb_heap_arena_header_t *)(const void *)here;
     uint64_t offset = address - header->base;
-    if (offset >= SB_ARENA_BYTES || bytes > SB_ARENA_BYTES - offset ||
+    if (offset >= SB_HEAP_ARENA_BYTES || bytes > SB_HEAP_ARENA_BYTES - offset ||
         !open_to(peer, here, offset + bytes))
         return NULL;
     if (!told && !sb_sharing_lasts(&header->ended))
@@ -201,8 +201,8 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
 
 static bool may_share(const void *base, size_t bytes)
 {
-    return sb_arena_has(base) && sb_arena_state() == SB_ARENA_SHARED &&
-           bytes <= SB_ARENA_BYTES - (size_t)((const char *)base - sb_arena.base);
+    return sb_heap_arena_has(base) && sb_heap_arena_state() == SB_HEAP_ARENA_SHARED &&
+           bytes <= SB_HEAP_ARENA_BYTES - (size_t)((const char *)base - sb_heap_arena.base);
 }
 
 static bool shares(const void *base, size_t bytes)
@@ -215,18 +215,18 @@ static bool shares(const void *base, size_t bytes)
 static const uint64_t *number(void)
 {
     /* That makes the arena, where nothing long was allocated before. */
-    if (!sb_arena_is_shared())
+    if (!sb_heap_arena_is_shared())
         return NULL;
-    return &((const sb_arena_header_t *)(const void *)sb_arena.base)->number;
+    return &((const sb_heap_arena_header_t *)(const void *)sb_heap_arena.base)->number;
 }
 
 static void count(sb_heap_counts_t *counts)
 {
-    *counts =
-        (sb_heap_counts_t){.blocks = atomic_load_explicit(&sb_arena.blocks, memory_order_relaxed),
-                           .peak = sb_arena.peak * SB_PAGE,
-                           .loads = atomic_load_explicit(&loads, memory_order_relaxed),
-                           .parted = sb_arena_state() == SB_ARENA_PRIVATE};
+    *counts = (sb_heap_counts_t){
+        .blocks = atomic_load_explicit(&sb_heap_arena.blocks, memory_order_relaxed),
+        .peak = sb_heap_arena.peak * SB_PAGE,
+        .loads = atomic_load_explicit(&loads, memory_order_relaxed),
+        .parted = sb_heap_arena_state() == SB_HEAP_ARENA_PRIVATE};
 }
 
 SB_EXPORTED sb_heap_function_t sobor_heap;
@@ -235,7 +235,7 @@ SB_EXPORTED const sb_heap_t *sobor_heap(void)
 {
     static const sb_heap_t heap = {reach, shares, may_share, count, number};
 
-    return sb_arena.wanted ? &heap : NULL;
+    return sb_heap_arena.wanted ? &heap : NULL;
 }
 
 static void take_long(void *restrict to, const void *restrict from, size_t bytes)
@@ -277,7 +277,7 @@ SB_EXPORTED ssize_t process_vm_readv(pid_t process, const struct iovec *local, u
                                      unsigned long flags)
 {
     ssize_t done =
-        sb_arena.wanted && flags == 0 ? load(process, local, locals, remote, remotes) : -1;
+        sb_heap_arena.wanted && flags == 0 ? load(process, local, locals, remote, remotes) : -1;
 
     return done >= 0 ? done
                      : sb_next.process_vm_readv(process, local, locals, remote, remotes, flags);

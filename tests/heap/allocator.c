@@ -6,6 +6,7 @@
  */
 #include "support.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
@@ -220,6 +221,30 @@ static void more_than_room(void)
     }
 }
 
+typedef void free_sized_t(void *block, size_t bytes);
+typedef void free_aligned_sized_t(void *block, size_t alignment, size_t bytes);
+
+/* C23's: this C library may not have them, a program that asks by name finds the heap's. */
+static void by_size(void)
+{
+    enum { TIMES = 200 }; /* the arena has no room for so many */
+    size_t bytes = (size_t)1 << 30, alignment = 4096;
+    free_sized_t *free_sized = NULL;
+    free_aligned_sized_t *free_aligned_sized = NULL;
+
+    *(void **)&free_sized = dlsym(RTLD_DEFAULT, "free_sized");
+    *(void **)&free_aligned_sized = dlsym(RTLD_DEFAULT, "free_aligned_sized");
+    CHECK(free_sized != NULL && free_aligned_sized != NULL, "no free_sized");
+    for (int i = 0; i < TIMES; i++) {
+        void *block = i % 2 == 0 ? malloc(bytes) : aligned_alloc(alignment, bytes);
+        CHECK(is_shared(block), "block %d is not the heap's", i);
+        if (i % 2 == 0)
+            free_sized(block, bytes);
+        else
+            free_aligned_sized(block, alignment, bytes);
+    }
+}
+
 int main(int count, char **words)
 {
     bool expected = count < 2 || strcmp(words[1], "off") != 0;
@@ -233,8 +258,10 @@ int main(int count, char **words)
     beyond();
     given_back();
     given_back_as_ever();
-    if (expected)
+    if (expected) {
+        by_size();
         more_than_room();
+    }
     given_back_after_a_fork();
     return 0;
 }
