@@ -18,9 +18,11 @@
 
 #define LINE_BYTES 1024
 
-/* A daemon that is no such one may never answer. */
+/* A daemon that is no such one may never answer the first question. One that has, answers: however
+ * long that takes, the host waits for it too. */
 #define ANSWER_MS 5000
 #define NS_PER_MS 1000000
+#define NO_LIMIT UINT64_MAX
 
 static int socket_fd = -1;
 static char space[256]; /* its name */
@@ -35,7 +37,8 @@ static bool receive_byte(char *byte, uint64_t until)
 
     do {
         uint64_t now = sb_now_ns();
-        ready = poll(&answer, 1, (int)((sb_max(until, now) - now) / NS_PER_MS));
+        int left = until == NO_LIMIT ? -1 : (int)((sb_max(until, now) - now) / NS_PER_MS);
+        ready = poll(&answer, 1, left);
     } while (ready < 0 && errno == EINTR);
     if (ready != 1)
         return false;
@@ -45,10 +48,8 @@ static bool receive_byte(char *byte, uint64_t until)
     return got == 1;
 }
 
-static bool receive_line(char *line)
+static bool receive_line(char *line, uint64_t until)
 {
-    const uint64_t until = sb_now_ns() + (uint64_t)ANSWER_MS * NS_PER_MS;
-
     for (size_t i = 0; i < LINE_BYTES - 1; i++) {
         if (!receive_byte(&line[i], until))
             return false;
@@ -61,11 +62,16 @@ static bool receive_line(char *line)
 }
 
 /* Sends the line, and takes the answer in its place. */
-static bool ask(char *line)
+static bool ask_until(char *line, uint64_t until)
 {
     size_t length = strlen(line);
 
-    return write(socket_fd, line, length) == (ssize_t)length && receive_line(line);
+    return write(socket_fd, line, length) == (ssize_t)length && receive_line(line, until);
+}
+
+static bool ask(char *line)
+{
+    return ask_until(line, NO_LIMIT);
 }
 
 /* The word after ` name=`. */
@@ -101,7 +107,7 @@ static bool is_hydra(void)
 static bool open_space(char *line)
 {
     snprintf(line, LINE_BYTES, "cmd=init pmi_version=1 pmi_subversion=1\n");
-    if (!ask(line))
+    if (!ask_until(line, sb_now_ns() + (uint64_t)ANSWER_MS * NS_PER_MS))
         return false;
     snprintf(line, LINE_BYTES, "cmd=get_my_kvsname\n");
     return ask(line) && find_word(line, "kvsname", space, sizeof space);

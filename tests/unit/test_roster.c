@@ -6,6 +6,7 @@
 
 #include "segment/roster.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +18,17 @@
 
 #define ANSWER_AFTER_US 20000
 #define SIGNAL_EVERY_US 1000
+
+/* The C library's function, in a time in which the daemon answers no more within any limit. */
+static _Atomic bool slow;
+static bool slow_after_init;
+
+int poll(struct pollfd *files, nfds_t count, int ms)
+{
+    const struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+    return slow && ms >= 0 ? 0 : ppoll(files, count, ms < 0 ? NULL : &time, NULL);
+}
 
 /* Answers as Hydra does, line by line, and keeps one value. */
 static void *serve(void *end)
@@ -35,6 +47,7 @@ static void *serve(void *end)
         else if (strstr(line, "cmd=get ") != NULL)
             snprintf(answer, sizeof answer, "cmd=get_result rc=0 value=%s\n", value);
         usleep(ANSWER_AFTER_US);
+        slow = slow_after_init && strstr(line, "cmd=init") == NULL;
         if (write(fd, answer, strlen(answer)) != (ssize_t)strlen(answer))
             break;
     }
@@ -94,6 +107,25 @@ static sb_signature_t sign_and_read(const sb_signature_t *signature)
     return seen;
 }
 
+/* A daemon that has answered once is waited for: its answer would be the host's next one. */
+static void a_slow_daemon_is_waited_for(void **state)
+{
+    sb_signature_t signature = {.build = 0xabc};
+    pthread_t daemon;
+    int ends[2];
+
+    (void)state;
+    slow_after_init = true;
+    set_up(ends);
+    start_daemon(&daemon, &ends[1]);
+    sb_signature_t seen = sign_and_read(&signature);
+    close(ends[0]);
+    pthread_join(daemon, NULL);
+    slow_after_init = false;
+    slow = false;
+    assert_int_equal(seen.build, signature.build);
+}
+
 static void signals_leave_no_answer_behind(void **state)
 {
     sb_signature_t signature = {.build = 0xabc, .serve_after = 7, .traces = 1};
@@ -132,6 +164,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(signals_do_not_make_a_wait_endless),
         cmocka_unit_test(signals_leave_no_answer_behind),
+        cmocka_unit_test(a_slow_daemon_is_waited_for),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
