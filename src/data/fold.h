@@ -10,13 +10,16 @@
  * types. Several sources are combined in one pass, always from left to right, so the bits of a
  * result follow from the sources and their order alone: not from how memory is aligned, how data is
  * cut, or which instructions the processor has.
- *
+ */
+/* clang-format off */
+/*
  *   integers          wrap around
  *   minimum, maximum  the right operand, if it is less (greater); else the left one. Of 0 and -0
- *                     the leftmost stays. A NaN stays if it is the leftmost, else it is passed
- * over. minloc, maxloc    of equal values the lower index; NaN as above logical           0 and 1;
- * of Fortran's logicals an operand that is true, as it was given
+ *                     the leftmost stays. A NaN stays if it is the leftmost, else it is passed over
+ *   minloc, maxloc    of equal values the lower index; NaN as above
+ *   logical           0 and 1; of Fortran's logicals an operand that is true, as it was given
  */
+/* clang-format on */
 typedef enum sb_operation {
     SB_SUM,
     SB_PROD,

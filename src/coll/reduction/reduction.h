@@ -121,8 +121,8 @@ static inline sb_status_t sb_sources_wait(const sb_team_t *team, const sb_peers_
 #define SB_FOLD_MOST 64
 
 /*
- * Contributions to bytes `to`, added from left to right. `to` may be the first of them, and none
- * but the first.
+ * Contributions to bytes `to`, added from left to right. `to` may be one of the first SB_FOLD_MOST
+ * of them, and none behind: those are read when it has been written to.
  */
 typedef struct sb_fold {
     const sb_operator_t *operation;
