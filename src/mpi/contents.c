@@ -70,11 +70,10 @@ static bool read_contents(MPI_Datatype type, const source_t *source, int *intege
     return error == MPI_SUCCESS;
 }
 
-/* What was read is released in any case. False: the host does not say, or lack of memory. */
+/* With the envelope read; to be released in any case. False: the host does not say, or lack of
+ * memory. */
 static bool read_source(MPI_Datatype type, source_t *source)
 {
-    if (!read_envelope(type, source))
-        return false;
     if (source->types == 0)
         return true;
     source->number = calloc(source->numbers + 1, sizeof *source->number);
@@ -87,15 +86,18 @@ static bool read_source(MPI_Datatype type, source_t *source)
     return done;
 }
 
+static bool is_permanent(const source_t *source)
+{
+    return source->combiner == MPI_COMBINER_NAMED || source->combiner == MPI_COMBINER_F90_REAL ||
+           source->combiner == MPI_COMBINER_F90_COMPLEX ||
+           source->combiner == MPI_COMBINER_F90_INTEGER;
+}
+
 bool sb_type_is_permanent(MPI_Datatype type)
 {
     source_t source;
 
-    if (!read_envelope(type, &source))
-        return false;
-    return source.combiner == MPI_COMBINER_NAMED || source.combiner == MPI_COMBINER_F90_REAL ||
-           source.combiner == MPI_COMBINER_F90_COMPLEX ||
-           source.combiner == MPI_COMBINER_F90_INTEGER;
+    return read_envelope(type, &source) && is_permanent(&source);
 }
 
 /* Whether a constructor is known to have made the type: others must not be freed. */
@@ -389,7 +391,9 @@ static sb_layout_t *describe(MPI_Datatype type, unsigned nesting)
     const sb_type_t *known = sb_predefined_find(type);
     source_t source;
 
-    if (known == NULL && sb_type_is_permanent(type))
+    if (known == NULL && !read_envelope(type, &source))
+        return NULL;
+    if (known == NULL && is_permanent(&source))
         known = sb_predefined_add(type);
     if (known != NULL)
         return known->layout == NULL ? NULL : sb_layout_hold(known->layout);
