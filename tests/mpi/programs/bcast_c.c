@@ -7,7 +7,8 @@
 
 typedef int large_bcast(void *, MPI_Count, MPI_Datatype, int, MPI_Comm);
 
-/* A type that never was any, with a count that no int holds: the error is the communicator's. */
+/* A type that never was any, with a count that no int holds: the error is the communicator's. Where
+ * there is no back end that count is one by itself. */
 static void expect_error(large_bcast *bcast_c)
 {
     MPI_Comm comm;
@@ -15,7 +16,7 @@ static void expect_error(large_bcast *bcast_c)
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     CALL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
     MPI_Error_class(bcast_c(&value, (MPI_Count)1 << 31, (MPI_Datatype)0, 0, comm), &class);
-    CHECK(class == MPI_ERR_TYPE, "class %d", class);
+    CHECK(class == MPI_ERR_TYPE || class == MPI_ERR_COUNT, "class %d", class);
     CALL(MPI_Comm_free(&comm));
 }
 
