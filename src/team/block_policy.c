@@ -296,8 +296,9 @@ static void pass_over(sb_block_class_t *class, uint64_t now)
 static void end_block(sb_block_class_t *class, uint64_t now)
 {
     uint64_t calls = (uint64_t)(class->call - class->settling);
+    bool differs = sb_block_sizes_differ(&class->sizes, calls);
 
-    if (sb_block_gaps_uneven(&class->gaps, now - class->began, calls)) {
+    if (differs || sb_block_gaps_uneven(&class->gaps, now - class->began, calls)) {
         pass_over(class, now);
         return;
     }
@@ -391,6 +392,7 @@ uint8_t sb_block_choose(sb_block_policy_t *policy, size_t bytes, sb_block_ways_t
             end_block(class, now);
     } else if (goes_badly(class, now))
         end(class, KEEP, cost_of(class, now - class->entered, class->call), now);
+    sb_block_sizes_pass(&class->sizes, bytes, class->call == class->settling);
     if (class->call++ == class->settling) {
         class->began = class->part = now;
         class->longest = 0;

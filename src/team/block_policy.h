@@ -5,6 +5,7 @@
 #include "base/config.h"
 #include "machine/machine.h"
 #include "team/block_gaps.h"
+#include "team/block_sizes.h"
 #include "team/copy_policy.h"
 
 #include <stdbool.h>
@@ -45,7 +46,8 @@
  * that counts once more, and way 0 needs no more than to be as fast to be taken again.
  *
  * Where who decides also says when its calls end it is known what comes between some of them and
- * not between others: see block_gaps.h.
+ * not between others: see block_gaps.h. Nor do blocks of messages of other lengths decide:
+ * block_sizes.h.
  *
  * The first comparison comes soon: most programs that measure make a hundred calls of a size.
  * Private to the rank that decides; it tells the others.
@@ -77,9 +79,11 @@ typedef struct sb_block_class {
     uint64_t sum[2];   /* of all pairs of the comparison */
     /* Of a short block of each way in use, smoothed; 0: unknown. */
     uint64_t steady[SB_BLOCK_WAYS];
-    uint64_t own[SB_BLOCK_WAYS]; /* of a call, what it takes this rank, smoothed; 0: not said */
+    uint64_t own[SB_BLOCK_WAYS]; /* of a call (sb_copy_kept), what it takes this rank, smoothed; 0:
+                                    not said */
     uint64_t faults;             /* before the present block of the other way */
     sb_block_gaps_t gaps;
+    sb_block_sizes_t sizes;
     uint32_t since;     /* the last comparison */
     uint32_t rest;      /* from then to the next one, */
     uint32_t rest_even; /* that it is at least, */
@@ -146,17 +150,18 @@ static inline void sb_block_end_open(sb_block_policy_t *policy)
  * or never. */
 static inline void sb_block_took(sb_block_policy_t *policy, size_t bytes, uint8_t way, uint64_t ns)
 {
-    uint64_t *own = &policy->of[sb_copy_class(bytes)].own[way];
+    uint64_t *own = &policy->of[sb_copy_class(bytes)].own[way], kept = sb_copy_kept(bytes, ns);
 
-    *own = *own == 0 ? ns : *own - *own / 8 + sb_min(ns, 2 * *own) / 8;
+    *own = *own == 0 ? kept : *own - *own / 8 + sb_min(kept, 2 * *own) / 8;
 }
 
-/* What so many calls by a way count beside their time: what they take this rank, if it says. */
+/* What so many calls of the last block by a way count beside their time: what they take this rank,
+ * if it says. */
 static inline uint64_t sb_block_weight(const sb_block_class_t *class, uint8_t way, uint32_t calls)
 {
     bool said = class->own[class->usual] > 0 && class->own[class->other] > 0;
 
-    return said ? calls * class->own[way] : 0;
+    return said ? sb_copy_expected(class->sizes.mean, calls * class->own[way]) : 0;
 }
 
 /* A call of so many bytes goes otherwise, for something that is not to be compared: what is being

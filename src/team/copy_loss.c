@@ -9,7 +9,7 @@
 
 /* What is known of a mode for the messages of a class. */
 typedef struct prospect {
-    uint64_t ns;   /* of one message; 0: nothing is known */
+    uint64_t ns;   /* of one message, as its class keeps it; 0: nothing is known */
     uint64_t loss; /* of a trial */
 } prospect_t;
 
@@ -52,6 +52,7 @@ static prospect_t prospect_of(const sb_copy_policy_t *policy, const sb_copy_choi
         if (!proven || by->ns[mode] == 0 || by->ns[usual] == 0)
             continue;
         prospect_t found = prospect_by(policy, class, by, usual, mode);
+        found.loss = sb_copy_expected(choice->bytes, found.loss);
         if (best.ns == 0 || found.ns < best.ns)
             best = found;
     }
@@ -68,15 +69,17 @@ bool sb_copy_may_lose(const sb_copy_policy_t *policy, const sb_copy_choice_t *ch
     if (ns <= now)
         return true;
     messages = ns > 2 * now ? SB_COPY_BAD_MOST : messages;
-    uint64_t loss = sb_max(messages * (ns - now), prospect.loss);
+    uint64_t more = sb_copy_expected(choice->bytes, messages * (ns - now));
+    uint64_t loss = sb_max(more, prospect.loss);
     return class->spent >= SB_COPY_SHARE_OF_FIRST * (class->lost + loss);
 }
 
-void sb_copy_charge(sb_copy_class_t *class, uint64_t ns)
+void sb_copy_charge(sb_copy_class_t *class, size_t bytes, uint64_t kept)
 {
     uint64_t now = class->ns[class->usual];
-    uint64_t longer = ns > now ? sb_min(ns - now, CHARGED_MOST * now) : 0;
+    uint64_t longer = kept > now ? sb_min(kept - now, CHARGED_MOST * now) : 0;
 
+    longer = sb_copy_expected(bytes, longer);
     class->loss[class->tried] += longer;
     class->lost += longer;
 }

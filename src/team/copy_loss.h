@@ -28,7 +28,8 @@ bool sb_copy_is_steady(const sb_copy_policy_t *policy, uint8_t mode,
 bool sb_copy_may_lose(const sb_copy_policy_t *policy, const sb_copy_choice_t *choice, uint8_t usual,
                       uint8_t mode, uint32_t messages);
 
-/* A message of the trial that goes on, or the first one after it, has taken so long. */
-void sb_copy_charge(sb_copy_class_t *class, uint64_t ns);
+/* A message of the trial that goes on, or the first one after it, has taken so long, as its class
+ * keeps it. */
+void sb_copy_charge(sb_copy_class_t *class, size_t bytes, uint64_t kept);
 
 #endif

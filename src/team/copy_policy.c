@@ -343,7 +343,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
     if (way != 0) {
         /* Of what other ways need to be tried they give as much as messages by these. Where this
          * rank reads, trials would interrupt blocks that count what ways take in use. */
-        class->spent += policy->reads ? 0 : class->ns[usual];
+        class->spent += policy->reads ? 0 : sb_copy_expected(bytes, class->ns[usual]);
         class->since += !policy->reads;
         class->present = policy->loads + way - 1;
         choice.mode = policy->mode[class->present];
@@ -364,7 +364,7 @@ sb_copy_choice_t sb_copy_choose(sb_copy_policy_t *policy, size_t bytes, const vo
         choice.warming = settling && class->since == 0 && class->rest > 0;
         choice.timed = choice.warming || (is_timed(class) && !settling);
         class->since++;
-        class->spent += class->ns[usual];
+        class->spent += sb_copy_expected(bytes, class->ns[usual]);
     }
     return choice;
 }
@@ -423,15 +423,16 @@ void sb_copy_record(sb_copy_policy_t *policy, const sb_copy_choice_t *choice, ui
 {
     sb_copy_class_t *class = &policy->of[choice->again][sb_copy_class(choice->bytes)];
     uint8_t mode = policy->modes - 1;
+    uint64_t kept = sb_copy_kept(choice->bytes, ns);
 
     while (mode > SB_COPY_SAFE && policy->mode[mode] != choice->mode)
         mode--;
     bool tried = on_trial(class) && mode == class->tried;
     /* Of another rank's trials nothing is charged. */
     if (tried || (choice->warming && !on_trial(class) && class->since == 1))
-        sb_copy_charge(class, ns);
+        sb_copy_charge(class, choice->bytes, kept);
     if (tried)
-        judge_trial(policy, class, ns, choice->warming);
+        judge_trial(policy, class, kept, choice->warming);
     if (!choice->warming)
-        smooth(class, mode, ns);
+        smooth(class, mode, kept);
 }

@@ -53,6 +53,11 @@ typedef enum sb_copy_mode {
 /* Classes of doubling sizes from this on; the last holds all that is larger. Smaller is cached. */
 #define SB_COPY_LEAST ((size_t)4 << 10)
 #define SB_COPY_CLASSES 12
+
+/* That one begins above half of this. It has no end, so what its messages take is kept as of one of
+ * so many bytes: a program that sends 8 MiB and 512 MiB by turns may time one mode with the shorter
+ * ones alone, and another with the longer ones. */
+#define SB_COPY_LAST (SB_COPY_LEAST << (SB_COPY_CLASSES - 1))
 #define SB_COPY_BUFFERS 2
 
 /* Memory that nothing was in is only gone through when it takes at most this part of the time of
@@ -65,7 +70,7 @@ typedef enum sb_copy_mode {
 
 /* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
 typedef struct sb_copy_class {
-    uint64_t ns[SB_COPY_MODES]; /* of one message, smoothed; 0: not known yet */
+    uint64_t ns[SB_COPY_MODES]; /* of one message (sb_copy_kept), smoothed; 0: not known yet */
     uint64_t spent;             /* ns of all messages outside trials, about */
     uint32_t since;             /* the last trial, or since the beginning */
     uint32_t rest;   /* from one trial to the next, in lengths of them; 0: there was none */
@@ -180,6 +185,20 @@ static inline size_t sb_copy_class(size_t bytes)
     while (number + 1 < SB_COPY_CLASSES && bytes > SB_COPY_LEAST << number)
         number++;
     return number;
+}
+
+/* What a message of so many bytes, which took so long, counts in its class. */
+static inline uint64_t sb_copy_kept(size_t bytes, uint64_t ns)
+{
+    bool as_it_is = bytes <= SB_COPY_LAST / 2 || ns == 0;
+
+    return as_it_is ? ns : sb_max(ns * (SB_COPY_LAST / SB_PAGE) / (bytes / SB_PAGE), 1);
+}
+
+/* And how long one takes by what its class has kept. */
+static inline uint64_t sb_copy_expected(size_t bytes, uint64_t kept)
+{
+    return bytes <= SB_COPY_LAST / 2 ? kept : kept * (bytes / SB_PAGE) / (SB_COPY_LAST / SB_PAGE);
 }
 
 /*

@@ -483,6 +483,34 @@ static void a_pause_puts_nothing_off(void **state)
     assert_int_equal(play(&player, REST_FIRST / 2, 1000, 600), REST_FIRST / 2);
 }
 
+/* Calls of both lengths, `row` of one after each other; how many went the other way, which takes so
+ * many tenths of the time. */
+static unsigned play_lengths(unsigned calls, unsigned row, uint64_t tenths)
+{
+    player_t player = {0};
+    unsigned of_other = 0;
+
+    for (unsigned call = 0; call < calls; call++) {
+        player.bytes = call / row % 2 == 0 ? (size_t)512 << 20 : (size_t)8 << 20;
+        uint64_t ns = player.bytes / 10;
+        of_other += play(&player, 1, ns, ns * tenths / 10);
+    }
+    return of_other;
+}
+
+/* The last class of sizes has no end: short messages by one way are not taken for a gain, and where
+ * all blocks have as many of them the faster way is found. */
+static void blocks_of_other_lengths_decide_nothing(void **state)
+{
+    enum { CALLS = 1200 };
+
+    (void)state;
+    for (unsigned row = 3; row < 40; row++)
+        assert_true(play_lengths(CALLS, row, 12) < CALLS / 6);
+    assert_true(play_lengths(CALLS, 1, 8) > CALLS - CALLS / 8);
+    assert_true(play_lengths(CALLS, 1, 12) < CALLS / 8);
+}
+
 /* What is being measured when a call goes otherwise is no block. */
 static void an_interruption_ends_a_comparison(void **state)
 {
@@ -566,6 +594,7 @@ int main(void)
         cmocka_unit_test(pauses_decide_nothing),
         cmocka_unit_test(pauses_hide_nothing),
         cmocka_unit_test(a_pause_puts_nothing_off),
+        cmocka_unit_test(blocks_of_other_lengths_decide_nothing),
         cmocka_unit_test(an_interruption_ends_a_comparison),
         cmocka_unit_test(starts_with_the_safe_way),
         cmocka_unit_test(waits_for_what_costs_first),

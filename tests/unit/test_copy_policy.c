@@ -210,6 +210,32 @@ static void sizes_are_judged_apart(void **state)
     assert_int_equal(choose(&policy, 16 * BYTES).mode, SB_COPY_NON_TEMPORAL);
 }
 
+/* The last class has no end. Of messages by turns whatever is in use times one kind, and a trial
+ * both: a mode that is slower with each of them is not taken, and one that is faster is. */
+static void sizes_of_the_last_class_are_told_apart(void **state)
+{
+    enum { KINDS = 2, MESSAGES = 2000 };
+    static const size_t bytes[KINDS] = {(size_t)8 << 20, (size_t)512 << 20};
+
+    (void)state;
+    for (unsigned first = 0; first < KINDS; first++) {
+        sb_copy_policy_t slower = new_policy(), faster = new_policy();
+        unsigned taken = 0, left = 0;
+        for (unsigned i = 0; i < MESSAGES; i++) {
+            size_t now = bytes[(first + i) % KINDS];
+            uint64_t ns = now / 10;
+            bool counts = i >= MESSAGES / 10;
+            taken +=
+                play_size(&slower, now, 1, (prices_t){ns, ns + ns / 5}).of[SB_COPY_CACHED] * counts;
+            left +=
+                play_size(&faster, now, 1, (prices_t){ns, ns - ns / 5}).of[SB_COPY_NON_TEMPORAL] *
+                counts;
+        }
+        assert_true(taken < MESSAGES / 20);
+        assert_true(left < MESSAGES / 20);
+    }
+}
+
 /* One buffer, or two in turns, are known again; many in turns never are. Sizes are apart. */
 static void knows_a_buffer_again(void **state)
 {
@@ -1104,6 +1130,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(what_follows_a_change_does_not_count),
     cmocka_unit_test(one_long_sample_changes_nothing),
     cmocka_unit_test(sizes_are_judged_apart),
+    cmocka_unit_test(sizes_of_the_last_class_are_told_apart),
     cmocka_unit_test(knows_a_buffer_again),
     cmocka_unit_test(buffers_used_again_are_judged_apart),
     cmocka_unit_test(new_memory_has_to_be_earned),
