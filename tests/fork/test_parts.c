@@ -696,22 +696,21 @@ static int run_few(rank_context_t *context, void *argument)
     return failures;
 }
 
-/* Of three ways for parts that are staged at first the kernel's copy is tried before the other kind
- * of stores: programs that make a hundred calls try one. */
-static int run_rival(rank_context_t *context, void *argument)
+/* What is tried first of parts that are staged at first. */
+static int try_first(rank_context_t *context, const sb_algorithm_t *algorithm, size_t bytes,
+                     sb_copy_mode_t expected)
 {
-    enum { RANKS = 3, BYTES = 20 << 10 };
-    const sb_algorithm_t *algorithm = argument;
+    enum { RANKS = 3 };
     sb_team_t *team = job_team(context);
     bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
     int failures = !ready;
-    char *sent = calloc(2 * RANKS, BYTES);
+    char *sent = calloc(2 * RANKS, bytes);
     sb_stream_t send[RANKS], receive[RANKS];
     const sb_parts_t parts = {.send = send, .receive = receive};
     sb_copy_mode_t first = SB_COPY_CACHED;
 
-    lay_out_parts(send, sent, RANKS, BYTES);
-    lay_out_parts(receive, sent + RANKS * BYTES, RANKS, BYTES);
+    lay_out_parts(send, sent, RANKS, bytes);
+    lay_out_parts(receive, sent + RANKS * bytes, RANKS, bytes);
     for (uint32_t call = 0; call < 60 && ready; call++) {
         failures += algorithm->parts(team, &parts) != SB_OK;
         if (sb_rows(team) != NULL && first == SB_COPY_CACHED)
@@ -719,9 +718,22 @@ static int run_rival(rank_context_t *context, void *argument)
     }
     /* Rank 0 decides. */
     if (ready && team->rank == 0 && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel)
-        failures += first != SB_COPY_PULLED;
+        failures += first != expected;
     leave(context, team, sent);
     return failures;
+}
+
+/* Of three ways the kernel's copy is tried before the other kind of stores: programs that make a
+ * hundred calls try one. */
+static int run_rival(rank_context_t *context, void *argument)
+{
+    return try_first(context, argument, 20 << 10, SB_COPY_PULLED);
+}
+
+/* The longest parts of a class that is not pulled are none that are, though they come first. */
+static int run_class_end(rank_context_t *context, void *argument)
+{
+    return try_first(context, argument, 16 << 10, SB_COPY_NON_TEMPORAL);
 }
 
 /* As long as the memory of rows is awaited, here for ever, flows choose how long parts go that have
@@ -937,8 +949,8 @@ static int run_ways(void)
 {
     int failures = job_run(3, 60, run_tried, (void *)&sb_alltoall_direct);
     int few = job_run(3, 60, run_few, (void *)&sb_alltoall_direct);
-    int rival = job_run(3, 60, run_rival, (void *)&sb_alltoall_direct);
-
+    int rival = job_run(3, 60, run_rival, (void *)&sb_alltoall_direct) +
+                job_run(3, 60, run_class_end, (void *)&sb_alltoall_direct);
     int awaited = job_run(3, 60, run_awaited, (void *)&sb_alltoall_direct);
     int room = job_run(8, 60, run_room, (void *)&sb_alltoall_direct);
 

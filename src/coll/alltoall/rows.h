@@ -85,8 +85,9 @@ static inline bool sb_rows_serve(const sb_team_t *team, size_t bytes)
 /* Writes this rank's row of the call. `data`: of parts that could not be read. */
 sb_status_t sb_rows_write(sb_team_t *team, const sb_parts_t *parts, sb_status_t *data);
 
-/* Shorter parts are never pulled: the kernel would take longer to be called. */
-#define SB_ROWS_PULLED ((size_t)16 << 10)
+/* Shorter parts are never pulled: the kernel would take longer to be called. A class of sizes
+ * begins here: which of its lengths comes first does not decide what all of them may try. */
+#define SB_ROWS_PULLED (((size_t)16 << 10) + 1)
 
 /* Where ranks share processors, parts of so many bytes and less are best staged: measured, two and
  * four ranks to a processor. */
