@@ -40,9 +40,10 @@ typedef struct sb_comm {
      * server alone is elsewhere: of communicators there may be many that never have one. */
     _Alignas(SB_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
     uint32_t open;                              /* bit c: calls of collective c may be served */
-    bool timed;   /* calls are: they are reported, or the one at hand is a trial's */
-    bool leaving; /* the host is freeing the communicator: the record is in no chain */
-    bool lost;    /* this rank had no memory to take part in the set-up, in which the others wait */
+    uint32_t unless_revoked; /* or these, if the communicator is not revoked: open is 0 then */
+    bool timed;              /* calls are: they are reported, or the one at hand is a trial's */
+    bool leaving;            /* the host is freeing the communicator: the record is in no chain */
+    bool lost; /* this rank had no memory to take part in the set-up, in which the others wait */
     sb_why_host_t why; /* of those that may not */
     int rank;
     int size;

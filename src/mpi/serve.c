@@ -7,6 +7,24 @@
 SB_EVERY_CALL const char *_Atomic sb_last_algorithm_name;
 const char sb_host_name[] = "host";
 
+bool sb_is_revoked(const sb_comm_t *comm)
+{
+    int revoked = 0;
+
+    return sb_host.is_revoked != NULL && sb_host.is_revoked(comm->comm, &revoked) == MPI_SUCCESS &&
+           revoked != 0;
+}
+
+sb_comm_t *sb_admit_asking(sb_comm_t *comm, sb_collective_t collective)
+{
+    if ((comm->unless_revoked >> collective & 1) == 0)
+        return sb_pass(comm, comm->why);
+    if (sb_is_revoked(comm))
+        return sb_leave_to_host();
+    sb_fetch_near(comm);
+    return comm;
+}
+
 const sb_type_t *sb_other_known_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
 {
     const sb_type_t *known = sb_predefined_find(type);

@@ -51,13 +51,20 @@ static inline void sb_fetch_near(const sb_comm_t *comm)
         sb_fetch_ahead(comm->near[i], 1);
 }
 
+/* Whether the host knows that the communicator is revoked: its own calls on it return that. */
+bool sb_is_revoked(const sb_comm_t *comm);
+
+/* As sb_admit, where the host has to be asked first. */
+sb_comm_t *sb_admit_asking(sb_comm_t *comm, sb_collective_t collective);
+
 /* The call on this record, if it may be served. */
 static inline sb_comm_t *sb_admit(sb_comm_t *comm, sb_collective_t collective)
 {
     if (SB_UNLIKELY(comm == NULL))
         return sb_leave_to_host();
     if (SB_UNLIKELY((comm->open >> collective & 1) == 0))
-        return sb_pass(comm, comm->why);
+        return comm->unless_revoked == 0 ? sb_pass(comm, comm->why)
+                                         : sb_admit_asking(comm, collective);
     sb_fetch_near(comm);
     return comm;
 }

@@ -31,13 +31,9 @@ static void progress(void *context)
 /* A rank may wait for ranks that have turned away from a communicator that one of them revoked. */
 static sb_status_t check(void *context)
 {
-    sb_comm_t *comm = context;
-    int revoked = 0;
+    const sb_comm_t *comm = context;
 
-    if (sb_host.is_revoked == NULL)
-        return SB_OK;
-    return sb_host.is_revoked(comm->comm, &revoked) == MPI_SUCCESS && revoked ? SB_ERR_REVOKED
-                                                                              : SB_OK;
+    return sb_is_revoked(comm) ? SB_ERR_REVOKED : SB_OK;
 }
 
 static sb_why_host_t why_refused(sb_status_t status, sb_refusal_t refusal)
@@ -184,6 +180,17 @@ static void make_server(sb_comm_t *comm, sb_members_t *members, bool spans)
     }
 }
 
+/* With the host's fault tolerance each call asks first whether the communicator is revoked. */
+static void open_up(sb_comm_t *comm)
+{
+    comm->open = comm->usage.served ? offered(comm) : 0;
+    if (sb_host.is_revoked == NULL ||
+        (sb_host.fault_tolerance != NULL && !*sb_host.fault_tolerance))
+        return;
+    comm->unless_revoked = comm->open;
+    comm->open = 0;
+}
+
 /* Makes the server, or says why there is none, and which collectives are open from now on. On a
  * rank that is lost they stay so: the host must not have any of its calls. */
 static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
@@ -195,7 +202,7 @@ static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
         make_server(comm, members, spans);
     comm->usage.served = sb_server_exists(&comm->server);
     if (!comm->lost)
-        comm->open = comm->usage.served ? offered(comm) : 0;
+        open_up(comm);
     if (comm->usage.served)
         sb_comm_tie(comm);
 }

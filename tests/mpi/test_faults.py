@@ -464,7 +464,7 @@ def test_closed_descriptors(tester):
     tester.expect_pass(result)
 
 
-@pytest.mark.parametrize("case", ["revoked-waiting", "killed"])
+@pytest.mark.parametrize("case", ["revoked-waiting", "revoked-before", "killed"])
 @pytest.mark.parametrize("sobor", [None, {}], ids=["bare", "sobor"])
 def test_fault_tolerance(tester, sobor, case):
     """With the host's fault tolerance calls end with its own classes of errors."""

@@ -39,10 +39,28 @@ static void revoked_waiting(void)
 {
     if (rank_of(comm) == 0) {
         expect(MPI_Bcast(buffer, 16, MPI_INT, 1, comm), REVOKED, "waiting broadcast");
+        expect(MPI_Bcast(buffer, 16, MPI_INT, 0, comm), REVOKED, "broadcast after it");
         return;
     }
     sleep_ms(300);
     revoke();
+}
+
+/* What comes after it, where nobody has to wait. */
+static void revoked_before(void)
+{
+    int rank = rank_of(comm);
+
+    if (rank == 1)
+        revoke();
+    else
+        expect(MPI_Bcast(buffer, 16, MPI_INT, 1, comm), REVOKED, "broadcast");
+    if (rank == 1)
+        expect(MPI_Bcast(buffer, 16, MPI_INT, 1, comm), REVOKED, "root's broadcast");
+    for (int i = 0; i < 3; i++)
+        expect(MPI_Barrier(comm), REVOKED, "barrier");
+    int sums[16];
+    expect(MPI_Allreduce(buffer, sums, 16, MPI_INT, MPI_SUM, comm), REVOKED, "allreduce");
 }
 
 static void killed(void)
@@ -60,6 +78,7 @@ static const struct {
     void (*run)(void);
 } CASES[] = {
     {"revoked-waiting", revoked_waiting},
+    {"revoked-before", revoked_before},
     {"killed", killed},
 };
 
