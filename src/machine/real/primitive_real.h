@@ -247,7 +247,7 @@ void sb_sleepers_share(sb_word32_t *word);
 /* From now on it looks at each flag: some that it publishes are for sleepers counted elsewhere. */
 void sb_sleepers_unknown(void);
 
-/* This process goes to sleep (1), or is awake again (-1). */
+/* This process is in a wait in which it sleeps (1), or that has ended (-1). */
 void sb_count_sleeper(int by);
 
 /* False: nobody who may wait for a flag of this process sleeps. */
