@@ -143,8 +143,9 @@ static void tell_huge(const sb_region_t *region)
         return;
     sb_huge_read("", &mode);
     if (sb_huge_possible(&mode) && bytes >= mode.page)
-        sb_log("%zu of %zu KiB of shared memory are on huge pages",
-               sb_huge_mapped(region->base, bytes) >> 10, bytes >> 10);
+        sb_log("%zu of %zu KiB of shared memory that are there so far are on huge pages",
+               sb_huge_mapped(region->base, bytes) >> 10,
+               (bytes - sb_region_missing(region)) >> 10);
 }
 
 static sb_status_t create_region(owned_t *owned, sb_region_kind_t kind, size_t bytes,

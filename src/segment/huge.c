@@ -4,6 +4,7 @@
 #include "base/file.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -65,28 +66,26 @@ bool sb_huge_possible(const sb_huge_mode_t *mode)
     return possible && mode->page > 0;
 }
 
-static void populate(char *base, size_t bytes, bool huge)
+static sb_huge_mode_t own;
+static pthread_once_t own_once = PTHREAD_ONCE_INIT;
+
+static void read_own(void)
 {
-    if (bytes == 0)
-        return;
-    madvise(base, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-    madvise(base, bytes, MADV_POPULATE_WRITE);
+    sb_huge_read("", &own);
 }
 
-/*
- * By faults of this process, because reserving does not know of the advice. A fault that fails
- * would be a signal; populating returns.
- */
-void sb_huge_populate(char *base, size_t bytes, bool wanted)
+bool sb_huge_advise(char *base, size_t bytes, bool wanted, size_t *page)
 {
-    sb_huge_mode_t mode;
-
-    sb_huge_read("", &mode);
-    if (!sb_huge_possible(&mode))
-        return;
-    size_t whole = wanted ? bytes / mode.page * mode.page : 0;
-    populate(base, whole, true);
-    populate(base + whole, bytes - whole, false);
+    pthread_once(&own_once, read_own);
+    *page = 0;
+    if (!sb_huge_possible(&own))
+        return false;
+    size_t whole = wanted ? bytes / own.page * own.page : 0;
+    if (whole > 0 && madvise(base, whole, MADV_HUGEPAGE) == 0)
+        *page = own.page;
+    if (bytes > whole)
+        madvise(base + whole, bytes - whole, MADV_NOHUGEPAGE);
+    return true;
 }
 
 size_t sb_huge_mapped(const char *base, size_t bytes)

@@ -32,10 +32,12 @@ void sb_huge_read_private(const char *root, sb_huge_mode_t *mode);
 bool sb_huge_possible(const sb_huge_mode_t *mode);
 
 /*
- * Takes the pages of a mapping of anonymous shared memory that nobody has touched yet: huge ones
- * where they fit and are wanted. What cannot be had is left to be taken later, as without this.
+ * Gives advice for a mapping of anonymous shared memory: faults take huge pages where whole ones
+ * fit and are wanted, and small ones elsewhere. True: the system gives them to shared memory at
+ * all. `page`: bytes of those that fit and are wanted; 0: none are. For the owner and for peers,
+ * who may be the first to use a page. What the system is set to is read once.
  */
-void sb_huge_populate(char *base, size_t bytes, bool wanted);
+bool sb_huge_advise(char *base, size_t bytes, bool wanted, size_t *page);
 
 /* Bytes between `base` and its end that this process has mapped by huge pages. */
 size_t sb_huge_mapped(const char *base, size_t bytes);

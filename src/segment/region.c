@@ -191,16 +191,36 @@ uint64_t sb_region_page_ns(void)
     return page_ns;
 }
 
+/* Those that are there take no time, of which nothing may be concluded. */
+static void touch_huge_pages(sb_region_t *region, size_t begin, size_t end)
+{
+    for (size_t at = begin; at < end; at += region->huge_page) {
+        size_t number = at / region->huge_page;
+        uint64_t bit = number < 64 ? (uint64_t)1 << number : 0;
+        if ((region->huge_touched & bit) != 0)
+            continue;
+        touch_pages(region->base + at, region->huge_page);
+        region->huge_touched |= bit;
+    }
+}
+
 void sb_region_touch(sb_region_t *region, size_t from, size_t to)
 {
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t begin = sb_max(from & ~(page - 1), region->touched), end = sb_round_up(to, page);
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = region->key.bytes;
+    size_t begin = sb_max(from & ~(page - 1), region->touched);
+    size_t end = sb_min(sb_round_up(to, page), bytes);
+    size_t huge = region->huge_page, whole = huge == 0 ? 0 : bytes / huge * huge;
 
-    end = sb_min(end, region->key.bytes);
     if (end <= begin)
         return;
-    touch_pages(region->base + begin, end - begin);
-    if (begin == region->touched)
+    if (begin < whole) {
+        begin = begin / huge * huge;
+        end = end < whole ? sb_round_up(end, huge) : end;
+        touch_huge_pages(region, begin, sb_min(end, whole));
+    }
+    if (end > whole)
+        touch_pages(region->base + sb_max(begin, whole), end - sb_max(begin, whole));
+    if (begin <= region->touched)
         region->touched = end;
 }
 
@@ -225,10 +245,19 @@ size_t sb_region_missing(const sb_region_t *region)
     return region->key.bytes - sb_min(present, (size_t)region->key.bytes);
 }
 
+/* Whether the system gives huge pages. Memory by name goes by how its file system was mounted. */
+static bool advise(sb_region_t *region)
+{
+    bool wanted = sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO;
+
+    return region->key.kind == SB_REGION_MEMFD &&
+           sb_huge_advise(region->base, region->key.bytes, wanted, &region->huge_page);
+}
+
 /*
  * Maps, reserves and touches. The wish for a NUMA node comes first, because reserving allocates the
  * pages. Meanwhile the kernel is told not to read ahead, which could bring pages in before it is
- * their turn. Huge pages are taken before the rest is reserved.
+ * their turn. Reserving does not know of advice: huge pages are taken before.
  */
 static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason)
 {
@@ -244,10 +273,10 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
                               strerror(errno));
     sb_topology_prefer(region->base, bytes, numa_node);
     madvise(region->base, bytes, MADV_RANDOM);
-    /* Memory by name goes by how its file system was mounted. */
-    if (region->key.kind == SB_REGION_MEMFD)
-        sb_huge_populate(region->base, bytes, sb_config()->huge_pages.number == SB_HUGE_PAGES_AUTO);
-    int error = must_reserve(region->key.kind) ? sb_region_reserve(region->fd, 0, bytes) : 0;
+    bool reserve = must_reserve(region->key.kind);
+    if (advise(region) && reserve)
+        populate(region->base, bytes, (size_t)sysconf(_SC_PAGESIZE));
+    int error = reserve ? sb_region_reserve(region->fd, 0, bytes) : 0;
     if (error != 0)
         return sb_region_fail(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10,
                               kind, strerror(error));
@@ -331,6 +360,7 @@ sb_status_t sb_region_attach(sb_region_t *region, const sb_remote_key_t *key, sb
                               key->pid);
     /* Its owner's dump has it. */
     madvise(region->base, key->bytes, MADV_DONTDUMP);
+    advise(region);
     if (is_promised(region))
         return SB_OK;
     sb_region_close(region);

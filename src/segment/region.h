@@ -28,9 +28,11 @@ typedef struct sb_remote_key {
 typedef struct sb_region {
     sb_remote_key_t key;
     char *base;
-    int fd;         /* open while this process owns the region; -1 in a peer */
-    bool linked;    /* a name in /dev/shm still exists */
-    size_t touched; /* the owner has touched what is before, see sb_region_touch */
+    int fd;                /* open while this process owns the region; -1 in a peer */
+    bool linked;           /* a name in /dev/shm still exists */
+    size_t touched;        /* the owner has touched what is before, see sb_region_touch */
+    size_t huge_page;      /* bytes of those in its beginning; 0: it has none */
+    uint64_t huge_touched; /* bit i: number i is there */
 } sb_region_t;
 
 /* Room for a message that says why a region could not be had. */
@@ -56,7 +58,7 @@ sb_status_t sb_region_create(sb_region_t *region, sb_region_kind_t kind, size_t 
 /*
  * The kernel clears a page when it is touched first, and puts it into the table of who does that.
  * Here the owner does it for the pages of [from, to), which takes half as long as page by page in
- * use: so long blocks are touched as they are needed.
+ * use: so long blocks are touched as they are needed. A huge page comes as a whole.
  */
 void sb_region_touch(sb_region_t *region, size_t from, size_t to);
 

@@ -36,6 +36,8 @@ HUGE = {
     "huge-always": ("always", "auto"),
     "huge-off": ("always", "off"),
 }
+#: Systems on which regions are looked at by themselves.
+REGIONS = ("advise", "within_size", "always")
 #: One segment for all ranks: how it is touched, and what the system says of huge pages.
 SEGMENTS = {
     "segment-random": ("random", "never"),
@@ -209,6 +211,7 @@ def add_files(archive: Archive) -> None:
     archive.file(BUILD / "libexec" / "sobor" / "sobor-query", QUERY)
     archive.file(Path(shutil.which("numactl")), "/usr/bin/numactl")
     archive.file(compile_segment(), "/opt/segment")
+    archive.file(BUILD / "tests" / "test_segment", "/opt/test_segment")
     for key, mpi in usable().items():
         archive.file(compile_program(key), f"/opt/places-{key}")
         for command in (mpi.launcher, *mpi.files):
@@ -231,6 +234,11 @@ def jobs() -> dict[str, str]:
         scripts[name] = (
             f"echo {system} >{SHMEM_ENABLED}\n"
             f"SOBOR_MEMORY=32MiB SOBOR_RING=4MiB SOBOR_HUGE_PAGES={setting} {placement}"
+            f"echo never >{SHMEM_ENABLED}\n"
+        )
+    for system in REGIONS:
+        scripts[f"regions-{system}"] = (
+            f"echo {system} >{SHMEM_ENABLED}\nSOBOR_MEMORY=4MiB /opt/test_segment 2>&1\n"
             f"echo never >{SHMEM_ENABLED}\n"
         )
     for name, (how, system) in SEGMENTS.items():

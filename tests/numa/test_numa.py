@@ -137,6 +137,18 @@ def test_huge_pages(ask, name):
         assert whole >= 4 << 20 and rank["huge_bytes"] == (whole if wanted else 0), rank
 
 
+@pytest.mark.parametrize("system", scenario.REGIONS)
+def test_huge_pages_as_needed(answers, system):
+    """A region takes its huge pages one by one; tests of what this small machine lacks may fail."""
+    result = answers[f"regions-{system}"]
+    for name in (
+        "huge_pages_come_as_they_are_needed",
+        "what_regions_will_take_counts",
+        "blocks_tell_what_is_touched",
+    ):
+        assert f"[       OK ] {name}" in result.stdout, result.tail()
+
+
 def test_placement_off(ask):
     """Without placement all is on the first node, is found there, and the check above fails."""
     seen = ask("placement-off")

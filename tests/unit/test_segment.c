@@ -895,17 +895,57 @@ static void long_regions_with_a_name_are_reserved(void **state)
     sb_region_close(&region);
 }
 
+static bool gives_huge_pages(void)
+{
+    sb_huge_mode_t mode;
+
+    sb_huge_read("", &mode);
+    return sb_huge_possible(&mode) && mode.page == (size_t)2 << 20;
+}
+
+/* The same where a page is huge: each that is asked for, and the rest behind the last whole one. */
+static void huge_pages_come_as_they_are_needed(void **state)
+{
+    const size_t huge = (size_t)2 << 20, rest = (size_t)512 << 10, bytes = 4 * huge + rest;
+    sb_region_t region, peer;
+    sb_reason_t reason;
+
+    (void)state;
+    if (!gives_huge_pages() || promises_are_counted())
+        skip();
+    assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, bytes, -1, &reason), SB_OK);
+    assert_int_equal(region.touched, huge);
+    assert_int_equal(reserved_bytes(&region), huge);
+    sb_region_touch(&region, 2 * huge + 4096, 2 * huge + 8192);
+    assert_int_equal(region.touched, huge);
+    assert_int_equal(reserved_bytes(&region), 2 * huge);
+    sb_region_touch(&region, huge, huge + 4096);
+    assert_int_equal(region.touched, 2 * huge);
+    sb_region_touch(&region, bytes - 4096, bytes);
+    assert_int_equal(reserved_bytes(&region), 3 * huge + 4096);
+    assert_int_equal(sb_huge_mapped(region.base, bytes), 3 * huge);
+    /* A peer that is the first to use a page takes what the owner would. */
+    assert_int_equal(sb_region_attach(&peer, &region.key, &reason), SB_OK);
+    peer.base[3 * huge] = 1;
+    peer.base[4 * huge] = 1;
+    assert_int_equal(reserved_bytes(&region), 4 * huge + 8192);
+    sb_region_touch(&region, 0, bytes);
+    assert_int_equal(region.touched, bytes);
+    assert_int_equal(sb_huge_mapped(region.base, bytes), 4 * huge);
+    assert_int_equal(sb_region_missing(&region), 0);
+    sb_region_close(&peer);
+    sb_region_close(&region);
+}
+
 /* Only what was asked for takes memory, and is in the owner's table. */
 static void long_regions_are_touched_as_they_are_needed(void **state)
 {
     const size_t part = (size_t)1 << 20, pages = part / 4096;
-    sb_huge_mode_t mode;
     sb_region_t region;
     sb_reason_t reason;
 
     (void)state;
-    sb_huge_read("", &mode);
-    if (sb_huge_possible(&mode) || sysconf(_SC_PAGESIZE) != 4096 || !is_advised())
+    if (gives_huge_pages() || sysconf(_SC_PAGESIZE) != 4096 || !is_advised())
         skip();
     assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 4 * part, -1, &reason), SB_OK);
     if (!promises_are_counted()) {
@@ -935,7 +975,8 @@ static bool memory_that_is_missing_counts(void)
     size_t sharers = (size_t)(sb_limits_available(&limits) / (5 * mib)); /* 2.5 MiB for each */
     if (sb_arena_take_near(&first, 2 * mib, 4096, SB_ARENA_ANY, sharers, &reason) != SB_OK)
         return false;
-    bool all_there = sb_region_missing(first.region) == 0;
+    bool all_there =
+        sb_region_missing(first.region) < mib; /* also where the block is a huge page */
     bool refused = sb_arena_take(&second, mib, SB_ARENA_ANY, sharers, &reason) != SB_OK;
     if (all_there || !refused)
         return all_there;
@@ -960,7 +1001,7 @@ static bool a_block_knows_its_pages(void)
 
     if (sb_arena_take_near(&block, 2 * mib, mib / 4, SB_ARENA_ANY, 1, &reason) != SB_OK)
         return false;
-    bool all_there = sb_region_missing(block.region) == 0;
+    bool all_there = sb_region_missing(block.region) < mib; /* also where it is a huge page */
     return block.page_ns > 0 && (all_there || (block.touched >= mib / 4 && block.touched < mib));
 }
 
@@ -1166,6 +1207,7 @@ int main(void)
         cmocka_unit_test(long_regions_with_a_name_are_reserved),
         cmocka_unit_test(signals_do_not_keep_memory_from_being_reserved),
         cmocka_unit_test(long_regions_are_touched_as_they_are_needed),
+        cmocka_unit_test(huge_pages_come_as_they_are_needed),
         cmocka_unit_test(blocks_are_clear),
         cmocka_unit_test(fresh_regions_go_with_their_last_block),
         cmocka_unit_test(limits_of_control_groups),
