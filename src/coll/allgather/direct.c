@@ -31,8 +31,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
-        uint32_t peer = team->rank + i;
-        peer = peer < team->size ? peer : peer - team->size;
+        uint32_t peer = sb_team_after(team, i);
         if (parts->receive[peer].bytes > 0)
             sb_mesh(team)->receiving[count++] = (sb_receiving_t){.stream = &parts->receive[peer],
                                                                  .peer = peer,
@@ -63,8 +62,7 @@ static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *out
         return false;
     data = parts->in_place ? SB_OK : sb_copy_own(part, own);
     for (uint32_t i = 1; i < team->size && status == SB_OK; i++) {
-        uint32_t peer = team->rank + i;
-        peer = peer < team->size ? peer : peer - team->size;
+        uint32_t peer = sb_team_after(team, i);
         status = sb_receive_whole(team, peer, team->size > 2, &parts->receive[peer], &data);
     }
     /* Whoever sent in this call is done with those before. */

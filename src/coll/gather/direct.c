@@ -25,7 +25,7 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     uint32_t count = 0;
 
     for (uint32_t i = 1; i < team->size; i++) {
-        uint32_t peer = team->rank + i < team->size ? team->rank + i : team->rank + i - team->size;
+        uint32_t peer = sb_team_after(team, i);
         const sb_stream_t *part = &parts->receive[peer];
         const sb_inlet_t *in = &mesh->peer[peer].one;
         if (part->bytes > at_once || !sb_receive_at_once(mesh, peer, in, part))

@@ -166,13 +166,6 @@ static sb_status_t take(halves_t *halves)
     return status;
 }
 
-static void publish_taken(const halves_t *halves, uint64_t position)
-{
-    const sb_team_t *team = halves->team;
-
-    sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, position);
-}
-
 /* Finds the piece its place in the rings, which is one in which nothing is cut. */
 static void place(halves_t *halves)
 {
@@ -189,7 +182,7 @@ static void place(halves_t *halves)
     halves->start = cursor->position;
     /* What is skipped is taken, if the other might wait for that. */
     if (before + cursor->ring < halves->start + 2 * halves->reach)
-        publish_taken(halves, halves->start);
+        sb_workspace_taken(halves->team, halves->start);
     sb_workspace_reach_ring(halves->space, 2 * halves->reach);
 }
 
@@ -207,7 +200,7 @@ static sb_status_t run(halves_t *halves)
     space->cursor.position = halves->start + 2 * halves->reach;
     if (status != SB_OK)
         return status;
-    publish_taken(halves, space->cursor.position);
+    sb_workspace_taken(halves->team, space->cursor.position);
     /* Who has combined its half has taken what it was made of. */
     sb_flow_credit(&space->out, halves->start + halves->reach);
     return SB_OK;

@@ -185,14 +185,6 @@ static void combine(rings_t *rings, const window_t *window, size_t from, size_t 
     rings->data = sb_first(rings->data, sb_fold_end(&fold));
 }
 
-/* Up to the next window, with what is skipped where a ring ends: else all might wait for it. */
-static void publish_taken(const rings_t *rings, const window_t *window)
-{
-    const sb_team_t *team = rings->team;
-
-    sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, window->at.position);
-}
-
 /* Waits for the first window of all, or for what they say of it; the wait takes no time. */
 static sb_status_t wait_for_first(rings_t *rings, const sb_peers_t *given, const window_t *window)
 {
@@ -262,7 +254,7 @@ static sb_status_t take(rings_t *rings, window_t *window)
         combine(rings, window, from, to);
     }
     advance(rings, window);
-    publish_taken(rings, window);
+    sb_workspace_taken(rings->team, window->at.position);
     return SB_OK;
 }
 
@@ -297,7 +289,7 @@ static sb_status_t go(rings_t *rings, bool gives)
     place(rings, &filled);
     taken = filled;
     if (taken.at.position != space->cursor.position)
-        publish_taken(rings, &taken);
+        sb_workspace_taken(rings->team, taken.at.position);
     while (is_left(rings, &taken) && status == SB_OK) {
         while (gives && may_fill(rings, &filled, &taken) && status == SB_OK)
             status = fill(rings, &filled);

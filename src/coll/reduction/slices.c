@@ -423,7 +423,7 @@ static void copy_prefix(slices_t *slices, uint64_t number)
     char *to = slices->reduction->receive + (size_t)number * slices->window;
 
     for (uint32_t i = 0; i < team->size && slices->wanted.sources > 0; i++) {
-        uint32_t owner = (team->rank + i) % team->size;
+        uint32_t owner = sb_team_after(team, i);
         sb_range_t slice = slice_of(slices, bytes, owner, team->size);
         const char *from = buffer_of(slices, owner, number, SB_WINDOW_RESULT) +
                            (slices->wanted.sources - 1) * stride;

@@ -230,6 +230,13 @@ static inline void sb_workspace_wait_ends(sb_workspace_t *space, uint64_t began)
 
 void sb_workspace_copied(sb_workspace_t *space);
 
+/* This rank has taken out of all rings what is before, with what is skipped where a ring ends: else
+ * all might wait for it. */
+static inline void sb_workspace_taken(const sb_team_t *team, uint64_t position)
+{
+    sb_flag_publish(&sb_workspace_head(team, team->rank)->taken.flag, position);
+}
+
 static inline void sb_workspace_copy(sb_copy_mode_t mode, char *to, const char *from, size_t bytes)
 {
     if (mode == SB_COPY_NON_TEMPORAL)
@@ -261,7 +268,8 @@ bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reducti
 const char *sb_workspace_sent(const sb_team_t *team, uint32_t rank, size_t offset, size_t bytes,
                               sb_status_t *data);
 
-/* What it copies is reported by the line of the algorithm. */
+/* What these write is reported by the line of the algorithm. */
+#define sb_workspace_taken(...) SB_SITED_VOID(sb_workspace_taken(__VA_ARGS__))
 #define sb_workspace_copy(...) SB_SITED_VOID(sb_workspace_copy(__VA_ARGS__))
 
 /* What the barriers between `steps` steps cost. */

@@ -10,7 +10,6 @@
 #define AREA_LEAST ((size_t)1 << 10)
 #define EXPOSE_LEAST (((size_t)16 << 10) + 1)
 #define CROWDED_LEAST ((size_t)16 << 10)
-#define BOUNCE ((size_t)16 << 10)
 
 /* Annexes of a flow have room for so much in all, but each at least and at most for so much; and
  * for one line more, so that in a cache they do not want the same places. Two ranks have longer
@@ -155,7 +154,7 @@ static void put_in_order(sb_team_t *team)
 
     for (uint32_t near = 0; near < 2; near++) {
         for (uint32_t i = 1; i < team->size; i++) {
-            uint32_t rank = (team->rank + i) % team->size;
+            uint32_t rank = sb_team_after(team, i);
             if ((grouped && is_near(hierarchy, rank)) == (near == 1))
                 *place++ = rank;
         }
@@ -366,7 +365,7 @@ static sb_status_t make(sb_team_t *team)
     size_t each = sizeof(sb_mesh_peer_t) + sizeof(sb_sending_t) + 2 * sizeof(sb_receiving_t) +
                   sizeof(sb_offer_t) + sizeof(sb_exposer_t) + sizeof(uint32_t);
     const sb_resource_size_t size = {
-        .own = sizeof(sb_mesh_t) + team->size * each + BOUNCE,
+        .own = sizeof(sb_mesh_t) + team->size * each + SB_MESH_BOUNCE,
         .bytes = sb_round_up(fixed + sb_max(most, least), SB_PAGE) + layout.annexes,
         .least = sb_round_up(fixed + least, SB_PAGE),
         .near = fixed,

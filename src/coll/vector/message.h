@@ -14,6 +14,9 @@
 #define SB_NOTE_READ 0u
 #define SB_NOTE_REFUSED 1u
 
+/* Bytes of `bounce`, through which exposed ones pass that are not to lie in one row. */
+#define SB_MESH_BOUNCE ((size_t)16 << 10)
+
 /* The shortest message that is exposed by itself where it is read by loads. */
 #define SB_LOADS_LEAST ((size_t)4 << 10)
 

@@ -16,7 +16,6 @@
 #include "coll/vector/message.h"
 
 #define READ_AT_ONCE ((size_t)1 << 20)
-#define BOUNCE ((size_t)16 << 10)
 
 /* So often a rank looks at all that others read from it, before it waits for one of them. */
 #define ANSWER_ROUNDS 128
@@ -111,7 +110,7 @@ static bool read_exposed(sb_mesh_t *mesh, sb_receiving_t *receiving, size_t byte
 {
     const sb_stream_t *stream = receiving->stream;
     sb_exposure_t from = {receiving->exposed.address + receiving->offset};
-    size_t most = stream->base != NULL ? READ_AT_ONCE : BOUNCE;
+    size_t most = stream->base != NULL ? READ_AT_ONCE : SB_MESH_BOUNCE;
 
     for (size_t done = 0, piece; done < bytes && receiving->data == SB_OK; done += piece) {
         size_t offset = receiving->offset + done;
