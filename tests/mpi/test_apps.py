@@ -131,7 +131,7 @@ def run_alike(tester, command, ranks, found, check=check_world_served):
     answers = []
     for sobor in (None,) if tester.bare_only else (None, {}):
         result = tester.run_command(
-            mpi, ranks, command, sobor=sobor, timeout=180, environment={"OMP_NUM_THREADS": "1"}
+            mpi, ranks, command, sobor=sobor, timeout=600, environment={"OMP_NUM_THREADS": "1"}
         )
         assert result.returncode == 0 and not result.timed_out, result.tail()
         answers.append(found(result))
