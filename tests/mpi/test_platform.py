@@ -58,7 +58,7 @@ def measure(
             env=environment,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=900,
             check=False,
         )
     assert result.returncode == 0, result.stdout + result.stderr
