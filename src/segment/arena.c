@@ -25,7 +25,7 @@ typedef struct owned {
     size_t blocks;   /* taken of it */
     size_t settling; /* of these: other threads may be setting up others */
     size_t new_from; /* nothing behind this was ever taken: it is zero, as the kernel gave it */
-    bool once;       /* made for the occasion, or of no use: goes with its last block */
+    bool fresh;      /* made for the occasion: goes with its last block */
 } owned_t;
 
 static struct {
@@ -35,7 +35,6 @@ static struct {
     size_t owned_bytes;
     size_t taken_bytes;
     bool swept;
-    bool hidden; /* some peer cannot have anonymous memory of this process */
 } arena = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t page_bytes(void)
@@ -93,8 +92,7 @@ static bool may_choose(void)
 
 static sb_region_kind_t next_region_kind(sb_arena_source_t source)
 {
-    bool named = source == SB_ARENA_FRESH_NAMED || arena.hidden ||
-                 sb_config()->segment.number == SB_SEGMENT_NAMED;
+    bool named = source == SB_ARENA_FRESH_NAMED || sb_config()->segment.number == SB_SEGMENT_NAMED;
 
     return named ? SB_REGION_NAMED : SB_REGION_MEMFD;
 }
@@ -189,11 +187,10 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
     if (status == SB_ERR_SYSTEM && kind == SB_REGION_MEMFD && may_choose()) /* it is forbidden */
         status = create_region(owned, SB_REGION_NAMED, region_bytes, reason);
     if (status != SB_OK) {
-        arena.hidden = false; /* there are no names either */
         free(owned);
         return status;
     }
-    owned->once = source == SB_ARENA_FRESH_NAMED;
+    owned->fresh = source == SB_ARENA_FRESH_NAMED;
     arena.owned[arena.owned_count++] = owned;
     arena.owned_bytes += region_bytes;
     return SB_OK;
@@ -235,36 +232,14 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     return true;
 }
 
-/* Peers that found it once have it; whoever else comes may not find it. */
-static bool is_hidden(const owned_t *owned)
-{
-    return arena.hidden && owned->region.key.kind == SB_REGION_MEMFD;
-}
-
-static bool take_owned(sb_block_t *block, size_t bytes, bool hidden)
-{
-    for (size_t i = 0; i < arena.owned_count; i++) {
-        if (is_hidden(arena.owned[i]) == hidden && take_from(arena.owned[i], bytes, block))
-            return true;
-    }
-    return false;
-}
-
 static sb_status_t take_locked(sb_block_t *block, size_t bytes, sb_arena_source_t source,
                                size_t sharers, sb_reason_t *reason)
 {
-    bool any = source == SB_ARENA_ANY, hidden = arena.hidden;
-
-    if (any && take_owned(block, bytes, false))
-        return SB_OK;
-    sb_status_t status = grow(bytes, source, sharers, reason);
-    /* What is hidden from some is better than nothing. */
-    if (status != SB_OK && any && hidden) {
-        if (take_owned(block, bytes, arena.hidden))
+    for (size_t i = 0; source == SB_ARENA_ANY && i < arena.owned_count; i++) {
+        if (take_from(arena.owned[i], bytes, block))
             return SB_OK;
-        if (!arena.hidden)
-            status = grow(bytes, source, sharers, reason);
     }
+    sb_status_t status = grow(bytes, source, sharers, reason);
     if (status != SB_OK)
         return status;
     return take_from(arena.owned[arena.owned_count - 1], bytes, block) ? SB_OK : SB_ERR_MEMORY;
@@ -328,16 +303,6 @@ void sb_arena_settle(sb_block_t *block)
     pthread_mutex_unlock(&arena.lock);
 }
 
-void sb_arena_not_found(const sb_block_t *block)
-{
-    if (block->region == NULL || block->region->key.kind != SB_REGION_MEMFD || !may_choose())
-        return;
-    pthread_mutex_lock(&arena.lock);
-    arena.hidden = true;
-    owner_of(block)->once = true;
-    pthread_mutex_unlock(&arena.lock);
-}
-
 static void drop_region(owned_t *owned)
 {
     size_t i = 0;
@@ -362,7 +327,7 @@ void sb_arena_give(sb_block_t *block)
     if (sb_extents_give(&owned->free_space, block->offset, block->bytes))
         arena.taken_bytes -= block->bytes;
     /* Whoever comes needs one that is fresh again: its name is gone. */
-    if (--owned->blocks == 0 && owned->once)
+    if (--owned->blocks == 0 && owned->fresh)
         drop_region(owned);
     pthread_mutex_unlock(&arena.lock);
     *block = (sb_block_t){0};

@@ -60,10 +60,6 @@ bool sb_arena_pages_cost(void);
 /* Every peer of the block's set-up has attached, or never will. */
 void sb_arena_settle(sb_block_t *block);
 
-/* Some peer did not find the block's region: anonymous memory is given to none from now on, where
- * there is memory with a name. */
-void sb_arena_not_found(const sb_block_t *block);
-
 /* Gives a block back, settled or not; every peer must have ceased to use it. */
 void sb_arena_give(sb_block_t *block);
 

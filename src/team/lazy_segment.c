@@ -114,8 +114,6 @@ static sb_status_t try_to_make(sb_team_t *team, sb_lazy_segment_t *segment,
         *outcome = MADE;
         return SB_OK;
     }
-    if (status == SB_OK && *outcome == NOT_FOUND)
-        sb_arena_not_found(&segment->block);
     /* Whoever attached to this block has not used it, and never will. */
     sb_lazy_segment_leave(segment, team->size);
     sb_arena_give(&segment->block);

@@ -298,8 +298,6 @@ static sb_status_t try_memory(setup_t *setup, sb_arena_source_t source)
         get_ready(setup, &verdict);
         status = agree(setup->team, &verdict, &everybody);
         setup->refusal = everybody ? SB_REFUSAL_NONE : SB_REFUSAL_MEMORY;
-        if (status == SB_OK && !everybody)
-            sb_arena_not_found(&setup->team->block);
     }
     if (setup->team != NULL)
         sb_arena_settle(&setup->team->block);

@@ -106,11 +106,6 @@ void sb_arena_settle(sb_block_t *block)
     block->settling = false;
 }
 
-void sb_arena_not_found(const sb_block_t *block)
-{
-    (void)block;
-}
-
 sb_status_t sb_arena_attach(sb_attachment_t **attachment, const sb_remote_key_t *key,
                             sb_reason_t *reason)
 {

@@ -64,12 +64,12 @@ typedef struct summary {
     size_t quota;    /* the smallest; 0: none */
     size_t local;    /* ranks on the node, the team's own included */
     size_t allowed;  /* processors open to the job, at least those of `cpus` */
-    bool apart;      /* each rank has a cpuset of its own: nothing is known of the job's */
+    bool apart; /* several ranks, each with a cpuset of its own: nothing is known of the job's */
 } summary_t;
 
 static summary_t summarise(const sb_place_t *places, size_t ranks)
 {
-    summary_t all = {.known = true, .local = ranks, .apart = true};
+    summary_t all = {.known = true, .local = ranks, .apart = ranks > 1};
 
     for (size_t i = 0; i < ranks; i++) {
         size_t quota = places[i].quota_cpus;

@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <unistd.h>
 
 static const sb_algorithm_t *bcast(const char *name)
@@ -69,46 +68,6 @@ static void teams_come_and_go(void **state)
 {
     (void)state;
     assert_int_equal(job_run(3, 100, make_many, NULL), 0);
-}
-
-/* Others may not open this process's /proc/PID/fd, as root may open any. */
-static bool hide(void)
-{
-    bool unprivileged = geteuid() != 0 || (setgid(65534) == 0 && setuid(65534) == 0);
-
-    return unprivileged && prctl(PR_SET_DUMPABLE, 0) == 0;
-}
-
-/* Memory that is found by name alone serves as many teams as other memory. */
-static int keep_hidden(rank_context_t *context, void *argument)
-{
-    enum { TEAMS = 20 };
-    sb_team_t *teams[TEAMS];
-    sb_arena_usage_t usage;
-    int failures = 0;
-
-    (void)argument;
-    setenv("SOBOR_MEMORY", "4MiB", 1);
-    if (!hide()) /* there is no other user here */
-        return 0;
-    for (int i = 0; i < TEAMS; i++) {
-        teams[i] = job_team(context);
-        if (teams[i] == NULL)
-            return 1;
-    }
-    for (int i = 0; i < TEAMS; i++)
-        failures += barrier(teams[i]) != SB_OK;
-    sb_arena_usage(&usage);
-    failures += usage.regions > 2 || sb_arena_region(0)->key.kind != SB_REGION_NAMED;
-    for (int i = 0; i < TEAMS; i++)
-        sb_team_destroy(teams[i]);
-    return failures;
-}
-
-static void hidden_memory_is_not_wasted(void **state)
-{
-    (void)state;
-    assert_int_equal(job_run(2, 60, keep_hidden, NULL), 0);
 }
 
 static int keep_many(rank_context_t *context, void *argument)
@@ -717,7 +676,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_come_and_go),
         cmocka_unit_test(many_teams_live_at_once),
-        cmocka_unit_test(hidden_memory_is_not_wasted),
         cmocka_unit_test(the_root_may_leave_the_team_first),
         cmocka_unit_test(disagreement_is_told),
         cmocka_unit_test(a_dead_peer_is_an_error),

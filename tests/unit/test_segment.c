@@ -490,46 +490,6 @@ static void names_last_as_long_as_their_set_up(void **state)
     expect_in_child(names_stay_as_long_as_set_ups);
 }
 
-/* Which has a name, and may be used for what comes. */
-static bool is_found_by_name(void)
-{
-    sb_block_t lost, other, block, next;
-    sb_arena_usage_t usage;
-
-    if (!take(&lost, SB_ARENA_ANY) || !take(&other, SB_ARENA_ANY))
-        return false;
-    sb_arena_not_found(&lost);
-    if (!take(&block, SB_ARENA_ANY) || !block.region->linked)
-        return false;
-    sb_arena_settle(&block);
-    bool right = take(&next, SB_ARENA_ANY) && next.region == block.region;
-    sb_arena_give(&next);
-    sb_arena_give(&lost);
-    sb_arena_give(&other);
-    sb_arena_usage(&usage);
-    return right && usage.regions == 1 && usage.owned == block.region->key.bytes;
-}
-
-/* Where no name can be had that which is there serves those who find it. */
-static bool is_anonymous_without_names(void)
-{
-    sb_block_t lost, block, next;
-
-    if (!take(&lost, SB_ARENA_ANY))
-        return false;
-    sb_arena_not_found(&lost);
-    full = true;
-    return take(&block, SB_ARENA_ANY) && take(&next, SB_ARENA_ANY) && block.region == lost.region &&
-           next.region == lost.region;
-}
-
-static void what_is_not_found_is_offered_no_more(void **state)
-{
-    (void)state;
-    expect_in_child(is_found_by_name);
-    expect_in_child(is_anonymous_without_names);
-}
-
 static bool is_let_go(void)
 {
     sb_attachment_t *first, *second;
@@ -1192,7 +1152,6 @@ int main(void)
         cmocka_unit_test(boards_of_others_stay),
         cmocka_unit_test(a_rank_without_room_keeps_others_together),
         cmocka_unit_test(names_last_as_long_as_their_set_up),
-        cmocka_unit_test(what_is_not_found_is_offered_no_more),
         cmocka_unit_test(attachments_go_with_their_region),
         cmocka_unit_test(a_limit_of_file_sizes_does_not_kill),
         cmocka_unit_test(where_memfd_is_forbidden_names_serve),

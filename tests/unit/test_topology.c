@@ -1094,6 +1094,7 @@ static void ranks_may_have_cpusets_of_their_own(void **state)
         scene.places[rank].local_ranks = 8;
     }
     assert_false(crowded(4));
+    assert_true(crowded(1)); /* a rank alone does not tell */
     scene.places[2].allowed_cpus = 4;
     assert_true(crowded(4));
     scene.places[2].allowed_cpus = 1;
