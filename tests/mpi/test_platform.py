@@ -10,6 +10,8 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
+from statistics import median
 
 import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
@@ -81,11 +83,26 @@ def test_several_hosts(tmp_path):
     assert len(crossing["measured_gains"]) == len(crossing["whole_gains"]) == 13
 
 
-def check_crossing(found: dict) -> None:
+def measure_in_turn(folder, rate: str, star: bool, **wanted) -> dict:
+    """A measurement of Open MPI 4.1, in the next folder."""
+    own = folder / str(len(list(folder.iterdir())))
+    own.mkdir()
+    return measure(usable_mpi("o41"), own, rate, star, **wanted)
+
+
+def check_crossing(measure_again, found: dict) -> None:
     """Where each-with-each gets ahead of BAGDS on a star: within a factor of 2 of the formulas,
-    where it makes the transfers that they count."""
-    assert 1 / 2 < found["measured"] / found["model"] < 2, found
-    assert found["measured_gains"][0]["gain"] > 1 > found["measured_gains"][-1]["gain"], found
+    where it makes the transfers that they count.
+
+    One call that was disturbed moves it: of one that is elsewhere the middle of three counts.
+    """
+    all_found = [found]
+    if not 1 / 2 < found["measured"] / found["model"] < 2:
+        all_found += [measure_again()["crossing_elements"] for _ in range(2)]
+    ratios = [each["measured"] / each["model"] for each in all_found]
+    assert 1 / 2 < median(ratios) < 2, all_found
+    gains = [each["gain"] for each in found["measured_gains"]]
+    assert median(gains[:3]) > 1 > median(gains[-3:]), found
 
 
 @pytest.mark.alone
@@ -94,21 +111,22 @@ def check_crossing(found: dict) -> None:
 @pytest.mark.parametrize("rate", [100, 200, 400])
 def test_limits_are_found(tmp_path, rate, kind):
     """Bandwidth within 10 %, which switch it is, forecasts of calls within 1.3, and BAGDS."""
-    answers = measure(usable_mpi("o41"), tmp_path, f"{rate}mbit", kind == "star")
+    measure_here = partial(measure_in_turn, tmp_path, f"{rate}mbit", kind == "star")
+    answers = measure_here()
     assert answers["bandwidth"]["value"] * 8 / 1e6 == pytest.approx(rate, rel=0.1)
     assert answers["switch"]["value"] == kind
     for row in answers["forecasts"]:
         assert 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3, row
     if kind == "star":
-        check_crossing(answers["crossing_elements"])
+        check_crossing(measure_here, answers["crossing_elements"])
 
 
 @pytest.mark.alone
 @pytest.mark.usefixtures("only_long")
 def test_bagds_and_each_with_each(tmp_path):
     """The same of eight hosts, where they cross at longer blocks."""
-    answers = measure(usable_mpi("o41"), tmp_path, "100mbit", True, hosts_made=2 * HOSTS)
-    check_crossing(answers["crossing_elements"])
+    measure_here = partial(measure_in_turn, tmp_path, "100mbit", True, hosts_made=2 * HOSTS)
+    check_crossing(measure_here, measure_here()["crossing_elements"])
 
 
 @pytest.mark.alone
