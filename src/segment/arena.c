@@ -85,11 +85,6 @@ static size_t next_region_bytes(size_t bytes)
     return sb_min(sb_max(need, wish), left);
 }
 
-static bool may_choose(void)
-{
-    return sb_config()->segment.number == SB_SEGMENT_AUTO;
-}
-
 static sb_region_kind_t next_region_kind(sb_arena_source_t source)
 {
     bool named = source == SB_ARENA_FRESH_NAMED || sb_config()->segment.number == SB_SEGMENT_NAMED;
@@ -184,7 +179,8 @@ static sb_status_t grow(size_t bytes, sb_arena_source_t source, size_t sharers, 
         return SB_ERR_MEMORY;
     sb_region_kind_t kind = next_region_kind(source);
     sb_status_t status = create_region(owned, kind, region_bytes, reason);
-    if (status == SB_ERR_SYSTEM && kind == SB_REGION_MEMFD && may_choose()) /* it is forbidden */
+    if (status == SB_ERR_SYSTEM && kind == SB_REGION_MEMFD &&
+        sb_config()->segment.number == SB_SEGMENT_AUTO) /* the system forbids memfd */
         status = create_region(owned, SB_REGION_NAMED, region_bytes, reason);
     if (status != SB_OK) {
         free(owned);
