@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* What has been put into the file, and may be: going beyond is told by a signal that ends the
@@ -128,28 +129,70 @@ static bool put_all(int file)
            put_maps(file);
 }
 
-static int make(const char *path)
+/* One behind the other; the last is NULL. */
+static void join(char *to, const char *const *parts)
 {
+    for (; *parts != NULL; parts++) {
+        memcpy(to, *parts, strlen(*parts) + 1);
+        to += strlen(*parts);
+    }
+}
+
+void sb_trace_name_files(unsigned same)
+{
+    sb_trace_t *trace = &sb_trace_self;
+    char number[16], *digit = number + sizeof number - 1;
+    const char *ending = trace->is_profile ? ".profile" : ".trace";
+
+    *digit = '\0';
+    for (unsigned rest = same; rest > 0; rest /= 10)
+        *--digit = (char)('0' + rest % 10);
+    if (same > 0)
+        *--digit = '.';
+    join(trace->path, (const char *const[]){trace->folder, "/", trace->name, digit, ending, NULL});
+    join(trace->partial,
+         (const char *const[]){trace->folder, "/.", trace->name, digit, ending, ".part", NULL});
+}
+
+/* One more than any folder should have of one name. */
+#define SAME_MOST 10000
+
+/*
+ * Ranks may have one host's name and the same number of a process, each in a container of its own:
+ * what another has written stays. Who has made the partial file is the only one that gives the
+ * other name, so it is enough to look then whether that is there.
+ */
+static int make(void)
+{
+    const sb_trace_t *trace = &sb_trace_self;
+    struct stat status;
+
+    for (unsigned same = 0; same < SAME_MOST; same++) {
+        sb_trace_name_files(same);
+        int file = open(trace->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (file < 0 && errno != EEXIST)
+            return -1;
+        if (file >= 0 && lstat(trace->path, &status) != 0)
+            return file;
+        if (file >= 0) {
+            unlink(trace->partial);
+            close(file);
+        }
+    }
+    errno = EEXIST;
+    return -1;
+}
+
+static bool write_file(void)
+{
+    sb_trace_t *trace = &sb_trace_self;
     struct rlimit limit;
 
     written = 0;
     allowed = getrlimit(RLIMIT_FSIZE, &limit) == 0 ? limit.rlim_cur : UINT64_MAX;
-    return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-}
-
-bool sb_trace_write(uint32_t end)
-{
-    static atomic_flag begun = ATOMIC_FLAG_INIT;
-    sb_trace_t *trace = &sb_trace_self;
-
-    /* Relaxed: a thread that comes second has nothing to do. */
-    if (trace->records == NULL || trace->header.pid != (int32_t)getpid() ||
-        atomic_flag_test_and_set_explicit(&begun, memory_order_relaxed))
-        return true;
-    trace->header.end = end;
     if (trace->header.closed == 0)
         trace->header.closed = sb_now_ns();
-    int file = make(trace->partial);
+    int file = make();
     if (file < 0)
         return false;
     bool good = put_all(file);
@@ -159,4 +202,42 @@ bool sb_trace_write(uint32_t end)
         unlink(trace->partial);
     errno = error;
     return good;
+}
+
+/* How far the file is. One word says also which signal was left to who writes: none is missed. */
+enum { UNBEGUN, WRITING, WRITTEN, LEFT /* and more: being written, and the signal's number */ };
+static _Atomic int stage;
+
+static bool is_own(void)
+{
+    return sb_trace_self.records != NULL && sb_trace_self.header.pid == (int32_t)getpid();
+}
+
+bool sb_trace_write(uint32_t end, int *late)
+{
+    int seen = UNBEGUN;
+
+    *late = 0;
+    /* Relaxed: who comes second has nothing to do. */
+    if (!is_own() || !atomic_compare_exchange_strong_explicit(
+                         &stage, &seen, WRITING, memory_order_relaxed, memory_order_relaxed))
+        return true;
+    sb_trace_self.header.end = end;
+    bool good = write_file();
+    /* Release: pairs with the look in sb_trace_leave(). Of that the number alone is wanted. */
+    seen = atomic_exchange_explicit(&stage, WRITTEN, memory_order_release);
+    *late = seen > LEFT ? seen - LEFT : 0;
+    return good;
+}
+
+bool sb_trace_leave(int number)
+{
+    int seen = WRITING;
+
+    if (!is_own())
+        return false;
+    /* Acquire: pairs with the exchange in sb_trace_write(), which has closed the file before. */
+    atomic_compare_exchange_strong_explicit(&stage, &seen, LEFT + number, memory_order_acquire,
+                                            memory_order_acquire);
+    return seen == WRITING || seen > LEFT;
 }

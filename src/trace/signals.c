@@ -6,18 +6,31 @@
 #include "trace/trace.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 
 static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGABRT, SIGUSR1, SIGUSR2};
 
-/* Writes, and has the signal do what it does by itself. */
-static void write_and_go(int number)
+/* Also one that came while another thread took signals: this thread may have it blocked. */
+void sb_trace_end_by(int number)
 {
-    int error = errno;
+    sigset_t these;
 
-    sb_trace_write(SB_TRACE_SIGNAL + (uint32_t)number);
+    sigemptyset(&these);
+    sigaddset(&these, number);
     signal(number, SIG_DFL);
     raise(number);
+    pthread_sigmask(SIG_UNBLOCK, &these, NULL);
+}
+
+/* Where the signal has interrupted who writes, that one goes on first. */
+static void write_and_go(int number)
+{
+    int error = errno, late;
+
+    sb_trace_write(SB_TRACE_SIGNAL + (uint32_t)number, &late);
+    if (!sb_trace_leave(number))
+        sb_trace_end_by(number);
     errno = error;
 }
 

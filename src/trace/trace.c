@@ -6,7 +6,6 @@
 #include "trace/clock.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,16 +60,13 @@ static bool has_folder(char *folder)
     return false;
 }
 
-static bool name_file(const char *folder)
+static void name_files(void)
 {
     sb_trace_t *trace = &sb_trace_self;
-    char name[96];
 
-    snprintf(name, sizeof name, "%.63s-%d.%s", trace->header.host, (int)trace->header.pid,
-             trace->is_profile ? "profile" : "trace");
-    int length = snprintf(trace->partial, sizeof trace->partial, "%s/.%s.part", folder, name);
-    snprintf(trace->path, sizeof trace->path, "%s/%s", folder, name);
-    return length < (int)sizeof trace->partial;
+    snprintf(trace->name, sizeof trace->name, "%.63s-%d", trace->header.host,
+             (int)trace->header.pid);
+    sb_trace_name_files(0);
 }
 
 static void touch_first(sb_trace_t *trace)
@@ -102,7 +98,6 @@ static bool has_room(void)
 
 bool sb_trace_begin(int rank, int size)
 {
-    char folder[PATH_MAX];
     sb_trace_header_t *header = &sb_trace_self.header;
 
     *header = (sb_trace_header_t){.magic = SB_TRACE_MAGIC,
@@ -117,8 +112,10 @@ bool sb_trace_begin(int rank, int size)
     sb_trace_clock_begin();
     gethostname(header->host, sizeof header->host - 1);
     sb_trace_self.is_profile = sb_config()->trace.text[0] == '\0';
-    return has_folder(folder) && name_file(folder) &&
-           (!sb_trace_self.is_profile || sb_trace_begin_sums()) && has_room();
+    if (!has_folder(sb_trace_self.folder))
+        return false;
+    name_files();
+    return (!sb_trace_self.is_profile || sb_trace_begin_sums()) && has_room();
 }
 
 /* The next one of these members; the last that had them is most likely the last of all. */
@@ -213,6 +210,10 @@ void sb_trace_add(sb_trace_comm_t *comm, uint8_t collective, const char *algorit
 
 void sb_trace_finish(sb_trace_end_t end)
 {
-    if (sb_trace_self.records != NULL && !sb_trace_write(end))
+    int late = 0;
+
+    if (sb_trace_self.records != NULL && !sb_trace_write(end, &late))
         sb_log("%s: %s: %s", variable(), sb_trace_self.path, strerror(errno));
+    if (late != 0)
+        sb_trace_end_by(late);
 }

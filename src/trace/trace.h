@@ -119,6 +119,8 @@ typedef struct sb_trace {
     sb_trace_cell_t *cells;
     uint16_t *cell_at; /* indices of cells, by their hash; 0: none */
     sb_trace_counted_t *counted;
+    char folder[4096];        /* where its file goes, */
+    char name[80];            /* and what that is called, without its ending */
     char path[4096 + 128];    /* of the file */
     char partial[4096 + 128]; /* until it is complete */
     char algorithms[SB_TRACE_ALGORITHMS][SB_TRACE_NAME];
@@ -173,9 +175,20 @@ bool sb_trace_begin_sums(void);
 /* Whether a profile keeps the times of this call of a communicator. */
 bool sb_trace_samples(uint64_t number);
 
+/* Calls the file, and what it is until it is complete, by the name and this number; 0: by the name
+ * alone. Signal handlers may call it. */
+void sb_trace_name_files(unsigned same);
+
 /* Writes the file, once; nothing in a child of fork. Calls only what a signal handler may call.
- * False: the system refused, errno says why. */
-bool sb_trace_write(uint32_t end);
+ * False: the system refused, errno says why. `late` becomes the number of the signal by which the
+ * caller is to end the process then, if one has come meanwhile. */
+bool sb_trace_write(uint32_t end, int *late);
+
+/* Whether the file is being written just now: who writes it will end the process by this signal. */
+bool sb_trace_leave(int number);
+
+/* Has a signal do what it does by itself. */
+void sb_trace_end_by(int number);
 
 /* Stops recording and writes the file; told if it cannot be. */
 void sb_trace_finish(sb_trace_end_t end);
