@@ -97,6 +97,9 @@ void sb_summary_write(void)
     }
     sb_comm_totals(&sum);
     put(file, host, ranks, &sum);
-    if (fclose(file) != 0)
-        sb_log("SOBOR_SUMMARY: %s: %s", path, strerror(errno));
+    bool good = fflush(file) == 0 && !ferror(file);
+    if (fclose(file) == 0 && good)
+        return;
+    sb_log("SOBOR_SUMMARY: %s: %s", path, strerror(errno));
+    unlink(path); /* half of a file is read by nobody */
 }

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pytest
@@ -186,6 +187,23 @@ def test_summary_of_another_job(tester):
     assert sorted(file.read_text() for file in folder.glob("*.json") if file != third) == [
         "first\n", "first\n", "second\n", "second\n",
     ]  # fmt: skip
+
+
+def test_summary_on_a_full_disk(tester):
+    """No half of a file is left."""
+    folder = tester.folder / "summaries"
+    folder.mkdir()
+    apart = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    mount = f"mount -t tmpfs -o size=4k none {folder} && "
+    if subprocess.run([*apart, mount + "true"], check=False).returncode != 0:
+        pytest.skip("no namespaces")
+    program = tester.program(usable_mpi("o41"), "counters")
+    fill = f'head -c 4096 /dev/zero >"{folder}/full" && "$0"; ls "{folder}"'
+    command = [*apart, mount + fill, program]
+    sobor = {"SOBOR_SUMMARY": str(folder), "SOBOR_SERVE_AFTER": "100"}
+    result = tester.run_command(usable_mpi("o41"), 2, command, sobor=sobor)
+    assert "SOBOR_SUMMARY: " in result.stdout + result.stderr, result.tail()
+    assert ".json" not in result.stdout and result.stdout.count("full") == 2, result.tail()
 
 
 def test_summary_without_a_folder(tester):
