@@ -3,7 +3,7 @@
  * Other processes' arenas. The first time that a process is asked for, its descriptors are looked
  * through for its arena's file, which is then mapped to be read. That is kept, and so is that there
  * is none. Once a second it is looked whether the process is still the same one, or has an arena by
- * now. What was mapped stays mapped: a thread may be reading it.
+ * now. What was mapped stays so for longer than its process lives: a thread may be reading it.
  */
 #include "heap/arena.h"
 #include "heap/next.h"
@@ -20,6 +20,11 @@
 #define BUCKETS 256
 /* What is read is opened by so many bytes: who locks all memory locks no more. */
 #define STEP ((size_t)16 << 20)
+/* Of those whose arenas are mapped that are looked at for each that comes. */
+#define LOOKS 8
+/* Seconds from a process's end, as seen here: its pages go after these, and its addresses. */
+#define PAGES_STAY 1
+#define PLACE_STAYS 60
 
 /* What is known of one process. */
 typedef struct peer {
@@ -27,12 +32,19 @@ typedef struct peer {
     int process;
     uint64_t start_time;
     const char *_Atomic here; /* its arena; NULL: it has none that can be read */
+    uint64_t base;            /* where its owner has it; set before `here` */
     _Atomic size_t open;      /* bytes of it that may be read so far */
     _Atomic bool gone;        /* another process may have its number */
     _Atomic int64_t looked;   /* seconds */
+    /* Under the lock: */
+    struct peer *after; /* of those whose arenas are mapped */
+    char *mapped;
+    int64_t ended; /* seconds; 0: not seen yet */
+    bool is_empty; /* nothing of its file is mapped any more */
 } peer_t;
 
 static peer_t *_Atomic buckets[BUCKETS];
+static peer_t *oldest, *newest; /* whose arenas are mapped, in the order of the last look */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static _Atomic uint64_t loads;
 
@@ -66,7 +78,7 @@ static char *map(int file)
 }
 
 /* NULL: this file is none, or not the process's. */
-static const char *attach(const char *path, int process, uint64_t start_time)
+static char *attach(const char *path, int process, uint64_t start_time)
 {
     int file = is_arena(path) ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     char *here = file < 0 ? NULL : map(file);
@@ -83,10 +95,10 @@ static const char *attach(const char *path, int process, uint64_t start_time)
     return NULL;
 }
 
-static const char *find(int process, uint64_t start_time)
+static char *find(int process, uint64_t start_time)
 {
     char path[64];
-    const char *here = NULL;
+    char *here = NULL;
     struct dirent *entry;
 
     snprintf(path, sizeof path, "/proc/%d/fd", process);
@@ -113,11 +125,69 @@ static peer_t *look_up(int process)
     return peer;
 }
 
-static peer_t *add(int process)
+static void append(peer_t *peer)
+{
+    peer->after = NULL;
+    if (oldest == NULL)
+        oldest = peer;
+    else
+        newest->after = peer;
+    newest = peer;
+}
+
+/* Zeros in the place of the file: what may have been read of it can be read on. */
+static bool empty(peer_t *peer)
+{
+    static const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    /* Acquire: pairs with the store in open_to(). */
+    size_t open = atomic_load_explicit(&peer->open, memory_order_acquire);
+
+    return (open == 0 || sb_next.mmap(peer->mapped, open, PROT_READ, flags, -1, 0) != MAP_FAILED) &&
+           (open == SB_HEAP_ARENA_BYTES ||
+            sb_next.mmap(peer->mapped + open, SB_HEAP_ARENA_BYTES - open, PROT_NONE, flags, -1,
+                         0) != MAP_FAILED);
+}
+
+/*
+ * The memory of a process that has ended is taken for as long as others have it mapped. It goes by
+ * steps, each in its time: nobody begins to read it; it becomes zeros, for who still reads, with
+ * whom no operation ends well any more; its addresses are others'. True: that was the last one.
+ */
+static bool release(peer_t *peer, int64_t now)
+{
+    if (peer->ended == 0 && !sb_process_alive(peer->process, peer->start_time)) {
+        /* Relaxed: nothing is told by it, and the next step comes later. */
+        atomic_store_explicit(&peer->gone, true, memory_order_relaxed);
+        atomic_store_explicit(&peer->here, NULL, memory_order_relaxed);
+        peer->ended = now;
+    } else if (peer->ended != 0 && !peer->is_empty && now > peer->ended + PAGES_STAY) {
+        peer->is_empty = empty(peer);
+    } else if (peer->is_empty && now > peer->ended + PLACE_STAYS) {
+        sb_next.munmap(peer->mapped, SB_HEAP_ARENA_BYTES);
+        return true;
+    }
+    return false;
+}
+
+static void release_ended(int64_t now)
+{
+    const peer_t *last = newest;
+    peer_t *peer = NULL;
+
+    for (int looks = 0; looks < LOOKS && oldest != NULL && peer != last; looks++) {
+        peer = oldest;
+        oldest = peer->after;
+        if (!release(peer, now))
+            append(peer);
+    }
+}
+
+static peer_t *add(int process, int64_t now)
 {
     peer_t *_Atomic *bucket = &buckets[(unsigned)process % BUCKETS];
     peer_t *peer = sb_next.calloc(1, sizeof *peer);
 
+    release_ended(now);
     if (peer == NULL)
         return NULL;
     peer->process = process;
@@ -125,6 +195,18 @@ static peer_t *add(int process)
     peer->next = atomic_load_explicit(bucket, memory_order_relaxed);
     atomic_store_explicit(bucket, peer, memory_order_release);
     return peer;
+}
+
+static void look_for_arena(peer_t *peer)
+{
+    char *here = find(peer->process, peer->start_time);
+
+    if (here == NULL)
+        return;
+    peer->mapped = here;
+    peer->base = ((const sb_heap_arena_header_t *)(const void *)here)->base;
+    append(peer);
+    atomic_store_explicit(&peer->here, here, memory_order_release);
 }
 
 /* Looks at the process itself. */
@@ -137,12 +219,12 @@ static peer_t *renew(peer_t *peer, int process, int64_t now)
         atomic_store_explicit(&peer->gone, true, memory_order_relaxed);
         peer = NULL;
     }
-    peer = peer == NULL ? add(process) : peer;
+    peer = peer == NULL ? add(process, now) : peer;
     if (peer == NULL)
         return NULL;
     /* Who writes it holds the lock. */
     if (atomic_load_explicit(&peer->here, memory_order_relaxed) == NULL)
-        atomic_store_explicit(&peer->here, find(process, peer->start_time), memory_order_release);
+        look_for_arena(peer);
     atomic_store_explicit(&peer->looked, now, memory_order_release);
     return peer;
 }
@@ -189,7 +271,7 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
     if (here == NULL)
         return NULL;
     const sb_heap_arena_header_t *header = (const sb_heap_arena_header_t *)(const void *)here;
-    uint64_t offset = address - header->base;
+    uint64_t offset = address - peer->base;
     if (offset >= SB_HEAP_ARENA_BYTES || bytes > SB_HEAP_ARENA_BYTES - offset ||
         !open_to(peer, here, offset + bytes))
         return NULL;
@@ -268,7 +350,8 @@ static ssize_t load(pid_t process, const struct iovec *local, unsigned long loca
         if (from == remote->iov_len)
             from = 0, remote++, remotes--;
     }
-    return done;
+    /* One that has ended meanwhile may have been zeros: the kernel says so. */
+    return look_up(process) == NULL ? -1 : done;
 }
 
 /* The host MPI's own messages come by here. */
