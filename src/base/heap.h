@@ -11,12 +11,20 @@
  * the one function that it exports for this.
  */
 
+/* Why others no longer read a process's memory. */
+typedef enum sb_heap_end {
+    SB_HEAP_LASTS,   /* they do */
+    SB_HEAP_FORK,    /* it has forked */
+    SB_HEAP_MAPPING, /* the program has mapped something in a block's place, or unmapped that */
+    SB_HEAP_ADVICE,  /* it has given back pages that must not be written */
+} sb_heap_end_t;
+
 /* What became of the heap of this process so far. */
 typedef struct sb_heap_counts {
     uint64_t blocks; /* that were given out */
     uint64_t peak;   /* bytes in use at most */
     uint64_t loads;  /* copies out of other processes by loads */
-    bool parted;     /* a fork has made its memory private */
+    sb_heap_end_t end;
 } sb_heap_counts_t;
 
 typedef struct sb_heap {

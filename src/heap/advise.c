@@ -7,10 +7,24 @@
 #include "heap/arena.h"
 #include "heap/next.h"
 
+#include "segment/huge.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/mman.h>
+
+/* What private memory has unasked, the arena asks for. */
+void sb_heap_arena_advise_huge(char *base)
+{
+    sb_huge_mode_t shared, own;
+
+    sb_huge_read("", &shared);
+    sb_huge_read_private("", &own);
+    sb_heap_arena.may_be_huge = sb_huge_possible(&shared);
+    if (strcmp(shared.word, "advise") == 0 && strcmp(own.word, "always") == 0)
+        sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_HUGEPAGE);
+}
 
 static bool is_within(const void *at, size_t bytes)
 {
@@ -31,6 +45,37 @@ static bool clear(char *from, size_t bytes, int rights, bool ours)
     return true;
 }
 
+/* Whether all new memory of the process is locked: then a page is for which nobody asked that. */
+static bool is_all_locked(void)
+{
+    void *page =
+        sb_next.mmap(NULL, SB_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool locked = page == MAP_FAILED || sb_next.madvise(page, SB_PAGE, MADV_DONTNEED) != 0;
+
+    if (page != MAP_FAILED)
+        sb_next.munmap(page, SB_PAGE);
+    return locked;
+}
+
+/*
+ * Of locked memory the kernel takes no pages away. Where a program has freed a block as it was,
+ * the lock ends with the block, as it would if that were unmapped; where it wants to have all its
+ * memory locked, the pages stay.
+ */
+bool sb_heap_arena_drop(char *at, size_t bytes)
+{
+    static bool all_locked; /* as was seen last; under the arena's lock */
+
+    if (sb_next.madvise(at, bytes, MADV_REMOVE) == 0) {
+        all_locked = false;
+        return true;
+    }
+    if (errno != EINVAL || all_locked)
+        return false;
+    all_locked = is_all_locked();
+    return !all_locked && munlock(at, bytes) == 0 && sb_next.madvise(at, bytes, MADV_REMOVE) == 0;
+}
+
 /*
  * Pages that are zero when they are looked at again. What the kernel refuses of private memory, as
  * of pages that are locked, it refuses here. Older ones do not take away pages of a file that must
@@ -49,7 +94,7 @@ static int give_back(char *at, size_t bytes)
         errno = EINVAL;
         return -1;
     }
-    sb_heap_arena_part();
+    sb_heap_arena_part(SB_HEAP_ADVICE);
     bytes = sb_round_up(bytes, SB_PAGE);
     /* Acquire: pairs with the stores in mprotect() and replace(). */
     if (!atomic_load_explicit(&sb_heap_arena.protected, memory_order_acquire))
@@ -91,7 +136,7 @@ static void replace(const void *at, size_t bytes)
 {
     if (SB_LIKELY(!meets(at, bytes)))
         return;
-    sb_heap_arena_part();
+    sb_heap_arena_part(SB_HEAP_MAPPING);
     atomic_store_explicit(&sb_heap_arena.protected, true, memory_order_release);
 }
 

@@ -15,10 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 /* Bytes of the shortest block of the arena; none until this object's constructor has run. */
 static size_t least = SIZE_MAX;
+
+/* Bytes of calloc's shortest block that is not the arena's. Pages of a file are there once they are
+ * read; where a program clears so much of the machine's memory it may mean to use little of it. */
+static size_t sparse = SIZE_MAX;
+#define SPARSE_LEAST ((size_t)1 << 30)
+#define SPARSE_PART 8 /* of the machine's memory */
 
 static void *take(size_t bytes, size_t alignment)
 {
@@ -62,7 +69,7 @@ SB_EXPORTED void *calloc(size_t count, size_t bytes)
     size_t all;
     bool fresh;
 
-    if (__builtin_mul_overflow(count, bytes, &all) || all < least)
+    if (__builtin_mul_overflow(count, bytes, &all) || all < least || all >= sparse)
         return sb_next.calloc(count, bytes);
     void *block = sb_heap_arena_take(all, 1, &fresh);
     if (block == NULL)
@@ -209,10 +216,22 @@ static uint64_t value_of(const char *name)
     return value.number;
 }
 
+static size_t find_sparse(void)
+{
+    struct sysinfo machine;
+
+    if (sysinfo(&machine) != 0)
+        return SPARSE_LEAST;
+    return sb_max(SPARSE_LEAST, (size_t)machine.totalram * machine.mem_unit / SPARSE_PART);
+}
+
 __attribute__((__constructor__)) static void start(void)
 {
     sb_heap_arena.wanted = value_of("SOBOR_HEAP") != 0 && sb_is_rank() && !is_watched() &&
-                           !is_scarce() && getpagesize() == SB_PAGE && sb_next_is_behind();
-    if (sb_heap_arena.wanted)
-        least = (size_t)value_of("SOBOR_HEAP_LEAST");
+                           !is_scarce() && getpagesize() == SB_PAGE && sb_next_is_behind() &&
+                           sb_heap_arena_watch_forks();
+    if (!sb_heap_arena.wanted)
+        return;
+    sparse = find_sparse();
+    least = (size_t)value_of("SOBOR_HEAP_LEAST");
 }

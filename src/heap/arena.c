@@ -11,12 +11,10 @@
 #include "heap/next.h"
 
 #include "base/descriptor.h"
-#include "segment/huge.h"
 #include "segment/process.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -40,10 +38,8 @@ typedef struct entry {
     uint32_t next, previous; /* free blocks of the class; 0: none */
 } entry_t;
 
-/* No process has this address. */
-#define NOWHERE ((char *)((uintptr_t)1 << 63))
-
-sb_heap_arena_t sb_heap_arena = {.base = NOWHERE, .file = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
+sb_heap_arena_t sb_heap_arena = {
+    .base = SB_HEAP_ARENA_NOWHERE, .file = -1, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static entry_t *table;
 static uint32_t list[2][CLASSES]; /* first page of the first free block */
@@ -128,8 +124,8 @@ static void keep_within_bound(void)
 
     while (kept > bound) {
         uint32_t at = longest_kept(), pages = table[at].pages;
-        if (sb_next.madvise(address_of(at), (size_t)pages * SB_PAGE, MADV_REMOVE) != 0)
-            return; /* locked: it stays */
+        if (!sb_heap_arena_drop(address_of(at), (size_t)pages * SB_PAGE))
+            return;
         unlist(at);
         set_free(at, pages, CLEAN);
     }
@@ -253,18 +249,6 @@ char *sb_heap_arena_map(int file)
     return base;
 }
 
-/* What private memory has unasked, the arena asks for. */
-static void advise_huge(char *base)
-{
-    sb_huge_mode_t shared, own;
-
-    sb_huge_read("", &shared);
-    sb_huge_read_private("", &own);
-    sb_heap_arena.may_be_huge = sb_huge_possible(&shared);
-    if (strcmp(shared.word, "advise") == 0 && strcmp(own.word, "always") == 0)
-        sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_HUGEPAGE);
-}
-
 static bool make_arena(void)
 {
     if (!make_file())
@@ -274,12 +258,13 @@ static bool make_arena(void)
     if (base == NULL || table == NULL)
         return false;
     sb_heap_arena.base = base;
+    sb_heap_arena.open = 0;
     /* A dump would write what is not open yet, and the kernel make pages for it. */
     sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_DONTDUMP);
     /* A child that the handlers of fork.c do not see has none of it, rather than all in common. */
     if (sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_DONTFORK) != 0 || !open_to(1))
         return false;
-    advise_huge(base);
+    sb_heap_arena_advise_huge(base);
     mark(0, 1, TAKEN);
     sb_heap_arena_header_t *header = (sb_heap_arena_header_t *)(void *)base;
     uint64_t number;
@@ -292,7 +277,28 @@ static bool make_arena(void)
                                        .pid = getpid()};
     atomic_thread_fence(memory_order_release);
     header->magic = SB_HEAP_ARENA_MAGIC;
-    return pthread_atfork(sb_heap_arena_part, NULL, NULL) == 0;
+    return true;
+}
+
+/* False: a child that is forked meanwhile must have nothing of it. */
+static bool make_between_forks(void)
+{
+    uint32_t making = SB_HEAP_ARENA_MAKING;
+
+    /* Sequentially consistent, as the store of that state: either this sees a fork that has begun,
+     * or begin_fork() of fork.c sees the state. */
+    if (atomic_load_explicit(&sb_heap_arena.forks, memory_order_seq_cst) > 0)
+        return false;
+    bool made = make_arena();
+    /* Release: pairs with sb_heap_arena_state(). */
+    bool used = atomic_compare_exchange_strong_explicit(
+        &sb_heap_arena.state, &making, made ? SB_HEAP_ARENA_SHARED : SB_HEAP_ARENA_REFUSED,
+        memory_order_release, memory_order_relaxed);
+    if (!(made && used) && sb_heap_arena.file >= 0) {
+        close(sb_heap_arena.file);
+        sb_heap_arena.file = -1;
+    }
+    return used;
 }
 
 /* What a making that was not finished has left stays unused: it is address space. */
@@ -301,15 +307,12 @@ static void make(void)
     int saved = errno;
     uint32_t none = SB_HEAP_ARENA_NONE;
 
-    /* Relaxed: who comes first makes it, and reads nothing of others. */
+    /* Who comes first makes it, and reads nothing of others. */
     if (!atomic_compare_exchange_strong_explicit(&sb_heap_arena.state, &none, SB_HEAP_ARENA_MAKING,
-                                                 memory_order_relaxed, memory_order_relaxed))
+                                                 memory_order_seq_cst, memory_order_relaxed))
         return;
-    bool made = make_arena();
-    if (!made && sb_heap_arena.file >= 0)
-        close(sb_heap_arena.file);
-    atomic_store_explicit(&sb_heap_arena.state, made ? SB_HEAP_ARENA_SHARED : SB_HEAP_ARENA_REFUSED,
-                          memory_order_release);
+    if (!make_between_forks())
+        atomic_store_explicit(&sb_heap_arena.state, SB_HEAP_ARENA_NONE, memory_order_release);
     errno = saved;
 }
 

@@ -39,14 +39,17 @@ typedef struct sb_heap_arena_header {
 typedef enum sb_heap_arena_state {
     SB_HEAP_ARENA_NONE,
     SB_HEAP_ARENA_MAKING,
+    SB_HEAP_ARENA_DROPPED, /* being made, and not to be used: a fork came in between */
     SB_HEAP_ARENA_SHARED,
     SB_HEAP_ARENA_PRIVATE, /* nothing more is given out of it */
     SB_HEAP_ARENA_REFUSED,
 } sb_heap_arena_state_t;
 
 typedef struct sb_heap_arena {
-    bool wanted;       /* set once, before main */
-    sb_word32_t state; /* sb_heap_arena_state_t */
+    bool wanted;            /* set once, before main */
+    sb_word32_t state;      /* sb_heap_arena_state_t */
+    _Atomic uint32_t forks; /* that are under way */
+    sb_heap_end_t end;      /* what made it private, set before that */
     char *base;
     size_t open;         /* bytes that may be used so far */
     char *_Atomic aside; /* the pages that were mapped until a fork; NULL: none */
@@ -61,6 +64,9 @@ typedef struct sb_heap_arena {
 } sb_heap_arena_t;
 
 extern sb_heap_arena_t sb_heap_arena;
+
+/* Where it is when there is none: no process has this address. */
+#define SB_HEAP_ARENA_NOWHERE ((char *)((uintptr_t)1 << 63))
 
 /*
  * Acquire: pairs with the stores in make() of arena.c, which has set all that belongs to the arena
@@ -100,8 +106,17 @@ bool sb_heap_arena_resize(void *block, size_t bytes);
  */
 char *sb_heap_arena_map(int file);
 
-/* Before a fork: from now on the memory is this process's alone. */
-void sb_heap_arena_part(void);
+/* From now on the memory is this process's alone: before a fork, or for another reason. */
+void sb_heap_arena_part(sb_heap_end_t end);
+
+/* Has that done before each fork. False: there is no memory for it. */
+bool sb_heap_arena_watch_forks(void);
+
+/* At its beginning. */
+void sb_heap_arena_advise_huge(char *base);
+
+/* Gives pages of the arena that are in use by nobody back to the system. False: they stay. */
+bool sb_heap_arena_drop(char *at, size_t bytes);
 
 /* `ours`: these are pages of the arena's file, not what the program has mapped in their place. */
 typedef bool sb_heap_arena_act_t(char *from, size_t bytes, int rights, bool ours);

@@ -12,6 +12,10 @@
  *
  * Only once: to map it again would throw away all that was written since. The arena is at its end:
  * its blocks are freed one by one, and new ones are the C library's.
+ *
+ * A thread that makes the arena while another one forks throws it away, and none is begun until
+ * that is over: the child would have a part of it. Neither waits for the other, who may be waiting
+ * for the same allocator.
  */
 #include "heap/arena.h"
 #include "heap/next.h"
@@ -132,7 +136,7 @@ static bool become_private(void)
 
 static void part(void *unused)
 {
-    static const char failed[] = "sobor: fork: the heap cannot be kept from the child\n";
+    static const char failed[] = "sobor: the heap cannot be kept from other processes\n";
 
     (void)unused;
     if (!(become_private() && keep_the_rest()) &&
@@ -140,21 +144,65 @@ static void part(void *unused)
         abort();
 }
 
-void sb_heap_arena_part(void)
+void sb_heap_arena_part(sb_heap_end_t end)
 {
     sb_heap_arena_header_t *header = (sb_heap_arena_header_t *)(void *)sb_heap_arena.base;
 
     if (sb_heap_arena_state() != SB_HEAP_ARENA_SHARED)
         return;
     pthread_mutex_lock(&sb_heap_arena.lock);
-    if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED)
+    if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED) {
+        sb_heap_arena.end = end;
         sb_sharing_end(&header->ended, &sb_heap_arena.state, SB_HEAP_ARENA_PRIVATE, part, NULL);
+    }
     pthread_mutex_unlock(&sb_heap_arena.lock);
+}
+
+static void begin_fork(void)
+{
+    uint32_t making = SB_HEAP_ARENA_MAKING;
+
+    /* Sequentially consistent, both: see make_between_forks() of arena.c. */
+    atomic_fetch_add_explicit(&sb_heap_arena.forks, 1, memory_order_seq_cst);
+    atomic_compare_exchange_strong_explicit(&sb_heap_arena.state, &making, SB_HEAP_ARENA_DROPPED,
+                                            memory_order_seq_cst, memory_order_seq_cst);
+    sb_heap_arena_part(SB_HEAP_FORK);
+}
+
+static void end_fork(void)
+{
+    /* Relaxed: nothing was written that others look at by it. */
+    atomic_fetch_sub_explicit(&sb_heap_arena.forks, 1, memory_order_relaxed);
+}
+
+/* It has no thread that makes the arena or forks, nor what was mapped for one, unless private. */
+static void begin_child(void)
+{
+    sb_heap_arena_state_t state = sb_heap_arena_state();
+
+    /* Relaxed, all: it has one thread. */
+    atomic_store_explicit(&sb_heap_arena.forks, 0, memory_order_relaxed);
+    if (state == SB_HEAP_ARENA_PRIVATE)
+        return;
+    sb_heap_arena.base = SB_HEAP_ARENA_NOWHERE;
+    sb_heap_arena.file = -1;
+    if (state != SB_HEAP_ARENA_REFUSED)
+        atomic_store_explicit(&sb_heap_arena.state, SB_HEAP_ARENA_NONE, memory_order_relaxed);
+}
+
+bool sb_heap_arena_watch_forks(void)
+{
+    return pthread_atfork(begin_fork, end_fork, begin_child) == 0;
 }
 
 /* The C library's own fork calls the handlers; this one does not. */
 SB_EXPORTED pid_t _Fork(void)
 {
-    sb_heap_arena_part();
-    return sb_next._Fork();
+    begin_fork();
+    pid_t child = sb_next._Fork();
+    if (child == 0)
+        begin_child();
+    else
+        end_fork();
+    return child;
 }

@@ -308,7 +308,7 @@ static void count(sb_heap_counts_t *counts)
         .blocks = atomic_load_explicit(&sb_heap_arena.blocks, memory_order_relaxed),
         .peak = sb_heap_arena.peak * SB_PAGE,
         .loads = atomic_load_explicit(&loads, memory_order_relaxed),
-        .parted = sb_heap_arena_state() == SB_HEAP_ARENA_PRIVATE};
+        .end = sb_heap_arena_state() == SB_HEAP_ARENA_PRIVATE ? sb_heap_arena.end : SB_HEAP_LASTS};
 }
 
 SB_EXPORTED sb_heap_function_t sobor_heap;

@@ -329,15 +329,19 @@ void sb_report_live(sb_usage_t *usage)
 
 void sb_report_heap(const sb_usage_t *world)
 {
+    static const char *const ends[] = {[SB_HEAP_LASTS] = "no",
+                                       [SB_HEAP_FORK] = "fork",
+                                       [SB_HEAP_MAPPING] = "mapping",
+                                       [SB_HEAP_ADVICE] = "advice"};
     sb_heap_counts_t counts;
 
     if (sb_heap == NULL)
         return;
     sb_heap->count(&counts);
-    if (world->rank != 0 && !counts.parted)
+    if (world->rank != 0 && counts.end == SB_HEAP_LASTS)
         return;
     sb_log("heap rank=%d blocks=%" PRIu64 " peak=%" PRIu64 " loads=%" PRIu64 " private=%s",
-           world->rank, counts.blocks, counts.peak, counts.loads, counts.parted ? "fork" : "no");
+           world->rank, counts.blocks, counts.peak, counts.loads, ends[counts.end]);
 }
 
 static void print_more(void)

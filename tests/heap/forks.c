@@ -105,6 +105,9 @@ static void apart(void)
         check(buffer, number, "parent's");
     }
     free(buffer);
+    sb_heap_counts_t counts;
+    own_heap()->count(&counts);
+    CHECK(counts.end == SB_HEAP_FORK, "it is said to have ended by %d", (int)counts.end);
 }
 
 static void scribble_in_a_child(char *at, size_t bytes)

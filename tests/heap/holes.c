@@ -77,6 +77,9 @@ int main(void)
         check_others();
         CHECK(!is_shared(block), "others read what was there before");
     }
+    sb_heap_counts_t counts;
+    own_heap()->count(&counts);
+    CHECK(counts.end == SB_HEAP_MAPPING, "it is said to have ended by %d", (int)counts.end);
     CHECK(block[0] == 8 && block[ALL - 1] == 8 && before[MIB - 1] == 7, "what is left has changed");
     free(block);
     free(before);

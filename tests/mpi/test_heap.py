@@ -33,6 +33,14 @@ def test_messages_are_loads(tester, long_run, key):
         assert all(int(n) > 0 for _, *numbers in told for n in numbers), told
 
 
+def test_what_ended_it(tester):
+    """A program that unmaps a part of a block ends it too, and that is what is said."""
+    result = tester.run(usable_mpi("o41"), 2, ["heap", "20", "mapping"], sobor=USUAL)
+    tester.expect_pass(result, served=True)
+    told = re.findall(REPORT.replace("fork", "mapping"), result.stderr, re.MULTILINE)
+    assert sorted(rank for rank, *_ in told) == ["0", "1"], result.tail()
+
+
 @pytest.mark.parametrize("key", ["m50", "i21", "a50"])
 def test_other_hosts(tester, key):
     """Whatever they do about memory themselves."""

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,9 +119,13 @@ int main(int argc, char **argv)
            (unsigned long)counts.loads);
     if (argc > 2)
         check_shared(counts.loads);
-    CHECK(pthread_create(&thread, NULL, make_children, NULL) == 0, "no thread");
-    go(calls, 2 * calls);
-    pthread_join(thread, NULL);
+    if (argc > 2 && strcmp(argv[2], "mapping") == 0) {
+        CHECK(munmap(aligned_alloc(4096, MOST), 4096) == 0, "a page stays mapped");
+    } else {
+        CHECK(pthread_create(&thread, NULL, make_children, NULL) == 0, "no thread");
+        go(calls, 2 * calls);
+        pthread_join(thread, NULL);
+    }
     go(2 * calls, 3 * calls);
     CALL(MPI_Free_mem(buffers.send));
     return test_end();
