@@ -154,7 +154,9 @@ def test_containers(tester):
         pytest.skip("no namespaces, or only the bare MPI is asked for")
     mpi, folder = usable_mpi("o41"), tester.folder / "trace"
     command = [*apart, tester.program(mpi, "late"), "0", "2"]
-    result = tester.run_command(mpi, 2, command, sobor={"SOBOR_TRACE": str(folder)})
+    # Open MPI's shared memory knows ranks by the numbers of their processes.
+    variables, options = {"SOBOR_TRACE": str(folder)}, ("--mca", "btl", "self,tcp")
+    result = tester.run_command(mpi, 2, command, sobor=variables, options=options)
     assert result.returncode == 0 and "PASS" in result.stdout, result.tail()
     assert {files.read_file(path).pid for path in folder.iterdir()} == {1}
     assert files.read(str(folder)).ranks == [0, 1]
