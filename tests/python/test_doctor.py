@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from conftest import write_program
 from sobor import console
 from sobor.doctor import heap, leftovers, machine, memory, mpis, nodes, parts, report, singlecopy
 from sobor.doctor.finding import Finding, Patient, Status
@@ -296,6 +297,24 @@ def test_preload_that_does_not_load(patient):
 def test_back_ends(patient):
     found = by_name(parts.check(patient()))["back ends"]
     assert found.data == {"present": ["ompi40", "mpich12"], "missing": ["mpiabi1"]}
+
+
+def test_back_ends_that_do_not_load(patient):
+    """The stand-ins are empty files; a node may lack what the libraries need."""
+    found = by_name(parts.check(patient()))["back ends"]
+    assert found.status is Status.FAIL
+    assert "sobor-ompi40.so" in found.value and "file too short" in found.value
+    assert "install the library that is missing" in found.remedy
+
+
+def test_a_core_that_does_not_answer(patient, fake_native):
+    """As the dynamic linker ends a program on a node without a library of it."""
+    lost = "sobor-query: error while loading shared libraries: libjansson.so.4: cannot open"
+    write_program(fake_native.query_tool, f"#!/bin/sh\necho '{lost}' >&2\nexit 127\n")
+    found = by_name(parts.check(patient()))["sobor-query"]
+    assert found.status is Status.FAIL
+    assert found.value == lost
+    assert "install the library that is missing" in found.remedy
 
 
 def test_mpi_with_and_without_back_end(patient, make_launcher, launcher_folder, monkeypatch):

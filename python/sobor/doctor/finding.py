@@ -55,7 +55,7 @@ class Patient:
     launchers: tuple[str, ...] = ()
 
     def ask(self, *question: str) -> Any:
-        """The core's answer, or None where there is no core to ask."""
+        """The core's answer, or None where there is none: sobor.doctor.parts says why."""
         if self.native is None:
             return None
         try:

@@ -5,6 +5,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from sobor import variables
 from sobor.doctor.finding import Finding, Patient, Status
@@ -15,6 +16,20 @@ from sobor.version import __version__
 
 SECTION = "Sobor"
 _SECONDS = 10
+# In a process of its own: what a back end does there stays there. A Python without ctypes cannot
+# tell. A build with sanitizers is loaded into programs that have them, and Python has not.
+_SANITIZED = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
+_LOAD = """
+import sys
+try:
+    import ctypes
+except ImportError:
+    sys.exit()
+try:
+    ctypes.CDLL(sys.argv[1])
+except OSError as error:
+    sys.exit(str(error))
+"""
 
 
 def check(patient: Patient) -> Iterator[Finding]:
@@ -57,22 +72,55 @@ def _back_ends(patient: Patient) -> Finding:
     if not present:
         remedy = "install an MPI with its headers (apt install libopenmpi-dev) and build again"
         return Finding(SECTION, "back ends", Status.FAIL, "none is built", remedy, data)
+    for abi in present:
+        problem = _load(patient.native.backend(abi), patient)
+        if problem:
+            return Finding(SECTION, "back ends", Status.FAIL, problem, _load_remedy(), data)
     value = ", ".join(present) + (f" (not built: {', '.join(missing)})" if missing else "")
     return Finding(SECTION, "back ends", Status.OK, value, data=data)
+
+
+def _load(library: Path, patient: Patient) -> str:
+    """What the dynamic linker says against a back end, such as a library that is not here."""
+    try:
+        answer = subprocess.run(
+            [sys.executable, "-I", "-c", _LOAD, str(library)],
+            env={**patient.environ, **_SANITIZED},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"{library}: {error}"
+    if answer.returncode == 0:
+        return ""
+    said = answer.stderr.strip() or f"exit {answer.returncode}"
+    return said if str(library) in said else f"{library}: {said}"
+
+
+def _load_remedy() -> str:
+    again = build_remedy("build Sobor on this machine, and install it again")
+    return f"install the library that is missing on this node, or {again}"
 
 
 def _settings(patient: Patient) -> Iterator[Finding]:
     for name, value in variables.present(patient.environ).items():
         yield Finding(SECTION, name, Status.NOTE, f"set to {value}", data={"value": value})
-    for variable in patient.ask("variables") or []:
+    try:
+        known = patient.native.query("variables", environ=patient.environ)
+        unknown = variables.unknown_present(patient.native, patient.environ)
+    except SoborError as error:
+        remedy = error.remedy or _load_remedy()
+        yield Finding(SECTION, "sobor-query", Status.FAIL, error.message, remedy)
+        return
+    for variable in known:
         if variable["name"] == variables.SWITCH and variable["value"] == "off":
             remedy = f"unset {variables.SWITCH}"
             yield Finding(SECTION, "switch", Status.WARN, "Sobor is switched off", remedy)
         if variable.get("error"):
             remedy = f"set {variable['name']} right, or unset it"
             yield Finding(SECTION, variable["name"], Status.WARN, variable["error"], remedy)
-    try:
-        for warning in variables.unknown_present(patient.native, patient.environ):
-            yield Finding(SECTION, "variables", Status.WARN, warning)
-    except SoborError as error:
-        yield Finding(SECTION, "sobor-query", Status.FAIL, error.message, error.remedy)
+    for warning in unknown:
+        yield Finding(SECTION, "variables", Status.WARN, warning)
