@@ -342,6 +342,7 @@ def tune_command(
         str | None,
         option("--ranks", "With --full; if not given, those that prices are kept for.", many=True),
     ] = None,
+    libmpi: Annotated[str | None, option("--libmpi")] = None,
     json_file: JsonFile = None,
 ) -> None:
     """Measure what passing lines, bytes and processors costs here, and keep it for later jobs.
@@ -364,7 +365,7 @@ def tune_command(
     """
     from sobor.tune import Wanted, tune
 
-    tune(Wanted(quick=quick, full=full, launcher=launcher, ranks=ranks), json_file)
+    tune(Wanted(quick, full, launcher, ranks, libmpi), json_file)
 
 
 @app.command("platform", context_settings={"allow_interspersed_args": False})

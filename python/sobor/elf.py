@@ -39,7 +39,7 @@ def preload_obstacle(program: str) -> str | None:
 
 _LIBRARIES = (
     ("ompi40", re.compile(rb"libmpi(_\w+)?\.so\.40")),
-    ("mpich12", re.compile(rb"libmpi(ch\w*|cxx|fort)?\.so\.12")),
+    ("mpich12", re.compile(rb"libmpi(ch\w*|cxx|fort|_\w+)?\.so\.12")),
 )
 
 

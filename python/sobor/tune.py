@@ -13,6 +13,7 @@ from sobor import console, outputs, variables
 from sobor.bench.job import Row
 from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
+from sobor.bench.target import make_target
 from sobor.bench.tuning import AUTO, line_of, rules_of
 from sobor.errors import SoborError
 from sobor.launchers.options import split_words
@@ -25,6 +26,7 @@ from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 from sobor.tuning import VARIABLE, measured_rule
 
+_LAUNCHER = "mpirun"
 _USUAL_SECONDS = 3.0
 _QUICK_SECONDS = 0.5
 
@@ -50,6 +52,7 @@ class Wanted:
     full: bool = False
     launcher: str | None = None
     ranks: str | None = None
+    libmpi: str | None = None
 
 
 def tune(wanted: Wanted, json_file: str | None) -> None:
@@ -67,7 +70,7 @@ def tune(wanted: Wanted, json_file: str | None) -> None:
     if wanted.launcher and answer["file"] and not _errors(kept):
         # With --full the launcher is without a number of ranks.
         most = max(numbers) if wanted.full else None
-        answer["network"] = _keep_network(native, wanted.launcher, answer["file"], most)
+        answer["network"] = _keep_network(native, wanted, answer["file"], most)
     if wanted.full:
         answer["rules"] = [_keep_rules(native, wanted, ranks) for ranks in numbers]
         kept += answer["rules"]
@@ -88,22 +91,26 @@ def _check(wanted: Wanted, native: Native) -> None:
         raise SoborError("--ranks is for --full", "add --full, or leave out --ranks")
     if wanted.ranks is not None and 1 in parse_counts(wanted.ranks, "--ranks"):
         raise SoborError("--ranks: a collective needs at least 2 ranks, found 1")
-    if wanted.launcher is not None:
-        split_words(wanted.launcher, "--launcher")
+    if wanted.libmpi is not None and wanted.launcher is None and not wanted.full:
+        raise SoborError("--libmpi is for --launcher or --full", "add one, or leave out --libmpi")
     if wanted.full and os.environ.get(VARIABLE):
         raise SoborError(
             f"--full: {VARIABLE} is set, so its rules would be measured", f"unset {VARIABLE}"
         )
     if wanted.full:
         variables.refuse_unserved("--full", native, variables.SWITCH, variables.SERVED)
+    if wanted.full or wanted.launcher:
+        # Whether it can be measured, before anything is.
+        make_target(wanted.launcher or _LAUNCHER, native, wanted.libmpi)
 
 
 def _keep_network(
-    native: Native, launcher: str, prices: str, ranks: int | None = None
+    native: Native, wanted: Wanted, prices: str, ranks: int | None = None
 ) -> dict[str, Any]:
     """Measures the platform that the launcher gives; keeps the network of several nodes."""
-    wanted = Platform(split_words(launcher, "--launcher"), ranks=ranks, between_nodes=True)
-    answers = measure_platform(native, wanted)
+    words = split_words(wanted.launcher, "--launcher")
+    platform = Platform(words, libmpi=wanted.libmpi, ranks=ranks, between_nodes=True)
+    answers = measure_platform(native, platform)
     nodes = answers["job"]["nodes"]
     if nodes == 1:
         return {"nodes": 1, "file": None}
@@ -117,7 +124,7 @@ def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
     """Times the MPI against Sobor's own choice with so many ranks; keeps where the MPI wins."""
     cores = read_cpus(Files()).usable
     rows: list[Row] = []
-    for request in _requests(native, wanted.launcher or "mpirun", ranks):
+    for request in _requests(native, wanted, ranks):
         status, found = measure(request, native, cores)
         if status != 0:
             raise SoborError(
@@ -130,7 +137,7 @@ def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
     return {**entry, "rules": rules}
 
 
-def _requests(native: Native, launcher: str, ranks: int) -> list[Request]:
+def _requests(native: Native, wanted: Wanted, ranks: int) -> list[Request]:
     """What is timed: Sobor's own choice even where an earlier rule sends calls to the host."""
     short = [size for size in _SIZES if size * ranks <= _TOGETHER_MOST]
     return [
@@ -140,7 +147,7 @@ def _requests(native: Native, launcher: str, ranks: int) -> list[Request]:
             ranks=str(ranks),
             sizes=",".join(map(str, sizes)),
             variants="hot,cold",
-            launcher=launcher,
+            launcher=wanted.launcher or _LAUNCHER,
             peers=[],
             algorithms=",".join(f"{name}:{AUTO}" for name in collectives),
             seconds=_FULL_SECONDS,
@@ -148,7 +155,7 @@ def _requests(native: Native, launcher: str, ranks: int) -> list[Request]:
             rounds=_FULL_ROUNDS,
             host_only=False,
             sync=None,
-            libmpi=None,
+            libmpi=wanted.libmpi,
             timeout=None,
         )
         for collectives, sizes in ((_WHOLE, _SIZES), (_PARTS, short or _SIZES[:1]))

@@ -9,7 +9,18 @@ import pytest
 
 from conftest import write_program
 from sobor import console
-from sobor.doctor import heap, leftovers, machine, memory, mpis, nodes, parts, report, singlecopy
+from sobor.doctor import (
+    heap,
+    leftovers,
+    machine,
+    memory,
+    mpis,
+    nodes,
+    parts,
+    report,
+    singlecopy,
+    trial,
+)
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.system.files import Files
@@ -328,6 +339,34 @@ def test_mpi_with_and_without_back_end(patient, make_launcher, launcher_folder, 
     assert found.data["library"] == str(library)
     (found,) = mpis.check(patient(native=None))
     assert (found.status, found.data["served"]) == (Status.WARN, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "banner", "said"),
+    [
+        ("srun", "slurm", "under Slurm 22.05.8 for programs of ompi40 or mpich12: "),
+        ("mpiexec", "unknown", "under {} if it hands on LD_PRELOAD, for programs of ompi40 or "),
+    ],
+)
+def test_a_launcher_of_no_mpi(
+    patient, make_launcher, launcher_folder, monkeypatch, capsys, name, banner, said
+):
+    """As on many clusters, where srun, or one that is not known, starts programs of all MPIs."""
+    path = make_launcher(name, banner)
+    monkeypatch.setenv("PATH", str(launcher_folder))
+    (found,) = mpis.check(patient())
+    assert found.data["served"] is True
+    result = report.Report([found])
+    assert result.usable and not result.unserved
+    report.write(result, console.out(), short=False)
+    assert f"Sobor will work {said.format(path)}" in " ".join(capsys.readouterr().out.split())
+    # A trial would queue a job, or not know how to start two ranks.
+    (tried,) = trial.check(patient(), [found])
+    assert (tried.status, tried.remedy) == (Status.NOTE, "") and "not tried" in tried.value
+    for file in patient().native.libraries.glob("sobor-*.so"):
+        file.unlink()
+    (found,) = mpis.check(patient())
+    assert not report.Report([found]).usable
 
 
 def test_no_mpi(patient, launcher_folder, monkeypatch):

@@ -44,6 +44,16 @@ def test_flux_run_is_no_submitter(said, make_launcher):
 
 
 @pytest.mark.parametrize(
+    ("name", "warned"),
+    [("mpirun_rsh", True), ("mpiexec_mpt", True), ("prun", True), ("prte", True), ("prune", False)],
+)
+def test_launchers_that_may_drop_the_preload(said, make_launcher, name, warned):
+    """MVAPICH's mpirun_rsh hands on what stands on its line, and nothing of the environment."""
+    make_launcher(name, "unknown")
+    assert ("may or may not hand on" in said(name, "-np", "2", "./app")) == warned
+
+
+@pytest.mark.parametrize(
     ("line", "warned"),
     [
         ("-n 4 sh", False),

@@ -60,11 +60,65 @@ def test_search_path(make_launcher, tmp_path):
     assert found.path == tmp_path / "libmpi.so.40"
 
 
+@pytest.fixture
+def of_srun(make_launcher, launcher_folder, monkeypatch):
+    """The library for srun, where PATH has nothing but the folder of launchers."""
+    make_launcher("srun", "slurm")
+    monkeypatch.setenv("PATH", str(launcher_folder))
+
+    def find(*folders):
+        path = {"LD_LIBRARY_PATH": ":".join(map(str, folders)), "PATH": str(launcher_folder)}
+        return libmpi.library_of(recognise("srun"), path)
+
+    return find
+
+
+def make_libraries(folder, *names):
+    folder.mkdir(exist_ok=True)
+    for name in names:
+        (folder / name).touch()
+    return folder
+
+
+def test_srun_takes_the_library_beside_a_launcher(of_srun, make_launcher, launcher_folder):
+    assert of_srun() is None
+    make_launcher("mpiexec", "mpich")
+    path = make_libraries(launcher_folder.parent / "lib", "libmpi.so.12") / "libmpi.so.12"
+    assert of_srun() == libmpi.Library("mpich12", path)
+
+
+def test_srun_takes_the_library_of_the_search_path(of_srun, tmp_path):
+    """As with Cray's MPICH; of what stands beside it nothing is another MPI."""
+    others = ("libmpi_cray.so.12.0.0", "libmpifort_cray.so.12", "libmpi_abi.so.1")
+    folder = make_libraries(tmp_path / "cray", "libmpi_cray.so.12", *others)
+    assert of_srun("/nowhere", folder) == libmpi.Library("mpich12", folder / "libmpi_cray.so.12")
+
+
+def test_srun_takes_the_library_of_the_system(of_srun, monkeypatch, tmp_path):
+    folder = make_libraries(tmp_path / "system", "libmpi.so.40", "libmpi_mpifh.so.40")
+    system = {path.name: path for path in folder.iterdir()}
+    monkeypatch.setattr(libmpi, "system_libraries", lambda: system)
+    assert of_srun() == libmpi.Library("ompi40", folder / "libmpi.so.40")
+    # What is loaded on top of it counts first.
+    loaded = make_libraries(tmp_path / "loaded", "libmpi.so.12")
+    assert of_srun(loaded).path == loaded / "libmpi.so.12"
+
+
+def test_srun_takes_none_of_several(of_srun, tmp_path):
+    folder = make_libraries(tmp_path / "both", "libmpi.so.12", "libmpi.so.40")
+    with pytest.raises(SoborError, match=r"several MPI libraries: .*so.12, .*so.40") as error:
+        of_srun(folder)
+    assert "--libmpi" in error.value.remedy
+
+
 def test_library_that_the_user_names(tmp_path):
     real = tmp_path / "libmpi.so.40.30.4"
     real.touch()
     (tmp_path / "libmpi.so").symlink_to(real)
     assert libmpi.library_at(str(tmp_path / "libmpi.so")).abi == "ompi40"
+    cray = tmp_path / "libmpi_cray.so.12"
+    cray.touch()
+    assert libmpi.library_at(str(cray)).abi == "mpich12"
     with pytest.raises(SoborError, match="no such file"):
         libmpi.library_at("/no/libmpi.so.40")
     other = tmp_path / "libc.so.6"

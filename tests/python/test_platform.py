@@ -209,7 +209,8 @@ def test_tune_keeps_the_network(nodes, tmp_path, real_native, monkeypatch):
     written = []
     monkeypatch.setattr(tune, "measure_platform", lambda *_: prices(made(nodes=nodes)))
     monkeypatch.setattr(tune.machine_file, "write", lambda *words: written.append(words[1]))
-    kept = tune._keep_network(real_native, "srun -N 4", str(tmp_path / "prices"))
+    wanted = tune.Wanted(launcher="srun -N 4")
+    kept = tune._keep_network(real_native, wanted, str(tmp_path / "prices"))
     file = str(tmp_path / "network.json")
     assert kept == {"nodes": nodes, "file": file if nodes > 1 else None}
     assert written == ([file] if nodes > 1 else [])

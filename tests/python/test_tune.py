@@ -9,7 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from conftest import option
 from sobor import tune
+from sobor.bench.job import Outcome
+from sobor.native import Native
+from sobor.platform import run as platform_run
 
 pytestmark = pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 2, reason="no line passes between cores"
@@ -126,9 +130,60 @@ def test_without_a_cache_no_network_is_measured(command, monkeypatch, file):
     native = SimpleNamespace(tune=lambda *_: {"file": file, "entries": [entry]})
     monkeypatch.setattr(tune, "find_native", lambda: native)
     monkeypatch.setattr(tune, "measure_platform", lambda *_: {"job": {"nodes": 2}})
+    monkeypatch.setattr(tune, "make_target", lambda *_: None)
     result = command("tune", "--quick", "--launcher", "srun -N 2")
     assert result.status == 2 and "None" not in result.out
     assert "what was measured is not kept: HOME is not set" in " ".join(result.err.split())
+
+
+@pytest.fixture
+def srun(fake_native, launcher_folder, make_launcher, monkeypatch, kept):
+    """Slurm's launcher alone on the PATH, and a library; what is measured, prices and platforms."""
+    make_launcher("srun", "slurm")
+    library = launcher_folder.parent / "lib" / "libmpi.so.40"
+    library.parent.mkdir()
+    library.touch()
+    monkeypatch.setenv("PATH", str(launcher_folder))
+    monkeypatch.setenv("LD_LIBRARY_PATH", str(library.parent))
+    measured = []
+
+    def prices(_native, *words):
+        measured.append(words)
+        return {"file": str(kept), "entries": [{"ranks": 2, "prices": {}, "error": None}]}
+
+    def job(launch, *_):
+        measured.append(launch.argv)
+        return Outcome([{"measure": "job", "nodes": 1}])
+
+    monkeypatch.setattr(Native, "tune", prices)
+    monkeypatch.setattr(platform_run, "run_launch", job)
+    return measured
+
+
+SRUN = ("tune", "--quick", "--launcher", "srun -N 4 -n 64", "--json", "-")
+
+
+def test_the_network_under_srun(command, srun, launcher_folder):
+    """Slurm's launcher belongs to no MPI: the library that is here is taken."""
+    result = command(*SRUN)
+    assert result.status == 0, result.err
+    assert result.json["network"] == {"nodes": 1, "file": None}
+    words = srun[1]
+    assert words[:5] == ["srun", "-N", "4", "-n", "64"]
+    assert option(words, "--abi") == "ompi40"
+    assert option(words, "--libmpi") == str(launcher_folder.parent / "lib" / "libmpi.so.40")
+
+
+def test_several_mpis_are_told_before_anything_is_measured(command, srun, launcher_folder):
+    other = launcher_folder.parent / "lib" / "libmpi_cray.so.12"
+    other.touch()
+    result = command(*SRUN)
+    assert result.status == 2 and not srun
+    said = " ".join(result.err.split())
+    assert "several MPI libraries" in said and "--libmpi FILE" in said
+    result = command(*SRUN, "--libmpi", str(other))
+    assert result.status == 0, result.err
+    assert option(srun[1], "--abi") == "mpich12"
 
 
 def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
@@ -144,6 +199,7 @@ def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
     [
         (["--ranks", "2"], "--ranks is for --full"),
         (["--full", "--ranks", "2,1"], "--ranks: a collective needs at least 2 ranks"),
+        (["--libmpi", "libmpi.so.40"], "--libmpi is for --launcher or --full"),
         (["--launcher", "mpirun 'x"], "--launcher: mpirun 'x: no closing quotation"),
     ],
 )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, known_on_path, recognise
-from sobor.libmpi import Library, library_of
+from sobor.libmpi import NAMES, Library, library_of
 from sobor.native import build_remedy
 
 SECTION = "MPI"
@@ -47,13 +47,8 @@ def _finding(launcher: Launcher, patient: Patient) -> Finding:
         "abi": None,
         "served": False,
     }
-    if launcher.family is Family.SRUN:
-        value = f"{launcher.path}; hands the preload on by the environment"
-        return Finding(SECTION, launcher.label, Status.OK, value, data=data)
-    if launcher.family is Family.PLAIN:
-        value = f"{launcher.path}: not a launcher that Sobor knows"
-        remedy = "export LD_PRELOAD by this launcher's own means; sobor run --print shows the value"
-        return Finding(SECTION, launcher.label, Status.NOTE, value, remedy, data)
+    if launcher.family in (Family.SRUN, Family.PLAIN):
+        return _of_any_mpi(launcher, patient, data)
     library = library_of(launcher, patient.environ)
     if library is None:
         value = f"{launcher.path}: its MPI library was not found"
@@ -63,9 +58,29 @@ def _finding(launcher: Launcher, patient: Patient) -> Finding:
     return _with_back_end(launcher, library, patient, data)
 
 
+def _of_any_mpi(launcher: Launcher, patient: Patient, data: dict) -> Finding:
+    """A launcher that belongs to no MPI, or to one that is not known: its programs decide."""
+    abis = built(patient)
+    data |= {"served": bool(abis), "condition": f"for programs of {' or '.join(abis)}"}
+    if launcher.family is Family.SRUN:
+        value = f"{launcher.path}; hands the preload on by the environment"
+        return Finding(SECTION, launcher.label, Status.OK, value, data=data)
+    data["condition"] = f"if it hands on LD_PRELOAD, {data['condition']}"
+    value = f"{launcher.path}: not a launcher that Sobor knows"
+    remedy = "export LD_PRELOAD by this launcher's own means; sobor run --print shows the value"
+    return Finding(SECTION, launcher.label, Status.NOTE, value, remedy, data)
+
+
+def built(patient: Patient) -> list[str]:
+    """The ABIs that there are back ends for."""
+    if patient.native is None:
+        return []
+    return [abi for abi in NAMES if patient.native.backend(abi).is_file()]
+
+
 def _with_back_end(launcher: Launcher, library: Library, patient: Patient, data: dict) -> Finding:
     where = f"{launcher.path}, {library.path}"
-    if patient.native is None or not patient.native.backend(library.abi).is_file():
+    if library.abi not in built(patient):
         remedy = f"install the headers for {library.abi}; then {build_remedy()}"
         value = f"{where}; no back end {library.abi}"
         return Finding(SECTION, launcher.label, Status.WARN, value, remedy, data)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sobor import variables
 from sobor.doctor.finding import Finding, Patient, Status
+from sobor.doctor.mpis import built
 from sobor.errors import SoborError
 from sobor.libmpi import NAMES
 from sobor.native import build_remedy
@@ -66,7 +67,7 @@ def _preload(patient: Patient) -> Finding:
 
 
 def _back_ends(patient: Patient) -> Finding:
-    present = [abi for abi in NAMES if patient.native.backend(abi).is_file()]
+    present = built(patient)
     missing = [abi for abi in NAMES if abi not in present]
     data = {"present": present, "missing": missing}
     if not present:

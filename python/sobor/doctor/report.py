@@ -152,7 +152,7 @@ def _write_verdict(report: Report, out: Console) -> None:
     console.heading(out, "Verdict")
     if report.usable:
         for finding in report.served:
-            out.print(Text(f"  Sobor will work with {finding.name}: {_advice(finding)}"))
+            out.print(Text(f"  Sobor will work {_with(finding)}: {_advice(finding)}"))
         for finding in report.unserved:
             out.print(Text(f"  It will not work with {finding.name}: {finding.value}"))
         return
@@ -163,6 +163,11 @@ def _write_verdict(report: Report, out: Console) -> None:
             out.print(Text(f"    remedy: {finding.remedy}"))
     if not report.failures:
         out.print("  - no MPI that is here has a back end; see the remedies under MPI")
+
+
+def _with(finding: Finding) -> str:
+    condition = finding.data.get("condition")
+    return f"under {finding.name} {condition}" if condition else f"with {finding.name}"
 
 
 def _advice(finding: Finding) -> str:

@@ -10,6 +10,8 @@ from sobor.bench.request import Request
 from sobor.bench.target import make_target
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
+from sobor.launchers import Family, recognise
+from sobor.libmpi import library_of
 from sobor.system.cpus import read_cpus
 
 SECTION = "Trial"
@@ -31,6 +33,10 @@ _REQUEST = Request(
 def check(patient: Patient, served: Iterable[Finding]) -> Iterator[Finding]:
     """One finding for each MPI; one that fails has a remedy."""
     for mpi in served:
+        hindrance = _hindrance(patient, mpi)
+        if hindrance:
+            yield Finding(SECTION, mpi.name, Status.NOTE, f"not tried: {hindrance}")
+            continue
         try:
             outcome = _run(patient, mpi)
         except SoborError as error:
@@ -39,6 +45,22 @@ def check(patient: Patient, served: Iterable[Finding]) -> Iterator[Finding]:
             )
         else:
             yield _finding(mpi, outcome)
+
+
+def _hindrance(patient: Patient, mpi: Finding) -> str:
+    """Why a launcher that serves programs of several MPIs is not tried."""
+    family = mpi.data.get("family")
+    if family == Family.PLAIN.value:
+        return "how it is told a number of ranks is not known"
+    if family != Family.SRUN.value:
+        return ""
+    if "SLURM_JOB_ID" not in patient.environ:
+        return "outside of an allocation it would queue a job"
+    try:
+        library = library_of(recognise(mpi.data["launcher"], patient.environ), patient.environ)
+    except SoborError as error:
+        return error.message
+    return "" if library else "no MPI library was found"
 
 
 def _run(patient: Patient, mpi: Finding) -> Outcome:

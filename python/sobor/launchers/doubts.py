@@ -10,12 +10,15 @@ from sobor import elf
 from sobor.errors import SoborError
 from sobor.launchers.forward import LD_PRELOAD, Forward
 from sobor.launchers.options import options_of, program_index, split_programs
-from sobor.launchers.recognition import LAUNCHER_NAMES, Family, Launcher
+from sobor.launchers.recognition import Family, Launcher
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
 _SUBMITTERS = frozenset("sbatch qsub bsub msub oarsub condor_submit".split())
 _CONTAINERS = frozenset("apptainer singularity docker podman shifter enroot ch-run".split())
+# Launchers by their names: mpirun_rsh and mpiexec.slurm too, which are of no family.
+_BEGINNINGS = ("mpirun", "mpiexec")
+_STARTERS = frozenset({"prun", "prte"})
 _ROOT = ("OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM")
 # What tells Open MPI how many ranks may run where.
 _PLACES = frozenset("H host hostfile machinefile default-hostfile oversubscribe".split())
@@ -52,7 +55,8 @@ def doubts(
 
 def _of_preload(launcher: Launcher, arguments: list[str]) -> list[str]:
     found = []
-    if launcher.family is Family.PLAIN and launcher.path.name in LAUNCHER_NAMES:
+    name = launcher.path.name
+    if launcher.family is Family.PLAIN and (name in _STARTERS or name.startswith(_BEGINNINGS)):
         found.append(
             f"{launcher.path} is no launcher that Sobor knows; the preload goes through the "
             "environment, which it may or may not hand on"
