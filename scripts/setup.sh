@@ -16,7 +16,7 @@ NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev
     openmpi-bin libopenmpi-dev python3 python3-venv)
 # Without these some back ends and tests are left out.
 WANTED=(g++ gfortran python3-dev libcmocka-dev mpich libmpich-dev hpcc lammps numactl patch clang-format
-    qemu-system-x86 libjemalloc2 libtcmalloc-minimal4)
+    qemu-system-x86 libjemalloc2)
 # Large programs, a browser and shells, for the long form of the tests.
 [ "${SOBOR_TEST_LONG:-0}" = 0 ] || WANTED+=(gromacs quantum-espresso cp2k nwchem-openmpi python3-petsc4py
     python3-slepc4py scalapack-mpi-test lmod zsh fish chromium-headless-shell)
@@ -50,18 +50,32 @@ missing_of() {
     comm -13 <(installed_of "$@" | sort -u) <(printf '%s\n' "$@" | sort -u)
 }
 
-# hwloc and hwloc-nox are the same tools and exclude each other; either will do. So with busybox.
+# hwloc and hwloc-nox are the same tools and exclude each other; either will do. So with busybox. The
+# allocator has another name since Debian 13 and Ubuntu 24.04, where apt-get takes both.
 missing_tools() {
     [ -n "$(installed_of hwloc hwloc-nox)" ] || echo hwloc-nox
     [ -n "$(installed_of busybox busybox-static)" ] || echo busybox-static
+    [ -n "$(installed_of libtcmalloc-minimal4 libtcmalloc-minimal4t64)" ] || echo libtcmalloc-minimal4
+}
+
+apt_get() {
+    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
+    [ "$(id -u)" -eq 0 ] || apt=(sudo -n "${apt[@]}")
+    "${apt[@]}" "$@"
 }
 
 apt_install() {
-    local apt=(env DEBIAN_FRONTEND=noninteractive apt-get)
-    [ "$(id -u)" -eq 0 ] || apt=(sudo -n "${apt[@]}")
-    say "installing $*"
-    "${apt[@]}" update -qq || warn "apt-get update failed"
-    "${apt[@]}" install -y -qq --no-install-recommends "$@" >/dev/null
+    apt_get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+# Of several packages apt-get installs none where it knows not all of them.
+install_wanted() {
+    local package without=()
+    ! apt_install "$@" || return 0
+    for package in "$@"; do
+        apt_install "$package" || without+=("$package")
+    done
+    [ ${#without[@]} -eq 0 ] || warn "could not install: ${without[*]}; some tests will be left out"
 }
 
 may_install() {
@@ -75,25 +89,29 @@ install_packages() {
     [ $((${#needed[@]} + ${#wanted[@]})) -gt 0 ] || return 0
     if ! may_install; then
         [ ${#wanted[@]} -eq 0 ] || warn "some tests will be left out; for them: sudo apt-get install ${wanted[*]}"
-        [ ${#needed[@]} -eq 0 ] || die "missing packages; run: sudo apt-get install ${needed[*]}"
+        [ ${#needed[@]} -eq 0 ] || check_commands "run: sudo apt-get install ${needed[*]}"
         return 0
     fi
+    say "installing ${needed[*]} ${wanted[*]}"
+    apt_get update -qq || warn "apt-get update failed"
     if [ ${#needed[@]} -gt 0 ]; then
         apt_install "${needed[@]}" || die "could not install: ${needed[*]}"
     fi
-    if [ ${#wanted[@]} -gt 0 ]; then
-        apt_install "${wanted[@]}" || warn "could not install: ${wanted[*]}; some tests will be left out"
-    fi
+    [ ${#wanted[@]} -eq 0 ] || install_wanted "${wanted[@]}"
 }
 
-# On other systems: says what is missing by the commands that are looked for.
+# check_commands REMEDY: what is missing by the commands and libraries that are looked for, wherever they
+# come from; the MPIs' headers are CMake's to find.
 check_commands() {
     local command missing=()
-    for command in cmake ninja cc pkg-config mpirun; do
+    for command in cmake ninja pkg-config; do
         command -v "$command" >/dev/null || missing+=("$command")
     done
-    [ ${#missing[@]} -eq 0 ] || die "missing commands: ${missing[*]} (packages on Debian: ${NEEDED[*]})"
-    pkg-config --exists hwloc jansson || die "missing libraries with headers: hwloc, jansson"
+    [ -n "${CC:-}" ] || command -v cc gcc clang >/dev/null || missing+=("a C compiler")
+    [ "$WHAT" != demo ] || command -v mpirun >/dev/null || missing+=(mpirun)
+    [ ${#missing[@]} -eq 0 ] || die "missing commands: ${missing[*]}; $1"
+    pkg-config --exists 'hwloc >= 2.1' 'jansson >= 2.13' ||
+        die "missing libraries with headers: hwloc 2.1, jansson 2.13 (pkg-config looks in PKG_CONFIG_PATH); $1"
 }
 
 # begin_environment FOLDER: a virtual environment without any packages, unless there is one of this Python.
@@ -101,6 +119,15 @@ begin_environment() {
     [ ! -x "$1/bin/python" ] || [ "$(cat "$1/.python" 2>/dev/null)" != "$PYTHON_IS" ] || return 0
     rm -rf "$1"
     "$PYTHON" -m venv --without-pip "$1" && echo "$PYTHON_IS" >"$1/.python"
+}
+
+# .venv's own pip, of 22.3 at least: older ones, as Ubuntu 22.04 has them, install into no other environment.
+ensure_pip() {
+    [ -x .venv/bin/pip ] || .venv/bin/python -m ensurepip --default-pip >/dev/null || return 1
+    .venv/bin/python -c '
+import pip, sys
+sys.exit([int(part) for part in pip.__version__.split(".")[:2]] < [22, 3])' 2>/dev/null ||
+        .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input 'pip>=22.3'
 }
 
 # make_environment FOLDER STAMP REQUIREMENTS: a virtual environment with these packages, beside those of
@@ -111,7 +138,7 @@ make_environment() {
     [ ! -x "$folder/bin/python" ] || [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ] || return 0
     say "preparing $folder"
     begin_environment "$folder" || return 1
-    [ -x .venv/bin/pip ] || .venv/bin/python -m ensurepip --default-pip >/dev/null || return 1
+    ensure_pip || return 1
     [ "$folder" = .venv ] || pip+=(--python "$folder/bin/python")
     # shellcheck disable=SC2086 # the requirements are words
     "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-compile \
@@ -228,7 +255,7 @@ done
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     install_packages
 else
-    check_commands
+    check_commands "their packages on other systems: docs/install.md"
 fi
 PYTHON=$(scripts/find_python.sh) || die "install python3 and python3-venv"
 PYTHON_IS="$PYTHON $("$PYTHON" -V)"
