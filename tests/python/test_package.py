@@ -24,7 +24,7 @@ int main(void)
 }
 """
 CMAKE = """
-cmake_minimum_required(VERSION 3.20)
+cmake_minimum_required(VERSION 3.21)
 project(user C)
 find_package(sobor 0.1 REQUIRED)
 add_executable(user /tmp/u/user.c)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The recipes for others' installers: what they name is there."""
 
+import os
 import re
+import shutil
+import subprocess
 import sys
 import types
 from pathlib import Path
@@ -27,6 +30,7 @@ def recipe(monkeypatch):
     package = types.ModuleType("spack.package")
     for name in ("license", "version", "variant", "depends_on", "conflicts"):
         setattr(package, name, said.command(name))
+    package.run_after = lambda *_, **__: lambda method: method
     package.join_path = lambda *parts: "/".join(map(str, parts))
     package.CMakePackage = type(
         "CMakePackage", (), {"define": lambda _, name, value: (name, value)}
@@ -44,9 +48,10 @@ def test_spack(recipe, mpi, header):
     assert Path(sobor.git.removeprefix("file://")) == ROOT
     cmake = "\n".join(path.read_text() for path in (ROOT / "cmake").glob("*.cmake"))
     cmake += (ROOT / "CMakeLists.txt").read_text()
-    prefix = types.SimpleNamespace(include="/mpi/include", lib="/mpi/lib")
+    # As of Intel MPI, which has them below mpi/latest.
+    headers = types.SimpleNamespace(directories=["/mpi/include"])
     package = sobor()
-    package.spec = {"mpi": types.SimpleNamespace(prefix=prefix, name=mpi)}
+    package.spec = {"mpi": types.SimpleNamespace(headers=headers, name=mpi)}
     package.prefix = types.SimpleNamespace(lib="/opt/sobor/lib")
     given = dict(package.cmake_args())
     assert given[f"SOBOR_{header}_INCLUDE"] == "/mpi/include"
@@ -57,6 +62,43 @@ def test_spack(recipe, mpi, header):
     for name, version in (word.rstrip(":").split("@") for word in asked if "@" in word):
         written = rf"{name.removeprefix('py-')}(_minimum_required\(VERSION |>=| *= *\">=){version}"
         assert re.search(written, needs, re.IGNORECASE), (name, version)
+
+
+def test_spack_command_has_its_packages(recipe, tmp_path):
+    """They are in prefixes of their own, and PYTHONPATH is not looked at."""
+    sobor, _ = recipe
+    installed = tmp_path / "sobor"
+    (installed / "bin").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/sobor-installed.sh", installed / "bin/sobor")
+    (installed / "lib/sobor/python").mkdir(parents=True)
+    (installed / "lib/sobor/python/sobor").write_text("import typer\nprint(typer.__file__)\n")
+    package = tmp_path / "py-typer/lib/python3.99/site-packages/typer.py"
+    package.parent.mkdir(parents=True)
+    package.touch()
+    others = tmp_path / "openmpi/lib/python3.99/site-packages"
+    others.mkdir(parents=True)
+
+    class Spec(dict):
+        def traverse(self, root, deptype):
+            assert (root, deptype) == (False, "run")
+            names = ("py-typer", "openmpi")
+            return [types.SimpleNamespace(name=name, prefix=tmp_path / name) for name in names]
+
+    def python(*words):
+        subprocess.run([sys.executable, *words], check=True)
+
+    made = sobor()
+    made.spec = Spec(python=types.SimpleNamespace(command=python))
+    made.prefix = types.SimpleNamespace(lib=str(installed / "lib"))
+    made.make_python_environment()
+    variables = []
+    made.setup_run_environment(types.SimpleNamespace(set=lambda name, _: variables.append(name)))
+    assert variables == ["SOBOR_PRELOAD"]
+    answer = subprocess.run(
+        [installed / "bin/sobor"], env={"PATH": os.environ["PATH"]},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert answer.stdout == f"{package}\n", answer.stderr
 
 
 @pytest.mark.parametrize("path", ["containers/Dockerfile", "containers/sobor.def"])

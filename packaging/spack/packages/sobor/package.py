@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The recipe of Sobor for Spack: spack repo add CHECKOUT/packaging/spack; spack install sobor."""
 
+import glob
 import os
 
 from spack.package import *
@@ -19,7 +20,7 @@ class Sobor(CMakePackage):
     variant("python", default=True, description="The sobor command's Python packages")
 
     depends_on("c", type="build")
-    depends_on("cmake@3.20:", type="build")
+    depends_on("cmake@3.21:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("mpi")
     depends_on("hwloc@2.1:")
@@ -32,7 +33,7 @@ class Sobor(CMakePackage):
 
     def cmake_args(self):
         """One back end, of the MPI that it is built with."""
-        headers = self.spec["mpi"].prefix.include
+        headers = self.spec["mpi"].headers.directories[0]
         is_openmpi = self.spec["mpi"].name == "openmpi"
         name = "SOBOR_OMPI_INCLUDE" if is_openmpi else "SOBOR_MPICH_INCLUDE"
         return [
@@ -41,7 +42,25 @@ class Sobor(CMakePackage):
             self.define(name, headers),
         ]
 
+    @run_after("install", when="+python")
+    def make_python_environment(self):
+        """The command's own Python, with the packages of its dependencies.
+
+        Spack names them in PYTHONPATH, which is for the programs that are run: the command does
+        not look there.
+        """
+        environment = join_path(self.prefix.lib, "sobor", "venv")
+        self.spec["python"].command("-m", "venv", "--without-pip", environment)
+        folders = [
+            folder
+            for dependency in self.spec.traverse(root=False, deptype="run")
+            if dependency.name.startswith("py-")
+            for folder in glob.glob(f"{dependency.prefix}/lib*/python3*/site-packages")
+        ]
+        (own,) = glob.glob(f"{environment}/lib/python3*/site-packages")
+        with open(join_path(own, "dependencies.pth"), "w") as file:
+            file.writelines(f"{folder}\n" for folder in folders)
+
     def setup_run_environment(self, env):
         """What LD_PRELOAD is set to where a launcher hands it on."""
         env.set("SOBOR_PRELOAD", join_path(self.prefix.lib, "sobor", "libsobor.so"))
-        env.set("SOBOR_PYTHON", self.spec["python"].command.path)
