@@ -39,7 +39,7 @@ bool sb_prices_read(uint32_t ranks)
     sb_mpi_name(text, name, sizeof name);
     sb_measured_find(&measured, ranks, name);
     if (is_told(measured.error))
-        sb_log_once("what was measured before counts for nothing: %s", measured.error);
+        sb_log_once("a file of what was measured counts for nothing: %s", measured.error);
     sb_measured_adopt(&measured);
     to_measure = measured.from == SB_PRICES_BUILT_IN && ranks > 1 && have_processors();
     return to_measure;

@@ -274,14 +274,25 @@ static bool read_lines(reader_t *reader, char *text)
     return right;
 }
 
-/* Of this user or the system's, for nobody else to write, and not too long. */
-static bool is_trusted(int file, size_t *bytes, const char **found)
+/* This user, the system's, and for the installation's own file whom that belongs to. */
+static bool may_own(uid_t owner, const char *path)
+{
+    char installed[SB_CACHE_PATH];
+    uid_t installer;
+
+    return owner == geteuid() || owner == 0 ||
+           (sb_cache_path(SB_CACHE_INSTALLED, installed, sizeof installed) &&
+            strcmp(path, installed) == 0 && sb_cache_installer(&installer) && owner == installer);
+}
+
+/* For nobody else to write, and not too long. */
+static bool is_trusted(int file, const char *path, size_t *bytes, const char **found)
 {
     struct stat info = {0};
 
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
         *found = "no plain file";
-    else if (info.st_uid != geteuid() && info.st_uid != 0)
+    else if (!may_own(info.st_uid, path))
         *found = "another user's";
     else if ((info.st_mode & (S_IWGRP | S_IWOTH)) != 0)
         *found = "one that others may write";
@@ -294,13 +305,13 @@ static bool is_trusted(int file, size_t *bytes, const char **found)
 }
 
 /* The text of the file, to be freed; or NULL, with what is wrong. */
-static char *load(int file, char *error, size_t room)
+static char *load(int file, const char *path, char *error, size_t room)
 {
     const char *found;
     char *text = NULL;
     size_t bytes;
 
-    if (!is_trusted(file, &bytes, &found)) {
+    if (!is_trusted(file, path, &bytes, &found)) {
         snprintf(error, room, "expected this user's or root's file of at most %zu KiB, found %s",
                  FILE_BYTES_MOST >> 10, found);
         return NULL;
@@ -327,7 +338,7 @@ sb_cache_read_t sb_cache_read(const char *path, sb_cache_t *cache, char *error, 
         return SB_CACHE_ABSENT;
     if (file < 0)
         snprintf(reader.error, reader.room, "%s", strerror(errno));
-    char *text = file < 0 ? NULL : load(file, reader.error, reader.room);
+    char *text = file < 0 ? NULL : load(file, path, reader.error, reader.room);
     bool right = text != NULL && read_lines(&reader, text);
     if (!right)
         cache->count = 0;

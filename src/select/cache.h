@@ -5,6 +5,8 @@
 #include "team/rules.h"
 #include "team/team.h"
 
+#include <sys/types.h>
+
 /*
  * What was measured on machines, kept in a file that is found without being named: prices, and
  * rules for the choice of algorithms that a program wrote from what it had timed. The file is text
@@ -67,6 +69,12 @@ enum { SB_CACHE_USER, SB_CACHE_SYSTEM, SB_CACHE_INSTALLED, SB_CACHE_PLACES };
 
 /* The file there. False: there is no such place. */
 bool sb_cache_path(int place, char *path, size_t room);
+
+/*
+ * Whom the program or the library belongs to in which this is: what that user has put beside it may
+ * be believed, since it runs. In a namespace of users that may be nobody. False: it is not known.
+ */
+bool sb_cache_installer(uid_t *owner);
 
 /* What comes of reading one file. */
 typedef enum sb_cache_read {

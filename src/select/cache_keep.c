@@ -61,6 +61,17 @@ bool sb_cache_path(int place, char *path, size_t room)
     return there && (size_t)snprintf(path, room, "%s/prices", folder) < room;
 }
 
+bool sb_cache_installer(uid_t *owner)
+{
+    Dl_info here;
+    struct stat info;
+
+    if (dladdr((void *)(uintptr_t)installed_folder, &here) == 0 || stat(here.dli_fname, &info) != 0)
+        return false;
+    *owner = info.st_uid;
+    return true;
+}
+
 /* ---- writing ---- */
 
 static void write_prices(FILE *file, const sb_cache_entry_t *entry)

@@ -4,6 +4,7 @@
 import json
 import os
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from sobor.doctor import (
     mpis,
     nodes,
     parts,
+    prices,
     report,
     singlecopy,
     trial,
@@ -387,6 +389,22 @@ def test_alternatives(patient, launcher_folder, monkeypatch, tmp_path):
 def test_wanted_launcher_that_is_none(patient, launcher_folder):
     with pytest.raises(SoborError, match="sh is not an MPI launcher"):
         mpis.check_words(patient(launchers=("sh",)))
+
+
+@pytest.mark.parametrize(
+    ("file", "said", "remedy"),
+    [
+        (None, "/etc/sobor/prices: broken", "; the next job measures anew"),
+        ("/home/me/prices", "broken; in use: by tune, in /home/me/prices", "ask its owner to"),
+    ],
+)
+def test_a_broken_file_of_prices(file, said, remedy):
+    """Of the system: what the user has measured is in use all the same."""
+    answer = {"wanted": True, "cache": True, "place": "/home/me/prices", "by": "tune"}
+    answer |= {"file": file, "error": "/etc/sobor/prices: broken"}
+    (found,) = prices.check(SimpleNamespace(ask=lambda *_: answer))
+    assert found.status is Status.WARN
+    assert found.value.endswith(said) and found.remedy.endswith(remedy)
 
 
 # --- report -----------------------------------------------------------------------------------

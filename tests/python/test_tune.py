@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import stat
 from pathlib import Path
 from types import SimpleNamespace
@@ -231,3 +232,25 @@ def test_the_host_is_not_measured_against_itself(
     result = command("bench", "bcast", "--ranks", "2", "--write-tuning", str(file))
     assert f"--write-tuning: {words}" in " ".join(result.err.split())
     assert not file.exists()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs other users' files")
+@pytest.mark.parametrize(("owner", "found"), [(1, True), (2, False)])
+def test_prices_of_whom_the_installation_belongs_to(real_native, tmp_path, owner, found):
+    """As of an account for software: its programs run, so its prices may be read."""
+    tool = tmp_path / "libexec" / "sobor" / "sobor-query"
+    prices = tmp_path / "share" / "sobor" / "prices"
+    for file in (tool, prices):
+        file.parent.mkdir(parents=True)
+    shutil.copy(real_native.query_tool, tool)
+    topology = real_native.query("topology")
+    machine = Native(tmp_path).query("measured")["processor"]
+    prices.write_text(
+        f"sobor-prices 1\nmachine {machine}\nprocessors {topology['pus']}\nranks 2\n"
+        "by tune\nprice line 71200\nend\n"
+    )
+    os.chown(tool, 1, 1)
+    os.chown(prices, owner, owner)
+    answer = Native(tmp_path).query("measured", "--ranks", "2")
+    assert (answer["file"] == str(prices)) is found
+    assert (answer["error"] is None) is found

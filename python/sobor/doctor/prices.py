@@ -17,8 +17,11 @@ def check(patient: Patient) -> Iterator[Finding]:
     data = {name: measured[name] for name in ("file", "by", "place", "error")}
     value = measured_file(measured)
     if measured["error"]:
-        remedy = "remove the file, or ask its owner to; the next job measures anew"
-        yield Finding(SECTION, "measured", Status.WARN, measured["error"], remedy, data)
+        remedy = "remove the file, or ask its owner to"
+        # One of the system or of the installation takes nothing from the user's own.
+        used = f"; in use: {value}" if measured["file"] else ""
+        remedy += "" if used else "; the next job measures anew"
+        yield Finding(SECTION, "measured", Status.WARN, measured["error"] + used, remedy, data)
     elif measured["file"] or not measured["wanted"]:
         yield Finding(SECTION, "measured", Status.OK, value, data=data)
     else:
