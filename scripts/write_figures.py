@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Measures what the README's table shows, and writes it there: a few minutes on an idle machine.
+"""Measures single calls: a few minutes on an idle machine.
+
+The table goes into docs/results.md, and its rows of the fewest ranks into README.md.
 
 usage: write_figures.py [RANKS...]     2 4 8 16 if none are given
 """
@@ -17,9 +19,11 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 README = REPOSITORY / "README.md"
+RESULTS = REPOSITORY / "docs" / "results.md"
 COLLECTIVES = ("barrier", "bcast", "allreduce", "allgather", "alltoall", "gather")
 SIZES = {8: "8 B", 4096: "4 KiB", 65536: "64 KiB"}
 BEGIN, END = "<!-- figures: scripts/write_figures.py -->", "<!-- end of figures -->"
+LINK = "docs/results.md#single-calls"
 #: A ratio below is a point that Sobor lost.
 LOST = 0.95
 
@@ -76,8 +80,8 @@ def table(rows: list[dict]) -> list[str]:
     return lines
 
 
-def story(rows: list[dict]) -> str:
-    """What was measured, and where Sobor lost."""
+def story(rows: list[dict], points: str) -> str:
+    """What was measured, and where Sobor lost; `points`: what the number of points is called."""
     rows = [row for row in rows if row["ratio"] is not None]
     lost = [row for row in rows if row["ratio"] < LOST]
     times = [row["line_us"] for row in rows if row.get("line_us")]
@@ -87,14 +91,15 @@ def story(rows: list[dict]) -> str:
     if times:
         text += f" A cache line took {figure(min(times))} to {figure(max(times))} µs to the other"
         text += f" core and back (median {figure(statistics.median(times))})."
+    points = points.format(len(rows))
     if not lost:
-        return text + f" Sobor lost none of these {len(rows)} points."
+        return text + f" Sobor lost none of {points}."
     names = [
         f"{row['collective']} at {row['ranks']} ranks"
         + (f", {SIZES[row['bytes']]}" if row["bytes"] else "")
         for row in lost
     ]
-    return text + f" Sobor lost {len(lost)} of these {len(rows)} points: {'; '.join(names)}."
+    return text + f" Sobor lost {len(lost)} of {points}: {'; '.join(names)}."
 
 
 def wrapped(text: str, width: int = 120) -> list[str]:
@@ -107,15 +112,32 @@ def wrapped(text: str, width: int = 120) -> list[str]:
     return lines
 
 
+def replaced(page: str, rows: list[dict], points: str, shown: list[dict]) -> str:
+    """The page with the figures between its marks."""
+    before, rest = page.split(BEGIN, 1)
+    new = "\n".join([*wrapped(story(rows, points)), "", *table(shown)])
+    return f"{before}{BEGIN}\n{new}\n{END}{rest.split(END, 1)[1]}"
+
+
+def pages(rows: list[dict]) -> dict[Path, str]:
+    """What is to be written, file by file."""
+    fewest = min(row["ranks"] for row in rows)
+    most = max(row["ranks"] for row in rows)
+    of_all = f"all {{}} points with up to {most} ranks ([the whole table]({LINK}))"
+    few = [row for row in rows if row["ranks"] == fewest]
+    wanted = {README: (rows, of_all, few), RESULTS: (rows, "these {} points", rows)}
+    texts = {file: file.read_text() for file in wanted}
+    for file, text in texts.items():
+        if BEGIN not in text or END not in text:
+            raise SystemExit(f"{file}: expected the lines {BEGIN} and {END}")
+    return {file: replaced(texts[file], *words) for file, words in wanted.items()}
+
+
 def main(arguments: list[str]) -> None:
     """Measures for each number of ranks, and writes between the marks."""
     rows = measure([int(word) for word in arguments] or [2, 4, 8, 16])
-    page = README.read_text()
-    if BEGIN not in page or END not in page:
-        raise SystemExit(f"{README}: expected the lines {BEGIN} and {END}")
-    before, rest = page.split(BEGIN, 1)
-    new = "\n".join([*wrapped(story(rows)), "", *table(rows)])
-    README.write_text(f"{before}{BEGIN}\n{new}\n{END}{rest.split(END, 1)[1]}")
+    for file, text in pages(rows).items():
+        file.write_text(text)
 
 
 if __name__ == "__main__":
