@@ -90,3 +90,15 @@ def test_libraries_of_a_prefix_are_found_once_installed(tmp_path):
     assert set(paths.values()) == {str(lib)}
     assert any(name.startswith("sobor-") and name.endswith(".so") for name in paths)
     assert not any(name.startswith("libsobor") for name in paths)
+
+
+def test_another_c_library_is_told(tmp_path):
+    """As of musl, whose headers say nothing of themselves."""
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "features.h").touch()
+    answer = cmake(
+        *("-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja"),
+        env={**os.environ, "CFLAGS": f"-nostdinc -isystem {tmp_path}/include"},
+    )
+    assert answer.returncode != 0
+    assert "Sobor is for the GNU C library" in answer.stderr
