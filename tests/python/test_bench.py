@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from conftest import write_program
+from sobor import libmpi
 from sobor.bench import plot
 from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
@@ -212,12 +213,13 @@ def test_without_a_back_end_the_host_is_timed_alone(request_of, fake_native, ope
     assert "LD_PRELOAD" not in " ".join(launch.argv)
 
 
-def test_launchers_that_cannot_be_measured(fake_native, openmpi, make_launcher):
+def test_launchers_that_cannot_be_measured(fake_native, openmpi, make_launcher, monkeypatch):
     with pytest.raises(SoborError, match="sh is not an MPI launcher"):
         make_target("sh", fake_native)
-    make_launcher("srun", "slurm")
+    make_launcher("mpiexec", "mpich")
+    monkeypatch.setattr(libmpi, "system_libraries", dict)
     with pytest.raises(SoborError, match="library was not found") as error:
-        make_target("srun", fake_native)
+        make_target("mpiexec", fake_native)
     assert "--libmpi" in error.value.remedy
     (fake_native.libraries / "libsobor-bench-ompi40.so").unlink()
     with pytest.raises(SoborError, match="not built for its ABI, ompi40"):
