@@ -142,6 +142,7 @@ def test_container_and_the_systems_prefix(make_launcher, monkeypatch, words, war
         ("libmpi.so.40", "ompi40", "mpiexec"),
         ("libmpich.so.12", "mpich12", "mpirun"),
         ("libmpi.so.12", "mpich12", "mpirun"),
+        ("libmpi_cray.so.12", "mpich12", "mpirun"),
         ("libmpi_mpifh.so.40", "ompi40", "mpiexec"),
         ("libmpi_abi.so.1", None, None),
     ],
