@@ -41,22 +41,23 @@ static uint32_t set_up(sb_team_t *team, const sb_parts_t *parts)
     return count;
 }
 
-/* Parts of one line each leave at once, and are taken one after the other. False: nothing left. */
+/* Short parts leave at once, and are taken one after the other. False: nothing left. */
 static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *outcome)
 {
     sb_mesh_t *mesh = sb_mesh(team);
+    size_t most = sb_exchanged_at_once(team, mesh);
     const sb_stream_t *own = &parts->receive[team->rank];
     const sb_stream_t *part = parts->in_place ? own : parts->send;
     sb_status_t status = SB_OK, data;
     bool all_spoke = true;
 
     for (uint32_t i = 0; i < team->size; i++) {
-        if (parts->receive[i].bytes > SB_SLOT_IN_LINE)
+        if (parts->receive[i].bytes > most)
             return false;
         all_spoke = all_spoke && parts->receive[i].bytes > 0;
     }
     /* Its own part may be longer than it says: the flow to all has no annexes. */
-    if (part->bytes > SB_SLOT_IN_LINE ||
+    if (part->bytes > most ||
         !sb_send_at_once(mesh, team->size == 2 ? &mesh->peer[1 - team->rank].out : &mesh->all,
                          part))
         return false;

@@ -121,16 +121,16 @@ static sb_status_t pass_on(sb_team_t *team, bool in_place, uint32_t count)
     return status;
 }
 
-/* Parts of one line each leave at once, and are taken in their turns. False: nothing left. */
+/* Short parts leave at once, and are taken in their turns. False: nothing left. */
 static bool run_short(sb_team_t *team, const sb_parts_t *parts, sb_status_t *outcome)
 {
     sb_mesh_t *mesh = sb_mesh(team);
+    size_t most = sb_exchanged_at_once(team, mesh);
     uint32_t self = team->rank;
     sb_status_t status = SB_OK, data = SB_OK;
 
     for (uint32_t i = 0; i < team->size; i++) {
-        if (i != self &&
-            !sb_leaves_at_once(mesh, &mesh->peer[i].out, &parts->send[i], SB_SLOT_IN_LINE))
+        if (i != self && !sb_leaves_at_once(mesh, &mesh->peer[i].out, &parts->send[i], most))
             return false;
     }
     for (uint32_t turn = 0; turn < team->size; turn++) {

@@ -70,6 +70,13 @@ static inline bool sb_leaves_at_once(const sb_mesh_t *mesh, const sb_outlet_t *o
            sb_flow_has_room(&out->slots, mesh->calls + 1);
 }
 
+/* The longest part that leaves at once where all send each other one: of several ranks the others'
+ * flags had better be looked at before what lies behind one of them. */
+static inline size_t sb_exchanged_at_once(const sb_team_t *team, const sb_mesh_t *mesh)
+{
+    return team->size == 2 ? sb_min(mesh->at_once, SB_SLOT_PAYLOAD) : SB_SLOT_IN_LINE;
+}
+
 /*
  * What most calls of few bytes need: the part leaves in its slot. False: it takes the usual way
  * (sb_send).
