@@ -69,7 +69,7 @@ def test_random_cases(tester, long_run, monkeypatch, key, ranks, way, name):
     """Random calls with all blocks of a page and more shared."""
     for ranks_have_it in WAYS if long_run else (way,):
         monkeypatch.setattr(jobs, "WITH_HEAP", ranks_have_it)
-        cases = 2000 if long_run else 100
+        cases = 1000 if long_run else 100
         random_cases.run_cases(tester, [name], key, ranks, cases, {}, max_bytes=1 << 18)
 
 

@@ -58,13 +58,13 @@ def test_cases(tester, long_run, key, ranks, cases, many):
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
 def test_settings(tester, long_run, key, ranks, setting):
     """Settings that bring out wrap-around and every way to wait."""
-    run_cases(tester, ["parts"], key, ranks, 4000 if long_run else 100, setting)
+    run_cases(tester, ["parts"], key, ranks, 2000 if long_run else 100, setting)
 
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 def test_large(tester, long_run, key, ranks):
     """Parts of up to a megabyte."""
-    cases = 1000 if long_run else 40
+    cases = 500 if long_run else 40
     run_cases(tester, ["parts"], key, ranks, cases, {}, max_bytes=512 << 10)
 
 
@@ -72,7 +72,7 @@ def test_large(tester, long_run, key, ranks):
 def test_algorithms(tester, query, long_run, key, ranks):
     """Every algorithm by force, and no other of the same collective."""
     names = [name.lower() for name in MOVING]
-    cases = 1000 if long_run else 30
+    cases = 500 if long_run else 30
     for name, result, ran in force_all(tester, query, ["parts"], names, key, ranks, cases):
         assert set(ran) == {name} - {"host"}, f"{name} forced, {ran} ran\n{result.tail()}"
 

@@ -59,7 +59,7 @@ def test_cases(tester, long_run, key, ranks, cases, many):
 def test_beyond(tester, long_run, key, ranks):
     """Operations on types for which MPI defines none, as far as the host does what Sobor can."""
     words = ["reductions", "--types", "beyond"]
-    cases = 4000 if long_run else 200
+    cases = 2000 if long_run else 200
     run_cases(tester, words, key, 2, 200, None)
     result = run_cases(tester, words, key, ranks, cases, {})
     assert not any("operator" in r.reasons for r in result.reports), result.tail()
@@ -69,7 +69,7 @@ def test_beyond(tester, long_run, key, ranks):
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
 def test_settings(tester, long_run, key, ranks, setting):
     """Settings that bring out wrap-around and every way to wait."""
-    run_cases(tester, ["reductions"], key, ranks, 4000 if long_run else 100, setting)
+    run_cases(tester, ["reductions"], key, ranks, 2000 if long_run else 100, setting)
 
 
 def test_lent(tester):
@@ -81,7 +81,7 @@ def test_lent(tester):
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 def test_large(tester, long_run, key, ranks):
     """Contributions of up to a megabyte."""
-    cases = 1000 if long_run else 40
+    cases = 500 if long_run else 40
     run_cases(tester, ["reductions"], key, ranks, cases, {}, max_bytes=512 << 10)
 
 
@@ -92,7 +92,7 @@ def test_order(tester, long_run, key, ranks, cases):
     Its function has room for whole elements; under MPICH, which has it too, it moves them so.
     """
     words = ["reductions", "--op", "affine"]
-    run_cases(tester, words, key, ranks, 25 * cases if long_run else cases, {})
+    run_cases(tester, words, key, ranks, 12 * cases if long_run else cases, {})
 
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
@@ -102,7 +102,7 @@ def test_algorithms(tester, query, long_run, words, key, ranks):
     if words and key == "m40" and not long_run:
         pytest.skip("only with SOBOR_TEST_LONG=1")
     names = [name.lower() for name in REDUCTIONS]
-    cases = 1000 if long_run else 30
+    cases = 500 if long_run else 30
     words = ["reductions", *words]
     for name, result, ran in force_all(tester, query, words, names, key, ranks, cases):
         forced = ran.pop(name, 0)
