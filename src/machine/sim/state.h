@@ -211,7 +211,6 @@ struct sb_sim {
     bool guided;
     uint64_t reached;          /* copies by the kernel while it was guided */
     sb_sim_pending_t *pending; /* of each rank */
-    uint32_t wishes;           /* ranks that have called sb_sim_guided */
 
     /* Caches; all indexed by node * cores + core, but the masks by core. */
     uint32_t words;    /* of a set of cores */
