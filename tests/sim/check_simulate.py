@@ -143,6 +143,7 @@ def check_effects() -> None:
     check_single_copy()
     check_past_caches()
     check_late()
+    check_late_by_seconds()
     check_learned()
     check_rows()
 
@@ -159,6 +160,19 @@ def check_straggler() -> None:
     assert late["rank_mean_us"] < 0.2 * late["max_us"]
     even = simulate(*words)[0]
     assert 0 < even["rank_mean_us"] <= even["mean_us"]
+
+
+def check_late_by_seconds() -> None:
+    """Who computes for longer than any wait may last is late, and the others no deadlock."""
+    words = ("bcast", "--ranks", 4, "--bytes", 64, "--algorithm", "tree", "--calls", 3)
+    late = simulate(*words, "--arrival", "straggler:11s")[0]
+    assert 11e6 < late["max_us"] < 11.01e6, late
+    # As a trace has it: microseconds without a unit.
+    with tempfile.TemporaryDirectory() as folder:
+        arrivals = Path(folder) / "arrivals.txt"
+        arrivals.write_text("2000000.000 0.000 1.5 3.25\n")
+        replayed = simulate(*words, "--arrival", f"trace:{arrivals}")[0]
+        assert 1.4e6 < replayed["rank_mean_us"] < 1.6e6, replayed
 
 
 def check_chain() -> None:
@@ -429,6 +443,7 @@ def check_wrong() -> None:
             (("bcast", "--root", "16"), SMALL, "--root"),
             (("bcast", "--bytes", "lots"), SMALL, "lots"),
             (("barrier", "--arrival", "late"), SMALL, "uniform"),
+            (("barrier", "--arrival", "uniform:90000s"), SMALL, "of less than a day"),
             (("barrier", "--arrival", f"trace:{folder / 'text.json'}"), SMALL, "text.json:1"),
             (("barrier", "--noise", "loud"), SMALL, "on or off"),
             (("barrier", "--sync", "never"), SMALL, "none, barrier or chain"),

@@ -740,7 +740,8 @@ static void end_meeting(sb_sim_t *sim, uint32_t node)
     else if (watch != NULL)
         order_members(sim, node);
     meeting->here = 0;
-    sim->progress = meeting->latest;
+    if (sim->progress < meeting->latest)
+        sim->progress = meeting->latest;
     for (uint32_t i = 0; i < sim->ranks; i++) {
         if (takes_part(sim, &sim->rank[i], node))
             resume(sim, &sim->rank[i], meeting->latest);
@@ -819,9 +820,10 @@ void sb_sim_compute(uint64_t picoseconds)
         return;
     self->clock += picoseconds;
     self->serial = self->clock;
-    sb_sim_reach();
+    /* Before the others go on: until then somebody computes, however long they wait. */
     if (sb_sim->progress < self->clock)
         sb_sim->progress = self->clock;
+    sb_sim_reach();
     sb_sim_note(SB_SIM_HOST, begin, self->clock);
 }
 
