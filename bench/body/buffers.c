@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "buffers.h"
 
+#include "cold.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { LINE = 64, PAGE = 4096, MINIMUM_COLD_SLOTS = 3 };
+enum { LINE = 64, PAGE = 4096 };
 
 /* The C library puts its own note before a block: a large one begins so far behind a page. */
 enum { MALLOC_OFFSET = 16 };
@@ -25,26 +26,6 @@ static uint64_t available_memory(void)
     return (uint64_t)kilobytes << 10;
 }
 
-static uint64_t default_range(uint64_t available)
-{
-    long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
-    uint64_t range = cache > 0 ? 4 * (uint64_t)cache : 0;
-    if (range < (uint64_t)256 << 20)
-        range = (uint64_t)256 << 20;
-    return range < available / 4 ? range : available / 4;
-}
-
-/* 0 when even the smallest rotation does not fit into half of the free memory. */
-static long count_slots(size_t stride, bool cold, uint64_t range, int ranks)
-{
-    uint64_t available = available_memory();
-    uint64_t share = (range > 0 ? range : default_range(available)) / (uint64_t)ranks;
-    uint64_t slots = cold ? share / stride : 1;
-    if (cold && slots < MINIMUM_COLD_SLOTS)
-        slots = MINIMUM_COLD_SLOTS;
-    return slots * stride * (uint64_t)ranks > available / 2 ? 0 : (long)slots;
-}
-
 /* Cold slots do not share a page, so that no prefetcher runs ahead from one into the next. */
 static size_t slot_stride(size_t bytes, bool cold)
 {
@@ -56,9 +37,11 @@ int bench_buffers_create(struct bench_buffers *buffers, const struct bench_job *
                          bool cold, const struct bench_options *options)
 {
     size_t stride = slot_stride(bytes, cold);
-    long slots = bench_agree(job, count_slots(stride, cold, options->range, job->ranks));
-    *buffers = (struct bench_buffers){.bytes = bytes, .stride = stride, .slots = (size_t)slots};
-    if (slots == 0)
+    struct bench_node node = {
+        .caches = job->caches, .available = available_memory(), .ranks = job->node_ranks};
+    size_t slots = bench_slots(stride, cold, options->range, &node);
+    *buffers = (struct bench_buffers){.bytes = bytes, .stride = stride, .slots = slots};
+    if (bench_maximum(job, slots == 0 ? 1.0 : 0.0) != 0.0)
         return -1;
     buffers->ahead = buffers->slots / 2;
     buffers->offset = options->page_aligned ? 0 : MALLOC_OFFSET;

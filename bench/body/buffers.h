@@ -17,8 +17,8 @@ struct bench_buffers {
     size_t ahead; /* how many calls before its use a slot is written */
 };
 
-/* Collective. A range of 0 means four times the last cache, at least 256 MiB, over all ranks, and
- * at most a quarter of the free memory. Returns 0, or -1 on every rank when memory is short. */
+/* Collective. How many slots there are follows from each node's own ranks, caches and memory
+ * (cold.h). Returns 0, or -1 on every rank when memory is short on one. */
 int bench_buffers_create(struct bench_buffers *buffers, const struct bench_job *job, size_t bytes,
                          bool cold, const struct bench_options *options);
 

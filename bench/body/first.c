@@ -26,9 +26,7 @@ static double time_one(struct bench_point *point)
 
 static double mean_of_ranks(const struct bench_job *job, double value)
 {
-    double sum = value;
-    job->allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-    return sum / job->ranks;
+    return bench_sum(job, value) / job->ranks;
 }
 
 static void time_calls(struct bench_point *point)

@@ -2,6 +2,7 @@
 #include "job.h"
 
 #include "base/mpi_name.h"
+#include "cold.h"
 #include "parts.h"
 #include "reductions.h"
 
@@ -112,25 +113,28 @@ static void find_processors(struct bench_job *job, MPI_Comm node)
             job->first_two[job->processors] = i;
         job->processors++;
     }
+    if (job->node_rank == 0)
+        job->caches = bench_caches_of(&all.set, "");
+    job->host.bcast(&job->caches, 1, MPI_UINT64_T, 0, node);
 }
 
 static void find_nodes(struct bench_job *job)
 {
     MPI_Comm node;
-    int size = 0, rank = 0;
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &size);
-    MPI_Comm_rank(node, &rank);
+    MPI_Comm_size(node, &job->node_ranks);
+    MPI_Comm_rank(node, &job->node_rank);
     find_processors(job, node);
-    job->fits = bench_maximum(job, size <= job->processors ? 0.0 : 1.0) == 0.0;
-    job->one_node = bench_maximum(job, size == job->ranks ? 0.0 : 1.0) == 0.0;
+    job->fits = bench_maximum(job, job->node_ranks <= job->processors ? 0.0 : 1.0) == 0.0;
+    job->nodes = (int)bench_sum(job, job->node_rank == 0 ? 1.0 : 0.0);
+    job->one_node = job->nodes == 1;
     job->node = job->leaders = MPI_COMM_NULL;
     if (job->one_node) {
         MPI_Comm_free(&node);
         return;
     }
     job->node = node;
-    MPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, 0, &job->leaders);
+    MPI_Comm_split(MPI_COMM_WORLD, job->node_rank == 0 ? 0 : MPI_UNDEFINED, 0, &job->leaders);
 }
 
 int bench_job_start(struct bench_job *job, int *argc, char ***argv)
@@ -180,4 +184,11 @@ double bench_maximum(const struct bench_job *job, double value)
     double largest = value;
     job->allreduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return largest;
+}
+
+double bench_sum(const struct bench_job *job, double value)
+{
+    double sum = value;
+    job->allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return sum;
 }

@@ -6,6 +6,7 @@
 #include SOBOR_BENCH_MPI_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 typedef int bench_barrier(MPI_Comm comm);
 typedef int bench_bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm);
@@ -28,8 +29,12 @@ struct bench_job {
     int ranks;
     bool one_node;
     bool fits;        /* no rank has to share a processor */
+    int node_ranks;   /* ranks of this node, */
+    int node_rank;    /* and this one's place among them */
+    int nodes;        /* of the job */
     int processors;   /* that the ranks of this node may use, */
     int first_two[2]; /* and two of them, where there are */
+    uint64_t caches;  /* bytes of those that all of them have, see cold.h */
     MPI_Comm node;    /* of several nodes: the ranks of this one, */
     MPI_Comm leaders; /* and the first rank of each; MPI_COMM_NULL on the others */
     char library[64];
@@ -54,5 +59,8 @@ long bench_agree(const struct bench_job *job, long value);
 
 /* The largest value on every rank. */
 double bench_maximum(const struct bench_job *job, double value);
+
+/* The sum of all ranks' values, on every rank. */
+double bench_sum(const struct bench_job *job, double value);
 
 #endif

@@ -316,7 +316,7 @@ const char *bench_options_usage(void)
            "  --method LIST       sobor (default), single, row, window: see docs/bench.md\n"
            "  --seconds S         time for each side of a point (default 0.5)\n"
            "  --calls N           most timed calls for each side of a point (default 20000)\n"
-           "  --range BYTES       range of the cold buffers, all ranks together\n"
+           "  --range BYTES       range of the cold buffers, all ranks of a node together\n"
            "  --buffers WHERE     malloc: 16 bytes behind a page, as large blocks of malloc are "
            "(default);\n"
            "                      aligned: on a page\n"

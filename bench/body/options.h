@@ -29,7 +29,7 @@ struct bench_options {
     size_t size_count;
     double seconds;    /* wall time for each side of one point */
     long max_calls;    /* timed calls for each side of one point */
-    uint64_t range;    /* bytes over which cold buffers rotate, all ranks; 0: derived */
+    uint64_t range;    /* bytes over which cold buffers of a node rotate; 0: see cold.h */
     bool page_aligned; /* buffers begin on a page, not behind one as malloc gives them */
     int root;          /* or BENCH_ROOT_ROTATES: another in each call */
     enum bench_counts counts;
