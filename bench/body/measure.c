@@ -29,13 +29,12 @@ struct side {
     const struct bench_calls *calls;
     struct bench_record record;
     struct bench_switch_samples switches;
-    struct bench_switches before; /* those of the last block */
-    struct bench_switches after;
-    double spent; /* wall time of all its blocks */
-    double width; /* between agreed times */
-    long taken;   /* samples, those that do not count too */
-    int count;    /* samples in one block */
-    int repeat;   /* calls in one sample */
+    struct bench_switches block; /* those of the last block */
+    double spent;                /* wall time of all its blocks */
+    double width;                /* between agreed times */
+    long taken;                  /* samples, those that do not count too */
+    int count;                   /* samples in one block */
+    int repeat;                  /* calls in one sample */
 };
 
 struct measurement {
@@ -74,13 +73,14 @@ static void begin_block(struct measurement *m, const struct side *side)
 static double run_block(struct measurement *m, struct side *side, int count)
 {
     begin_block(m, side);
-    side->before = bench_switches_now();
+    side->block = (struct bench_switches){0};
     double start = bench_now();
-    for (int i = 0; i < count; i++)
-        bench_block_put(&m->block, i, m->point->method->sample(m->point, side->calls),
-                        side->repeat);
+    for (int i = 0; i < count; i++) {
+        struct bench_stint stint = m->point->method->sample(m->point, side->calls);
+        bench_block_put(&m->block, i, stint, side->repeat);
+        bench_switches_add(&side->block, stint.switches);
+    }
     double spent = bench_now() - start;
-    side->after = bench_switches_now();
     bench_block_combine(&m->block, m->point, count);
     return spent;
 }
@@ -132,14 +132,13 @@ static void widen(struct side *side, int late)
         side->width *= 2.0;
 }
 
-/* Each sample has two calls more, which are not timed. */
 static int record_switches(struct measurement *m, struct side *side)
 {
     const struct bench_point *point = m->point;
-    double calls = (double)side->count * (side->repeat + 2);
+    double calls = (double)side->count * side->repeat;
     if (!point->method->unbroken)
         return 0;
-    return bench_switches_record(&side->switches, point->job, side->before, side->after, calls);
+    return bench_switches_record(&side->switches, point->job, side->block, calls);
 }
 
 static int record_block(struct measurement *m, struct side *side, double *median)

@@ -21,7 +21,8 @@ struct bench_point;
 struct bench_stint {
     double start;
     double end;
-    bool late; /* it began later than it should have: it does not count */
+    struct bench_switches switches; /* in between, of rows */
+    bool late;                      /* it began later than it should have: it does not count */
 };
 
 typedef struct bench_stint bench_sampler(struct bench_point *point,

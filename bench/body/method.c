@@ -52,15 +52,18 @@ static struct bench_stint sample_single(struct bench_point *point, const struct 
 }
 
 /* Another barrier follows: ranks that were done would go on to the host's own calls, and where
- * those never yield keep the processor from ranks that still have to be told. */
+ * those never yield keep the processor from ranks that still have to be told. Neither barrier's
+ * switches count: there are rows of one call. */
 static struct bench_stint sample_row(struct bench_point *point, const struct bench_calls *calls)
 {
     int root = bench_root(point);
     calls->barrier(MPI_COMM_WORLD);
+    struct bench_switches before = bench_switches_now();
     struct bench_stint stint = {.start = bench_point_now(point)};
     for (int i = 0; i < point->repeat; i++)
         point->kind->call(point, calls, root);
     stint.end = bench_point_now(point);
+    stint.switches = bench_switches_since(before);
     calls->barrier(MPI_COMM_WORLD);
     return stint;
 }

@@ -11,10 +11,23 @@ struct bench_switches bench_switches_now(void)
                                    .voluntary = (double)usage.ru_nvcsw};
 }
 
-int bench_switches_record(struct bench_switch_samples *samples, const struct bench_job *job,
-                          struct bench_switches before, struct bench_switches after, double calls)
+struct bench_switches bench_switches_since(struct bench_switches before)
 {
-    double mine[2] = {after.all - before.all, after.voluntary - before.voluntary};
+    struct bench_switches now = bench_switches_now();
+    return (struct bench_switches){.all = now.all - before.all,
+                                   .voluntary = now.voluntary - before.voluntary};
+}
+
+void bench_switches_add(struct bench_switches *sum, struct bench_switches more)
+{
+    sum->all += more.all;
+    sum->voluntary += more.voluntary;
+}
+
+int bench_switches_record(struct bench_switch_samples *samples, const struct bench_job *job,
+                          struct bench_switches block, double calls)
+{
+    double mine[2] = {block.all, block.voluntary};
     double total[2] = {0.0, 0.0};
     job->reduce(mine, total, 2, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     double all = total[0] / (job->ranks * calls);

@@ -26,9 +26,13 @@ struct bench_switch_samples {
 
 struct bench_switches bench_switches_now(void);
 
-/* Adds those of one block of so many calls. Collective; recorded on rank 0. Returns 0, or -1. */
+struct bench_switches bench_switches_since(struct bench_switches before);
+
+void bench_switches_add(struct bench_switches *sum, struct bench_switches more);
+
+/* Keeps those of one block of so many calls. Collective; recorded on rank 0. Returns 0, or -1. */
 int bench_switches_record(struct bench_switch_samples *samples, const struct bench_job *job,
-                          struct bench_switches before, struct bench_switches after, double calls);
+                          struct bench_switches block, double calls);
 
 struct bench_switching bench_switches_summary(struct bench_switch_samples *samples);
 

@@ -410,6 +410,13 @@ def test_a_barrier_that_some_leave_late_does_not_make_rows_short(tester):
     assert row["calls"] > 100, row
 
 
+def test_sleeps_in_barriers_beside_a_row_do_not_count(tester):
+    """Rows of long calls have one call, and two barriers."""
+    options = ("--collectives", "bcast", "--sizes", "4M", "--variants", "hot", "--method", "row")
+    (row,) = rows(between(tester, "o41", {"HOST_SKEW": "2000"}, *options, "--no-check"))
+    assert row["host_sleeps"] < 0.2, row
+
+
 @pytest.mark.alone
 def test_every_method_checks_the_data(tester):
     """The check belongs to each row, whatever its method."""
