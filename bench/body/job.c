@@ -72,6 +72,7 @@ static int find_functions(struct bench_job *job, void *libmpi)
     job->program.barrier = MPI_Barrier;
     job->program.bcast = MPI_Bcast;
     *(void **)&job->last_algorithm = dlsym(RTLD_DEFAULT, "sobor_last_algorithm");
+    *(void **)&job->sobor_node = dlsym(RTLD_DEFAULT, "sobor_node");
     if (!job->host.barrier || !job->host.bcast || !job->reduce || !job->allreduce)
         return -1;
     return bench_parts_find(job, libmpi) == 0 ? bench_reductions_find(job, libmpi) : -1;
@@ -191,4 +192,15 @@ double bench_sum(const struct bench_job *job, double value)
     double sum = value;
     job->allreduce(&value, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     return sum;
+}
+
+struct bench_sharing bench_job_sharing(const struct bench_job *job)
+{
+    sobor_node_t node = {.processors = (unsigned)job->processors,
+                         .oversubscribed = job->node_ranks > job->processors};
+    if (job->sobor_node != NULL)
+        job->sobor_node(&node);
+    double here = job->node_rank == 0 ? node.processors : 0.0;
+    return (struct bench_sharing){.processors = (int)bench_sum(job, here),
+                                  .oversubscribed = bench_maximum(job, node.oversubscribed) != 0.0};
 }

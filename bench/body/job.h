@@ -4,6 +4,8 @@
 #define SOBOR_BENCH_JOB_H
 
 #include SOBOR_BENCH_MPI_H
+#include <sobor/sobor.h>
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,6 +26,12 @@ struct bench_calls {
     void *reductions[BENCH_REDUCTIONS];
 };
 
+/* How the ranks of all nodes share their processors. */
+struct bench_sharing {
+    int processors;
+    bool oversubscribed;
+};
+
 struct bench_job {
     int rank;
     int ranks;
@@ -38,10 +46,11 @@ struct bench_job {
     MPI_Comm node;    /* of several nodes: the ranks of this one, */
     MPI_Comm leaders; /* and the first rank of each; MPI_COMM_NULL on the others */
     char library[64];
-    struct bench_calls host;    /* straight from libmpi, past any preload */
-    struct bench_calls program; /* what an unmodified program reaches */
-    bool preloaded;             /* these two differ */
-    const char *(*last_algorithm)(void);
+    struct bench_calls host;             /* straight from libmpi, past any preload */
+    struct bench_calls program;          /* what an unmodified program reaches */
+    bool preloaded;                      /* these two differ */
+    const char *(*last_algorithm)(void); /* of Sobor; NULL: it is not there, */
+    int (*sobor_node)(sobor_node_t *);   /* the same */
     int (*reduce)(const void *, void *, int, MPI_Datatype, MPI_Op, int, MPI_Comm);
     int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm);
 };
@@ -59,6 +68,9 @@ long bench_agree(const struct bench_job *job, long value);
 
 /* The largest value on every rank. */
 double bench_maximum(const struct bench_job *job, double value);
+
+/* Collective. As Sobor's own teams have it, where there are some; else by the ranks' bindings. */
+struct bench_sharing bench_job_sharing(const struct bench_job *job);
 
 /* The sum of all ranks' values, on every rank. */
 double bench_sum(const struct bench_job *job, double value);

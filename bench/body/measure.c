@@ -263,6 +263,7 @@ int bench_measure(struct bench_point *point, struct bench_times *times)
     *times = (struct bench_times){0};
     if (!point->options->host_only)
         note_algorithm(point, times->algorithm, sizeof times->algorithm);
+    times->sharing = bench_job_sharing(job);
     if (!failed)
         summarise(&m, times);
     release(&m);

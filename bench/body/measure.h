@@ -84,6 +84,7 @@ struct bench_times {
     struct bench_summary line; /* seconds of a cache line's round trip, in the same run */
     long calls; /* timed calls of the program's side; of the host's when that is alone */
     char algorithm[48];
+    struct bench_sharing sharing;
 };
 
 /* Collective. The results are valid on rank 0. Returns 0, or -1 when memory is short. */

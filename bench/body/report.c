@@ -110,6 +110,8 @@ void bench_report(const struct bench_point *point, const struct bench_times *tim
     if (bench_parts_which(point->collective) >= 0 &&
         bench_parts_vary(bench_parts_which(point->collective)))
         put_text("counts", bench_counts_names[point->options->counts]);
+    printf(", \"nodes\": %d, \"processors\": %d, \"oversubscribed\": %s", point->job->nodes,
+           times->sharing.processors, times->sharing.oversubscribed ? "true" : "false");
     put_text("method", point->method->name);
     put_text("sync", sync_of(point));
     if (point->options->arrival > 0.0 && point->method->rank_means) {

@@ -33,6 +33,20 @@ typedef struct sobor_counters {
  */
 int sobor_counters(sobor_counters_t *counters);
 
+/* How Sobor sees the ranks of MPI_COMM_WORLD that are on this process's node. */
+typedef struct sobor_node {
+    unsigned ranks;
+    unsigned processors; /* that they may use together: bindings and a quota count */
+    int oversubscribed;  /* 1: some have to share a processor; else 0 */
+} sobor_node_t;
+
+/*
+ * Fills in *node. Returns 0, or -1, and leaves it alone, where Sobor does not serve MPI_COMM_WORLD,
+ * or not yet: that begins with the first collective call on it; and where a rank is alone on its
+ * node. Any thread may ask.
+ */
+int sobor_node(sobor_node_t *node);
+
 #ifdef __cplusplus
 }
 #endif

@@ -14,7 +14,7 @@ from sobor.bench.job import Row
 from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
 from sobor.bench.target import make_target
-from sobor.bench.tuning import AUTO, line_of, rules_of
+from sobor.bench.tuning import AUTO, line_of, nodes_of, rules_of
 from sobor.errors import SoborError
 from sobor.launchers.options import split_words
 from sobor.native import Native, find_native
@@ -131,7 +131,13 @@ def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
                 f"--full: {ranks} ranks could not be measured; no rule of them is kept"
             )
         rows += found
-    rules = rules_of(rows, cores)
+        if (nodes := nodes_of(rows)) > 1:
+            raise SoborError(
+                f"--full: {ranks} ranks were on {nodes} nodes; rules are of the ranks of one, so "
+                "no rule of them is kept",
+                "measure rules inside an allocation of one node",
+            )
+    rules = rules_of(rows)
     lines = [line_of(rule) for rule in rules]
     (entry,) = native.tune("--rules", rows[0]["host"], str(ranks), *lines)["entries"]
     return {**entry, "rules": rules}

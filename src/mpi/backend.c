@@ -60,6 +60,16 @@ void sb_backend_counters(uint64_t counters[3])
         counters[1] += sum.passed[why];
 }
 
+int sb_backend_node(uint32_t node[3])
+{
+    bool oversubscribed;
+
+    if (!sb_node_of_world(&node[0], &node[1], &oversubscribed))
+        return -1;
+    node[2] = oversubscribed;
+    return 0;
+}
+
 void sb_backend_count(sb_trace_counted_t *counted)
 {
     sb_trace_self.counted = counted;

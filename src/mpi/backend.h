@@ -20,6 +20,9 @@ __attribute__((visibility("default"))) const char *sb_backend_last_algorithm(voi
  * those served; calls that are going on in other threads may be missing. */
 __attribute__((visibility("default"))) void sb_backend_counters(uint64_t counters[3]);
 
+/* As sb_node_of_world: ranks, processors, and 1 where they are shared. Returns 0, or -1. */
+__attribute__((visibility("default"))) int sb_backend_node(uint32_t node[3]);
+
 /* Takes who says what was called of the functions that are only counted. */
 __attribute__((visibility("default"))) void sb_backend_count(sb_trace_counted_t *counted);
 

@@ -133,6 +133,10 @@ static inline bool sb_message_bytes(int64_t count, size_t size, size_t *bytes)
  * host's, and counted. */
 bool sb_first_use(sb_comm_t *comm);
 
+/* The ranks of MPI_COMM_WORLD on this node, the processors that they may use together, and whether
+ * some have to share one. False: no team of them is known. */
+bool sb_node_of_world(uint32_t *ranks, uint32_t *processors, bool *oversubscribed);
+
 /*
  * Whether this rank had no memory to take part in the set-up. The host must not have its calls
  * then, as the others wait in the set-up's own: an error is raised, and the call returns *result.

@@ -191,6 +191,33 @@ static void open_up(sb_comm_t *comm)
     comm->open = 0;
 }
 
+/* What sb_node_of_world gives, in one word, so that any thread may ask; 0: nothing is known. */
+static _Atomic uint64_t node_of_world;
+
+/* `team`: NULL: there is none, or the rank is alone on its node. */
+static void note_node(const sb_team_t *team)
+{
+    if (team == NULL)
+        return;
+    uint64_t processors = sb_min(team->processors, (uint32_t)INT32_MAX);
+
+    /* Relaxed: there is nothing but the word itself. */
+    atomic_store_explicit(&node_of_world,
+                          (uint64_t)team->size << 32 | processors << 1 | team->oversubscribed,
+                          memory_order_relaxed);
+}
+
+bool sb_node_of_world(uint32_t *ranks, uint32_t *processors, bool *oversubscribed)
+{
+    /* Relaxed: see note_node(). */
+    uint64_t word = atomic_load_explicit(&node_of_world, memory_order_relaxed);
+
+    *ranks = (uint32_t)(word >> 32);
+    *processors = (uint32_t)word >> 1;
+    *oversubscribed = (word & 1) != 0;
+    return word != 0;
+}
+
 /* Makes the server, or says why there is none, and which collectives are open from now on. On a
  * rank that is lost they stay so: the host must not have any of its calls. */
 static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
@@ -205,6 +232,8 @@ static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
         open_up(comm);
     if (comm->usage.served)
         sb_comm_tie(comm);
+    if (comm->comm == sb_host.comm_world)
+        note_node(comm->server.cluster == NULL ? comm->server.team : comm->server.cluster->team);
 }
 
 /* Whether it is time, for one of its ranks as for all: they may be on several nodes, each of which

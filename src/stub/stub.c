@@ -59,12 +59,14 @@ typedef int start_function_t(void *libmpi);
 typedef void *function_function_t(const char *name);
 typedef const char *last_function_t(void);
 typedef void counters_function_t(uint64_t counters[3]);
+typedef int node_function_t(uint32_t node[3]);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *libmpi;
 static function_function_t *backend_function;
 static last_function_t *backend_last;
 static counters_function_t *backend_counters;
+static node_function_t *backend_node;
 
 static void complain(const char *what, const char *detail)
 {
@@ -328,6 +330,7 @@ static void load_backend(void)
     }
     backend_last = (last_function_t *)(uintptr_t)dlsym(handle, "sb_backend_last_algorithm");
     backend_counters = (counters_function_t *)(uintptr_t)dlsym(handle, "sb_backend_counters");
+    backend_node = (node_function_t *)(uintptr_t)dlsym(handle, "sb_backend_node");
     backend_function = (function_function_t *)(uintptr_t)dlsym(handle, "sb_backend_function");
 #ifdef SB_COUNTING
     hand_over_counts(handle);
@@ -409,6 +412,16 @@ __attribute__((visibility("default"))) int sobor_counters(sobor_counters_t *coun
         return -1;
     backend_counters(values);
     *counters = (sobor_counters_t){values[0], values[1], values[2]};
+    return 0;
+}
+
+__attribute__((visibility("default"))) int sobor_node(sobor_node_t *node)
+{
+    uint32_t values[3];
+
+    if (backend_node == NULL || backend_node(values) != 0)
+        return -1;
+    *node = (sobor_node_t){values[0], values[1], (int)values[2]};
     return 0;
 }
 

@@ -106,6 +106,21 @@ def test_switches(tester):
         assert 0 <= row[f"{side}_sleeps"] <= row[f"{side}_switches"], row
         assert row[f"{side}_switches_p10"] <= row[f"{side}_switches_p90"], row
     assert row["line_us"] is None
+    assert (row["nodes"], row["processors"], row["oversubscribed"]) == (1, 1, True), row
+
+
+def test_ranks_share_processors_as_sobor_says(tester):
+    """Its rules go by what its own team found, and bindings are not all of that."""
+    mpi = usable_mpi("o41")
+    command = [BENCH, "--abi", mpi.backend, "--libmpi", mpi.library, *QUICK]
+    command += ["--collectives", "barrier"]
+    processors = len(os.sched_getaffinity(0))
+    for ranks in (2, processors + 1):
+        named = ["env", f"OMPI_COMM_WORLD_LOCAL_SIZE={ranks}", *command]
+        (row,) = rows(tester.run_command(mpi, 2, named, sobor={}))
+        assert row["oversubscribed"] is (ranks > processors), row
+    (row,) = rows(tester.run_command(mpi, 2, [*named, "--host-only"]))
+    assert row["oversubscribed"] is (processors < 2), row
 
 
 def test_line(tester):

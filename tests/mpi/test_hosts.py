@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import signal
@@ -16,7 +17,7 @@ import emulated_slurm
 import jobs
 import pytest
 from emulated_hosts import AGENT, NETWORK, Hosts, unavailable
-from mpis import PRELOAD, REPOSITORY
+from mpis import BUILD, PRELOAD, REPOSITORY
 from random_cases import SEED, run_drawn
 from test_apps import check_hpcc_output, need, write_hpcc_input
 from test_clusters import named, worlds
@@ -142,6 +143,24 @@ def test_what_messages_take(tester, tmp_path):
     latency, byte = map(float, SEEN.search(result.stderr).groups())
     assert 100 < latency < 1e9, result.tail()
     assert 20 / 5 < byte < 20 * 100, result.tail()
+
+
+@pytest.mark.parametrize(("ranks", "shared"), [((1, 2), False), ((1, 3), True)])
+def test_bench_says_who_shares_processors(tester, hosts, ranks, shared):
+    """Each host has all processors here; buffers are those of its own ranks."""
+    processors = len(os.sched_getaffinity(0))
+    if processors != 2:
+        pytest.skip("needs two processors")
+    mpi = usable_mpi("o41")
+    command = [BUILD / "bin" / "sobor-bench", "--abi", mpi.backend, "--libmpi", mpi.library]
+    command += ["--collectives", "bcast", "--sizes", "64K", "--seconds", "0.002"]
+    result = run_on(tester, mpi, hosts, {}, Place(ranks), command)
+    assert result.returncode == 0, result.tail()
+    found = [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
+    assert [row["variant"] for row in found] == ["hot", "cold"], result.tail()
+    for row in found:
+        assert row["checked"] is True and row["algorithm"] != "host", row
+        assert (row["nodes"], row["processors"], row["oversubscribed"]) == (2, 4, shared), row
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "m50"])

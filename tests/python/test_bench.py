@@ -22,6 +22,7 @@ from sobor.bench.table import changed, is_outside, lines, summary, windows
 from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.launchers import Launch
+from sobor.system.cpus import Cpus
 
 DEFAULTS = {
     "collectives": "barrier,bcast",
@@ -176,6 +177,20 @@ def test_oversubscribed_ranks_are_not_bound(request_of, fake_native, openmpi, mp
     assert "-bind-to none -n 4" in words
 
 
+@pytest.mark.parametrize(("nodes", "crowded"), [(None, False), ("1", True), ("2", False)])
+def test_slurm_counts_the_nodes_of_an_allocation(
+    request_of, fake_native, openmpi, make_launcher, monkeypatch, nodes, crowded
+):
+    make_launcher("srun", "slurm")
+    monkeypatch.delenv("SLURM_JOB_NUM_NODES", raising=False)
+    if nodes is not None:
+        monkeypatch.setenv("SLURM_JOB_NUM_NODES", nodes)
+    library = str(openmpi.parent.parent / "lib" / "libmpi.so.40")
+    target = make_target("srun", fake_native, library)
+    assert ("--overcommit" in target.start(8, 4)) == crowded
+    assert "--overcommit" in target.start(9, 4) or nodes != "2"
+
+
 def test_the_users_own_options_are_not_overruled(request_of, fake_native, openmpi):
     request = request_of(launcher="mpirun --bind-to hwthread --mca coll ^tuned")
     words = " ".join(command_of(request, fake_native, 2).argv)
@@ -264,6 +279,9 @@ def row(**changes):
         "ratio": 2.0,
         "calls": 10,
         "checked": True,
+        "nodes": 1,
+        "processors": 8,
+        "oversubscribed": False,
     }
     return {**base, **changes}
 
@@ -484,10 +502,35 @@ def test_explain(command, fake_native, openmpi):
 
 def test_switches_are_shown_where_ranks_take_turns(command, fake_native, openmpi, monkeypatch):
     monkeypatch.setenv("FAKE_BENCH", "switches")
-    result = command("bench", "barrier", "--ranks", "2,4096")
+    result = command("bench", "barrier", "--ranks", "2,32")
     assert result.out.count("3.00 / 1.50") == 1
-    assert "4096 ranks on" in result.out.split("3.00 / 1.50")[0]
-    assert "need at least" in result.out
+    assert "32 ranks on 8 processors: ranks take turns" in result.out.split("3.00 / 1.50")[0]
+    assert "one in which each waits for all needs at least 0.75" in result.out
+
+
+def test_ranks_share_processors_as_sobor_found(
+    command, fake_native, openmpi, monkeypatch, tmp_path
+):
+    """And not where there are more of them than cores: a core may have several processors."""
+    monkeypatch.setattr(Cpus, "usable", 4)
+    monkeypatch.setenv("FAKE_BENCH", "behind")
+    file = tmp_path / "tuning.json"
+    words = ("bench", "bcast", "--ranks", "8,16", "--sizes", "4096", "--write-tuning", str(file))
+    result = command(*words)
+    assert "8 ranks on 8 processors\n" in result.out
+    assert "16 ranks on 8 processors: ranks take turns" in result.out
+    rules = json.loads(file.read_text())["rules"]
+    assert [(rule["ranks"], rule["oversubscribed"]) for rule in rules] == [(8, False), (16, True)]
+
+
+def test_several_nodes_give_no_rules(command, fake_native, openmpi, monkeypatch, tmp_path):
+    monkeypatch.setenv("FAKE_BENCH", "behind-nodes")
+    file = tmp_path / "tuning.json"
+    words = ("bench", "bcast", "--ranks", "4", "--sizes", "4096", "--write-tuning", str(file))
+    result = command(*words)
+    assert "4 ranks on 8 processors of 2 nodes\n" in result.out
+    assert "what those of 2 nodes did together gives none" in " ".join(result.err.split())
+    assert json.loads(file.read_text())["rules"] == []
 
 
 def test_json_to_a_file_and_the_output(command, fake_native, openmpi, tmp_path):

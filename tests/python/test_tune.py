@@ -195,6 +195,14 @@ def test_what_cannot_be_measured_leaves_no_rules(full, kept, monkeypatch):
     assert "mpi" not in kept.read_text()
 
 
+def test_ranks_of_several_nodes_leave_no_rules(full, kept, monkeypatch):
+    monkeypatch.setenv("FAKE_BENCH", "behind-nodes")
+    result = full()
+    assert result.status != 0
+    assert "2 ranks were on 2 nodes" in result.err
+    assert "mpi" not in kept.read_text()
+
+
 @pytest.mark.parametrize(
     ("words", "error"),
     [

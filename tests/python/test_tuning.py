@@ -8,13 +8,12 @@ import pytest
 from sobor import tuning
 from sobor.bench.tuning import rules_of, write
 
-CORES = 4
-
 
 def row(name, size, ratio, **changes):
     """What one forced algorithm gave; "auto" chose ring."""
     base = {"collective": "bcast", "ranks": 2, "bytes": size, "variant": "hot", "launcher": "a"}
     base |= {"forced": name, "algorithm": "ring" if name == "auto" else name, "ratio": ratio}
+    base |= {"nodes": 1, "oversubscribed": False}
     return {**base, "checked": True, **changes}
 
 
@@ -38,7 +37,7 @@ def test_the_fastest_of_each_size_wins():
         *(row("slots", size, ratio) for size, ratio in ((65536, 1.56), (1 << 20, 3.0))),
     ]
     # 65536: slots is within the noise of auto. Spans end midway by ratio: sqrt(1024 * 65536).
-    assert shown(rules_of(rows, CORES)) == [
+    assert shown(rules_of(rows)) == [
         (8, 8192, "tree"),
         (262145, 1 << 20, "slots"),
     ]
@@ -50,7 +49,7 @@ def test_the_host_wins_where_everything_else_is_slower():
         *(row("tree", size, ratio) for size, ratio in ((8, 1.0), (4096, 0.9), (1 << 20, 0.9))),
     ]
     # At 4096 the automatic choice is level with the host. 1 MiB: tree beats auto, the host both.
-    assert shown(rules_of(rows, CORES)) == [(65537, 1 << 20, "host")]
+    assert shown(rules_of(rows)) == [(65537, 1 << 20, "host")]
 
 
 def test_variants_count_together():
@@ -60,15 +59,19 @@ def test_variants_count_together():
         row("ring", 8, 1.7, variant="hot"),
         row("ring", 8, 1.7, variant="cold"),
     ]
-    (rule,) = rules_of(rows, CORES)
+    (rule,) = rules_of(rows)
     assert rule["algorithm"] == "tree"
     assert rule["note"] == "tree 1.90, ring 1.70"
     assert rule["measured"] is True
 
 
 def test_rules_hold_for_the_ranks_that_were_measured():
-    rows = [row("tree", 8, 2.0), row("tree", 8, 2.0, ranks=8)]
-    assert [(r["ranks"], r["oversubscribed"]) for r in rules_of(rows, CORES)] == [
+    rows = [
+        row("tree", 8, 2.0),
+        row("tree", 8, 2.0, ranks=8, oversubscribed=True),
+        row("tree", 8, 2.0, ranks=16, nodes=2),
+    ]
+    assert [(r["ranks"], r["oversubscribed"]) for r in rules_of(rows)] == [
         (2, False),
         (8, True),
     ]
@@ -82,8 +85,8 @@ def test_what_says_nothing_is_left_out():
         row("passthrough", 0, 9.0, collective="passthrough"),
         row(None, 8, None, algorithm=None),
     ]
-    assert rules_of([row("auto", 8, 2.0), *rows], CORES) == []
-    assert rules_of([], CORES) == []
+    assert rules_of([row("auto", 8, 2.0), *rows]) == []
+    assert rules_of([]) == []
 
 
 def test_calls_without_known_bytes_get_one_rule():
@@ -92,7 +95,7 @@ def test_calls_without_known_bytes_get_one_rule():
         *(row("queued", size, 1.2, collective="scatterv") for size in (8, 4096)),
         *(row("direct", size, 1.1, collective="scatterv") for size in (8, 4096)),
     ]
-    assert shown(rules_of(rows, CORES)) == ["tree", "queued"]
+    assert shown(rules_of(rows)) == ["tree", "queued"]
 
 
 def test_the_core_reads_what_is_written(real_native, tmp_path):
@@ -104,7 +107,7 @@ def test_the_core_reads_what_is_written(real_native, tmp_path):
     for part in range(0, len(names), tuning.RULES_MOST):
         chosen = sorted(names)[part : part + tuning.RULES_MOST]
         rows = [row(name, 8, 2.0, collective=collective) for collective, name in chosen]
-        firsts = [rules_of([each], CORES)[0] for each in rows]
+        firsts = [rules_of([each])[0] for each in rows]
         write(file, firsts, 'mpirun "x"')
         answer = real_native.query("tuning", environ={"SOBOR_TUNING": file})
         assert answer["error"] is None

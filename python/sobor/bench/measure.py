@@ -40,20 +40,19 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
     _check(request, native)
     outputs.check(files.json, files.plot)
     _check_tuning(request, files.tuning, native)
-    cores = read_cpus(Files()).usable
-    status, rows = measure(request, native, cores)
+    status, rows = measure(request, native, read_cpus(Files()).usable)
     if request.explain:
         skew.explain(rows)
     plot = files.plot if rows else None
     outputs.show(
         rows,
         files.json,
-        lambda: _write(rows, cores, request.explain),
+        lambda: _write(rows, request.explain),
         plot,
-        make_others=lambda: _draw(rows, plot, cores),
+        make_others=lambda: _draw(rows, plot),
     )
     if files.tuning is not None:
-        _write_tuning(rows, files.tuning, cores)
+        _write_tuning(rows, files.tuning)
     return status
 
 
@@ -163,28 +162,34 @@ class _Run:
         return not problem
 
 
-def _draw(rows: list[Row], plot: str | None, cores: int) -> None:
+def _draw(rows: list[Row], plot: str | None) -> None:
     if plot is not None:
         from sobor.bench.plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-        draw(rows, Path(plot), cores)
+        draw(rows, Path(plot))
 
 
-def _write(rows: list[Row], cores: int, explain: bool) -> None:
+def _write(rows: list[Row], explain: bool) -> None:
     if rows:
-        table.write(rows, console.out(), cores)
+        table.write(rows, console.out())
     if explain:
         skew.write(rows, console.out())
     limits.write(rows, console.out())
 
 
-def _write_tuning(rows: list[Row], file: str, cores: int) -> None:
-    rules = tuning.rules_of(rows, cores)
+def _write_tuning(rows: list[Row], file: str) -> None:
+    rules = tuning.rules_of(rows)
     tuning.write(file, rules, rows[0]["launcher"] if rows else "no launcher")
+    if (nodes := tuning.nodes_of(rows)) > 1:
+        console.print_warning(
+            f"--write-tuning: rules are of the ranks of one node: what those of {nodes} nodes did "
+            "together gives none"
+        )
     if len(rules) > RULES_MOST:
         console.print_warning(
             f"{file} has {len(rules)} rules, and Sobor takes {RULES_MOST}: take some out"
         )
-    use = f"; use it by --set TUNING={file}" if rules else ": what Sobor chooses is best everywhere"
+    best = "" if tuning.nodes_of(rows) > 1 else ": what Sobor chooses is best everywhere"
+    use = f"; use it by --set TUNING={file}" if rules else best
     count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
     print(f"\n{count} written to {file}{use}", file=sys.stderr)

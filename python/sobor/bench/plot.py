@@ -12,7 +12,7 @@ from sobor.sizes import short_size
 _WIDTH, _HEIGHT = 7.5, 4.2
 
 
-def draw(rows: list[Row], path: Path, cores: int) -> None:
+def draw(rows: list[Row], path: Path) -> None:
     """Writes the picture: a part for each collective, kind of buffers and method."""
     parts: dict[tuple[str, ...], list[Row]] = {}
     for row in rows:
@@ -21,7 +21,7 @@ def draw(rows: list[Row], path: Path, cores: int) -> None:
     all_axes = figure.subplots(len(parts), 1, squeeze=False)[:, 0]
     for axes, (words, chosen) in zip(all_axes, parts.items(), strict=True):
         sized = any(row["bytes"] for row in chosen)
-        _curves(axes, chosen, "bytes" if sized else "ranks", cores)
+        _curves(axes, chosen, "bytes" if sized else "ranks")
         buffers = f"{words[1]} buffers" if sized else ""
         method = "" if words[2] == "-" else f"method {words[2]}"
         title = ", ".join(filter(None, (words[0], buffers, method)))
@@ -33,9 +33,9 @@ def draw(rows: list[Row], path: Path, cores: int) -> None:
     save(figure, path)
 
 
-def _curves(axes: Any, rows: list[Row], axis: str, cores: int) -> None:
+def _curves(axes: Any, rows: list[Row], axis: str) -> None:
     """The host in broken lines, Sobor in full ones of the same colour."""
-    turns = {row["ranks"]: " in turns" if row["ranks"] > cores else "" for row in rows}
+    turns = {row["ranks"]: " in turns" if row["oversubscribed"] else "" for row in rows}
     several = len({row["launcher"] for row in rows}) > 1
     curves: dict[str, list[Row]] = {}
     for row in rows:

@@ -32,19 +32,31 @@ _FIGURES = ("host µs", "Sobor µs", "ratio", _SPREAD)
 _WIDE = 104
 
 
-def write(rows: list[Row], out: Console, cores: int) -> None:
+def write(rows: list[Row], out: Console) -> None:
     """One table for each number of ranks, each with a summary."""
     for ranks in dict.fromkeys(row["ranks"] for row in rows):
         chosen = [row for row in rows if row["ranks"] == ranks]
-        turns = ": ranks take turns" if ranks > cores else ""
-        console.heading(out, f"{ranks} ranks on {cores} cores{turns}")
-        out.print(_table(chosen, out, switches=ranks > cores))
+        console.heading(out, title(chosen))
+        out.print(_table(chosen, out))
         said = [summary(chosen), skewed(chosen), changed(chosen), windows(chosen), lines(chosen)]
-        for line in [*chain(*said), *turns_needed(chosen, ranks, cores)]:
+        for line in [*chain(*said), *turns_needed(chosen)]:
             out.print(f"  {line}")
 
 
-def _table(rows: list[Row], out: Console, switches: bool) -> Padding:
+def title(rows: list[Row]) -> str:
+    """How many ranks, and on what, as they found it."""
+    ranks, nodes, processors = (rows[0][name] for name in ("ranks", "nodes", "processors"))
+    turns = ": ranks take turns" if take_turns(rows) else ""
+    place = f"{processors} processors" + (f" of {nodes} nodes" if nodes > 1 else "")
+    return f"{ranks} ranks on {place}{turns}"
+
+
+def take_turns(rows: list[Row]) -> bool:
+    """Whether ranks share processors."""
+    return any(row["oversubscribed"] for row in rows)
+
+
+def _table(rows: list[Row], out: Console) -> Padding:
     names = _names(rows)
     several = len(names) > 1
     columns = ["collective", "bytes", "buffers", _METHOD, "host", "algorithm", *_FIGURES]
@@ -54,7 +66,7 @@ def _table(rows: list[Row], out: Console, switches: bool) -> Padding:
         "host": several,
         _LARGEST: any(row.get("host_max_us") is not None for row in rows),
         _SPREAD: not several or out.width >= _WIDE,
-        _SWITCHES: switches and any(row.get("host_switches") is not None for row in rows),
+        _SWITCHES: take_turns(rows) and any(row.get("host_switches") is not None for row in rows),
     }
     shown = [column for column in columns if wanted.get(column, True)]
     grid = console.table(out, *shown, right=("bytes", *_FIGURES, _LARGEST, _SWITCHES))
@@ -209,13 +221,14 @@ def lines(rows: list[Row]) -> list[str]:
     return said
 
 
-def turns_needed(rows: list[Row], ranks: int, cores: int) -> list[str]:
+def turns_needed(rows: list[Row]) -> list[str]:
     """What the column of switches has to be compared with."""
-    if ranks <= cores or all(row.get("host_switches") is None for row in rows):
+    if not take_turns(rows) or all(row.get("host_switches") is None for row in rows):
         return []
+    least = max(0.0, 1 - rows[0]["processors"] / rows[0]["ranks"])
     return [
         "switches: how often a rank was switched in for a call, host / Sobor; "
-        f"{ranks} ranks on {cores} cores need at least {figure(1 - cores / ranks)}"
+        f"one in which each waits for all needs at least {figure(least)}"
     ]
 
 

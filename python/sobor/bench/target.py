@@ -27,7 +27,7 @@ class Target:
         """The words that start so many ranks; what the user said himself is not said again."""
         theirs = {bare(word) for word in self.words[1:]}
         mine = []
-        for option in _OPTIONS[self.launcher.family](self.launcher, ranks > cores):
+        for option in _OPTIONS[self.launcher.family](self.launcher, ranks, cores):
             if bare(option[0]) not in theirs:
                 mine += option
         return [*self.words, *mine, "-n", str(ranks)]
@@ -42,20 +42,23 @@ class Target:
         return {}
 
 
-def _openmpi_options(_launcher: Launcher, oversubscribed: bool) -> list[list[str]]:
-    if oversubscribed:
+def _openmpi_options(_launcher: Launcher, ranks: int, cores: int) -> list[list[str]]:
+    if ranks > cores:
         return [["--bind-to", "none"], ["--oversubscribe"]]
     return [["--bind-to", "core"]]
 
 
-def _hydra_options(launcher: Launcher, oversubscribed: bool) -> list[list[str]]:
+def _hydra_options(launcher: Launcher, ranks: int, cores: int) -> list[list[str]]:
     if not launcher.takes_hydra_options or launcher.product == "Intel MPI":
         return []
-    return [["-bind-to", "none" if oversubscribed else "core"]]
+    return [["-bind-to", "none" if ranks > cores else "core"]]
 
 
-def _srun_options(_launcher: Launcher, oversubscribed: bool) -> list[list[str]]:
-    return [["--overcommit"]] if oversubscribed else []
+def _srun_options(_launcher: Launcher, ranks: int, cores: int) -> list[list[str]]:
+    """Of an allocation the cores of this host are one node's; without one srun asks for its own."""
+    nodes = os.environ.get("SLURM_JOB_NUM_NODES", "")
+    crowded = nodes.isdecimal() and ranks > int(nodes) * cores
+    return [["--overcommit"]] if crowded else []
 
 
 _OPTIONS = {

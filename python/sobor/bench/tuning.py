@@ -41,21 +41,31 @@ class Span:
     ratios: Ratios
 
 
-def rules_of(rows: Iterable[Row], cores: int) -> list[Rule]:
-    """The rules for the first launcher of the rows."""
-    points: dict[tuple[str, int], dict[int, Ratios]] = {}
+def nodes_of(rows: Iterable[Row]) -> int:
+    """The most nodes that ranks of a row were on."""
+    return max((row["nodes"] for row in rows), default=1)
+
+
+def rules_of(rows: Iterable[Row]) -> list[Rule]:
+    """The rules for the first launcher of the rows.
+
+    Whether its ranks share processors is what Sobor found there: it goes by that when it looks
+    whether a rule holds. Rules are of the ranks of one node: what several did together gives none.
+    """
+    points: dict[tuple[str, int, bool], dict[int, Ratios]] = {}
     launcher = None
     for row in rows:
         launcher = launcher or row["launcher"]
         name = _name(row)
-        if row["launcher"] != launcher or name is None:
+        if row["launcher"] != launcher or name is None or row["nodes"] > 1:
             continue
         size = 0 if row["collective"] in _WITHOUT_BYTES else row["bytes"]
-        sizes = points.setdefault((row["collective"], row["ranks"]), {})
+        key = (row["collective"], row["ranks"], row["oversubscribed"])
+        sizes = points.setdefault(key, {})
         sizes.setdefault(size, defaultdict(list))[name].append(row["ratio"])
     return [
-        _rule(collective, ranks, cores, span)
-        for (collective, ranks), sizes in points.items()
+        _rule(*key, span)
+        for key, sizes in points.items()
         for span in _spans(sizes)
         if span.winner != AUTO
     ]
@@ -100,11 +110,11 @@ def _spans(sizes: dict[int, Ratios]) -> list[Span]:
     return spans
 
 
-def _rule(collective: str, ranks: int, cores: int, span: Span) -> Rule:
+def _rule(collective: str, ranks: int, oversubscribed: bool, span: Span) -> Rule:
     rule: Rule = {"collective": collective}
     if span.high:
         rule["bytes"] = {"from": span.low, "to": span.high}
-    rule |= {"ranks": ranks, "oversubscribed": ranks > cores, "algorithm": span.winner}
+    rule |= {"ranks": ranks, "oversubscribed": oversubscribed, "algorithm": span.winner}
     rule |= {"measured": True}
     means = {name: geometric_mean(values) for name, values in span.ratios.items()}
     ordered = sorted(means, key=lambda name: -means[name])

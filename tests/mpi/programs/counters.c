@@ -16,7 +16,10 @@ int main(int argc, char **argv)
     int number = 1;
 
     test_begin(&argc, &argv);
-    CHECK(ask != NULL, "nobody to ask");
+    int (*ask_node)(sobor_node_t *) = (int (*)(sobor_node_t *))dlsym(RTLD_DEFAULT, "sobor_node");
+    sobor_node_t node = {0, 0, -1};
+    CHECK(ask != NULL && ask_node != NULL, "nobody to ask");
+    CHECK(ask_node(&node) == -1 && node.oversubscribed == -1, "an answer before the first call");
     CHECK(ask(&before) == 0, "no answer");
     for (int i = 0; i < 5; i++)
         CALL(MPI_Bcast(&number, 1, MPI_INT, 0, MPI_COMM_WORLD));
@@ -29,5 +32,9 @@ int main(int argc, char **argv)
     CHECK(after.served - before.served == 5, "%llu served", after.served - before.served);
     CHECK(after.passed - before.passed == 3, "%llu passed", after.passed - before.passed);
     CHECK(after.bytes - before.bytes == 20, "%llu bytes", after.bytes - before.bytes);
+    CHECK(ask_node(&node) == 0, "no answer");
+    CHECK(node.ranks == (unsigned)size_of(MPI_COMM_WORLD), "%u ranks", node.ranks);
+    CHECK(node.oversubscribed == (node.ranks > node.processors), "%u ranks on %u processors: %d",
+          node.ranks, node.processors, node.oversubscribed);
     return test_end();
 }

@@ -12,12 +12,15 @@ options = os.environ["FAKE_LAUNCHER_OPTIONS"].split()
 ranks = int(options[options.index("-n") + 1])
 trouble = os.environ.get("FAKE_BENCH", "")
 host_only = "--host-only" in sys.argv
+#: Of four cores, each with two hardware threads.
+PROCESSORS = 8
 
 
 def row(collective, size, variant, method=None, sync=None):
     forced = os.environ.get(f"SOBOR_{collective.upper()}_ALGORITHM", "auto")
     result = {"collective": collective, "ranks": ranks, "bytes": size, "variant": variant}
-    result |= {"method": method, "sync": sync}
+    result |= {"nodes": 2 if trouble == "behind-nodes" else 1, "processors": PROCESSORS}
+    result |= {"oversubscribed": ranks > PROCESSORS, "method": method, "sync": sync}
     result |= {"algorithm": None if host_only else forced, "host": words["--abi"]}
     for name, value in figures(method, sync).items():
         known = not name.startswith(("sobor", "ratio")) or not host_only
@@ -33,7 +36,7 @@ def row(collective, size, variant, method=None, sync=None):
             "limit_non_temporal_us": 1.6,
             "limit_ratio": 1.25,
         }
-    if trouble == "behind" and size >= 4096:
+    if trouble.startswith("behind") and size >= 4096:
         result |= {"host_us": 1.0, "ratio": 0.5}
     if trouble == "switches":
         result |= {"host_switches": 3.0, "sobor_switches": 1.5}
