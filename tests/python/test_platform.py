@@ -149,6 +149,18 @@ def test_lanes():
     assert prices(made(lanes=1.2))["lanes"]["value"] == 1
     answers = prices(made(lanes=3.0))
     assert answers["lanes"]["value"] == 4
+    assert (answers["lanes"]["p10"], answers["lanes"]["p90"]) == (4, 4)
+    # Where samples are apart, the number of lanes is too.
+    unsteady = made(lanes=3.0)
+    next(row for row in unsteady.rows if (row["measure"], row["at"]) == ("lanes", 4))["samples"] = [
+        1e8,
+        1e8,
+        3e8,
+        3e8,
+        3e8,
+    ]
+    assert prices(unsteady)["lanes"]["value"] == 4
+    assert (prices(unsteady)["lanes"]["p10"], prices(unsteady)["lanes"]["p90"]) == (1, 4)
     assert answers["injection"]["value"] == pytest.approx(3e8)
 
 
