@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import tracemalloc
 from html.parser import HTMLParser
+from pathlib import Path
+from types import SimpleNamespace
 
 import matplotlib.image
 import numpy as np
@@ -16,7 +18,7 @@ import pytest
 from sobor import console
 from sobor.errors import SoborError
 from sobor.model.arrival import impact
-from sobor.trace import analysis, exports, files, page, views
+from sobor.trace import analysis, exports, files, otherwise, page, views
 from sobor.trace.sites import Sites, resolve_by_tools
 
 MAPS = """\
@@ -346,6 +348,60 @@ def test_what_else_it_would_have_cost(on_two_hosts, command, real_native):
     assert "Broadcasts otherwise, simulated on cluster-16x8" in text and "first of a node" in text
     assert "ideal tree" in text
     assert command("report", str(on_two_hosts), "--json", "-").json["otherwise"] == []
+
+
+def broadcasts(folder, hosts, roots):
+    """One from each root in turn, of 40,000 bytes; rank r is late by r microseconds. `hosts`: of
+    each rank its host, a letter."""
+    firsts = {hosts.index(host) for host in hosts}
+    clocks = [(START, 0, 0, 1), (START + 100 * MS, 0, 0, 1)]
+    for rank, host in enumerate(hosts):
+        calls = [
+            ("bcast", 40_000, i * MS + 1000 * rank, i * MS + MS // 2, {"root": root})
+            for i, root in enumerate(roots)
+        ]
+        place = {"node": 1 + ord(host), "host": host.encode()}
+        clock = clocks if rank in firsts else 0
+        make_file(folder, rank, len(hosts), calls, clock=clock, **place)
+    return folder
+
+
+def test_hosts_with_different_numbers_of_ranks_are_not_replayed(tmp_path, command, real_native):
+    """The simulator would have four ranks on each of the two."""
+    if not real_native.simulator.is_file():
+        pytest.skip("no simulator")
+    folder = broadcasts(tmp_path / "t", "aaaaaabb", [0] * 4)
+    words = ["report", str(folder), "--machine", "cluster-16x8"]
+    answer = command(*words, "--json", "-").json
+    assert answer["otherwise"] == []
+    (note,) = [note for note in answer["notes"] if "replayed" in note]
+    assert note.startswith("broadcasts on MPI_COMM_WORLD are not replayed: its hosts have 6, 2")
+    assert "its hosts have 6, 2 ranks" in " ".join(command(*words).out.split())
+
+
+def test_each_root_is_replayed_by_itself(tmp_path, fake_native, monkeypatch):
+    """Ranks of a host stand together, and each call is of the root that it had."""
+    asked = []
+
+    def run(_native, words, _timeline):
+        given = dict(zip(words[1::2], words[2::2], strict=False))
+        arrivals = Path(given["--arrival"].removeprefix("trace:")).read_text().splitlines()
+        asked.append((given["--root"], int(given["--calls"]), arrivals))
+        return [{"rank_mean_us": float(given["--root"])}]
+
+    monkeypatch.setattr(otherwise, "run_engine", run)
+    monkeypatch.setattr(otherwise, "check_engine", lambda _native: None)
+    machine = SimpleNamespace(name="m", path=Path("m.json"))
+    monkeypatch.setattr(otherwise, "find_machine", lambda _name: machine)
+    trace = files.read(str(broadcasts(tmp_path / "t", "abab", [1, 1, 0, 1])), no_tools)
+    calls = analysis.match(trace, trace.calls)
+    (row,), notes = otherwise.otherwise(trace, calls, "m", fake_native)
+    assert notes == []
+    late = "0.000 2.000 1.000 3.000"
+    ways = len(otherwise.WAYS)
+    # Rank 1 is the third of the members, behind both of the other host.
+    assert asked == [("0", 1, [late])] * ways + [("2", 3, [late] * 3)] * ways
+    assert (row["calls"], row["fixed_us"]) == (4, 1.5)
 
 
 def test_one_host_has_no_leaders(unbalanced, command, real_native):

@@ -36,7 +36,8 @@ def report(wanted: Wanted) -> None:
     calls = analysis.match(trace, rows)
     result = analysis.analyse(trace, wanted.collective, transfer)
     if wanted.machine is not None:
-        result["otherwise"] = otherwise(trace, calls, wanted.machine, find_native())
+        result["otherwise"], notes = otherwise(trace, calls, wanted.machine, find_native())
+        result["notes"] = [*result["notes"], *notes]
     if wanted.html is not None:
         _write("--html", wanted.html, page.page(trace, rows, calls, result))
     if wanted.events is not None:
