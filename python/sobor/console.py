@@ -80,6 +80,16 @@ def table(
     return grid
 
 
+def line(console: Console, name: str, value: str, width: int) -> None:
+    """Writes a name, in a column of that width, and what there is to say of it."""
+    console.print(Text.assemble("  ", (f"{name:<{width}} ", "cyan"), value))
+
+
+def best(text: str, is_best: bool) -> Text:
+    """A cell of a table in which the best ones stand out."""
+    return Text(text, style="bold green" if is_best else "")
+
+
 def grid(first_width: int) -> Table:
     """Two columns without lines, the first of that width: for text that hangs beside a label."""
     columns = Table.grid(padding=0)

@@ -31,6 +31,14 @@ def check(json_file: str | None, plot: str | None = None) -> None:
         drawing.load("--plot")
 
 
+def write_text(option: str, file: str | Path, text: str) -> None:
+    """Writes the file that an option names."""
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise SoborError(f"{option}: {file} cannot be written: {error.strerror}") from None
+
+
 def write_json(value: Any, file: str | Path) -> None:
     """Writes a value as JSON."""
     Path(file).write_text(_json_text(value) + "\n", encoding="utf-8")

@@ -198,4 +198,4 @@ def _cell(point: Point | None, best: float) -> Text:
     if point is None:
         return Text("-")
     text = f"{figure(point.mean_us)} / {figure(point.max_us)}"
-    return Text(text, style="bold green" if point.mean_us == best else "")
+    return console.best(text, point.mean_us == best)

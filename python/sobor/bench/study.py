@@ -245,4 +245,4 @@ def _cell(point: Point | None, points: list[Point]) -> Text:
     if point is None:
         return Text(figure(None))
     rivals = [p.time_us for p in points if (p.bytes, p.counts) == (point.bytes, point.counts)]
-    return Text(figure(point.time_us), style="bold green" if point.time_us == min(rivals) else "")
+    return console.best(figure(point.time_us), point.time_us == min(rivals))

@@ -3,7 +3,6 @@
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from sobor import console, outputs, tuning
@@ -61,16 +60,9 @@ def _draw(answers: dict[str, Any], wanted: Wanted) -> None:
     title = f"{wanted.ranks} ranks by {wanted.mapping or 'core'}"
     title += f" on {wanted.machine}" if wanted.machine else ""
     if wanted.dot:
-        _write(wanted.dot, "--dot", picture.dot(answers["groups"]))
+        outputs.write_text("--dot", wanted.dot, picture.dot(answers["groups"]))
     if wanted.svg:
-        _write(wanted.svg, "--svg", picture.svg(answers["groups"], title))
-
-
-def _write(path: str, option: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SoborError(f"{option}: {path} cannot be written: {error.strerror}") from error
+        outputs.write_text("--svg", wanted.svg, picture.svg(answers["groups"], title))
 
 
 def ask(native: Native, wanted: Wanted) -> dict[str, Any]:

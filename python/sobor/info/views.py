@@ -2,6 +2,7 @@
 """Writes the core's answers for people."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -12,7 +13,7 @@ from sobor.info.picture import ranks_of
 from sobor.sizes import human_size, short_size
 from sobor.variables import kind_of
 
-_NAME_WIDTH = 12
+_line = partial(console.line, width=12)
 
 
 def write(answers: dict[str, Any], out: Console) -> None:
@@ -22,10 +23,6 @@ def write(answers: dict[str, Any], out: Console) -> None:
     for part, view in _VIEWS.items():
         if part in answers:
             view(answers[part], out)
-
-
-def _line(out: Console, name: str, value: str) -> None:
-    out.print(Text.assemble("  ", (f"{name:<{_NAME_WIDTH}} ", "cyan"), value))
 
 
 def _overview(answers: dict[str, Any], out: Console) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the answers of the cost model for people."""
 
+from functools import partial
 from typing import Any
 
 from rich.console import Console
@@ -9,7 +10,7 @@ from rich.text import Text
 from sobor import console
 from sobor.sizes import human_size, short_size
 
-_NAME_WIDTH = 24
+_line = partial(console.line, width=24)
 _REGIMES = {
     "one-fragment": "the message fits one buffer: nothing overlaps (m <= f)",
     "one-ring": "the message fits the ring: no buffer is used twice (f < m <= b)",
@@ -25,10 +26,6 @@ def write(answers: dict[str, Any], wanted: Any, out: Console) -> None:
         _times(answers, wanted, out)
     if "table" in answers:
         _table(answers["table"], out)
-
-
-def _line(out: Console, name: str, value: str) -> None:
-    out.print(Text.assemble("  ", (f"{name:<{_NAME_WIDTH}} ", "cyan"), value))
 
 
 def _prices(prices: dict[str, float], out: Console) -> None:

@@ -4,7 +4,6 @@
 from typing import Any
 
 from rich.console import Console
-from rich.text import Text
 
 from sobor import console
 from sobor.bench.figures import figure
@@ -19,7 +18,7 @@ _GIGA = 1e9
 def _line(out: Console, name: str, spread: dict[str, Any], unit: str, factor: float = 1.0) -> None:
     value, low, high = (spread[key] * factor for key in ("value", "p10", "p90"))
     text = f"{figure(value)} {unit}  ({figure(low)} - {figure(high)})"
-    out.print(Text.assemble("  ", (f"{name:<{_WIDTH}} ", "cyan"), text))
+    console.line(out, name, text, _WIDTH)
 
 
 def write(answers: dict[str, Any], out: Console) -> None:
@@ -48,7 +47,7 @@ def _network(answers: dict[str, Any], out: Console) -> None:
     _line(out, "eager limit", answers["eager_bytes"], "bytes")
     switch = answers["switch"]
     text = f"{switch['value']}: {switch['pairs']} pairs move {switch['ratio']:.2f} times the "
-    out.print(Text.assemble("  ", (f"{'switch':<{_WIDTH}} ", "cyan"), f"{text}bytes of one"))
+    console.line(out, "switch", f"{text}bytes of one", _WIDTH)
     _line(out, "exits of MPI_Barrier apart", answers["barrier_precision_us"], "us")
     reference = answers["reference_precision_us"]
     _line(out, f"of {reference['by']}", reference, "us")

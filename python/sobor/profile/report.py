@@ -31,8 +31,5 @@ def report(file: str, html: str | None, json_file: str | None, others: dict[str,
     outputs.check(json_file)
     result = load(file)
     path = Path(html) if html is not None else Path(file).with_suffix(".html")
-    try:
-        path.write_text(page.page(result), encoding="utf-8")
-    except OSError as error:
-        raise SoborError(f"--html: {path}: {error.strerror}") from None
+    outputs.write_text("--html", path, page.page(result))
     outputs.show(result, json_file, lambda: views.write(result, console.out()), path)

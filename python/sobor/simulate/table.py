@@ -68,7 +68,7 @@ def _best(rows: list[Row]) -> float:
 
 
 def _time(value: float | None, best: float) -> Text:
-    return Text(figure(value), style="bold green" if value == best else "")
+    return console.best(figure(value), value == best)
 
 
 def _times(rows: list[Row], out: Console) -> None:

@@ -2,10 +2,8 @@
 """`sobor report`: reads a trace and writes what it says."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from sobor import console, outputs
-from sobor.errors import SoborError
 from sobor.native import find_native
 from sobor.times import parse_time
 from sobor.trace import analysis, exports, page, views
@@ -39,7 +37,7 @@ def report(wanted: Wanted) -> None:
         result["otherwise"], notes = otherwise(trace, calls, wanted.machine, find_native())
         result["notes"] = [*result["notes"], *notes]
     if wanted.html is not None:
-        _write("--html", wanted.html, page.page(trace, rows, calls, result))
+        outputs.write_text("--html", wanted.html, page.page(trace, rows, calls, result))
     if wanted.events is not None:
         exports.write_events(trace, rows, wanted.events)
     if wanted.arrival is not None:
@@ -47,10 +45,3 @@ def report(wanted: Wanted) -> None:
     # Last: who reads the terminal's output may have seen enough.
     others = (wanted.html, wanted.events, wanted.arrival)
     outputs.show(result, wanted.json_file, lambda: views.write(result, console.out()), *others)
-
-
-def _write(option: str, path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise SoborError(f"{option}: {path}: {error.strerror}") from None
