@@ -45,6 +45,18 @@ void *sb_host_object(const char *symbol);
 #define SB_CLASSES_BY_REVOKED 0
 #endif
 
+/*
+ * Whether an operation is the host's own, which may have more than MPI names: MPICH's MPIX_EQUAL is
+ * no function of elements, and Reduce_local knows nothing of it. Open MPI has those of MPI alone.
+ */
+#if defined(SB_ABI_MPICH12)
+#define SB_IS_HOSTS_OPERATION(op) (((unsigned)(op)&0xfc000000u) == 0x58000000u)
+#elif defined(SB_ABI_MPIABI1)
+#define SB_IS_HOSTS_OPERATION(op) (SB_HANDLE_BITS(op) < 4096)
+#else
+#define SB_IS_HOSTS_OPERATION(op) false
+#endif
+
 /* A handle as a number, whether the ABI makes it an integer or a pointer. */
 #define SB_HANDLE_BITS(handle) ((uintptr_t)(handle))
 

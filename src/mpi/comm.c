@@ -243,6 +243,19 @@ static bool is_communicator(MPI_Comm handle, bool *inter, int *result)
     return *result == MPI_SUCCESS && is_inter >= 0;
 }
 
+/*
+ * A communicator of threads, as MPICH has them (MPIX_Threadcomm_init): each thread of a process is
+ * a rank of its own behind one handle, and none of the functions that end such a one is stood in
+ * for. It has no record, and all its calls are the host's.
+ */
+static bool is_of_threads(MPI_Comm handle)
+{
+    int is = 0;
+
+    return sb_host.test_threadcomm != NULL && sb_host.test_threadcomm(handle, &is) == MPI_SUCCESS &&
+           is != 0;
+}
+
 /* What is the host's in any case is so from the first call on: its arguments are not looked at,
  * where there may be no communicator that returns the errors of what is none. */
 static void judge_early(sb_comm_t *comm)
@@ -266,6 +279,8 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
         return true;
     if (!is_communicator(handle, &inter, result))
         return false;
+    if (is_of_threads(handle))
+        return true;
     *comm = make(handle, inter);
     if (*comm != NULL) {
         judge_early(*comm);
@@ -373,8 +388,9 @@ int sb_comm_free(MPI_Comm *handle, int (*host_free)(MPI_Comm *))
     if (handle == NULL || *handle == sb_host.comm_null || *handle == sb_host.comm_world ||
         *handle == sb_host.comm_self)
         return host_free(handle);
-    return is_communicator(*handle, &inter, &result) ? free_recorded(handle, inter, host_free)
-                                                     : result;
+    if (!is_communicator(*handle, &inter, &result))
+        return result;
+    return is_of_threads(*handle) ? host_free(handle) : free_recorded(handle, inter, host_free);
 }
 
 /* Some communicator that is served on several nodes; NULL: there is none. */

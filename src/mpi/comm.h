@@ -99,8 +99,9 @@ static inline sb_comm_t *sb_comm_seen(MPI_Comm handle)
 
 /*
  * Finds the record of a communicator that is not the first of its chain, or makes one; asks nobody
- * else. *comm is NULL: let the host judge the handle. False: it is none, or there is no memory for
- * a record; *comm is NULL, and the error was raised; *result is what the call has to return.
+ * else. *comm is NULL: the call is the host's, which judges the handle. False: it is none, or there
+ * is no memory for a record; *comm is NULL, and the error was raised; *result is what the call has
+ * to return.
  */
 bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result);
 

@@ -43,6 +43,7 @@ static void take_extras(void)
         sb_host.class_proc_failed = SB_CLASS_PROC_FAILED;
         sb_host.class_revoked = SB_CLASS_REVOKED;
     }
+    take(&sb_host.test_threadcomm, "PMPIX_Comm_test_threadcomm");
     take(&sb_host.cuda_support, "MPIX_Query_cuda_support");
     take(&sb_host.rocm_support, "MPIX_Query_rocm_support");
     take(&sb_host.ze_component, "mca_accelerator_ze_component");

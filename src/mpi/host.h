@@ -64,6 +64,7 @@ typedef struct sb_host {
                                MPI_Count counts, MPI_Count types, int *, MPI_Aint *, MPI_Count *,
                                MPI_Datatype *);
     int (*is_revoked)(MPI_Comm, int *);
+    int (*test_threadcomm)(MPI_Comm, int *);
     const bool *fault_tolerance; /* whether it is on */
     int class_proc_failed;       /* MPI_SUCCESS: the host has no such class of errors */
     int class_revoked;

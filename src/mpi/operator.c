@@ -230,7 +230,7 @@ bool sb_combination_find(sb_combination_t *combination, MPI_Op op, MPI_Datatype 
     }
     if (op == sb_host.op_null)
         return false;
-    if (operation < SB_COUNT_OF(predefined))
+    if (operation < SB_COUNT_OF(predefined) || SB_IS_HOSTS_OPERATION(op))
         return true;
     combination->op = op;
     combination->type = type;

@@ -6,12 +6,17 @@
  * makes every host turn its engine (an empty test or a probe of MPI_COMM_SELF does not); without
  * MPI_COMM_SELF (sessions, or after MPI_Finalize) a probe of the team's communicator for a tag that
  * nobody is likely to use.
+ *
+ * MPICH may have several engines. A test turns that of its request, and all only now and then, if
+ * at all. So there the team's communicator is probed too: its own engine is the one that the host's
+ * call would turn.
  */
 #include "mpi/progress.h"
 
 #include "mpi/self.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /* The largest tag that every MPI allows. */
 #define UNLIKELY_TAG 32767
@@ -22,6 +27,21 @@ static atomic_bool have_request;
 static atomic_flag testing = ATOMIC_FLAG_INIT;
 
 static bool opal_yields; /* what the user or the launcher has set */
+static bool has_engines; /* more than one: MPICH's "virtual communication interfaces" */
+
+/* MPICH's setting goes by several names. */
+static bool is_told_of_engines(void)
+{
+    static const char *const names[] = {"MPIR_CVAR_CH4_NUM_VCIS", "MPIR_PARAM_CH4_NUM_VCIS",
+                                        "MPICH_CH4_NUM_VCIS"};
+
+    for (size_t i = 0; i < SB_COUNT_OF(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value != NULL && strtol(value, NULL, 10) > 1)
+            return true;
+    }
+    return false;
+}
 
 void sb_progress_start(void)
 {
@@ -29,6 +49,7 @@ void sb_progress_start(void)
         opal_yields = sb_host.opal_set_yield(false);
         sb_host.opal_set_yield(opal_yields);
     }
+    has_engines = is_told_of_engines();
     MPI_Comm self = sb_host.opal_progress != NULL ? sb_host.comm_null : sb_private_self();
 
     if (self == sb_host.comm_null)
@@ -68,12 +89,15 @@ void sb_progress(void *context)
     const MPI_Comm *comm = context;
     int found = 0;
 
-    if (sb_host.opal_progress != NULL)
+    if (sb_host.opal_progress != NULL) {
         poke_opal();
+        return;
+    }
     /* Acquire: pairs with the store in sb_progress_start(). */
-    else if (atomic_load_explicit(&have_request, memory_order_acquire))
+    bool can_test = atomic_load_explicit(&have_request, memory_order_acquire);
+    if (can_test)
         test_request();
-    else
+    if (!can_test || has_engines)
         sb_host.Iprobe(MPI_ANY_SOURCE, UNLIKELY_TAG, *comm, &found, MPI_STATUS_IGNORE);
 }
 

@@ -594,6 +594,19 @@ def test_broadcasts_of_nothing(tester, key, what):
         tester.expect_pass(result, served=True)
 
 
+@pytest.mark.parametrize("what", ["threads", "equal", "engines"])
+@pytest.mark.mpis("m50")
+def test_beyond_mpi(tester, what):
+    """What MPICH has beyond MPI works as on the host alone: communicators of threads are its own,
+    and so is an operation that is no function of elements; several engines all turn."""
+    mpi = usable_mpi("m50")
+    engines = {"MPIR_CVAR_CH4_NUM_VCIS": "4", "MPIR_CVAR_CH4_GLOBAL_PROGRESS": "0"}
+    environment = engines if what == "engines" else {}
+    tester.expect_pass(tester.run(mpi, 2, ["extensions", what], environment=environment))
+    result = tester.run(mpi, 2, ["extensions", what], sobor={}, environment=environment)
+    tester.expect_pass(result, served=True)
+
+
 @pytest.mark.parametrize("key", ["o41", "o50", "m50"])
 def test_spawn(tester, key):
     """Spawned processes, whether or not the launcher hands them the preload, and all merged.
