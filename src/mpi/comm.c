@@ -194,8 +194,7 @@ void sb_comm_tie(sb_comm_t *comm)
     sb_host.Comm_set_attr(comm->comm, keyval, use);
 }
 
-/* The live record of the communicator, which is the first of its chain then; or NULL. */
-static sb_comm_t *find(MPI_Comm handle)
+sb_comm_t *sb_comm_find(MPI_Comm handle)
 {
     pthread_mutex_lock(&lock);
     sb_comm_t *comm = first_of(handle);
@@ -274,7 +273,7 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
     if (handle == sb_host.comm_null)
         return true;
     pthread_once(&once, start);
-    *comm = find(handle);
+    *comm = sb_comm_find(handle);
     if (*comm != NULL || keyval == MPI_KEYVAL_INVALID || *place_among_freed(handle) != NULL)
         return true;
     if (!is_communicator(handle, &inter, result))
@@ -340,7 +339,7 @@ static sb_comm_t *begin_free(MPI_Comm handle, bool inter)
 
     if (comm != NULL)
         return comm;
-    comm = find(handle);
+    comm = sb_comm_find(handle);
     if (comm != NULL)
         sb_report_name(&comm->usage);
     else

@@ -97,6 +97,9 @@ static inline sb_comm_t *sb_comm_seen(MPI_Comm handle)
                : NULL;
 }
 
+/* The live record of the communicator, which is the first of its chain then; or NULL. */
+sb_comm_t *sb_comm_find(MPI_Comm handle);
+
 /*
  * Finds the record of a communicator that is not the first of its chain, or makes one; asks nobody
  * else. *comm is NULL: the call is the host's, which judges the handle. False: it is none, or there

@@ -9,47 +9,52 @@
 
 #include <string.h>
 
-/* The call's communicator, described. NULL: the handle is none. */
-static sb_comm_t *comm_of(MPI_Comm handle, int error)
+/* The call's communicator, described. NULL: the call, which is over, has found none. Nor is the
+ * host asked again then: it would tell a handler of the program once more of what is none. */
+static sb_comm_t *comm_of(MPI_Comm handle)
 {
     sb_comm_t *comm = sb_comm_seen(handle);
-    int result;
 
-    if (SB_UNLIKELY(comm == NULL && error == MPI_SUCCESS))
-        sb_comm_get(handle, &comm, &result);
+    if (SB_UNLIKELY(comm == NULL))
+        comm = sb_comm_find(handle);
     if (SB_UNLIKELY(comm != NULL && comm->traced == NULL))
         sb_describe(comm);
     return comm;
 }
 
-/* Bytes of a call, once it was successful: then what counts of its arguments is right. */
+/*
+ * Bytes of a call, once it was successful: then what counts of its arguments is right. But MPICH 5
+ * calls a call successful whose error a handler of the program has heard, and raises errors of
+ * types on MPI_COMM_WORLD: so types are not asked before they are known to be good, and arrays may
+ * be NULL.
+ */
 static uint64_t bytes_of(int64_t count, MPI_Datatype type)
 {
-    MPI_Count size;
+    sb_type_t is;
 
-    if (count <= 0 || sb_host.Type_size_x(type, &size) != MPI_SUCCESS)
-        return 0;
-    return (uint64_t)count * (uint64_t)size;
+    return count > 0 && sb_type_describe(type, &is) ? (uint64_t)count * is.size : 0;
 }
+
+#define AT(array, i) ((array) == NULL ? 0 : (array)[i])
 
 #define SUM(counts, comm)                                                                          \
     ({                                                                                             \
         int64_t sum = 0;                                                                           \
         for (int peer = 0; peer < (comm)->size; peer++)                                            \
-            sum += (counts)[peer];                                                                 \
+            sum += AT(counts, peer);                                                               \
         sum;                                                                                       \
     })
 
 /* One block of this rank's own, of a side that has blocks for all; all that it has for all. */
 #define OWN_EQUAL(side, comm) bytes_of(side##_count, side##_type)
-#define OWN_VARYING(side, comm) bytes_of(side##_counts[(comm)->rank], side##_type)
+#define OWN_VARYING(side, comm) bytes_of(AT(side##_counts, (comm)->rank), side##_type)
 #define ALL_EQUAL OWN_EQUAL
 #define ALL_VARYING(side, comm) bytes_of(SUM(side##_counts, comm), side##_type)
 #define ALL_TYPED(side, comm)                                                                      \
     ({                                                                                             \
         uint64_t sum = 0;                                                                          \
-        for (int peer = 0; peer < (comm)->size; peer++)                                            \
-            sum += bytes_of(side##_counts[peer], side##_types[peer]);                              \
+        for (int peer = 0; peer < (comm)->size && side##_types != NULL; peer++)                    \
+            sum += bytes_of(AT(side##_counts, peer), side##_types[peer]);                          \
         sum;                                                                                       \
     })
 
@@ -64,7 +69,7 @@ static uint64_t bytes_of(int64_t count, MPI_Datatype type)
     BYTES_##sends##_##receives(comm, out_how, in_how)
 #define BYTES_REDUCTION(comm, how, rooted) bytes_of(COUNT_##how(comm), type)
 #define COUNT_EQUAL(comm) count
-#define COUNT_VARYING(comm) counts[(comm)->rank]
+#define COUNT_VARYING(comm) AT(counts, (comm)->rank)
 #define ROOT_ROOTED root
 #define ROOT_ROOTLESS -1
 #define ROOT_MESSAGE(rooted) ROOT_##rooted
@@ -109,7 +114,7 @@ static int note(const sb_comm_t *comm, sb_collective_t collective, const sb_trac
         return served;                                                                             \
     expect(handle, SB_##enumerator);                                                               \
     int error = served;                                                                            \
-    sb_comm_t *comm = comm_of(handle, error);                                                      \
+    sb_comm_t *comm = comm_of(handle);                                                             \
     return note(comm, SB_##enumerator,                                                             \
                 &(sb_trace_record_t){.entered = entered,                                           \
                                      .left = entered,                                              \

@@ -63,6 +63,11 @@ static void provoke_by_handles(MPI_Comm comm, int calls_before)
     status = MPI_Allreduce(&value, &sum, 1, MPI_INT, (MPI_Op)12345, comm);
     check_call(comm, calls_before + 2, MPI_ERR_OP, status);
 #endif
+#if defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 50000000
+    /* Nobody is the root, whose arrays these would be. */
+    status = MPI_Scatterv(NULL, NULL, NULL, MPI_INT, MPI_IN_PLACE, 1, MPI_INT, 1000, comm);
+    check_call(comm, calls_before + 3, MPI_ERR_ROOT, status);
+#endif
     CHECK(others == 0, "%d calls of another communicator's handler", others);
 #if defined(MPICH_NUMVERSION) || defined(OPEN_MPI)
     status = MPI_Barrier((MPI_Comm)0);
