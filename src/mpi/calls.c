@@ -56,8 +56,8 @@ static bool measure_bcast(sb_comm_t *comm, bcast_t *bcast)
     bcast->is = sb_type_of(comm, bcast->type, &bcast->room);
     if (bcast->is == NULL || !sb_message_bytes(bcast->count, bcast->is->size, &bcast->bytes))
         return false;
-    /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
-    return bcast->bytes == 0 || bcast->buffer != NULL || !bcast->is->contiguous;
+    return bcast->bytes == 0 || bcast->buffer != NULL ||
+           !sb_type_begins_at_buffer(bcast->type, bcast->is);
 }
 
 static bool judge_bcast(sb_comm_t *comm, bcast_t *bcast)

@@ -223,6 +223,17 @@ bool sb_type_describe(MPI_Datatype type, sb_type_t *description)
     return sb_type_recall(type, description) || describe_new(type, description);
 }
 
+bool sb_type_begins_at_buffer(MPI_Datatype type, const sb_type_t *is)
+{
+    MPI_Aint lowest, extent;
+
+    if (is->contiguous || is->group != SB_GROUP_NONE)
+        return true;
+    if (is->layout != NULL)
+        return is->layout->low == 0;
+    return sb_host.Type_get_true_extent(type, &lowest, &extent) == MPI_SUCCESS && lowest == 0;
+}
+
 int sb_make_large_type(MPI_Count count, MPI_Datatype type, MPI_Datatype *large)
 {
     const MPI_Count unit = (MPI_Count)1 << 30;

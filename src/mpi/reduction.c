@@ -72,9 +72,9 @@ static bool measure(sb_comm_t *comm, judged_t *judged)
     if (judged->type == NULL ||
         !sb_message_bytes(call->elements, judged->type->size, &judged->bytes))
         return false;
-    /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
-    return judged->bytes == 0 || !judged->type->contiguous ||
-           (call->send != NULL && (call->received == 0 || call->receive != NULL));
+    return judged->bytes == 0 ||
+           (call->send != NULL && (call->received == 0 || call->receive != NULL)) ||
+           !sb_type_begins_at_buffer(call->type, judged->type);
 }
 
 /* Whether the host raises an error because the buffers are one. */

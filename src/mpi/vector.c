@@ -57,7 +57,7 @@ static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *s
 
     if (is == NULL || !sb_message_bytes(side->count, is->size, &bytes) ||
         !sb_message_bytes(side->blocks, bytes, total) ||
-        (bytes > 0 && side->buffer == NULL && is->contiguous))
+        (bytes > 0 && side->buffer == NULL && sb_type_begins_at_buffer(side->type, is)))
         return false;
     if (streams == NULL)
         return true;
@@ -103,8 +103,8 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
             return false;
         void *address = (void *)((uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0));
         *total += bytes;
-        /* MPI_BOTTOM, with a type of absolute addresses, is no null pointer's misuse. */
-        if (*total > SB_BYTES_MOST || (bytes > 0 && address == NULL && is->contiguous))
+        if (*total > SB_BYTES_MOST ||
+            (bytes > 0 && address == NULL && sb_type_begins_at_buffer(type, is)))
             return false;
         if (streams != NULL)
             open_block(comm, &streams[i], address, count, type, is);

@@ -51,6 +51,8 @@ ERROR_CASES = (
     "null-comm-barrier",
     "in-place",
     "null-buffer",
+    "null-buffer-vector",
+    "null-buffer-pair",
     "bad-count-bad-root",
     "bad-root-zero-count",
     "right",
@@ -63,12 +65,23 @@ MOVING = (
 PARTS_ERROR_CASES = (
     *(f"{name}-{wrong}" for name in MOVING for wrong in ("comm",)),
     *(f"{name}-{wrong}" for name in MOVING[:4] for wrong in ("root",)),
-    *(f"{name}-{wrong}" for name in MOVING[:2] for wrong in ("count", "type", "uncommitted")),
-    *(f"{name}-{wrong}" for name in MOVING[2:4] for wrong in ("send-count", "send-type")),
+    *(
+        f"{name}-{wrong}"
+        for name in MOVING[:2]
+        for wrong in ("count", "type", "uncommitted", "null")
+    ),
+    *(
+        f"{name}-{wrong}"
+        for name in MOVING[2:4]
+        for wrong in ("send-count", "send-type", "send-null")
+    ),
     *(
         f"{name}-{wrong}"
         for name in MOVING[4:]
-        for wrong in ("count", "type", "uncommitted", "in-place", "send-count", "send-type")
+        for wrong in (
+            *("count", "type", "uncommitted", "in-place", "null"),
+            *("send-count", "send-type", "send-null"),
+        )
     ),
 )
 REDUCTIONS = (*("reduce", "allreduce", "reduce_scatter", "reduce_scatter_block", "scan", "exscan"),)
@@ -98,10 +111,14 @@ OPEN_MPI_CRASHES = {
     *("allgather-comm", "scatter-uncommitted", "scatterv-uncommitted", "allgather-uncommitted"),
     *("allgatherv-uncommitted", "allgatherv-count", "invalid-op"),
 }
+NULL_BUFFERS = {
+    *("null-buffer", "null-buffer-vector", "null-buffer-pair"),
+    *(case for case in PARTS_ERROR_CASES if case.endswith("-null")),
+}
 #: What a library does not check, and crashes on by itself.
 NOT_SURVIVED = {
-    "o41": {"null-buffer", *OPEN_MPI_CRASHES},
-    "o50": {"null-buffer", *OPEN_MPI_CRASHES},
+    "o41": {*NULL_BUFFERS, *OPEN_MPI_CRASHES},
+    "o50": {*NULL_BUFFERS, *OPEN_MPI_CRASHES},
     "m40": {"in-place", "null-type-zero-count", *MPICH_CRASHES},
     "m50": {"in-place", *MPICH_5_CRASHES},
     "i21": {"in-place"},

@@ -83,6 +83,22 @@ static int null_buffer(void)
     return MPI_Bcast(NULL, 4, MPI_INT, 0, comm);
 }
 
+/* Types with gaps, whose first byte is at the buffer's address. */
+static int null_buffer_vector(void)
+{
+    MPI_Datatype type;
+    CALL(MPI_Type_vector(2, 1, 3, MPI_INT, &type));
+    CALL(MPI_Type_commit(&type));
+    int status = MPI_Bcast(NULL, 4, type, 0, comm);
+    CALL(MPI_Type_free(&type));
+    return status;
+}
+
+static int null_buffer_pair(void)
+{
+    return MPI_Allreduce(NULL, buffer, 1, MPI_DOUBLE_INT, MPI_MINLOC, comm);
+}
+
 static int bad_count_bad_root(void)
 {
     return MPI_Bcast(buffer, -1, MPI_INT, -7, comm);
@@ -115,6 +131,8 @@ static const struct {
     {"null-comm-barrier", null_comm_barrier},
     {"in-place", in_place},
     {"null-buffer", null_buffer},
+    {"null-buffer-vector", null_buffer_vector},
+    {"null-buffer-pair", null_buffer_pair},
     {"bad-count-bad-root", bad_count_bad_root},
     {"bad-root-zero-count", bad_root_zero_count},
     {"right", right_bcast},
@@ -146,6 +164,10 @@ static struct side wrong_side(enum moving which, const char *wrong, MPI_Datatype
         side.count = -1;
     if (strcmp(wrong, "in-place") == 0)
         side.buffer = MPI_IN_PLACE;
+    if (strcmp(wrong, "null") == 0) {
+        side.buffer = NULL;
+        side.type = MPI_SHORT_INT;
+    }
     for (int i = 0; i < size_of(comm); i++) {
         counts[i] = side.count;
         places[i] = typed ? 4 * i : i;
