@@ -28,6 +28,13 @@ static inline size_t sb_round_up(size_t value, size_t unit)
     return (value + unit - 1) & ~(unit - 1);
 }
 
+/* Spreads handles and addresses over a table: its low bits count. Those of the numbers themselves
+ * are often alike. */
+static inline uint64_t sb_hash(uint64_t number)
+{
+    return number * 0x9e3779b97f4a7c15u >> 32;
+}
+
 /* What shared memory is dealt out in; the smallest page of any machine that this runs on. */
 #define SB_PAGE ((size_t)4096)
 

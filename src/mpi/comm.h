@@ -80,8 +80,7 @@ _Static_assert(sizeof(sb_comm_t) <= 10 * SB_LINE, "a program may have many that 
 
 extern _Atomic(sb_comm_t *) sb_comm_chains[SB_COMM_CHAINS];
 
-#define SB_COMM_HASH(comm) ((uint64_t)SB_HANDLE_BITS(comm) * 0x9e3779b97f4a7c15u >> 32)
-#define SB_COMM_CHAIN(comm) (&sb_comm_chains[SB_COMM_HASH(comm) % SB_COMM_CHAINS])
+#define SB_COMM_CHAIN(comm) (&sb_comm_chains[sb_hash(SB_HANDLE_BITS(comm)) % SB_COMM_CHAINS])
 
 /* The record of a communicator that is the first of its chain, or NULL. */
 static inline sb_comm_t *sb_comm_seen(MPI_Comm handle)

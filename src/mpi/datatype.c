@@ -52,7 +52,7 @@ static _Alignas(SB_LINE) _Atomic uintptr_t good[SETS][WAYS];
 
 static _Atomic uintptr_t *set_of(MPI_Datatype type)
 {
-    return good[((uint64_t)SB_HANDLE_BITS(type) * 0x9e3779b97f4a7c15u >> 32) % SETS];
+    return good[sb_hash(SB_HANDLE_BITS(type)) % SETS];
 }
 
 /* NULL: the set does not hold it. */

@@ -108,7 +108,7 @@ int sb_host_reduction(sb_collective_t collective, const void *from, void *to,
  */
 #define SB_CALL_SITES 1024 /* a power of two */
 
-#define SB_VERDICT_ON(site) (&sb_host_verdicts[((site)*0x9e3779b97f4a7c15u >> 32) % SB_CALL_SITES])
+#define SB_VERDICT_ON(site) (&sb_host_verdicts[sb_hash(site) % SB_CALL_SITES])
 
 extern _Atomic uint64_t sb_host_verdicts[SB_CALL_SITES];
 

@@ -17,8 +17,7 @@ static size_t table_used;
 
 static entry_t *find(MPI_Datatype type)
 {
-    uint64_t bits = (uint64_t)SB_HANDLE_BITS(type) * 0x9e3779b97f4a7c15u;
-    entry_t *entry = &table[(size_t)(bits >> 32) % TABLE];
+    entry_t *entry = &table[sb_hash(SB_HANDLE_BITS(type)) % TABLE];
 
     /* Acquire: pairs with the store in sb_predefined_add(). */
     while (atomic_load_explicit(&entry->used, memory_order_acquire) && entry->type != type)
