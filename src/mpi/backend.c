@@ -52,12 +52,9 @@ void sb_backend_counters(uint64_t counters[3])
     sb_usage_t sum = {.calls = {0}};
 
     sb_comm_totals(&sum);
-    counters[0] = counters[1] = 0;
+    counters[0] = sb_usage_served(&sum);
+    counters[1] = sb_usage_passed(&sum);
     counters[2] = sum.bytes;
-    for (int c = 0; c < SB_COLLECTIVES; c++)
-        counters[0] += sum.calls[c];
-    for (int why = 0; why < SB_WHY_COUNT; why++)
-        counters[1] += sum.passed[why];
 }
 
 int sb_backend_node(uint32_t node[3])

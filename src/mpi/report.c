@@ -117,7 +117,16 @@ static char *ask_name(MPI_Comm comm)
     return strdup(name[0] == '\0' ? "-" : name);
 }
 
-static uint64_t passed(const sb_usage_t *usage)
+uint64_t sb_usage_served(const sb_usage_t *usage)
+{
+    uint64_t calls = 0;
+
+    for (int c = 0; c < SB_COLLECTIVES; c++)
+        calls += usage->calls[c];
+    return calls;
+}
+
+uint64_t sb_usage_passed(const sb_usage_t *usage)
 {
     uint64_t calls = 0;
 
@@ -175,7 +184,7 @@ static void describe(text_t *text, const sb_usage_t *usage, const char *name)
     if (by_trial > 0)
         append(text, " by_trial=%" PRIu64, by_trial);
     append(text, " bytes=%" PRIu64 " host=%" PRIu64 " time_us=%.1f algorithms=", usage->bytes,
-           passed(usage), (double)usage->time_ns / 1000);
+           sb_usage_passed(usage), (double)usage->time_ns / 1000);
     append_algorithms(text, usage);
     append(text, " reason=");
     append_reasons(text, usage);
@@ -260,11 +269,7 @@ void sb_report_name(sb_usage_t *usage)
 /* Communicators that were looked at but never used say nothing. */
 static bool is_silent(const sb_usage_t *usage)
 {
-    uint64_t calls = passed(usage);
-
-    for (uint32_t c = 0; c < SB_COLLECTIVES; c++)
-        calls += usage->calls[c];
-    return calls == 0;
+    return sb_usage_served(usage) + sb_usage_passed(usage) == 0;
 }
 
 void sb_report_add(sb_usage_t *sum, const sb_usage_t *usage)

@@ -81,6 +81,10 @@ void sb_report_name(sb_usage_t *usage);
 /* The communicator has ended: keeps its line. */
 void sb_report_end(sb_usage_t *usage);
 
+/* Calls that Sobor served, and that went to the host. */
+uint64_t sb_usage_served(const sb_usage_t *usage);
+uint64_t sb_usage_passed(const sb_usage_t *usage);
+
 /* Adds what was done on a communicator to a sum; on all that have ended. */
 void sb_report_add(sb_usage_t *sum, const sb_usage_t *usage);
 void sb_report_add_ended(sb_usage_t *sum);
