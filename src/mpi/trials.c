@@ -55,25 +55,16 @@ static sb_why_host_t why(const sb_comm_t *comm, const sb_tried_t *tried)
     return tried->ruled ? sb_why_chosen(comm, tried->own->collective) : SB_WHY_FASTER;
 }
 
-/* What ranks of a cluster tell each other: both sides' time of the slowest, and of all together. */
-typedef struct spent {
-    uint64_t slowest[2];
-    uint64_t sum[2];
-} spent_t;
-
 static sb_status_t fold(const sb_operator_t *self, void *to, const void *const from[], uint32_t n,
                         size_t bytes)
 {
-    spent_t all = {.slowest = {0}}, one;
+    sb_spent_t all = {.slowest = {0}}, one;
 
     (void)self;
     (void)bytes;
     for (uint32_t i = 0; i < n; i++) {
         memcpy(&one, from[i], sizeof one);
-        for (int side = 0; side < 2; side++) {
-            all.slowest[side] = sb_max(all.slowest[side], one.slowest[side]);
-            all.sum[side] += one.sum[side];
-        }
+        sb_spent_add(&all, &one);
     }
     memcpy(to, &all, sizeof all);
     return SB_OK;
@@ -83,8 +74,8 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
 static sb_status_t agree(const sb_comm_t *comm, sb_trial_t *trial)
 {
     static const sb_operator_t operation = {
-        .element = sizeof(spent_t), .commutative = true, .fold = fold, .exact = true};
-    spent_t mine = {{trial->spent[0], trial->spent[1]}, {trial->spent[0], trial->spent[1]}}, all;
+        .element = sizeof(sb_spent_t), .commutative = true, .fold = fold, .exact = true};
+    sb_spent_t mine = sb_spent(trial->spent), all;
     sb_reduction_t reduction = {.operation = &operation,
                                 .bytes = sizeof mine,
                                 .send = (const char *)&mine,
@@ -94,7 +85,7 @@ static sb_status_t agree(const sb_comm_t *comm, sb_trial_t *trial)
         return sb_trial_agree(trial, comm->server.team);
     sb_status_t status = sb_cluster_allreduce(comm->server.cluster, &reduction);
     if (status == SB_OK)
-        sb_trial_judge(trial, all.slowest, all.sum);
+        sb_trial_judge(trial, &all);
     return status;
 }
 

@@ -60,8 +60,17 @@ static void end(sb_trial_t *trial, bool changed)
     trial->won = trial->lost = 0;
 }
 
-void sb_trial_judge(sb_trial_t *trial, const uint64_t slowest[2], const uint64_t sum[2])
+void sb_spent_add(sb_spent_t *all, const sb_spent_t *some)
 {
+    for (int side = USUAL; side <= OTHER; side++) {
+        all->slowest[side] = sb_max(all->slowest[side], some->slowest[side]);
+        all->sum[side] += some->sum[side];
+    }
+}
+
+void sb_trial_judge(sb_trial_t *trial, const sb_spent_t *all)
+{
+    const uint64_t *slowest = all->slowest, *sum = all->sum;
     bool won = slowest[OTHER] <= slowest[USUAL] - slowest[USUAL] / 10 && sum[OTHER] <= sum[USUAL];
     bool first = trial->won + trial->lost == 0;
 
@@ -78,19 +87,18 @@ void sb_trial_judge(sb_trial_t *trial, const uint64_t slowest[2], const uint64_t
 
 sb_status_t sb_trial_agree(sb_trial_t *trial, sb_team_t *team)
 {
-    uint64_t slowest[2] = {0}, sum[2] = {0}, theirs[2];
+    sb_spent_t all = {.slowest = {0}};
+    uint64_t theirs[2];
 
     sb_team_tell(team, trial->spent, sizeof trial->spent);
     for (uint32_t rank = 0; rank < team->size; rank++) {
         sb_status_t status = sb_team_hear(team, rank, theirs, sizeof theirs);
         if (status != SB_OK)
             return status;
-        for (int side = USUAL; side <= OTHER; side++) {
-            slowest[side] = sb_max(slowest[side], theirs[side]);
-            sum[side] += theirs[side];
-        }
+        sb_spent_t one = sb_spent(theirs);
+        sb_spent_add(&all, &one);
     }
-    sb_trial_judge(trial, slowest, sum);
+    sb_trial_judge(trial, &all);
     return SB_OK;
 }
 

@@ -32,6 +32,20 @@ typedef struct sb_trial {
     uint32_t fixed;    /* what `rest` is to be; 0: more and more */
 } sb_trial_t;
 
+/* What members tell each other of a round: both sides' time of the slowest, and of all together. */
+typedef struct sb_spent {
+    uint64_t slowest[2];
+    uint64_t sum[2];
+} sb_spent_t;
+
+/* That of one member, and of more. */
+static inline sb_spent_t sb_spent(const uint64_t spent[2])
+{
+    return (sb_spent_t){{spent[0], spent[1]}, {spent[0], spent[1]}};
+}
+
+void sb_spent_add(sb_spent_t *all, const sb_spent_t *some);
+
 /* Nothing was tried yet. */
 static inline sb_trial_t sb_trial(bool hosted, uint32_t rest)
 {
@@ -44,11 +58,8 @@ bool sb_trial_is_due(const sb_trial_t *trial);
 /* Agrees on them, and draws the conclusion. Collective, through shared memory. */
 sb_status_t sb_trial_agree(sb_trial_t *trial, sb_team_t *team);
 
-/*
- * The conclusion alone. `slowest`, `sum`: the slowest rank's time in the calls of each side, and
- * that of all ranks; ns. The same at all members.
- */
-void sb_trial_judge(sb_trial_t *trial, const uint64_t slowest[2], const uint64_t sum[2]);
+/* The conclusion alone, of what all members have spent. The same at each. */
+void sb_trial_judge(sb_trial_t *trial, const sb_spent_t *all);
 
 /* The next call: says which side serves it, and for how many calls that stays so. */
 uint32_t sb_trial_next(sb_trial_t *trial);

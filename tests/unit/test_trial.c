@@ -39,16 +39,16 @@ static unsigned draw(play_t *play, unsigned below)
 
 static void judge(play_t *play)
 {
-    uint64_t slowest[2] = {0}, sum[2] = {0};
+    sb_spent_t all = {.slowest = {0}};
 
     for (int rank = 0; rank < RANKS; rank++) {
         for (int side = 0; side < 2; side++) {
-            slowest[side] = sb_max(slowest[side], play->spent[rank][side]);
-            sum[side] += play->spent[rank][side];
+            all.slowest[side] = sb_max(all.slowest[side], play->spent[rank][side]);
+            all.sum[side] += play->spent[rank][side];
             play->spent[rank][side] = 0;
         }
     }
-    sb_trial_judge(&play->trial, slowest, sum);
+    sb_trial_judge(&play->trial, &all);
     play->trials += play->trial.over;
 }
 
@@ -112,7 +112,7 @@ static void a_small_gain_is_not_enough(void **state)
     assert_false(sobor.trial.hosted);
     assert_true(host.trial.hosted);
     for (int round = 0; round < 10; round++)
-        sb_trial_judge(&shifted, (const uint64_t[]){1000, 800}, (const uint64_t[]){2000, 2400});
+        sb_trial_judge(&shifted, &(sb_spent_t){{1000, 800}, {2000, 2400}});
     assert_false(shifted.hosted);
 }
 
