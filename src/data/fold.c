@@ -16,11 +16,18 @@
 /* An operator with what its fold needs. */
 typedef struct folder {
     sb_operator_t operation;
-    size_t unit;  /* bytes that the step counts by */
-    uint8_t loop; /* SB_LOOP_*, if `vector` */
+    size_t unit;   /* bytes that the step counts by; */
+    uint8_t shift; /* of a vector loop 1 << shift of them */
+    uint8_t loop;  /* SB_LOOP_*, if `vector` */
     bool vector;
     sb_step_t *step; /* NULL: no such operator */
 } folder_t;
+
+/* A division here would follow the last arrival of every reduction. */
+static size_t count_units(const folder_t *folder, size_t bytes)
+{
+    return SB_LIKELY(folder->vector) ? bytes >> folder->shift : bytes / folder->unit;
+}
 
 static folder_t folders[SB_OPERATIONS][SB_ELEMENTS];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -113,7 +120,8 @@ static void fold_block(const folder_t *folder, char *to, const void *const from[
             some[0] = held;
         for (uint32_t k = 0; k < taken; k++)
             some[first + k] = (const char *)from[done + k] + at;
-        folder->step(done + taken == n ? to + at : held, some, first + taken, bytes / folder->unit);
+        folder->step(done + taken == n ? to + at : held, some, first + taken,
+                     count_units(folder, bytes));
     }
 }
 
@@ -128,16 +136,16 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
                         size_t bytes)
 {
     const folder_t *folder = self->context;
-    size_t block = BLOCK_BYTES / self->element * self->element;
 
     if (n == 1) {
         copy_only(to, from[0], bytes);
         return SB_OK;
     }
     if (SB_LIKELY(n <= STEP_MOST)) {
-        folder->step(to, from, n, bytes / folder->unit);
+        folder->step(to, from, n, count_units(folder, bytes));
         return SB_OK;
     }
+    size_t block = BLOCK_BYTES / self->element * self->element;
     for (size_t at = 0; at < bytes; at += block)
         fold_block(folder, to, from, n, at, sb_min(block, bytes - at));
     return SB_OK;
@@ -165,10 +173,12 @@ static void use(sb_step_t *const *table)
 static void fill(folder_t *folder, sb_operation_t operation, sb_element_t element)
 {
     uint8_t loop = loops[operation][element];
+    size_t unit = unit_of(operation, element);
 
     *folder = (folder_t){
         .operation = {.element = sb_element_bytes[element], .commutative = true, .fold = fold},
-        .unit = unit_of(operation, element),
+        .unit = unit,
+        .shift = unit == 0 ? 0 : (uint8_t)__builtin_ctzl(unit),
         .vector = loop != 0,
         .loop = loop != 0 ? (uint8_t)(loop - 1) : 0,
         .step = sb_fold_scalar(operation, element),
