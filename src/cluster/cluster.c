@@ -140,6 +140,7 @@ static sb_status_t settle(sb_cluster_t *cluster, const uint64_t *name)
     if (cluster->team == NULL || status != SB_OK)
         return status;
     sb_shape_t shape = sb_team_shape(cluster->team);
+    shape.inside = true;
     sb_plan_start(&cluster->plan, &shape, &cluster->team->settings);
     return status;
 }

@@ -18,7 +18,7 @@ static sb_status_t judge(sb_cluster_t *cluster, sb_status_t status)
     return cluster->failure;
 }
 
-/* What suits; and where the host was chosen or memory is short, what needs none of either. */
+/* What suits; and where memory is short, what needs none. */
 static const sb_algorithm_t *algorithm_for(sb_cluster_t *cluster, sb_collective_t collective,
                                            size_t bytes, bool ordered)
 {
@@ -86,7 +86,9 @@ sb_status_t sb_node_reduce(sb_cluster_t *cluster, uint32_t leader, const sb_oper
 /* Whether somebody named an algorithm of the node's part. */
 static bool is_named(const sb_cluster_t *cluster, sb_collective_t collective)
 {
-    return strcmp(cluster->team->settings.algorithm[collective], "auto") != 0;
+    const char *name = cluster->team->settings.algorithm[collective];
+
+    return strcmp(name, "auto") != 0 && strcmp(name, "host") != 0;
 }
 
 /* What leaders that change suits: in slots and rings a rank that has gone ahead waits until the

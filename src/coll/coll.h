@@ -106,6 +106,7 @@ typedef struct sb_shape {
     uint32_t nodes;
     const struct sb_net_prices *network;
     bool scattered; /* the ranks of some node are not one interval */
+    bool inside;    /* of ranks on one node of several: the host has no part in what they do */
 } sb_shape_t;
 
 /* What serves ranks on several nodes, and what is expected of it and of the host, in ns. */

@@ -147,8 +147,8 @@ typedef struct wish {
 } wish_t;
 
 /* A rule's word, where there is one; else the variable's. */
-static wish_t wish_of(sb_collective_t collective, const sb_settings_t *settings,
-                      const sb_rule_t *rule)
+static wish_t wish_of(sb_collective_t collective, const sb_shape_t *shape,
+                      const sb_settings_t *settings, const sb_rule_t *rule)
 {
     const char *name = settings->algorithm[collective];
 
@@ -159,7 +159,7 @@ static wish_t wish_of(sb_collective_t collective, const sb_settings_t *settings,
                         sb_reason_rule};
     }
     if (strcmp(name, "host") == 0)
-        return (wish_t){NULL, true, "the host MPI was asked for"};
+        return (wish_t){NULL, !shape->inside, "the host MPI was asked for"};
     return (wish_t){sb_algorithm_find(collective, name), false, "asked for by name"};
 }
 
@@ -178,12 +178,13 @@ static sb_shape_t shape_for(sb_collective_t collective, const sb_shape_t *shape,
 }
 
 /* The rule that names an algorithm for just these bytes, or the host; NULL: none. */
-static const sb_rule_t *rule_for(sb_collective_t collective, const sb_settings_t *settings,
-                                 size_t bytes)
+static const sb_rule_t *rule_for(sb_collective_t collective, const sb_shape_t *shape,
+                                 const sb_settings_t *settings, size_t bytes)
 {
     const sb_rule_t *rule = sb_rule_find(settings->rules, collective, SB_TUNE_ALGORITHM, bytes);
+    uint64_t word = rule == NULL ? SB_RULE_AUTO : rule->value[SB_TUNE_ALGORITHM];
 
-    return rule == NULL || rule->value[SB_TUNE_ALGORITHM] == SB_RULE_AUTO ? NULL : rule;
+    return word == SB_RULE_AUTO || (word == SB_RULE_HOST && shape->inside) ? NULL : rule;
 }
 
 /*
@@ -247,12 +248,12 @@ sb_choice_t sb_choose(sb_collective_t collective, const sb_shape_t *team_shape,
                       const sb_settings_t *settings, size_t bytes, bool ordered)
 {
     order_t order = {ordered, settings->reproducible == SB_REPRODUCIBLE_STRICT};
-    const sb_rule_t *rule = rule_for(collective, settings, bytes);
-    wish_t wish = wish_of(collective, settings, rule);
+    const sb_rule_t *rule = rule_for(collective, team_shape, settings, bytes);
+    wish_t wish = wish_of(collective, team_shape, settings, rule);
     size_t most = sb_class_bytes(sb_size_class(bytes));
     sb_shape_t shape = shape_for(collective, team_shape, settings, most);
 
-    if (!(settings->collectives & (1u << collective)))
+    if (!(settings->collectives & (1u << collective)) && !shape.inside)
         return (sb_choice_t){NULL, "not in SOBOR_COLLECTIVES", NULL, NULL};
     if (shape.over_nodes != NULL)
         return choose_over_nodes(collective, &shape, settings, &order, most);
@@ -317,7 +318,7 @@ static sb_planned_t *place_of(sb_plan_table_t *table, sb_collective_t collective
 sb_planned_t *sb_plan_make(sb_plan_table_t *table, sb_collective_t collective, size_t bytes,
                            bool ordered)
 {
-    const sb_rule_t *rule = rule_for(collective, table->settings, bytes);
+    const sb_rule_t *rule = rule_for(collective, &table->shape, table->settings, bytes);
     sb_planned_t *planned = place_of(table, collective, bytes, ordered, rule);
 
     if (planned->made)

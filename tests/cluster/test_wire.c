@@ -18,6 +18,7 @@
 #include "tools/self_sim.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef enum operation {
     BARRIER,
@@ -53,6 +54,7 @@ typedef struct run {
     const ground_t *ground;
     operation_t operation;
     size_t bytes;
+    bool apart; /* all other operations are left to the host */
     sb_sim_messages_t before;
     sb_sim_messages_t sent[NODES_MOST];
     measured_t measured;
@@ -161,6 +163,9 @@ static void run_rank(void *argument, uint32_t rank)
     /* Without the words by which leaders are found. */
     sb_settings_self(&settings);
     settings.bcast_form = SB_FORM_FIXED;
+    for (sb_collective_t other = 0; run->apart && other < SB_COLLECTIVES; other++)
+        strcpy(settings.algorithm[other], "host");
+    settings.collectives = run->apart ? 0 : settings.collectives;
     assert_int_equal(sb_cluster_create(&cluster, &front, &net, node), SB_OK);
     for (unsigned i = 0; i < 3; i++) {
         sb_sim_meet(SB_SIM_ALL);
@@ -394,6 +399,27 @@ static void nodes_save_time(void **state)
             assert_true((double)took <= most * (double)others);
             assert_true((double)took <= timed[i].alone * (double)least);
         }
+    }
+}
+
+/* What a node does in one operation is of another, which its users may have left to the host. */
+static void a_node_is_not_left_to_the_host(void **state)
+{
+    static const operation_t operations[] = {BCAST,          REDUCE,    ALLREDUCE,
+                                             REDUCE_SCATTER, ALLGATHER, SCAN};
+    ground_t ground = lay(4, false, false);
+
+    (void)state;
+    for (unsigned i = 0; i < SB_COUNT_OF(operations); i++) {
+        run_t usual = {.ground = &ground, .operation = operations[i], .bytes = 65536};
+        run_t apart = usual;
+        apart.apart = true;
+        simulate(&ground, run_rank, &usual);
+        simulate(&ground, run_rank, &apart);
+        print_message("%s: %lu ns, where others are the host's %lu\n", names[operations[i]],
+                      (unsigned long)usual.measured.nanoseconds,
+                      (unsigned long)apart.measured.nanoseconds);
+        assert_int_equal(apart.measured.nanoseconds, usual.measured.nanoseconds);
     }
 }
 
@@ -671,6 +697,7 @@ int main(void)
         cmocka_unit_test(each_node_sends_a_long_message_once),
         cmocka_unit_test(parts_of_lanes_fit_their_windows),
         cmocka_unit_test(nodes_save_time),
+        cmocka_unit_test(a_node_is_not_left_to_the_host),
         cmocka_unit_test(nothing_goes_over_the_network_twice),
         cmocka_unit_test(the_busiest_node_sends_no_more_than_it_must),
     };

@@ -238,6 +238,33 @@ static void host_is_taken_when_asked_for(void **state)
     assert_null(sb_choose(SB_BCAST, &ranks, &barrier_only, 100, false).algorithm);
 }
 
+/* One node of several has no host to leave its part to. */
+static void inside_a_node_nothing_is_the_hosts(void **state)
+{
+    static const sb_rules_t rules = {.count = 1,
+                                     .rule = {{.collective = SB_BCAST,
+                                               .sets = 1u << SB_TUNE_ALGORITHM,
+                                               .ranks_to = UINT64_MAX,
+                                               .bytes_to = UINT64_MAX,
+                                               .oversubscribed = -1,
+                                               .value[SB_TUNE_ALGORITHM] = SB_RULE_HOST}}};
+    sb_settings_t usual = settings("auto", "auto"), asked = settings("host", "host");
+    sb_settings_t ruled = usual, few = usual;
+    sb_shape_t ranks = shape(8, false), node = ranks;
+
+    (void)state;
+    ruled.rules = &rules;
+    few.collectives = 1u << SB_BARRIER;
+    node.inside = true;
+    for (size_t bytes = 8; bytes < (size_t)1 << 20; bytes *= 8) {
+        const sb_algorithm_t *best = sb_choose(SB_BCAST, &ranks, &usual, bytes, false).algorithm;
+        assert_null(sb_choose(SB_BCAST, &ranks, &ruled, bytes, false).algorithm);
+        assert_ptr_equal(sb_choose(SB_BCAST, &node, &ruled, bytes, false).algorithm, best);
+        assert_ptr_equal(sb_choose(SB_BCAST, &node, &asked, bytes, false).algorithm, best);
+        assert_ptr_equal(sb_choose(SB_BCAST, &node, &few, bytes, false).algorithm, best);
+    }
+}
+
 static void choice_fits_size_and_ranks(void **state)
 {
     sb_settings_t automatic = settings("auto", "auto");
@@ -501,6 +528,7 @@ int main(void)
         cmocka_unit_test(a_forced_algorithm_is_taken_at_every_size),
         cmocka_unit_test(parts_are_moved_by_the_direct_algorithms),
         cmocka_unit_test(host_is_taken_when_asked_for),
+        cmocka_unit_test(inside_a_node_nothing_is_the_hosts),
         cmocka_unit_test(choice_fits_size_and_ranks),
         cmocka_unit_test(relays_serve_ranks_in_groups),
         cmocka_unit_test(near_parts_are_shared),
