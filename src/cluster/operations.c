@@ -2,6 +2,7 @@
 #include "cluster/operations.h"
 
 #include "cluster/expected.h"
+#include "cluster/packed.h"
 
 /* `function`: which of its functions serves the collective. */
 #define SERVED(which, function)                                                                    \
@@ -43,7 +44,8 @@ static double host_cost(const sb_shape_t *shape, sb_collective_t collective, siz
     return sb_host_expected(shape, collective, bytes).cost;
 }
 
-const sb_over_nodes_t sb_cluster_over_nodes = {sb_cluster_operation_find, cost, host_cost};
+const sb_over_nodes_t sb_cluster_over_nodes = {sb_cluster_operation_find, cost, host_cost,
+                                               SB_PACKED_RANKS};
 
 sb_shape_t sb_cluster_shape(const sb_cluster_t *cluster)
 {

@@ -114,7 +114,15 @@ typedef struct sb_over_nodes {
     const struct sb_algorithm *(*find)(sb_collective_t collective);
     double (*cost)(const sb_shape_t *shape, sb_collective_t collective, size_t bytes);
     double (*host_cost)(const sb_shape_t *shape, sb_collective_t collective, size_t bytes);
+    uint32_t parts_most; /* ranks among which parts are moved */
 } sb_over_nodes_t;
+
+/* Whether they are too many for the operation, which moves parts: then it is the host's. */
+static inline bool sb_too_many_for_parts(const sb_shape_t *shape, sb_collective_t collective)
+{
+    return collective >= SB_SCATTER && collective < SB_REDUCE && shape->over_nodes != NULL &&
+           shape->ranks > shape->over_nodes->parts_most;
+}
 
 /*
  * What a rank gives and takes in an operation that moves parts of data between ranks. `send` and

@@ -127,7 +127,7 @@ void sb_comm_totals(sb_usage_t *sum);
 void sb_comm_report(void);
 
 /* Why the host was chosen: by the user; or of a cluster, because of the order in which it combines,
- * or where it only moves data because of prices. */
+ * or where it only moves data because of prices, or of how many they are. */
 static inline sb_why_host_t sb_why_chosen(const sb_comm_t *comm, sb_collective_t collective)
 {
     const sb_settings_t *settings = comm->plan->settings;
@@ -136,6 +136,8 @@ static inline sb_why_host_t sb_why_chosen(const sb_comm_t *comm, sb_collective_t
 
     if (comm->server.cluster == NULL || asked)
         return SB_WHY_ALGORITHM;
+    if (sb_too_many_for_parts(&comm->plan->shape, collective))
+        return SB_WHY_MANY_RANKS;
     return collective < SB_REDUCE ? SB_WHY_FASTER : SB_WHY_ORDER;
 }
 

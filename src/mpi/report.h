@@ -26,10 +26,11 @@
     X(SB_WHY_NO_SHARED_MEMORY, "no-shared-memory")                                                 \
     X(SB_WHY_DEVICE_MEMORY, "device-memory")                                                       \
     X(SB_WHY_SETUP_FAILED, "setup-failed")                                                         \
-    X(SB_WHY_ALGORITHM, "algorithm-host") /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */        \
-    X(SB_WHY_TRIAL, "trial")              /* of the host against Sobor */                          \
-    X(SB_WHY_FASTER, "host-faster")       /* as trials have found */                               \
-    X(SB_WHY_ORDER, "order")              /* cannot be kept over several nodes */                  \
+    X(SB_WHY_ALGORITHM, "algorithm-host")  /* SOBOR_*_ALGORITHM=host or SOBOR_COLLECTIVES */       \
+    X(SB_WHY_TRIAL, "trial")               /* of the host against Sobor */                         \
+    X(SB_WHY_FASTER, "host-faster")        /* as trials have found */                              \
+    X(SB_WHY_ORDER, "order")               /* cannot be kept over several nodes */                 \
+    X(SB_WHY_MANY_RANKS, "too-many-ranks") /* to move parts between nodes */                       \
     X(SB_WHY_NO_RING, "no-ring")                                                                   \
     X(SB_WHY_ARGUMENTS, "arguments") /* for the host to judge */                                   \
     X(SB_WHY_OPERATOR, "operator")   /* on this type it is the host's */

@@ -122,7 +122,10 @@ bool sb_finish_otherwise(sb_comm_t *comm, const sb_algorithm_t *algorithm, size_
                          uint64_t began, sb_outcome_t outcome, int *result)
 {
     if (outcome.status == SB_ERR_UNSUPPORTED) {
-        sb_pass(comm, comm->server.cluster == NULL ? SB_WHY_NO_RING : SB_WHY_ORDER);
+        /* A cluster refuses a reduction whose order it cannot keep, and others for want of memory.
+         */
+        bool order = comm->server.cluster != NULL && algorithm->collective >= SB_REDUCE;
+        sb_pass(comm, order ? SB_WHY_ORDER : SB_WHY_NO_RING);
         return false;
     }
     if (comm->trial != NULL)

@@ -236,6 +236,8 @@ static sb_choice_t choose_over_nodes(sb_collective_t collective, const sb_shape_
         return (sb_choice_t){NULL, "the host MPI was asked for", NULL, NULL};
     if (keeps_order(collective, order) && shape->scattered)
         return (sb_choice_t){NULL, "the order of ranks", NULL, NULL};
+    if (sb_too_many_for_parts(shape, collective))
+        return (sb_choice_t){NULL, "too many ranks for parts between nodes", NULL, NULL};
     if (!moves || settings->trials == SB_TRIALS_OFF)
         return (sb_choice_t){algorithm, "the ranks are on several nodes", NULL, NULL};
     if (host_is_cheaper(collective, shape, bytes))

@@ -114,8 +114,8 @@ static double much(const sb_shape_t *shape, sb_collective_t collective, size_t b
 /* A cheaper host gets what trials may take back, and nothing else. */
 static void cheaper_hosts(void **state)
 {
-    const sb_over_nodes_t dear = {sb_cluster_operation_find, much, little};
-    const sb_over_nodes_t cheap = {sb_cluster_operation_find, little, much};
+    const sb_over_nodes_t dear = {sb_cluster_operation_find, much, little, UINT32_MAX};
+    const sb_over_nodes_t cheap = {sb_cluster_operation_find, little, much, UINT32_MAX};
     sb_shape_t shape = shape_of(4, 16, false);
     sb_settings_t settings;
 
@@ -131,6 +131,26 @@ static void cheaper_hosts(void **state)
     settings.trials = SB_TRIALS_RULES;
     shape.over_nodes = &cheap;
     assert_non_null(sb_choose(SB_BCAST, &shape, &settings, 1024, false).algorithm);
+}
+
+/* Parts of so many ranks are not worth their messages; what no part is of does not count them. */
+static void too_many_ranks_move_no_parts(void **state)
+{
+    sb_settings_t settings;
+
+    (void)state;
+    sb_settings_self(&settings);
+    settings.trials = SB_TRIALS_OFF;
+    for (sb_collective_t c = 0; c < SB_COLLECTIVES; c++) {
+        sb_shape_t most = shape_of(128, 8192, false), more = shape_of(128, 8320, false);
+        bool moves = c > SB_BCAST && c < SB_REDUCE;
+        assert_non_null(sb_choose(c, &most, &settings, 64, false).algorithm);
+        sb_choice_t choice = sb_choose(c, &more, &settings, 64, false);
+        assert_int_equal(choice.algorithm == NULL, moves);
+        assert_null(choice.own);
+        assert_int_equal(strcmp(choice.reason, "too many ranks for parts between nodes") == 0,
+                         moves);
+    }
 }
 
 /* Reads a file of these words. */
@@ -235,6 +255,7 @@ int main(void)
         cmocka_unit_test(programs_are_those_that_run),
         cmocka_unit_test(placement_counts_for_hosts),
         cmocka_unit_test(cheaper_hosts),
+        cmocka_unit_test(too_many_ranks_move_no_parts),
         cmocka_unit_test(files_are_read),
         cmocka_unit_test(wrong_files_are_refused),
         cmocka_unit_test(pings_give_prices),
