@@ -74,21 +74,6 @@ static void sign(void)
         sb_roster_sign(is_open_mpi_4() ? &sb_roster_pmix : &sb_roster_pmi, job.rank, &signature);
 }
 
-static void read_roster(void)
-{
-    sb_signature_t first = has_roster() ? sb_roster_read(0) : (sb_signature_t){0};
-
-    is_whole = first.build != 0;
-    is_traced = first.traces != 0;
-    serve_spanning_after = first.serve_after;
-    for (uint32_t rank = 1; rank < job.size && (is_whole || is_traced); rank++) {
-        sb_signature_t other = sb_roster_read(rank);
-        is_whole = is_whole && other.build == first.build;
-        is_traced = is_traced && other.traces == first.traces;
-    }
-    sb_roster_close();
-}
-
 void sb_world_join(void)
 {
     bool known = has_job();
@@ -110,6 +95,25 @@ static bool is_as_launched(void)
     return rank == (int)job.rank && size == (int)job.size;
 }
 
+static void progress(void *context)
+{
+    (void)context;
+    sb_progress(&sb_host.comm_world);
+}
+
+static void read_roster(void)
+{
+    if (!has_roster()) {
+        sb_roster_abstain();
+        return;
+    }
+    sb_roster_verdict_t verdict = sb_roster_judge(job.size, progress);
+    is_whole = verdict.whole;
+    is_traced = verdict.traced;
+    serve_spanning_after = verdict.serve_after;
+    sb_roster_close();
+}
+
 /* The region from which the first teams take their blocks: had early, where nobody waits for it. */
 static void prepare_memory(void)
 {
@@ -129,7 +133,7 @@ void sb_world_tell(bool initialised)
         return;
     if (!initialised || !is_as_launched()) {
         sb_board_tell(NULL, 0);
-        sb_roster_close();
+        sb_roster_abstain();
         return;
     }
     read_roster();
@@ -160,12 +164,6 @@ bool sb_world_is_traced(void)
 uint64_t sb_world_serve_after(void)
 {
     return has_job() ? sb_board_serve_after() : 1;
-}
-
-static void progress(void *context)
-{
-    (void)context;
-    sb_progress(&sb_host.comm_world);
 }
 
 /* One by one: a buffer that this rank alone could not have would make it decide by itself. */

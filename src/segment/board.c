@@ -34,6 +34,7 @@
 typedef struct slot {
     _Alignas(4096) _Atomic uint64_t start_time; /* of its rank's process */
     sb_flag_t told;                             /* 1: `text` is there; note: 1 if it is any */
+    sb_flag_t found;                            /* 1: note: bits */
     struct {
         sb_wide_flag_t flag;
         unsigned char bytes[SB_BOARD_BOX];
@@ -193,8 +194,8 @@ static bool take_slot(void)
         sb_region_sweep(); /* whose job needed names, while this one may never need any */
     }
     set_once(&memory->serve_after, sb_config()->serve_after.number);
-    /* Relaxed: a number for those who ask whether all are here; the last one removes the name. */
-    if (atomic_fetch_add_explicit(&memory->came, 1, memory_order_relaxed) + 1 == board.job.local)
+    /* Release: pairs with the load in sb_board_is_full, for who is here. */
+    if (atomic_fetch_add_explicit(&memory->came, 1, memory_order_release) + 1 == board.job.local)
         unlink_name();
     return true;
 }
@@ -332,5 +333,40 @@ uint64_t sb_board_serve_after(void)
 bool sb_board_is_full(void)
 {
     return board.memory != NULL && board.job.local > 0 &&
-           atomic_load_explicit(&board.memory->came, memory_order_relaxed) == board.job.local;
+           /* Acquire: pairs with the addition in take_slot(). */
+           atomic_load_explicit(&board.memory->came, memory_order_acquire) == board.job.local;
+}
+
+bool sb_board_share(uint32_t *number, uint32_t *count)
+{
+    if (!sb_board_is_full())
+        return false;
+    *number = 0;
+    *count = board.job.local;
+    for (uint32_t rank = 0; rank < board.job.rank; rank++)
+        *number += is_here(rank);
+    return true;
+}
+
+void sb_board_find(uint32_t found)
+{
+    if (board.memory == NULL)
+        return;
+    sb_flag_t *own = &board.slot[board.job.rank].found;
+    sb_flag_set_note(own, found);
+    sb_flag_publish(own, 1);
+}
+
+bool sb_board_found(uint32_t *found, void (*progress)(void *context))
+{
+    *found = UINT32_MAX;
+    for (uint32_t rank = 0; rank < board.job.size; rank++) {
+        sb_flag_t *flag = &board.slot[rank].found;
+        if (!is_here(rank))
+            continue;
+        if (wait_for(rank, flag, 1, progress) != SB_OK)
+            return false;
+        *found &= sb_flag_note(flag);
+    }
+    return true;
 }

@@ -49,6 +49,19 @@ const void *sb_board_told(uint32_t rank, void (*progress)(void *context));
 sb_status_t sb_board_exchange(const void *mine, void *all, size_t bytes,
                               void (*progress)(void *context));
 
+/*
+ * Work that all ranks of the node share, once all of them are here: this rank has number *number of
+ * *count. False: they are not. Who finds them missing does all of it.
+ */
+bool sb_board_share(uint32_t *number, uint32_t *count);
+
+/* What this rank has found of its share, or of more, in bits; said once, in any case, after
+ * MPI_Init. */
+void sb_board_find(uint32_t found);
+
+/* The bits that all ranks of the node have found, which are here. False: one of them has ended. */
+bool sb_board_found(uint32_t *found, void (*progress)(void *context));
+
 /* SOBOR_SERVE_AFTER, as all on the board count by it: the first rank's. */
 uint64_t sb_board_serve_after(void);
 

@@ -40,6 +40,22 @@ void sb_roster_sign(const sb_roster_keeper_t *where, uint32_t rank,
 /* After it, by the thread that called it. */
 sb_signature_t sb_roster_read(uint32_t rank);
 
+/* What the list says of the whole job. */
+typedef struct sb_roster_verdict {
+    bool whole;           /* all have signed with rank 0's build */
+    bool traced;          /* all record calls, in rank 0's format */
+    uint64_t serve_after; /* rank 0's */
+} sb_roster_verdict_t;
+
+/*
+ * Reads all of it, as every rank does, which find the same. Those of a node share the questions, if
+ * all of them are on one board: its daemon answers one after the other. Else each asks for all.
+ */
+sb_roster_verdict_t sb_roster_judge(uint32_t ranks, void (*progress)(void *context));
+
+/* In its place, by who reads nothing: the others of the node do not wait for it. */
+void sb_roster_abstain(void);
+
 /* Nothing more will be read. */
 void sb_roster_close(void);
 

@@ -3,7 +3,7 @@
  * The list in the key-value space of PMI 1 as Hydra has it, the process manager of MPICH: lines of
  * text over a socket to the daemon of this node, which the host's library uses from MPI_Init on.
  * Each line of ours has its answer before the host goes on, so neither takes the other's. Cost: a
- * question for each rank.
+ * question for each rank of the job, on each node.
  */
 #include "segment/roster.h"
 
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define LINE_BYTES 1024
@@ -27,34 +28,51 @@
 static int socket_fd = -1;
 static char space[256]; /* its name */
 
-/* The next byte, until that time. A signal of the program's must not leave an answer behind: the
- * host would take it for its own. */
-static bool receive_byte(char *byte, uint64_t until)
+/* Whether something has come, by that time. A signal of the program's must not leave an answer
+ * behind: the host would take it for its own. */
+static bool has_come(uint64_t until)
 {
     struct pollfd answer = {.fd = socket_fd, .events = POLLIN};
     int ready;
-    ssize_t got;
 
     do {
         uint64_t now = sb_now_ns();
         int left = until == NO_LIMIT ? -1 : (int)((sb_max(until, now) - now) / NS_PER_MS);
         ready = poll(&answer, 1, left);
     } while (ready < 0 && errno == EINTR);
-    if (ready != 1)
-        return false;
+    return ready == 1;
+}
+
+/* What has come of the line, and no byte behind it: that would be the host's. A manager whose other
+ * end is no socket lets nobody look ahead. */
+static size_t receive_some(char *to, size_t room)
+{
+    ssize_t seen, got;
+
     do
-        got = read(socket_fd, byte, 1);
+        seen = recv(socket_fd, to, room, MSG_PEEK);
+    while (seen < 0 && errno == EINTR);
+    if (seen == 0)
+        return 0;
+    const char *end = seen < 0 ? NULL : memchr(to, '\n', (size_t)seen);
+    size_t wanted = seen < 0 ? 1 : end != NULL ? (size_t)(end - to) + 1 : (size_t)seen;
+    do
+        got = read(socket_fd, to, wanted);
     while (got < 0 && errno == EINTR);
-    return got == 1;
+    return got < 0 ? 0 : (size_t)got;
 }
 
 static bool receive_line(char *line, uint64_t until)
 {
-    for (size_t i = 0; i < LINE_BYTES - 1; i++) {
-        if (!receive_byte(&line[i], until))
+    size_t length = 0;
+
+    while (length < LINE_BYTES - 1 && has_come(until)) {
+        size_t got = receive_some(line + length, LINE_BYTES - 1 - length);
+        length += got;
+        if (got == 0)
             return false;
-        if (line[i] == '\n') {
-            line[i] = '\0';
+        if (line[length - 1] == '\n') {
+            line[length - 1] = '\0';
             return true;
         }
     }
