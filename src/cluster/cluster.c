@@ -240,12 +240,16 @@ static bool make_lists(sb_cluster_t *cluster)
 
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster)
 {
+    if (cluster->failure != SB_OK)
+        return cluster->failure;
     if (cluster->parts_ready || cluster->parts_refused)
         return cluster->parts_ready ? SB_OK : SB_ERR_UNSUPPORTED;
     bool refused = cluster->team != NULL && sb_mesh_prepare(cluster->team) != SB_OK;
     refused = !make_lists(cluster) || refused;
     sb_status_t status =
         cluster->front.allgather(cluster->front.context, &refused, cluster->told, 1);
+    /* Others may have heard all: they go on, and wait for this rank. */
+    sb_cluster_fails(cluster, status);
     if (status != SB_OK)
         return status;
     for (uint32_t rank = 0; rank < cluster->map.ranks; rank++)
@@ -286,8 +290,7 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
         sb_team_destroy(cluster->team);
     }
     sb_map_free(&cluster->map);
-    /* After a failure the network may still read or write there. */
-    if (cluster->failure == SB_OK)
+    if (!cluster->lingers)
         free(cluster->window);
     free(cluster->streams);
     free(cluster->rows);

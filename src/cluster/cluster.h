@@ -55,7 +55,8 @@ typedef struct sb_cluster {
     sb_net_prices_t seen;            /* or what messages took at set-up: where bits do not follow */
     bool crowded;                    /* on some node ranks outnumber processors */
     uint64_t calls;                  /* counted alike by all */
-    sb_status_t failure;             /* not SB_OK: nothing follows */
+    sb_status_t failure;             /* not SB_OK: nothing follows, */
+    bool lingers;                    /* and the network may still be at memory of the cluster's */
     sb_status_t data;                /* what came of this rank's data in the present call */
     sb_program_t program[SB_WINDOW]; /* of segment i: i mod SB_WINDOW */
     void (*refill)(void *context);   /* begins further programs of the present call; or NULL */
@@ -139,10 +140,50 @@ static inline void sb_data_ends(sb_cluster_t *cluster, sb_status_t status)
     cluster->data = sb_first(cluster->data, status);
 }
 
-/* Nothing can follow: somebody is out of step, or the network failed. */
+/*
+ * Nothing can follow: somebody is out of step, or the network failed. What is under way is
+ * withdrawn at once, as its memory is the caller's: whoever finds the failure returns.
+ */
 static inline void sb_cluster_fails(sb_cluster_t *cluster, sb_status_t status)
 {
-    cluster->failure = sb_first(cluster->failure, status);
+    if (SB_LIKELY(status == SB_OK || cluster->failure != SB_OK))
+        return;
+    cluster->failure = status;
+    cluster->lingers = !cluster->net.drop(cluster->net.context);
+}
+
+/* Messages of a call, by the network's functions; none after a failure, which has left no request.
+ * `met`: as in send_met, where there is that. */
+static inline void sb_message_sends(sb_cluster_t *cluster, uint32_t to, uint32_t tag,
+                                    const void *data, size_t bytes, bool met,
+                                    sb_net_request_t **request)
+{
+    const sb_net_t *net = &cluster->net;
+
+    if (cluster->failure == SB_OK)
+        sb_cluster_fails(cluster, (met && net->send_met != NULL ? net->send_met : net->send)(
+                                      net->context, to, tag, data, bytes, request));
+}
+
+static inline void sb_message_comes(sb_cluster_t *cluster, uint32_t from, uint32_t tag, void *data,
+                                    size_t room, sb_net_request_t **request)
+{
+    const sb_net_t *net = &cluster->net;
+
+    if (cluster->failure == SB_OK)
+        sb_cluster_fails(cluster, net->receive(net->context, from, tag, data, room, request));
+}
+
+/* Whether it is done. */
+static inline bool sb_message_tested(sb_cluster_t *cluster, sb_net_request_t **request,
+                                     sb_net_news_t *news)
+{
+    const sb_net_t *net = &cluster->net;
+    bool done = false;
+
+    if (cluster->failure == SB_OK)
+        sb_cluster_fails(cluster, net->test(net->context, request, &done, news));
+    return done && cluster->failure == SB_OK;
 }
 
 /* The next call begins: the same on all ranks. Returns the cluster's failure. */
@@ -229,7 +270,10 @@ extern const sb_named_allgather_t *sb_named_allgather;
 /* Whether that was asked for of this operation. */
 bool sb_allgather_is_named(const sb_cluster_t *cluster, sb_collective_t collective);
 
-/* Gets all ranks what moving parts needs, at the first call. Collective over the communicator. */
+/*
+ * Gets all ranks what moving parts needs, at the first call. Collective over the communicator.
+ * SB_ERR_UNSUPPORTED, alike on all: they cannot have it. Else returns the cluster's failure.
+ */
 sb_status_t sb_cluster_need_parts(sb_cluster_t *cluster);
 
 #endif

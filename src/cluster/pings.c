@@ -39,9 +39,14 @@ static bool is_done(void *context)
 
 static sb_status_t complete(const sb_cluster_t *cluster, letter_t *letter, sb_status_t begun)
 {
-    if (begun != SB_OK || is_done(letter))
-        return sb_first(begun, letter->status);
-    return sb_first(sb_wait_for(is_done, letter, &cluster->waiter), letter->status);
+    sb_status_t status = begun;
+
+    if (begun == SB_OK && !is_done(letter))
+        status = sb_wait_for(is_done, letter, &cluster->waiter);
+    status = sb_first(status, letter->status);
+    if (status != SB_OK) /* which ends the set-up: the memory is the caller's */
+        letter->net->drop(letter->net->context);
+    return status;
 }
 
 sb_status_t sb_tell(const sb_cluster_t *cluster, uint32_t rank, const void *data, size_t bytes)

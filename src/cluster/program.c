@@ -55,14 +55,14 @@ static uint32_t peer_of(const sb_cluster_t *cluster, const sb_program_t *program
 
 static void begin_message(sb_cluster_t *cluster, const sb_program_t *program, sb_message_t *message)
 {
-    const sb_net_t *net = &cluster->net;
     uint32_t peer = peer_of(cluster, program, message->node);
 
-    sb_cluster_fails(cluster, message->receives
-                                  ? net->receive(net->context, peer, program->tag, message->data,
-                                                 message->bytes, &message->request)
-                                  : net->send(net->context, peer, program->tag, message->data,
-                                              message->bytes, &message->request));
+    if (message->receives)
+        sb_message_comes(cluster, peer, program->tag, message->data, message->bytes,
+                         &message->request);
+    else
+        sb_message_sends(cluster, peer, program->tag, message->data, message->bytes, false,
+                         &message->request);
 }
 
 /* The next step that has messages; false: there is none. */
@@ -109,11 +109,9 @@ void sb_program_begin(sb_cluster_t *cluster, sb_program_t *program)
 size_t sb_request_look(sb_cluster_t *cluster, sb_net_request_t **request, size_t bytes,
                        bool at_most)
 {
-    const sb_net_t *net = &cluster->net;
     sb_net_news_t news = {.bytes = bytes};
-    bool done = false;
+    bool done = sb_message_tested(cluster, request, &news);
 
-    sb_cluster_fails(cluster, net->test(net->context, request, &done, &news));
     if (done && news.bytes != bytes && !at_most)
         sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
     return done ? news.bytes : bytes;
@@ -130,7 +128,7 @@ static bool is_step_over(sb_cluster_t *cluster, sb_step_t *step)
                 sb_request_look(cluster, &message->request, message->bytes, message->at_most);
         over = over && message->request == NULL;
     }
-    return over;
+    return over && cluster->failure == SB_OK;
 }
 
 /* The step's messages that land on this side, or in the place itself. */
@@ -199,23 +197,9 @@ void sb_programs_turn(sb_cluster_t *cluster)
 /* What a wait of the cluster waits for. */
 typedef struct awaited {
     sb_cluster_t *cluster;
-    const sb_program_t *program; /* NULL: all */
     bool (*ready)(void *context);
     void *context;
 } awaited_t;
-
-static bool is_over(void *context)
-{
-    const awaited_t *awaited = context;
-
-    if (awaited->program != NULL)
-        return !awaited->program->open;
-    for (uint32_t i = 0; i < SB_WINDOW; i++) {
-        if (awaited->cluster->program[i].open)
-            return false;
-    }
-    return true;
-}
 
 static bool look(void *context)
 {
@@ -225,35 +209,43 @@ static bool look(void *context)
     return awaited->cluster->failure != SB_OK || awaited->ready(awaited->context);
 }
 
-static sb_status_t wait(awaited_t *awaited)
+sb_status_t sb_cluster_wait(sb_cluster_t *cluster, bool (*ready)(void *context), void *context)
 {
-    sb_cluster_t *cluster = awaited->cluster;
+    awaited_t awaited = {.cluster = cluster, .ready = ready, .context = context};
 
-    if (!look(awaited))
-        sb_cluster_fails(cluster, sb_wait_for(look, awaited, &cluster->waiter));
+    if (!look(&awaited))
+        sb_cluster_fails(cluster, sb_wait_for(look, &awaited, &cluster->waiter));
     return cluster->failure;
 }
 
-sb_status_t sb_cluster_wait(sb_cluster_t *cluster, bool (*ready)(void *context), void *context)
+static bool is_over(void *context)
 {
-    return wait(&(awaited_t){.cluster = cluster, .ready = ready, .context = context});
+    const sb_program_t *program = context;
+
+    return !program->open;
+}
+
+static bool are_over(void *context)
+{
+    const sb_cluster_t *cluster = context;
+
+    for (uint32_t i = 0; i < SB_WINDOW; i++) {
+        if (cluster->program[i].open)
+            return false;
+    }
+    return true;
 }
 
 sb_status_t sb_program_wait(sb_cluster_t *cluster, size_t segment)
 {
-    awaited_t awaited = {.cluster = cluster,
-                         .program = &cluster->program[segment % SB_WINDOW],
-                         .ready = is_over,
-                         .context = &awaited};
+    sb_program_t *program = &cluster->program[segment % SB_WINDOW];
 
-    return awaited.program->open ? wait(&awaited) : cluster->failure;
+    return program->open ? sb_cluster_wait(cluster, is_over, program) : cluster->failure;
 }
 
 sb_status_t sb_programs_end(sb_cluster_t *cluster)
 {
-    awaited_t awaited = {.cluster = cluster, .ready = is_over, .context = &awaited};
-
-    return wait(&awaited);
+    return sb_cluster_wait(cluster, are_over, cluster);
 }
 
 sb_status_t sb_segments_run(sb_cluster_t *cluster, size_t segments, sb_segment_step_t *begin,

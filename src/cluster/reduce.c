@@ -186,8 +186,12 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
     /* Where ranks take turns on a processor, the fewer of them messages need the better. */
     uint32_t lanes = cluster->crowded ? 0 : cluster->map.smallest;
     sb_schedule_t way = way_of(cluster, lanes, reduction->bytes, reduction->operation->commutative);
-    if (way.lanes > 1 && sb_cluster_need_parts(cluster) == SB_OK)
+    if (way.lanes > 1)
+        status = sb_cluster_need_parts(cluster);
+    if (way.lanes > 1 && status == SB_OK)
         return sb_reduce_by_lanes(cluster, reduction, way);
+    if (status != SB_OK && status != SB_ERR_UNSUPPORTED)
+        return status;
     if (way.lanes > 1)
         way = way_of(cluster, 1, reduction->bytes, reduction->operation->commutative);
     take_way(&course, way);

@@ -21,6 +21,10 @@
 #define SB_NET_ANY UINT32_MAX /* a receive from whoever sends first */
 #define SB_NET_TAGS 0x8000    /* tags are below: no host has fewer */
 
+/* What is waited for what cannot be withdrawn, in nanoseconds: a receiver that is there comes at
+ * once. */
+#define SB_NET_PATIENCE UINT64_C(1000000000)
+
 /* Who sent what has come. */
 typedef struct sb_net_news {
     uint32_t from;
@@ -59,6 +63,10 @@ typedef struct sb_net {
     /* Whether it is done; then the request is gone, *request NULL, and `news` (may be NULL) filled
      * for a receive. */
     sb_status_t (*test)(void *context, sb_net_request_t **request, bool *done, sb_net_news_t *news);
+    /* Withdraws all that is under way, of which no request is left, and nothing is begun
+     * afterwards. False: some of it may still go on, as of a send for which its receiver did not
+     * come in SB_NET_PATIENCE. */
+    bool (*drop)(void *context);
 } sb_net_t;
 
 #endif

@@ -44,6 +44,7 @@ static void take_extras(void)
         sb_host.class_revoked = SB_CLASS_REVOKED;
     }
     take(&sb_host.test_threadcomm, "PMPIX_Comm_test_threadcomm");
+    take(&sb_host.revoke, "PMPIX_Comm_revoke");
     take(&sb_host.cuda_support, "MPIX_Query_cuda_support");
     take(&sb_host.rocm_support, "MPIX_Query_rocm_support");
     take(&sb_host.ze_component, "mca_accelerator_ze_component");
@@ -65,6 +66,12 @@ bool sb_host_open(void *libmpi)
 #include "mpi/host.def"
     take_extras();
     return complete;
+}
+
+bool sb_host_revokes(void)
+{
+    return sb_host.is_revoked != NULL &&
+           (sb_host.fault_tolerance == NULL || *sb_host.fault_tolerance);
 }
 
 MPI_Comm sb_host_comm_like(MPI_Comm comm)

@@ -65,6 +65,7 @@ typedef struct sb_host {
                                MPI_Datatype *);
     int (*is_revoked)(MPI_Comm, int *);
     int (*test_threadcomm)(MPI_Comm, int *);
+    int (*revoke)(MPI_Comm);
     const bool *fault_tolerance; /* whether it is on */
     int class_proc_failed;       /* MPI_SUCCESS: the host has no such class of errors */
     int class_revoked;
@@ -89,6 +90,9 @@ typedef struct sb_given {
     int *places;
     const MPI_Datatype *types;
 } sb_given_t;
+
+/* Whether communicators may be revoked: the host has fault tolerance, and it is on. */
+bool sb_host_revokes(void);
 
 /*
  * Another communicator of the same ranks, without the attributes of the given one: what its

@@ -2,6 +2,7 @@
 #include "mpi/net.h"
 
 #include "base/compiler.h"
+#include "machine/machine.h"
 #include "mpi/self.h"
 
 #include <stdlib.h>
@@ -19,6 +20,7 @@ struct sb_net_request {
     size_t moved; /* before it */
     int peer;
     int tag;
+    bool live; /* begun, and not over */
     bool receives;
     bool met;               /* a send is done when the receiver is there */
     bool looked_for;        /* from anybody, and nothing has come: the host has no request of it */
@@ -39,6 +41,7 @@ static bool add_chunk(sb_wire_t *wire)
     chunk->next = wire->chunks;
     wire->chunks = chunk;
     for (int i = 0; i < CHUNK; i++) {
+        chunk->request[i].live = false;
         chunk->request[i].next = wire->unused;
         wire->unused = &chunk->request[i];
     }
@@ -56,12 +59,12 @@ static sb_net_request_t *take(sb_wire_t *wire)
 
 static void give(sb_wire_t *wire, sb_net_request_t *request)
 {
+    request->live = false;
     request->next = wire->unused;
     wire->unused = request;
 }
 
-/* What became of a call of the host. */
-static sb_status_t status_of(int error)
+sb_status_t sb_wire_status(int error)
 {
     int class = MPI_ERR_OTHER;
 
@@ -97,9 +100,10 @@ static sb_status_t begin(sb_wire_t *wire, const sb_net_request_t *wanted,
     if (*request == NULL)
         return SB_ERR_MEMORY;
     **request = *wanted;
+    (*request)->live = true;
     if (wanted->looked_for)
         return SB_OK;
-    sb_status_t status = status_of(begin_piece(wire, *request));
+    sb_status_t status = sb_wire_status(begin_piece(wire, *request));
     if (status != SB_OK) {
         give(wire, *request);
         *request = NULL;
@@ -161,10 +165,10 @@ static sb_status_t look_for(const sb_wire_t *wire, sb_net_request_t *request)
     int error = sb_host.Iprobe(MPI_ANY_SOURCE, request->tag, wire->comm, &found, &status);
 
     if (error != MPI_SUCCESS || !found)
-        return status_of(error);
+        return sb_wire_status(error);
     request->looked_for = false;
     request->peer = status.MPI_SOURCE;
-    return status_of(begin_piece(wire, request));
+    return sb_wire_status(begin_piece(wire, request));
 }
 
 /* A piece is done: notes it, and begins the next one, if there is one. */
@@ -181,7 +185,7 @@ static sb_status_t advance(const sb_wire_t *wire, sb_net_request_t *request,
     request->left -= (size_t)count;
     request->moved += (size_t)count;
     *done = (size_t)count < PIECE;
-    return *done ? SB_OK : status_of(begin_piece(wire, request));
+    return *done ? SB_OK : sb_wire_status(begin_piece(wire, request));
 }
 
 static sb_status_t test(void *context, sb_net_request_t **request, bool *done, sb_net_news_t *news)
@@ -196,7 +200,7 @@ static sb_status_t test(void *context, sb_net_request_t **request, bool *done, s
     if (outcome == SB_OK && tested->looked_for)
         return SB_OK;
     if (outcome == SB_OK)
-        outcome = status_of(sb_host.Test(&tested->request, &complete, &status));
+        outcome = sb_wire_status(sb_host.Test(&tested->request, &complete, &status));
     if (outcome == SB_OK && complete)
         outcome = advance(wire, tested, &status, done);
     if (outcome == SB_OK && !*done)
@@ -206,6 +210,69 @@ static sb_status_t test(void *context, sb_net_request_t **request, bool *done, s
     give(wire, tested);
     *request = NULL;
     return outcome;
+}
+
+/* --- after a failure ----------------------------------------------------------------------- */
+
+/* Its piece under way is over, and no other follows. */
+static bool is_over(sb_net_request_t *request)
+{
+    MPI_Status status;
+    int complete = 0;
+
+    return request->looked_for ||
+           sb_host.Test(&request->request, &complete, &status) != MPI_SUCCESS || complete;
+}
+
+static bool are_over(void *context)
+{
+    sb_wire_t *wire = context;
+    bool over = true;
+
+    for (chunk_t *chunk = wire->chunks; chunk != NULL; chunk = chunk->next) {
+        for (int i = 0; i < CHUNK; i++) {
+            sb_net_request_t *request = &chunk->request[i];
+            if (request->live && is_over(request))
+                give(wire, request);
+            over = over && !request->live;
+        }
+    }
+    return over;
+}
+
+static void cancel_receives(const sb_wire_t *wire)
+{
+    for (chunk_t *chunk = wire->chunks; chunk != NULL; chunk = chunk->next) {
+        for (int i = 0; i < CHUNK; i++) {
+            sb_net_request_t *request = &chunk->request[i];
+            if (request->live && request->receives && !request->looked_for)
+                sb_host.Cancel(&request->request);
+        }
+    }
+}
+
+/* What is still under way belongs to a rank that does not come. */
+static sb_status_t give_up(void *context)
+{
+    (void)context;
+    return SB_ERR_UNSUPPORTED;
+}
+
+/*
+ * A receive that is cancelled ends by itself, unless its message has begun to come: then with it.
+ * Sends cannot be cancelled: those that their receiver has been promised end when it comes, or by
+ * the host when it revokes the communicator, by which the other ranks too learn of the failure.
+ */
+static bool drop(void *context)
+{
+    static const sb_waiter_t waiter = {
+        .yield = 1, .check = give_up, .check_every_ns = SB_NET_PATIENCE};
+    sb_wire_t *wire = context;
+
+    if (sb_host.revoke != NULL && sb_host_revokes())
+        sb_host.revoke(wire->comm);
+    cancel_receives(wire);
+    return sb_wait_for(are_over, wire, &waiter) == SB_OK;
 }
 
 bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
@@ -246,5 +313,6 @@ sb_net_t sb_wire_net(sb_wire_t *wire)
                       .send = send,
                       .send_met = send_met,
                       .receive = receive,
-                      .test = test};
+                      .test = test,
+                      .drop = drop};
 }

@@ -27,6 +27,9 @@ bool sb_wire_open(sb_wire_t *wire, MPI_Comm users);
 /* Frees it. Nothing is under way, unless an error came before. */
 void sb_wire_close(sb_wire_t *wire);
 
+/* What became of a call of the host. */
+sb_status_t sb_wire_status(int error);
+
 /* The network; `wire` must outlive it. */
 sb_net_t sb_wire_net(sb_wire_t *wire);
 

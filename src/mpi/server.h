@@ -32,7 +32,7 @@ static inline sb_status_t sb_server_fail(const sb_server_t *server, sb_status_t 
     if (server->team != NULL)
         server->team->failure = status;
     else
-        server->cluster->failure = status;
+        sb_cluster_fails(server->cluster, status);
     return status;
 }
 

@@ -18,7 +18,11 @@ static sb_status_t exchange(void *context, const void *mine, void *all, size_t b
     int error = sb_host.Allgather(mine, (int)bytes, sb_host.byte, all, (int)bytes, sb_host.byte,
                                   comm->comm);
 
-    return error == MPI_SUCCESS ? SB_OK : SB_ERR_BOOTSTRAP;
+    sb_status_t status = sb_wire_status(error);
+    /* A member that ended, or a revoked communicator, is said as such. */
+    return status == SB_ERR_PEER_DEAD || status == SB_ERR_REVOKED || status == SB_OK
+               ? status
+               : SB_ERR_BOOTSTRAP;
 }
 
 static void progress(void *context)
@@ -184,8 +188,7 @@ static void make_server(sb_comm_t *comm, sb_members_t *members, bool spans)
 static void open_up(sb_comm_t *comm)
 {
     comm->open = comm->usage.served ? offered(comm) : 0;
-    if (sb_host.is_revoked == NULL ||
-        (sb_host.fault_tolerance != NULL && !*sb_host.fault_tolerance))
+    if (!sb_host_revokes())
         return;
     comm->unless_revoked = comm->open;
     comm->open = 0;

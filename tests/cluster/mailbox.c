@@ -220,6 +220,19 @@ static sb_status_t test(void *context, sb_net_request_t **request, bool *done, s
     return truncated ? SB_ERR_TRUNCATE : SB_OK;
 }
 
+/* What is to be sent may have begun: the others get no more of it. */
+static bool drop(void *context)
+{
+    mailbox_t *box = context;
+
+    while (box->requests != NULL) {
+        sb_net_request_t *request = box->requests;
+        box->requests = request->next;
+        free(request);
+    }
+    return true;
+}
+
 sb_net_t mailbox_net(mailbox_t *box, uint32_t rank)
 {
     box->rank = rank;
@@ -228,7 +241,8 @@ sb_net_t mailbox_net(mailbox_t *box, uint32_t rank)
                       .ranks = box->ranks,
                       .send = start_send,
                       .receive = start_receive,
-                      .test = test};
+                      .test = test,
+                      .drop = drop};
 }
 
 bool mailbox_is_empty(mailbox_t *box)

@@ -24,6 +24,7 @@ from mpis import PRELOAD
 
 from conftest import usable_mpi
 
+AS = Path(__file__).resolve().parent / "hosts" / "as.sh"
 #: For each kind of segment; four times as many in the long form.
 KILLS = {"o41": 4, "m40": 4, "m50": 3, "i21": 3}
 #: Open MPI's mpiexec by itself waits for ever, in one of seven runs, when a rank is killed while it
@@ -472,5 +473,21 @@ def test_fault_tolerance(tester, sobor, case):
     settings = {"options": ("--with-ft", "ulfm")}
     result = tester.run(mpi, 2, ["failing", case], sobor=sobor, **settings)
     if case != "killed":
+        tester.expect_pass(result, served=sobor is not None)
+    assert "PASS failing" in result.stdout and not result.timed_out, result.tail()
+
+
+SPANNING = {"SOBOR_CLUSTER": "on", "SOBOR_TRIALS": "off", "SOBOR_CLUSTER_BCAST": "fixed"}
+
+
+@pytest.mark.parametrize("case", ["nodes-revoked", "nodes-killed"])
+@pytest.mark.parametrize("sobor", [None, SPANNING], ids=["bare", "sobor"])
+def test_fault_tolerance_over_nodes(tester, sobor, case):
+    """The same on three nodes: nothing is received any more when a call has failed."""
+    mpi = usable_mpi("o50")
+    words = [AS, "0,0,1,1,2,2", tester.program(mpi, "failing"), case]
+    settings = {"options": ("--with-ft", "ulfm"), "timeout": 60}
+    result = tester.run_command(mpi, 6, words, sobor=sobor, **settings)
+    if case == "nodes-revoked":
         tester.expect_pass(result, served=sobor is not None)
     assert "PASS failing" in result.stdout and not result.timed_out, result.tail()

@@ -21,10 +21,23 @@ static struct {
     size_t met;      /* pieces that are done only when the receiver is there */
     size_t arriving; /* bytes of the whole message */
     size_t looks;    /* for one from anybody; the first finds none */
+    /* What is withdrawn: */
+    size_t open;      /* begun, and not over */
+    size_t cancelled; /* receives, which then end at the next look */
+    size_t unmet;     /* looks before a send ends; SIZE_MAX: it never does */
+    bool holds;       /* what is begun ends as these say */
+    bool revoked;
 } host;
+
+/* Of a request that ends late. */
+enum { SENDS = 1, RECEIVES, CANCELLED };
 
 static int begin(const void *data, int count, int peer)
 {
+    if (host.holds) {
+        host.open++;
+        return MPI_SUCCESS;
+    }
     assert_true(host.begun < PIECES_MOST && host.tested == host.begun);
     host.data[host.begun] = data;
     host.count[host.begun] = (size_t)count;
@@ -38,7 +51,7 @@ static int fake_send(const void *data, int count, MPI_Datatype type, int peer, i
     (void)type;
     (void)tag;
     (void)comm;
-    (void)request;
+    *request = (MPI_Request)(uintptr_t)SENDS;
     return begin(data, count, peer);
 }
 
@@ -48,13 +61,48 @@ static int fake_receive(void *data, int count, MPI_Datatype type, int peer, int 
     (void)type;
     (void)tag;
     (void)comm;
-    (void)request;
+    *request = (MPI_Request)(uintptr_t)RECEIVES;
     return begin(data, count, peer);
+}
+
+/* A send ends when it is met, a receive when it is cancelled. */
+static int test_late(const MPI_Request *request, int *done)
+{
+    uintptr_t kind = (uintptr_t)*request;
+
+    host.tested++;
+    *done = kind == CANCELLED || (kind == SENDS && host.tested > host.unmet);
+    host.open -= *done != 0;
+    return MPI_SUCCESS;
+}
+
+static int fake_cancel(MPI_Request *request)
+{
+    assert_int_equal((uintptr_t)*request, RECEIVES);
+    *request = (MPI_Request)(uintptr_t)CANCELLED;
+    host.cancelled++;
+    return MPI_SUCCESS;
+}
+
+static int fake_revoke(MPI_Comm comm)
+{
+    (void)comm;
+    assert_int_equal(host.cancelled, 0);
+    host.revoked = true;
+    return MPI_SUCCESS;
+}
+
+static int fake_is_revoked(MPI_Comm comm, int *revoked)
+{
+    (void)comm;
+    *revoked = host.revoked;
+    return MPI_SUCCESS;
 }
 
 static int fake_test(MPI_Request *request, int *done, MPI_Status *status)
 {
-    (void)request;
+    if (host.holds)
+        return test_late(request, done);
     host.tested++;
     *done = 1;
     status->MPI_SOURCE = 3;
@@ -95,6 +143,7 @@ static void make_host(void)
                           .Irecv = fake_receive,
                           .Iprobe = fake_probe,
                           .Test = fake_test,
+                          .Cancel = fake_cancel,
                           .Get_count = fake_count};
 }
 
@@ -181,6 +230,46 @@ static void received_in_pieces(void **state)
     sb_wire_close(&wire);
 }
 
+/* Two sends, two receives, one from anybody that has not come, and one piece of a long message. */
+static void begin_some(const sb_net_t *net, char *data)
+{
+    sb_net_request_t *request;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(net->send(net->context, i, 5, data, 8, &request), SB_OK);
+        assert_int_equal(net->receive(net->context, i, 5, data, ROOM, &request), SB_OK);
+    }
+    assert_int_equal(net->receive(net->context, SB_NET_ANY, 6, data, 8, &request), SB_OK);
+    assert_int_equal(net->send(net->context, 3, 5, data, ROOM - 1, &request), SB_OK);
+}
+
+/* Receives are cancelled, sends are waited for, but not for ever. So few looks are made before the
+ * clock is read first. */
+static void all_is_withdrawn(void **state)
+{
+    static const size_t unmet[] = {0, 100, SIZE_MAX};
+    static const bool yes = true;
+    sb_wire_t wire = {.rank = 0, .ranks = 4};
+    sb_net_t net = sb_wire_net(&wire);
+
+    for (size_t i = 0; i < SB_COUNT_OF(unmet); i++) {
+        memset(&host, 0, sizeof host);
+        host.holds = true;
+        host.unmet = unmet[i];
+        sb_host.revoke = fake_revoke;
+        sb_host.is_revoked = i == 0 ? fake_is_revoked : NULL;
+        sb_host.fault_tolerance = &yes;
+        begin_some(&net, *state);
+        assert_int_equal(host.open, 5);
+        assert_int_equal(net.drop(net.context), unmet[i] != SIZE_MAX);
+        assert_int_equal(host.cancelled, 2);
+        assert_int_equal(host.open, unmet[i] != SIZE_MAX ? 0 : 3);
+        assert_int_equal(host.revoked, i == 0);
+    }
+    sb_host.revoke = NULL;
+    sb_wire_close(&wire);
+}
+
 /* Addresses that nobody looks at. */
 static int take_room(void **state)
 {
@@ -200,6 +289,7 @@ int main(void)
         cmocka_unit_test(sent_in_pieces),
         cmocka_unit_test(met_in_pieces),
         cmocka_unit_test(received_in_pieces),
+        cmocka_unit_test(all_is_withdrawn),
     };
 
     return cmocka_run_group_tests(tests, take_room, give_room);

@@ -28,8 +28,10 @@ sb_status_t sb_flow_open(sb_flow_t *flow, sb_cluster_t *cluster, uint32_t root,
     flow->arrived = is_root ? flow->segments : 0;
     if (flow->bytes == NULL)
         flow->bytes = malloc(stream->bytes);
-    if (flow->bytes == NULL)
-        return cluster->failure = SB_ERR_MEMORY;
+    if (flow->bytes == NULL) {
+        sb_cluster_fails(cluster, SB_ERR_MEMORY);
+        return cluster->failure;
+    }
     if (is_root && stream->base == NULL)
         sb_data_ends(cluster, sb_stream_read(stream, 0, flow->bytes, stream->bytes));
     return SB_OK;
@@ -48,8 +50,6 @@ static void arrive(sb_flow_t *flow)
 
 static void receive(sb_flow_t *flow)
 {
-    const sb_net_t *net = &flow->cluster->net;
-
     for (size_t i = flow->arrived; i < flow->begun; i++) {
         if (flow->in[i % SB_FLOW_MOST] != NULL)
             sb_request_look(flow->cluster, &flow->in[i % SB_FLOW_MOST], bytes_of(flow, i), false);
@@ -60,24 +60,18 @@ static void receive(sb_flow_t *flow)
     for (; flow->source != SB_NET_ANY && flow->begun < flow->segments &&
            flow->begun < flow->arrived + SB_FLOW_MOST;
          flow->begun++)
-        sb_cluster_fails(flow->cluster,
-                         net->receive(net->context, flow->source,
-                                      sb_tag_of(flow->cluster, flow->begun),
-                                      place_of(flow, flow->begun), bytes_of(flow, flow->begun),
-                                      &flow->in[flow->begun % SB_FLOW_MOST]));
+        sb_message_comes(flow->cluster, flow->source, sb_tag_of(flow->cluster, flow->begun),
+                         place_of(flow, flow->begun), bytes_of(flow, flow->begun),
+                         &flow->in[flow->begun % SB_FLOW_MOST]);
 }
 
 static void send_next(sb_flow_t *flow)
 {
-    const sb_net_t *net = &flow->cluster->net;
     size_t segment = (size_t)(flow->sends % flow->segments);
-    bool met = flow->met && net->send_met != NULL;
 
-    sb_cluster_fails(flow->cluster,
-                     (met ? net->send_met : net->send)(
-                         net->context, flow->cluster->doorway->child[flow->sends / flow->segments],
-                         sb_tag_of(flow->cluster, segment), place_of(flow, segment),
-                         bytes_of(flow, segment), &flow->out[flow->sends % SB_FLOW_MOST]));
+    sb_message_sends(flow->cluster, flow->cluster->doorway->child[flow->sends / flow->segments],
+                     sb_tag_of(flow->cluster, segment), place_of(flow, segment),
+                     bytes_of(flow, segment), flow->met, &flow->out[flow->sends % SB_FLOW_MOST]);
 }
 
 static void send(sb_flow_t *flow)
@@ -130,8 +124,7 @@ sb_status_t sb_flow_on_node(sb_flow_t *flow)
 
 sb_status_t sb_flow_close(sb_flow_t *flow)
 {
-    /* After a failure the network may still read or write there. */
-    if (flow->stream->base == NULL && flow->cluster->failure == SB_OK)
+    if (flow->stream->base == NULL && !flow->cluster->lingers)
         free(flow->bytes);
     return sb_call_ends(flow->cluster);
 }

@@ -18,8 +18,10 @@ sb_status_t sb_doorway_need(sb_cluster_t *cluster)
     if (cluster->doorway != NULL)
         return SB_OK;
     sb_doorway_t *made = cluster->doorway = calloc(1, sizeof *made);
-    if (made == NULL)
-        return cluster->failure = SB_ERR_MEMORY;
+    if (made == NULL) {
+        sb_cluster_fails(cluster, SB_ERR_MEMORY);
+        return cluster->failure;
+    }
     made->guest = calloc(nodes, sizeof *made->guest);
     made->child = calloc(nodes, sizeof *made->child);
     made->leader = calloc(nodes, sizeof *made->leader);
@@ -27,7 +29,7 @@ sb_status_t sb_doorway_need(sb_cluster_t *cluster)
     made->saying = calloc(3 * (size_t)nodes, sizeof(sb_net_request_t *));
     if (made->guest == NULL || made->child == NULL || made->leader == NULL || made->said == NULL ||
         made->saying == NULL)
-        cluster->failure = SB_ERR_MEMORY;
+        sb_cluster_fails(cluster, SB_ERR_MEMORY);
     return cluster->failure;
 }
 
@@ -35,8 +37,7 @@ void sb_doorway_free(sb_cluster_t *cluster)
 {
     sb_doorway_t *doorway = cluster->doorway;
 
-    /* After a failure the network may still read or write there. */
-    if (doorway == NULL || cluster->failure != SB_OK)
+    if (doorway == NULL || cluster->lingers)
         return;
     free(doorway->guest);
     free(doorway->child);
@@ -60,7 +61,7 @@ sb_status_t sb_form_opens(sb_cluster_t *cluster, uint32_t root, const sb_stream_
         return status;
     cluster->doorway->words = cluster->doorway->spoken = 0;
     if (elects)
-        cluster->failure = sb_hall_enter(cluster, SB_BCAST, root, leader);
+        sb_cluster_fails(cluster, sb_hall_enter(cluster, SB_BCAST, root, leader));
     return cluster->failure;
 }
 

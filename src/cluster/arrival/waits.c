@@ -61,7 +61,8 @@ static sb_status_t prepare(sb_cluster_t *cluster)
     waits_of(cluster)->agree_at = AGREE_FIRST;
     status = sb_hall_need(cluster);
     waits_of(cluster)->watched = status == SB_OK;
-    return cluster->failure = status == SB_ERR_UNSUPPORTED ? SB_OK : status;
+    sb_cluster_fails(cluster, status == SB_ERR_UNSUPPORTED ? SB_OK : status);
+    return cluster->failure;
 }
 
 sb_status_t sb_waits_begin(sb_cluster_t *cluster, uint32_t root)
@@ -129,5 +130,6 @@ sb_status_t sb_heads_elect(sb_cluster_t *cluster, uint32_t root, uint32_t *leade
     if (status != SB_OK)
         return status;
     cluster->doorway->words = cluster->doorway->spoken = 0;
-    return cluster->failure = sb_hall_enter(cluster, SB_SCATTERV, root, leader);
+    sb_cluster_fails(cluster, sb_hall_enter(cluster, SB_SCATTERV, root, leader));
+    return cluster->failure;
 }

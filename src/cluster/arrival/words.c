@@ -6,25 +6,21 @@
 void sb_word_say(sb_cluster_t *cluster, uint32_t to, bool to_root, sb_word_t word)
 {
     sb_doorway_t *doorway = cluster->doorway;
-    const sb_net_t *net = &cluster->net;
     uint32_t place = doorway->words++;
 
     word.call = cluster->calls;
     doorway->said[place] = word;
-    sb_cluster_fails(cluster,
-                     net->send(net->context, to, sb_word_tag(to_root), &doorway->said[place],
-                               sizeof word, &doorway->saying[place]));
+    sb_message_sends(cluster, to, sb_word_tag(to_root), &doorway->said[place], sizeof word, false,
+                     &doorway->saying[place]);
 }
 
 bool sb_words_are_gone(sb_cluster_t *cluster)
 {
     sb_doorway_t *doorway = cluster->doorway;
-    const sb_net_t *net = &cluster->net;
-    bool done;
 
-    for (uint32_t i = doorway->spoken; i < doorway->words && cluster->failure == SB_OK; i++) {
+    for (uint32_t i = doorway->spoken; i < doorway->words; i++) {
         if (doorway->saying[i] != NULL)
-            sb_cluster_fails(cluster, net->test(net->context, &doorway->saying[i], &done, NULL));
+            sb_message_tested(cluster, &doorway->saying[i], NULL);
     }
     while (doorway->spoken < doorway->words && doorway->saying[doorway->spoken] == NULL)
         doorway->spoken++;
@@ -34,10 +30,7 @@ bool sb_words_are_gone(sb_cluster_t *cluster)
 void sb_word_listen(sb_cluster_t *cluster, uint32_t from, sb_word_t *word,
                     sb_net_request_t **request)
 {
-    const sb_net_t *net = &cluster->net;
-
-    sb_cluster_fails(cluster, net->receive(net->context, from, sb_word_tag(from == SB_NET_ANY),
-                                           word, sizeof *word, request));
+    sb_message_comes(cluster, from, sb_word_tag(from == SB_NET_ANY), word, sizeof *word, request);
 }
 
 /* Who is some calls ahead may be heard too early. */
@@ -61,14 +54,9 @@ static void keep(sb_cluster_t *cluster, const sb_word_t *word)
 bool sb_word_has_come(sb_cluster_t *cluster, uint32_t from, sb_word_t *word,
                       sb_net_request_t **request)
 {
-    const sb_net_t *net = &cluster->net;
     sb_net_news_t news = {0};
-    bool done = false;
 
-    if (*request == NULL)
-        return false;
-    sb_cluster_fails(cluster, net->test(net->context, request, &done, &news));
-    if (!done || cluster->failure != SB_OK)
+    if (*request == NULL || !sb_message_tested(cluster, request, &news))
         return false;
     if (from == SB_NET_ANY && word->call > cluster->calls) {
         keep(cluster, word);

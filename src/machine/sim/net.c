@@ -338,6 +338,23 @@ static sb_status_t net_test(void *context, sb_net_request_t **request, bool *don
     return status;
 }
 
+/* Bytes that were announced leave without their sender. */
+static bool net_drop(void *context)
+{
+    sb_rank_t *self = sb_sim->running;
+
+    (void)context;
+    while (self->requests != NULL) {
+        sb_net_request_t *request = self->requests;
+        if (request->receives && request->message != NULL)
+            request->message->bound = false;
+        if (!request->receives && !request->left)
+            let_leave(self, request);
+        end_request(self, request);
+    }
+    return true;
+}
+
 /* In a guided run: what is under way at the rank would go on if it looked at the network now. */
 bool sb_sim_has_news(const sb_rank_t *rank)
 {
@@ -408,7 +425,8 @@ sb_net_t sb_sim_net(void)
                       .prices = prices_of(&sb_sim->machine.network),
                       .send = net_send,
                       .receive = net_receive,
-                      .test = net_test};
+                      .test = net_test,
+                      .drop = net_drop};
 }
 
 void sb_sim_messages(sb_sim_messages_t *messages)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Fault tolerance of the MPI: what calls come to where a communicator is revoked, or a rank ends.
- * Two ranks.
+ * Two ranks; of the cases whose names begin with "nodes" some on each of several nodes.
  *
  * usage: failing CASE, one of the table below */
 #include "support.h"
@@ -8,7 +8,9 @@
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* Of Open MPI 5.0, by the numbers that its header has. */
 enum { PROC_FAILED = 75, REVOKED = 77 };
@@ -16,13 +18,19 @@ enum { PROC_FAILED = 75, REVOKED = 77 };
 static int buffer[16];
 static MPI_Comm comm;
 
+static void take(void *target, const char *name)
+{
+    void *function = dlsym(RTLD_DEFAULT, name);
+
+    CHECK(function != NULL, "no %s", name);
+    memcpy(target, &function, sizeof function);
+}
+
 static void revoke(void)
 {
-    void *function = dlsym(RTLD_DEFAULT, "MPIX_Comm_revoke");
     int (*revoking)(MPI_Comm);
 
-    CHECK(function != NULL, "no MPIX_Comm_revoke");
-    memcpy(&revoking, &function, sizeof revoking);
+    take(&revoking, "MPIX_Comm_revoke");
     CALL(revoking(comm));
 }
 
@@ -73,13 +81,66 @@ static void killed(void)
     MPI_Abort(MPI_COMM_WORLD, 0); /* nobody to end with */
 }
 
+/* What a call that failed was to receive into is the program's again at once: here nothing is left
+ * of it. Those that remain go on together. */
+static void revoked_over_nodes(void)
+{
+    enum { BYTES = 8 << 20 };
+    char *data = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int (*shrink)(MPI_Comm, MPI_Comm *);
+    MPI_Comm smaller;
+    int ones = 0, one = 1;
+
+    take(&shrink, "MPIX_Comm_shrink");
+    CHECK(data != MAP_FAILED, "no memory");
+    memset(data, 1, BYTES);
+    if (rank_of(comm) == 0) {
+        sleep_ms(300);
+        revoke();
+    } else {
+        expect(MPI_Bcast(data, BYTES, MPI_BYTE, 0, comm), REVOKED, "broadcast over nodes");
+    }
+    munmap(data, BYTES);
+    CALL(shrink(comm, &smaller));
+    for (uint64_t i = 0; i < 20; i++)
+        checked_bcast(smaller, sizeof buffer, 1, i);
+    CALL(MPI_Allreduce(&one, &ones, 1, MPI_INT, MPI_SUM, smaller));
+    CHECK(ones == size_of(comm), "%d ranks remain", ones);
+    CALL(MPI_Comm_free(&smaller));
+}
+
+/* The first call that moves parts, for which all ranks get ready together, when one has ended. */
+static void killed_over_nodes(void)
+{
+    int rank = rank_of(comm), size = size_of(comm), class = MPI_SUCCESS;
+    int *all = calloc((size_t)size, sizeof *all);
+
+    if (rank == size - 1)
+        raise(SIGKILL);
+    sleep_ms(1000);
+    MPI_Error_class(MPI_Allgather(&rank, 1, MPI_INT, all, 1, MPI_INT, comm), &class);
+    free(all);
+    CHECK(class == PROC_FAILED || class == REVOKED, "allgather: class %d", class);
+    if (rank > 0) {
+        MPI_Send(&class, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        MPI_Recv(&class, 1, MPI_INT, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Abort(MPI_COMM_WORLD, 0);
+    }
+    for (int other = 1; other < size - 1; other++)
+        MPI_Recv(&class, 1, MPI_INT, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    printf("PASS failing\n");
+    fflush(stdout);
+    for (int other = 1; other < size - 1; other++)
+        MPI_Send(&class, 1, MPI_INT, other, 1, MPI_COMM_WORLD);
+    MPI_Abort(MPI_COMM_WORLD, 0);
+}
+
 static const struct {
     const char *name;
     void (*run)(void);
 } CASES[] = {
-    {"revoked-waiting", revoked_waiting},
-    {"revoked-before", revoked_before},
-    {"killed", killed},
+    {"revoked-waiting", revoked_waiting},  {"revoked-before", revoked_before},  {"killed", killed},
+    {"nodes-revoked", revoked_over_nodes}, {"nodes-killed", killed_over_nodes},
 };
 
 int main(int argc, char **argv)
