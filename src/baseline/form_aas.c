@@ -24,7 +24,7 @@ typedef struct aas {
     bool doubles; /* by recursive doubling; else round a ring */
     char *bytes;  /* the whole message, at a leader */
     sb_program_t *program;
-    uint32_t wanted; /* steps of the allgather */
+    uint32_t wanted; /* the program's number, that of the step after what is awaited */
 } aas_t;
 
 /* Blocks, counted from the root's node on. */
@@ -147,12 +147,22 @@ static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
 
 /* --- the node ------------------------------------------------------------------------------ */
 
+/* The scatter is over, at the root and elsewhere: a block comes in its first step, and goes on in
+ * its second. */
+enum { SCATTERED = 3, BLOCK_IS_HERE = 2 };
+
 static bool is_here(void *context)
 {
     const aas_t *aas = context;
 
-    /* Two steps scatter; the program's number is that of the next one. */
-    return !aas->program->open || aas->program->number >= (aas->wanted == 0 ? 2 : aas->wanted + 3);
+    return !aas->program->open || aas->program->number >= aas->wanted;
+}
+
+/* Whether the leader has it; others wait in the node's broadcast. */
+static sb_status_t await(aas_t *aas, uint32_t leader, uint32_t number)
+{
+    aas->wanted = number;
+    return aas->cluster->rank == leader ? sb_cluster_wait(aas->cluster, is_here, aas) : SB_OK;
 }
 
 /* What came in the step is broadcast on the node. */
@@ -177,12 +187,12 @@ static sb_status_t spread(aas_t *aas, uint32_t leader)
 {
     sb_status_t status = SB_OK;
 
-    if (root_node(aas) == aas->cluster->node)
-        return hand_on(aas, leader, (range_t){0, nodes_of(aas)});
+    if (root_node(aas) == aas->cluster->node) {
+        status = await(aas, leader, SCATTERED);
+        return status == SB_OK ? hand_on(aas, leader, (range_t){0, nodes_of(aas)}) : status;
+    }
     for (uint32_t step = 0; step <= steps_of(aas) && status == SB_OK; step++) {
-        aas->wanted = step;
-        if (aas->cluster->rank == leader)
-            status = sb_cluster_wait(aas->cluster, is_here, aas);
+        status = await(aas, leader, step == 0 ? BLOCK_IS_HERE : SCATTERED + step);
         if (status == SB_OK)
             status = hand_on(aas, leader, comes(aas, place_of(aas), step));
     }
@@ -195,8 +205,10 @@ static sb_status_t pack(aas_t *aas)
     const sb_stream_t *stream = aas->stream;
 
     aas->bytes = stream->base == NULL ? malloc(stream->bytes) : stream->base;
-    if (aas->bytes == NULL)
-        return cluster->failure = SB_ERR_MEMORY;
+    if (aas->bytes == NULL) {
+        sb_cluster_fails(cluster, SB_ERR_MEMORY);
+        return cluster->failure;
+    }
     if (stream->base == NULL && cluster->rank == aas->root)
         sb_data_ends(cluster, sb_stream_read(stream, 0, aas->bytes, stream->bytes));
     return SB_OK;
@@ -215,8 +227,7 @@ static sb_status_t lead(aas_t *aas)
     sb_program_begin(cluster, aas->program);
     if (spread(aas, cluster->rank) == SB_OK)
         sb_programs_end(cluster);
-    /* After a failure the network may still read or write there. */
-    if (aas->stream->base == NULL && cluster->failure == SB_OK)
+    if (aas->stream->base == NULL && !cluster->lingers)
         free(aas->bytes);
     return sb_call_ends(cluster);
 }
