@@ -12,7 +12,7 @@ enum { LINE = 64, PAGE = 4096 };
 /* The C library puts its own note before a block: a large one begins so far behind a page. */
 enum { MALLOC_OFFSET = 16 };
 
-static uint64_t available_memory(void)
+uint64_t bench_available_memory(void)
 {
     unsigned long long kilobytes = 0;
     char line[128];
@@ -38,7 +38,7 @@ int bench_buffers_create(struct bench_buffers *buffers, const struct bench_job *
 {
     size_t stride = slot_stride(bytes, cold);
     struct bench_node node = {
-        .caches = job->caches, .available = available_memory(), .ranks = job->node_ranks};
+        .caches = job->caches, .available = bench_available_memory(), .ranks = job->node_ranks};
     size_t slots = bench_slots(stride, cold, options->range, &node);
     *buffers = (struct bench_buffers){.bytes = bytes, .stride = stride, .slots = slots};
     if (bench_maximum(job, slots == 0 ? 1.0 : 0.0) != 0.0)

@@ -17,6 +17,9 @@ struct bench_buffers {
     size_t ahead; /* how many calls before its use a slot is written */
 };
 
+/* Bytes that this node has to give; 0: it does not say. */
+uint64_t bench_available_memory(void);
+
 /* Collective. How many slots there are follows from each node's own ranks, caches and memory
  * (cold.h). Returns 0, or -1 on every rank when memory is short on one. */
 int bench_buffers_create(struct bench_buffers *buffers, const struct bench_job *job, size_t bytes,

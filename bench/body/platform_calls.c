@@ -7,12 +7,14 @@
  * block of end 0.
  */
 #include "baseline/exchanges.h"
+#include "buffers.h"
 #include "platform.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_MOST = 1 << 20, GATHERED_LEAST = 16, GATHERED_MOST = 64 << 10, GATHERED_ENDS = 4 };
+enum { BLOCK_LEAST = 1024, BLOCK_MOST = 1 << 20 };
+enum { GATHERED_LEAST = 16, GATHERED_MOST = 64 << 10, GATHERED_ENDS = 4 };
 
 /* Where calls happen. */
 struct place {
@@ -156,22 +158,36 @@ static void measure_gathering(const struct bench_platform *platform, struct plac
     free(schedule);
 }
 
+/* The longest block of which all ends of a node may have two for each end: a quarter of what memory
+ * is free, alike on all. Each rank of a large node takes as much as it has ranks. */
+static int longest_block(const struct bench_platform *platform, int ends)
+{
+    double each = 2.0 * ends * (platform->job->one_node ? ends : 1);
+    double room = -bench_maximum(platform->job, -(double)bench_available_memory()) / 4;
+    int bytes = BLOCK_MOST;
+    while (bytes > BLOCK_LEAST && bytes * each > room)
+        bytes /= 2;
+    return bytes;
+}
+
 void bench_platform_calls(const struct bench_platform *platform)
 {
     struct place place = {.comm = platform->ends, .end = platform->end};
     place.ends = (int)bench_agree(platform->job, platform->count);
-    int partners = 0;
+    int block = longest_block(platform, place.ends), partners = 0;
     while (1 << partners < place.ends)
         partners++;
-    const struct calls kinds[] = {{"exchange-time", exchange, partners, 1024, 2 * BLOCK_MOST, 2},
-                                  {"allgather", allgather, 1, 1024, BLOCK_MOST, 4},
-                                  {"alltoall", alltoall, 1, 1024, BLOCK_MOST, 4}};
-    size_t most = (size_t)(place.ends < 4 ? 4 : place.ends) * BLOCK_MOST;
+    const struct calls kinds[] = {
+        {"exchange-time", exchange, partners, BLOCK_LEAST, 2 * BLOCK_MOST, 2},
+        {"allgather", allgather, 1, BLOCK_LEAST, block, 4},
+        {"alltoall", alltoall, 1, BLOCK_LEAST, block, 4}};
+    size_t blocks = (size_t)place.ends * (size_t)block, pairs = 4 * BLOCK_MOST;
+    size_t most = blocks > pairs ? blocks : pairs;
     place.data = calloc(1, most), place.all = calloc(1, most);
     if (bench_maximum(platform->job, place.data == NULL || place.all == NULL) == 0.0) {
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             measure(platform, &kinds[i], &place);
-        if (!platform->job->one_node && place.ends >= GATHERED_ENDS)
+        if (!platform->job->one_node && place.ends >= GATHERED_ENDS && block >= GATHERED_MOST)
             measure_gathering(platform, place);
     }
     free(place.data);
