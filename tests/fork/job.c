@@ -6,6 +6,7 @@
 #include "topology/topology.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@
 struct job {
     pthread_barrier_t barrier;
     uint32_t size;
+    bool bound;
+    cpu_set_t cpus; /* that all ranks run on, where they are bound */
     int pids[1024];
     char board[BOARD_BYTES];
 };
@@ -157,6 +160,8 @@ static int run_rank(job_t *job, uint32_t rank, int (*body)(rank_context_t *, voi
 {
     rank_context_t context = {.job = job, .rank = rank, .size = job->size};
 
+    if (job->bound && sched_setaffinity(0, sizeof job->cpus, &job->cpus) != 0)
+        return 1;
     if (job->size > AWAKE_MOST)
         setenv("SOBOR_WAIT", "sleep", 0);
     context.front = (sb_front_t){.context = &context, .allgather = allgather};
@@ -200,14 +205,49 @@ static int reap(pid_t *children, uint32_t size)
     return failures;
 }
 
-int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context, void *argument),
-            void *argument)
+/* Where this process may run. The core asks but once, and not before ranks are bound. */
+static sb_place_t look_around(void)
 {
-    job_t *job = new_job(size);
+    sb_place_t place;
+
+    sb_place_read(&place, "", NULL);
+    return place;
+}
+
+bool job_has_room(uint32_t ranks)
+{
+    sb_place_t places[ranks];
+
+    places[0] = look_around();
+    for (uint32_t i = 1; i < ranks; i++)
+        places[i] = places[0];
+    return !sb_places_oversubscribed(places, ranks);
+}
+
+/* Neighbours, of which tests that run side by side take others. */
+static void bind_to(job_t *job, uint32_t processors)
+{
+    sb_place_t here = look_around();
+    size_t count = sb_cpus_count(here.cpus), seen = 0;
+
+    if (count <= processors)
+        return;
+    size_t first = (size_t)getpid() % (count / processors) * processors;
+    for (unsigned i = 0; i < SB_CPUS_MOST; i++) {
+        if (!sb_cpus_has(here.cpus, i))
+            continue;
+        if (seen >= first && seen < first + processors)
+            CPU_SET(i, &job->cpus);
+        seen++;
+    }
+    job->bound = true;
+}
+
+static int run_job(job_t *job, uint32_t size, unsigned seconds,
+                   int (*body)(rank_context_t *context, void *argument), void *argument)
+{
     pid_t children[size];
 
-    if (job == NULL)
-        return (int)size;
     fflush(NULL);
     for (uint32_t rank = 0; rank < size; rank++) {
         children[rank] = fork();
@@ -219,4 +259,23 @@ int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context
     int failures = reap(children, size);
     munmap(job, sizeof *job);
     return failures;
+}
+
+int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context, void *argument),
+            void *argument)
+{
+    job_t *job = new_job(size);
+
+    return job == NULL ? (int)size : run_job(job, size, seconds, body, argument);
+}
+
+int job_run_on(uint32_t processors, uint32_t size, unsigned seconds,
+               int (*body)(rank_context_t *context, void *argument), void *argument)
+{
+    job_t *job = new_job(size);
+
+    if (job == NULL)
+        return (int)size;
+    bind_to(job, processors);
+    return run_job(job, size, seconds, body, argument);
 }

@@ -26,6 +26,17 @@ typedef struct rank_context {
 int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context, void *argument),
             void *argument);
 
+/*
+ * The same on so many of the processors that this process may use, or on all where there are fewer:
+ * for what depends on whether ranks share processors, which then does not depend on the machine.
+ */
+int job_run_on(uint32_t processors, uint32_t size, unsigned seconds,
+               int (*body)(rank_context_t *context, void *argument), void *argument);
+
+/* Whether so many ranks have a processor each here. Where not, what is about such is left out. */
+bool job_has_room(uint32_t ranks);
+#define JOB_NO_ROOM "left out: no processor for each rank"
+
 /* The pid of a rank, once all ranks run. */
 int job_pid(const rank_context_t *context, uint32_t rank);
 

@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -442,7 +441,7 @@ static int run_unreadable(void)
     plan_t plan = {.algorithm = &sb_alltoall_direct, .calls = 20, .most = 100000};
 
     if (prctl(PR_GET_SECCOMP) < 0) { /* so it is under emulation */
-        printf("%-12s %-24s skipped: no filters of system calls here\n", "alltoall",
+        printf("%-12s %-24s left out: no filters of system calls here\n", "alltoall",
                "reading refused");
         return 0;
     }
@@ -517,8 +516,8 @@ static int run_again(rank_context_t *context, void *argument)
             job_synchronise(context);
         failures += algorithm->parts(team, &parts) != SB_OK;
     }
-    if (failures == 0 && context->rank == 1 && !team->oversubscribed)
-        failures += sb_mesh(team)->peer[0].out.slots.known != half;
+    if (failures == 0 && context->rank == 1)
+        failures += team->oversubscribed || sb_mesh(team)->peer[0].out.slots.known != half;
     job_synchronise(context);
     if (team != NULL)
         sb_team_destroy(team);
@@ -582,13 +581,25 @@ static int run_short(void)
     return failures;
 }
 
-static int run_gathers(void)
+/* Of two ranks that have a processor each. */
+static int run_pair(const sb_algorithm_t *algorithm, const char *what,
+                    int (*body)(rank_context_t *context, void *argument))
 {
-    int failures = job_run(2, 60, run_again, (void *)&sb_gather_direct);
+    bool roomy = job_has_room(2);
+    int failures = roomy ? job_run_on(2, 2, 60, body, (void *)(uintptr_t)algorithm) : 0;
 
-    printf("%-12s %-24s %2u ranks: %s\n", "gather", "a line taken ahead", 2,
-           failures == 0 ? "ok" : "FAILED");
+    printf("%-12s %-24s %2u ranks: %s\n", sb_collective_name(algorithm->collective), what, 2,
+           !roomy          ? JOB_NO_ROOM
+           : failures == 0 ? "ok"
+                           : "FAILED");
     return failures;
+}
+
+/* A team whose ranks share processors, so that its alltoall has rows. */
+static bool is_ready(sb_team_t *team, const sb_algorithm_t *algorithm)
+{
+    return team != NULL && team->oversubscribed && algorithm->prepare(team) == SB_OK &&
+           sb_rows(team) != NULL;
 }
 
 #define ONE_WAY_MOST 100 /* words: more than a row's near cells hold */
@@ -599,7 +610,7 @@ static int run_one_way(rank_context_t *context, void *argument)
 {
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    bool ready = is_ready(team, algorithm);
     int failures = !ready;
     uint64_t sent[ONE_WAY_MOST] = {0}, received[ONE_WAY_MOST] = {0};
     sb_stream_t send[3] = {{.base = NULL}}, receive[3] = {{.base = NULL}};
@@ -638,7 +649,7 @@ static int run_tried(rank_context_t *context, void *argument)
     enum { RANKS = 3, BYTES = 20000, CALLS = 400 };
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    int failures = !is_ready(team, algorithm);
     char *sent = malloc(2 * RANKS * BYTES), *received = sent + RANKS * BYTES;
     sb_stream_t send[RANKS], receive[RANKS];
     const sb_parts_t parts = {.send = send, .receive = receive};
@@ -654,10 +665,10 @@ static int run_tried(rank_context_t *context, void *argument)
         failures += algorithm->parts(team, &parts) != SB_OK;
         for (uint32_t i = 0; i < RANKS * BYTES; i++)
             failures += received[i] != (char)(call * 9 + i / BYTES * RANKS + context->rank);
-        seen |= sb_rows(team) == NULL ? 0 : 1u << sb_rows(team)->mode;
+        seen |= 1u << sb_rows(team)->mode;
     }
     const uint32_t all = 1u << SB_COPY_CACHED | 1u << SB_COPY_NON_TEMPORAL | 1u << SB_COPY_PULLED;
-    if (failures == 0 && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel)
+    if (failures == 0 && sb_mesh(team)->expose.kernel)
         failures += context->rank == 0 && seen != all;
     leave(context, team, sent);
     return failures;
@@ -676,7 +687,7 @@ static int run_few(rank_context_t *context, void *argument)
     enum { RANKS = 3, BYTES = 64 << 10 };
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    bool ready = is_ready(team, algorithm);
     int failures = !ready;
     char *sent = malloc(2 * RANKS * BYTES), *received = sent + RANKS * BYTES;
     sb_stream_t send[RANKS], receive[RANKS];
@@ -689,7 +700,7 @@ static int run_few(rank_context_t *context, void *argument)
         failures += algorithm->parts(team, &parts) != SB_OK;
         for (uint32_t i = 0; i < RANKS * BYTES; i++)
             failures += received[i] != (char)(i / BYTES + 1);
-        if (sb_rows(team) != NULL && sb_mesh(team)->expose.kernel)
+        if (sb_mesh(team)->expose.kernel)
             failures += sb_rows(team)->mode != SB_COPY_PULLED || sb_rows(team)->touched[0] != 0;
     }
     leave(context, team, sent);
@@ -702,7 +713,7 @@ static int try_first(rank_context_t *context, const sb_algorithm_t *algorithm, s
 {
     enum { RANKS = 3 };
     sb_team_t *team = job_team(context);
-    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    bool ready = is_ready(team, algorithm);
     int failures = !ready;
     char *sent = calloc(2 * RANKS, bytes);
     sb_stream_t send[RANKS], receive[RANKS];
@@ -713,11 +724,11 @@ static int try_first(rank_context_t *context, const sb_algorithm_t *algorithm, s
     lay_out_parts(receive, sent + RANKS * bytes, RANKS, bytes);
     for (uint32_t call = 0; call < 60 && ready; call++) {
         failures += algorithm->parts(team, &parts) != SB_OK;
-        if (sb_rows(team) != NULL && first == SB_COPY_CACHED)
+        if (first == SB_COPY_CACHED)
             first = sb_rows(team)->mode;
     }
     /* Rank 0 decides. */
-    if (ready && team->rank == 0 && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel)
+    if (ready && team->rank == 0 && sb_mesh(team)->expose.kernel)
         failures += first != expected;
     leave(context, team, sent);
     return failures;
@@ -743,7 +754,7 @@ static int run_awaited(rank_context_t *context, void *argument)
     enum { RANKS = 3, BYTES = 64 << 10 };
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    bool ready = is_ready(team, algorithm);
     int failures = !ready;
     char *sent = calloc(2 * RANKS, BYTES);
     sb_stream_t send[RANKS], receive[RANKS];
@@ -751,7 +762,7 @@ static int run_awaited(rank_context_t *context, void *argument)
 
     lay_out_parts(send, sent, RANKS, BYTES);
     lay_out_parts(receive, sent + RANKS * BYTES, RANKS, BYTES);
-    if (ready && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel) {
+    if (ready && sb_mesh(team)->expose.kernel) {
         const sb_sending_t *sending = &sb_mesh(team)->sending[(context->rank + 1) % RANKS];
         for (uint32_t call = 0; call < 4; call++) {
             sb_rows(team)->resource.segment.block.page_ns = call < 2 ? 1000000000 : 0;
@@ -765,13 +776,13 @@ static int run_awaited(rank_context_t *context, void *argument)
 }
 
 /* Where parts of two ranks come to lie may be in no cache, unless that was one of the last places.
- * Of ranks that share a processor nothing is taken for that. */
+ */
 static int run_elsewhere(rank_context_t *context, void *argument)
 {
     enum { RANKS = 2, BYTES = 64 << 10, PLACES = 4, CALLS = 8 };
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
+    int failures = team == NULL || team->oversubscribed || algorithm->prepare(team) != SB_OK;
     char *sent = calloc(1 + PLACES, RANKS * BYTES), *received = sent + RANKS * BYTES;
     sb_stream_t send[RANKS], receive[RANKS];
     const sb_parts_t parts = {.send = send, .receive = receive};
@@ -781,7 +792,7 @@ static int run_elsewhere(rank_context_t *context, void *argument)
     for (uint32_t call = 0; failures == 0 && call < CALLS; call++) {
         uint32_t place = call < PLACES ? call : 0;
         sb_landed_t *own = &sb_mesh(team)->landed[SB_LANDED_OWN];
-        bool fresh = call <= PLACES && !team->oversubscribed;
+        bool fresh = call <= PLACES;
         lay_out_parts(receive, received + place * RANKS * BYTES, RANKS, BYTES);
         failures += algorithm->parts(team, &parts) != SB_OK;
         failures += sb_mesh(team)->receiving->fresh != fresh;
@@ -790,7 +801,7 @@ static int run_elsewhere(rank_context_t *context, void *argument)
         /* All that comes in a call is more than its caches hold. */
         size_t most = sb_mesh(team)->cached_most;
         sb_mesh(team)->cached_most = RANKS * BYTES - 1;
-        failures += sb_lands_fresh(team, own, &receive[context->rank]) == team->oversubscribed;
+        failures += !sb_lands_fresh(team, own, &receive[context->rank]);
         sb_mesh(team)->cached_most = most;
         for (size_t i = 0; i < RANKS * BYTES; i++)
             failures += receive[0].base[i] != (char)(i / BYTES + 1);
@@ -805,11 +816,7 @@ static int run_fresh(void)
     setenv("SOBOR_CMA", "off", 1);
     setenv("SOBOR_STORES", "auto", 1);
     setenv("SOBOR_WAIT", "auto", 1);
-    int failures = job_run(2, 60, run_elsewhere, (void *)&sb_alltoall_direct);
-
-    printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "places that may be far", 2,
-           failures == 0 ? "ok" : "FAILED");
-    return failures;
+    return run_pair(&sb_alltoall_direct, "places that may be far", run_elsewhere);
 }
 
 /* Rows of eight ranks have room for parts of 64 KiB in a ring of 1 MiB. */
@@ -820,9 +827,7 @@ static int run_room(rank_context_t *context, void *argument)
 
     if (team != NULL)
         team->settings.ring_bytes = 1 << 20;
-    int failures = team == NULL || algorithm->prepare(team) != SB_OK;
-    if (failures == 0 && sb_rows(team) != NULL)
-        failures += !sb_rows_serve(team, 64 << 10);
+    int failures = !is_ready(team, algorithm) || !sb_rows_serve(team, 64 << 10);
     job_synchronise(context);
     if (team != NULL)
         sb_team_destroy(team);
@@ -837,7 +842,7 @@ static int run_narrow(rank_context_t *context, void *argument)
     const uint32_t *parts_a_turn = argument, most = *parts_a_turn < 2 ? 2 : *parts_a_turn;
     const sb_algorithm_t *algorithm = &sb_gather_direct;
     sb_team_t *team = job_team(context);
-    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    bool ready = team != NULL && team->oversubscribed && algorithm->prepare(team) == SB_OK;
     int failures = !ready;
     char *sent = malloc((1 + RANKS) * BYTES), *received = sent + BYTES;
     const sb_stream_t own = {.base = sent, .bytes = BYTES};
@@ -863,7 +868,7 @@ static int run_narrow(rank_context_t *context, void *argument)
         for (uint32_t i = 0; i < RANKS; i++)
             failures += mesh->peer[i].out.touched !=
                         (i == 0 && context->rank != 0 ? (size_t)most * BYTES : 0);
-        failures += !team->oversubscribed || mesh->resource.segment.touched > mesh->areas;
+        failures += mesh->resource.segment.touched > mesh->areas;
     }
     leave(context, team, sent);
     return failures;
@@ -886,7 +891,7 @@ static int run_late(rank_context_t *context, void *argument)
     enum { RANKS = 3, BYTES = 64 << 10, LOOKS = 10000 };
     const sb_algorithm_t *algorithm = argument;
     sb_team_t *team = job_team(context);
-    bool ready = team != NULL && algorithm->prepare(team) == SB_OK;
+    bool ready = is_ready(team, algorithm);
     int failures = !ready;
     char *sent = malloc(2 * RANKS * BYTES);
     char *received = context->rank == 1 ? (char *)shown : sent + RANKS * BYTES;
@@ -896,7 +901,7 @@ static int run_late(rank_context_t *context, void *argument)
     memset(sent, (int)context->rank + 1, RANKS * BYTES);
     lay_out_parts(send, sent, RANKS, BYTES);
     lay_out_parts(receive, received, RANKS, BYTES);
-    bool waits = ready && sb_rows(team) != NULL && sb_mesh(team)->expose.kernel;
+    bool waits = ready && sb_mesh(team)->expose.kernel;
     while (waits && context->rank == 1 && !is_announced(team, &receive[0]))
         usleep(1000);
     for (uint32_t i = 0; waits && context->rank == 2 && shown[BYTES - 1] == 0 && i < LOOKS; i++)
@@ -916,7 +921,7 @@ static int run_beside_late(void)
     shown = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int failures = shown == MAP_FAILED;
     if (failures == 0) {
-        failures = job_run(3, 60, run_late, (void *)&sb_alltoall_direct);
+        failures = job_run_on(2, 3, 60, run_late, (void *)&sb_alltoall_direct);
         munmap((void *)shown, bytes);
     }
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "beside one that is late", 3,
@@ -924,22 +929,12 @@ static int run_beside_late(void)
     return failures;
 }
 
-/* On one processor, so that the ranks share it wherever this runs. */
 static int run_pages(void)
 {
-    cpu_set_t allowed, one;
-    int number = 0;
+    int failures = 0;
 
-    CPU_ZERO(&one);
-    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
-        return 1;
-    while (!CPU_ISSET(number, &allowed))
-        number++;
-    CPU_SET(number, &one);
-    int failures = sched_setaffinity(0, sizeof one, &one) != 0;
     for (uint32_t parts_a_turn = 1; parts_a_turn <= 4; parts_a_turn++)
-        failures += job_run(3, 60, run_narrow, &parts_a_turn);
-    failures += sched_setaffinity(0, sizeof allowed, &allowed) != 0;
+        failures += job_run_on(1, 3, 60, run_narrow, &parts_a_turn);
     printf("%-12s %-24s %2u ranks: %s\n", "gather", "pages of the areas", 3,
            failures == 0 ? "ok" : "FAILED");
     return failures;
@@ -947,12 +942,12 @@ static int run_pages(void)
 
 static int run_ways(void)
 {
-    int failures = job_run(3, 60, run_tried, (void *)&sb_alltoall_direct);
-    int few = job_run(3, 60, run_few, (void *)&sb_alltoall_direct);
-    int rival = job_run(3, 60, run_rival, (void *)&sb_alltoall_direct) +
-                job_run(3, 60, run_class_end, (void *)&sb_alltoall_direct);
-    int awaited = job_run(3, 60, run_awaited, (void *)&sb_alltoall_direct);
-    int room = job_run(8, 60, run_room, (void *)&sb_alltoall_direct);
+    int failures = job_run_on(2, 3, 60, run_tried, (void *)&sb_alltoall_direct);
+    int few = job_run_on(2, 3, 60, run_few, (void *)&sb_alltoall_direct);
+    int rival = job_run_on(2, 3, 60, run_rival, (void *)&sb_alltoall_direct) +
+                job_run_on(2, 3, 60, run_class_end, (void *)&sb_alltoall_direct);
+    int awaited = job_run_on(2, 3, 60, run_awaited, (void *)&sb_alltoall_direct);
+    int room = job_run_on(2, 8, 60, run_room, (void *)&sb_alltoall_direct);
 
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "while rows are awaited", 3,
            awaited == 0 ? "ok" : "FAILED");
@@ -972,7 +967,7 @@ static int run_rows(void)
     setenv("SOBOR_CMA", "auto", 1);
     setenv("SOBOR_STORES", "auto", 1);
     setenv("SOBOR_WAIT", "auto", 1);
-    int failures = job_run(3, 60, run_one_way, (void *)&sb_alltoallv_direct);
+    int failures = job_run_on(2, 3, 60, run_one_way, (void *)&sb_alltoallv_direct);
 
     printf("%-12s %-24s %2u ranks: %s\n", "alltoallv", "of one rank alone", 3,
            failures == 0 ? "ok" : "FAILED");
@@ -1015,7 +1010,8 @@ int main(int argc, char **argv)
         }
     }
     if (only == NULL)
-        failures += run_unreadable() + run_turns() + run_gathers() + run_short();
+        failures += run_unreadable() + run_turns() + run_short() +
+                    run_pair(&sb_gather_direct, "a line taken ahead", run_again);
     if (only == NULL || strcmp(only, "fresh") == 0)
         failures += run_fresh();
     if (only == NULL || strcmp(only, "rows") == 0)
