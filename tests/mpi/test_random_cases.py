@@ -18,10 +18,12 @@ CASES = 1000
 class MadeUp(conftest.Tester):
     """Jobs that fail in some cases with Sobor, and in some on the host, whoever calls it."""
 
-    def __init__(self, sobor=(), host=(), together=(), tries=1):
+    def __init__(self, sobor=(), host=(), together=(), tries=1, slow=()):
         super().__init__(None, False)
         self.sobor, self.host, self.together = set(sobor), set(host), set(together)
         self.tries = tries  # so many bare runs until the host fails
+        self.slow = slow  # of bare runs one after the other, again and again: which take too long
+        self.bare_runs = 0
         self.passed = set()
 
     def fails(self, row, bare):
@@ -38,6 +40,9 @@ class MadeUp(conftest.Tester):
         row = set(range(first, first + cases))
         words = list(map(str, words))
         assert timeout >= 60
+        self.bare_runs += bare
+        if bare and self.slow and self.slow[self.bare_runs % len(self.slow)]:
+            return jobs.Result(words, -15, "", "", 60.0, True)
         if self.fails(row, bare):
             return jobs.Result(words, 1, "", f"FAIL among {first} to {max(row)}", 1.0, False)
         self.passed |= row if not bare else set()
@@ -95,6 +100,20 @@ def test_host_fails_at_times():
     assert tester.left_out
     with pytest.raises(AssertionError):
         MadeUp(host={3}, tries=BARE_TRIES + 1).run_drawn()
+
+
+@pytest.mark.parametrize("slow", [[True], [True, False], [False, False, True]])
+def test_host_takes_too_long(slow):
+    """A bare run that was ended says nothing of the host, and excuses nothing."""
+    with pytest.raises(AssertionError, match="FAIL among"):
+        MadeUp(sobor={3}, slow=slow).run_drawn()
+
+
+def test_host_fails_where_it_has_time():
+    """One that was ended is no reason not to ask again."""
+    tester = MadeUp(host={3}, slow=[False] + [True] * (BARE_TRIES - 1))
+    tester.run_drawn()
+    assert tester.left_out
 
 
 def test_host_fails_behind_others():
