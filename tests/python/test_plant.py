@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tests/faults/plant.py: a machine that is too slow finds no fault."""
+"""tests/faults/plant.py: a machine that is too slow, or has too few processors, finds no fault."""
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,3 +47,26 @@ def test_what_finds_a_fault(plant, monkeypatch, tmp_path, expect, wrong, right, 
 
     monkeypatch.setattr(plant.subprocess, "Popen", start)
     assert plant.look_for(fault, build, []) == (expect in found)
+
+
+@pytest.mark.parametrize("allowed", [{3}, {3, 5}, {0, 2, 3, 7, 9}])
+@pytest.mark.parametrize("pid", [6, 7])
+@pytest.mark.parametrize("finds", [True, False])
+def test_programs_that_fork_run_on_two_processors(plant, monkeypatch, allowed, pid, finds):
+    bound = []
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: allowed)
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _pid, some: bound.append(set(some)))
+    monkeypatch.setattr(os, "getpid", lambda: pid)
+    monkeypatch.setattr(plant, "expected", lambda *_: finds and len(bound[-1]) == 2)
+    build = SimpleNamespace(copy=Path(), program=lambda *_: Path("program"))
+    fault = plant.Fault("made-up", by=["fork", "parts", "1", "rows"], expect="FAILED")
+    if len(allowed) == 1:
+        with pytest.raises(SystemExit) as skipped:
+            plant.look_for(fault, build, [])
+        assert skipped.value.code == plant.SKIPPED
+    else:
+        assert plant.look_for(fault, build, []) is finds
+    assert bound[0] <= allowed and len(bound[0]) == min(len(allowed), 2)
+    assert bound[1:] == [allowed]  # as before, for what comes next
+    neighbours = sorted(allowed)
+    assert sorted(bound[0]) in (neighbours[:2], neighbours[2:4])
