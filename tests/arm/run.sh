@@ -9,7 +9,7 @@
 set -euo pipefail
 
 skip() {
-    echo "skipped: $*"
+    echo "left out: $*"
     exit 77
 }
 

@@ -286,7 +286,7 @@ static void a_child_of_fork_has_no_part(void **state)
 
     (void)state;
     if (!forbidding_works())
-        skip();
+        LEAVE_OUT("a child of fork has all memory here");
     assert_int_equal(sb_region_create(&inherited, SB_REGION_MEMFD, 65536, -1, &reason), SB_OK);
     assert_true(is_mapped(inherited.base));
     expect_in_child(child_has_no_part);
@@ -571,7 +571,7 @@ static void where_memfd_is_forbidden_names_serve(void **state)
     (void)state;
     /* Emulators have no such filters. */
     if (prctl(PR_GET_SECCOMP) < 0)
-        skip();
+        LEAVE_OUT("no filters of system calls here");
     expect_in_child(names_serve_without_memfd);
 }
 
@@ -724,7 +724,7 @@ static void without_proc_nobody_is_dead(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip();
+        LEAVE_OUT("only for root");
     expect_in_child(the_unseen_count_as_living);
 }
 
@@ -741,7 +741,7 @@ static void who_and_where_is_read_once(void **state)
 {
     (void)state;
     if (geteuid() != 0)
-        skip();
+        LEAVE_OUT("only for root");
     expect_in_child(identity_outlives_a_root);
 }
 
@@ -872,7 +872,7 @@ static void huge_pages_come_as_they_are_needed(void **state)
 
     (void)state;
     if (!gives_huge_pages() || promises_are_counted())
-        skip();
+        LEAVE_OUT("no huge pages of shared memory here");
     assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, bytes, -1, &reason), SB_OK);
     assert_int_equal(region.touched, huge);
     assert_int_equal(reserved_bytes(&region), huge);
@@ -906,7 +906,7 @@ static void long_regions_are_touched_as_they_are_needed(void **state)
 
     (void)state;
     if (gives_huge_pages() || sysconf(_SC_PAGESIZE) != 4096 || !is_advised())
-        skip();
+        LEAVE_OUT("pages of another size, or no advice about them");
     assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 4 * part, -1, &reason), SB_OK);
     if (!promises_are_counted()) {
         assert_int_equal(reserved_bytes(&region), SB_REGION_HEADER);
@@ -948,7 +948,7 @@ static void what_regions_will_take_counts(void **state)
 {
     (void)state;
     if (!is_advised())
-        skip();
+        LEAVE_OUT("no advice about pages is heard here");
     expect_in_child(memory_that_is_missing_counts);
 }
 
