@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "calls.h"
 
+#include "../random.h"
+
 #include "data/fold.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
@@ -8,12 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
-}
 
 /* --- maps ---------------------------------------------------------------------------------- */
 

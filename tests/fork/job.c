@@ -128,6 +128,67 @@ size_t job_mismatch(const void *at, size_t step, size_t bytes, uint64_t number)
     return bytes;
 }
 
+static sb_status_t sparse_read(void *context, size_t offset, void *to, size_t bytes)
+{
+    const unsigned char *sparse = context;
+
+    for (size_t i = 0; i < bytes; i++)
+        ((unsigned char *)to)[i] = sparse[2 * (offset + i)];
+    return SB_OK;
+}
+
+static sb_status_t sparse_write(void *context, size_t offset, const void *from, size_t bytes)
+{
+    unsigned char *sparse = context;
+
+    for (size_t i = 0; i < bytes; i++)
+        sparse[2 * (offset + i)] = ((const unsigned char *)from)[i];
+    return SB_OK;
+}
+
+sb_stream_t job_stream(void *data, size_t step, size_t bytes)
+{
+    return (sb_stream_t){.bytes = bytes,
+                         .base = step == 1 ? data : NULL,
+                         .read = sparse_read,
+                         .write = sparse_write,
+                         .context = data};
+}
+
+int job_bcast(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_t root, size_t bytes)
+{
+    unsigned char *data = job_memory(bytes + 1);
+    sb_stream_t stream = job_stream(data, 1, bytes);
+    uint64_t number = root * 7 + bytes * 13 + 1;
+    int failures = 0;
+
+    memset(data, 0xee, bytes + 1);
+    if (team->rank == root)
+        job_fill(data, 1, bytes, number);
+    failures += sb_algorithm_prepare(algorithm, team, bytes) != SB_OK;
+    failures += failures > 0 || algorithm->bcast(team, root, &stream) != SB_OK;
+    failures += failures == 0 && job_mismatch(data, 1, bytes, number) < bytes;
+    failures += data[bytes] != 0xee;
+    if (failures > 0)
+        fprintf(stderr, "%s: rank %u of %u, root %u, %zu bytes\n", algorithm->name, team->rank,
+                team->size, root, bytes);
+    free(data);
+    return failures;
+}
+
+size_t job_sizes(const size_t *edges, size_t count, size_t last, size_t *sizes)
+{
+    size_t written = 0;
+
+    sizes[written++] = 1;
+    for (size_t i = 0; i < count; i++) {
+        for (size_t size = edges[i] - 1; size <= edges[i] + 1; size++)
+            sizes[written++] = sb_max(size, 1);
+    }
+    sizes[written++] = last;
+    return written;
+}
+
 const char *job_little_memory(uint32_t ranks)
 {
     sb_place_t places[16];

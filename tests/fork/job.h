@@ -2,6 +2,7 @@
 #ifndef SB_TESTS_FORK_JOB_H
 #define SB_TESTS_FORK_JOB_H
 
+#include "coll/coll.h"
 #include "team/team.h"
 
 /*
@@ -54,6 +55,17 @@ void *job_memory(size_t bytes);
  * number. Written, and looked for: the first that is another one, or `bytes`. */
 void job_fill(void *to, size_t step, size_t bytes, uint64_t number);
 size_t job_mismatch(const void *at, size_t step, size_t bytes, uint64_t number);
+
+/* A user's data at every `step`th place, 1 or 2: at every second one functions read and write it.
+ */
+sb_stream_t job_stream(void *data, size_t step, size_t bytes);
+
+/* A broadcast, checked, with a guard behind its bytes. Returns how much is wrong. */
+int job_bcast(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_t root, size_t bytes);
+
+/* One byte, the lengths just below, at and above each edge, and the last. Returns how many; `sizes`
+ * has room for 2 + 3 * count. */
+size_t job_sizes(const size_t *edges, size_t count, size_t last, size_t *sizes);
 
 /* SOBOR_MEMORY for a team of so many ranks, but for hardly more: control blocks of ranks that share
  * processors are larger. */

@@ -6,6 +6,7 @@
  *
  * usage: fork_barriers [BARRIERS [SEED]]; 1000000 barriers are the long run.
  */
+#include "../random.h"
 #include "job.h"
 
 #include "select/select.h"
@@ -36,12 +37,6 @@ typedef struct run {
     const sb_topology_t *topology;
     unsigned char *counts; /* shared: barriers entered, by split and rank, each on its own lines */
 } run_t;
-
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
-}
 
 static uint64_t *entered(const run_t *run, uint32_t split, uint32_t rank)
 {

@@ -27,43 +27,14 @@ typedef struct variant {
     const char *group;
 } variant_t;
 
-static int send_checked(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_t root,
-                        size_t bytes)
-{
-    unsigned char *data = job_memory(bytes + 1);
-    sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
-    uint64_t number = root * 7 + bytes * 13 + 1;
-    int failures = 0;
-
-    memset(data, 0xee, bytes + 1);
-    if (team->rank == root)
-        job_fill(data, 1, bytes, number);
-    failures += sb_algorithm_prepare(algorithm, team, bytes) != SB_OK;
-    failures += failures > 0 || algorithm->bcast(team, root, &stream) != SB_OK;
-    failures += failures == 0 && job_mismatch(data, 1, bytes, number) < bytes;
-    failures += data[bytes] != 0xee;
-    if (failures > 0)
-        fprintf(stderr, "%s: rank %u of %u, root %u, %zu bytes\n", algorithm->name, team->rank,
-                team->size, root, bytes);
-    free(data);
-    return failures;
-}
-
 /* Around the flag's line, the slot, all slots, the fragment, a quarter of the ring and the ring. */
 static size_t thresholds(size_t *sizes)
 {
     static const size_t edges[] = {
         SB_SLOT_IN_LINE, SB_SLOT_PAYLOAD, FRAGMENT, RING / 4, SB_SLOTS * SB_SLOT_PAYLOAD, RING,
     };
-    size_t count = 0;
 
-    sizes[count++] = 1;
-    for (size_t i = 0; i < SB_COUNT_OF(edges); i++) {
-        for (int more = -1; more <= 1; more++)
-            sizes[count++] = edges[i] + (size_t)more;
-    }
-    sizes[count++] = 3 * RING + FRAGMENT + 1;
-    return count;
+    return job_sizes(edges, SB_COUNT_OF(edges), 3 * RING + FRAGMENT + 1, sizes);
 }
 
 static sb_team_t *make_team(rank_context_t *context, const variant_t *variant)
@@ -86,7 +57,7 @@ static int run_variant(rank_context_t *context, void *argument)
 
     for (uint32_t root = 0; team != NULL && root < team->size; root++) {
         for (size_t i = 0; i < count; i++) {
-            if (send_checked(team, variant->algorithm, root, sizes[i]) != 0)
+            if (job_bcast(team, variant->algorithm, root, sizes[i]) != 0)
                 return 1;
         }
     }
@@ -132,7 +103,7 @@ static int lose_the_source(rank_context_t *context, void *argument)
         failures += sb_algorithm_prepare(algorithm, team, sizes[i]) != SB_OK;
         sb_status_t status = algorithm->bcast(team, 0, &stream);
         failures += status != (team->rank == 0 ? SB_ERR_DATA : SB_OK);
-        failures += send_checked(team, algorithm, 1, sizes[i]);
+        failures += job_bcast(team, algorithm, 1, sizes[i]);
         free(data);
     }
     if (failures > 0)
@@ -254,7 +225,7 @@ static int run_disagreement(rank_context_t *context, void *argument)
             failures += sb_algorithm_prepare(pairing->root, team, SIZE_MAX) != SB_OK ||
                         sb_algorithm_prepare(pairing->other, team, SIZE_MAX) != SB_OK;
         failures += disagree(team, pairing, expected_sizes[i / count], expected_sizes[i % count]);
-        failures += failures > 0 || send_checked(team, pairing->root, 1, 5000) != 0;
+        failures += failures > 0 || job_bcast(team, pairing->root, 1, 5000) != 0;
     }
     return failures;
 }
@@ -291,7 +262,7 @@ static int run_refusal(rank_context_t *context, void *argument)
         if (sb_bcast(algorithms[context->rank == 1], team, 0, &stream) != SB_ERR_UNSUPPORTED)
             return 1;
     }
-    return team == NULL || send_checked(team, &sb_bcast_slots, 2, 500) != 0;
+    return team == NULL || job_bcast(team, &sb_bcast_slots, 2, 500) != 0;
 }
 
 static void what_cannot_be_had_is_for_the_host(void **state)

@@ -4,6 +4,7 @@
  * usage: fork_collectives [SEED].
  */
 #include "../long_form.h"
+#include "../random.h"
 #include "job.h"
 
 #include "baseline/baseline.h"
@@ -19,13 +20,6 @@
 
 static unsigned seed = 1;
 
-/* The same numbers on every rank: all must draw alike. */
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
-}
-
 /* Now and then a rank comes late, each in its own way. */
 static void dawdle(uint64_t *own)
 {
@@ -36,25 +30,6 @@ static void dawdle(uint64_t *own)
 static uint64_t number_of(uint32_t root, uint64_t call)
 {
     return root * 7 + call * 13 + 1;
-}
-
-/* A user's data that is not contiguous: bytes at every second place. */
-static sb_status_t sparse_read(void *context, size_t offset, void *to, size_t bytes)
-{
-    const unsigned char *sparse = context;
-
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)to)[i] = sparse[2 * (offset + i)];
-    return SB_OK;
-}
-
-static sb_status_t sparse_write(void *context, size_t offset, const void *from, size_t bytes)
-{
-    unsigned char *sparse = context;
-
-    for (size_t i = 0; i < bytes; i++)
-        sparse[2 * (offset + i)] = ((const unsigned char *)from)[i];
-    return SB_OK;
 }
 
 typedef struct plan {
@@ -114,11 +89,7 @@ static int check_bcast(sb_team_t *team, const sb_algorithm_t *algorithm, uint32_
 {
     size_t step = is_sparse ? 2 : 1;
     unsigned char *data = job_memory(bytes * step + 1);
-    sb_stream_t stream = {.bytes = bytes,
-                          .base = is_sparse ? NULL : (char *)data,
-                          .read = sparse_read,
-                          .write = sparse_write,
-                          .context = data};
+    sb_stream_t stream = job_stream(data, step, bytes);
 
     memset(data, 0xee, bytes * step + 1);
     if (team->rank == root)

@@ -4,6 +4,7 @@
  * memory, when a reader leaves while it is written to, and when a peer's plan is made up; and
  * broadcasts and contributions that are read where they are, by who can.
  */
+#include "../refuse.h"
 #include "job.h"
 
 #include "coll/bcast/bcast.h"
@@ -13,16 +14,10 @@
 #include "coll/vector/relays.h"
 #include "data/fold.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define RANKS 3
@@ -134,17 +129,7 @@ static void leave(const rank_context_t *context, sb_team_t *team)
 /* From now on this process may reach into nobody's memory. */
 static bool give_up_rights(void)
 {
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {.len = SB_COUNT_OF(rules), .filter = rules};
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+    return refuse_calls(SYS_process_vm_readv, SYS_process_vm_writev);
 }
 
 /* Some ranks lose the right to read others: all data is right, and soon nobody tries any more. */

@@ -6,6 +6,8 @@
  * usage: fork_parts [SEED [NAME]]: those of one algorithm's name, "fresh" or "rows".
  */
 #include "../long_form.h"
+#include "../random.h"
+#include "../refuse.h"
 #include "job.h"
 
 #include "baseline/baseline.h"
@@ -14,28 +16,15 @@
 #include "coll/vector/vector.h"
 #include "select/select.h"
 
-#include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define RANKS_MOST 8
 
 static unsigned seed = 1;
-
-/* The same numbers on every rank: all must draw alike. */
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
-}
 
 typedef enum counts { EQUAL, LINEAR, HEAVY, RANDOM, HALF_ZERO, COUNTS } counts_t;
 
@@ -62,24 +51,6 @@ typedef struct end {
 static uint64_t number_of(uint32_t from, uint32_t to, const call_t *call)
 {
     return from * 7 + to * 101 + call->number * 13 + 1;
-}
-
-static sb_status_t sparse_read(void *context, size_t offset, void *to, size_t bytes)
-{
-    const unsigned char *sparse = context;
-
-    for (size_t i = 0; i < bytes; i++)
-        ((unsigned char *)to)[i] = sparse[2 * (offset + i)];
-    return SB_OK;
-}
-
-static sb_status_t sparse_write(void *context, size_t offset, const void *from, size_t bytes)
-{
-    unsigned char *sparse = context;
-
-    for (size_t i = 0; i < bytes; i++)
-        sparse[2 * (offset + i)] = ((const unsigned char *)from)[i];
-    return SB_OK;
 }
 
 static bool is_regular(sb_collective_t collective)
@@ -139,11 +110,7 @@ static end_t make_end(size_t bytes, bool is_sparse)
 
     end.data = job_memory(bytes * end.step + 1);
     memset(end.data, 0xee, bytes * end.step + 1);
-    end.stream = (sb_stream_t){.bytes = bytes,
-                               .base = is_sparse ? NULL : (char *)end.data,
-                               .read = sparse_read,
-                               .write = sparse_write,
-                               .context = end.data};
+    end.stream = job_stream(end.data, end.step, bytes);
     return end;
 }
 
@@ -401,19 +368,10 @@ static int run(const char *what, uint32_t ranks, plan_t *plan)
     return failures;
 }
 
-/* As in a container: the system call that reads another process's memory is refused. */
+/* The system call that reads another process's memory. */
 static bool refuse_reading(void)
 {
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    struct sock_fprog filter = {.len = SB_COUNT_OF(rules), .filter = rules};
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+    return refuse_calls(SYS_process_vm_readv, SYS_process_vm_readv);
 }
 
 /* One rank may not read: then none does, and all else is as ever. */
@@ -440,7 +398,7 @@ static int run_unreadable(void)
 {
     plan_t plan = {.algorithm = &sb_alltoall_direct, .calls = 20, .most = 100000};
 
-    if (prctl(PR_GET_SECCOMP) < 0) { /* so it is under emulation */
+    if (!can_refuse_calls()) {
         printf("%-12s %-24s left out: no filters of system calls here\n", "alltoall",
                "reading refused");
         return 0;

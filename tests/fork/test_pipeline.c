@@ -43,42 +43,14 @@ static void set_variant(const variant_t *variant)
     setenv("SOBOR_BCAST_SETS", variant->sets, 1);
 }
 
-/* One message, checked, with a guard behind the buffer. */
-static int send_checked(sb_team_t *team, uint32_t root, size_t bytes)
-{
-    unsigned char *data = job_memory(bytes + 1);
-    sb_stream_t stream = {.base = (char *)data, .bytes = bytes};
-    uint64_t number = root * 7 + bytes * 13 + 1;
-    int failures = 0;
-
-    memset(data, 0xee, bytes + 1);
-    if (team->rank == root)
-        job_fill(data, 1, bytes, number);
-    failures += sb_algorithm_prepare(pipelined(), team, bytes) != SB_OK;
-    failures += failures > 0 || pipelined()->bcast(team, root, &stream) != SB_OK;
-    if (team->size > 1 || root == team->rank)
-        failures += job_mismatch(data, 1, bytes, number) < bytes;
-    failures += data[bytes] != 0xee;
-    if (failures > 0)
-        fprintf(stderr, "rank %u of %u, root %u, %zu bytes\n", team->rank, team->size, root, bytes);
-    free(data);
-    return failures;
-}
-
 /* The sizes around fragment, set and ring, and a message of several rings. */
 static size_t thresholds(const sb_pipeline_t *pipeline, size_t *sizes)
 {
     size_t fragment = pipeline->fragment, set = fragment * pipeline->ring.per_set;
     size_t edges[] = {fragment, set, set * pipeline->ring.count};
-    size_t count = 0;
 
-    sizes[count++] = 1;
-    for (size_t i = 0; i < SB_COUNT_OF(edges); i++) {
-        for (int more = -1; more <= 1; more++)
-            sizes[count++] = sb_max(edges[i] + (size_t)more, 1);
-    }
-    sizes[count++] = 3 * set * pipeline->ring.count + fragment + 1;
-    return count;
+    return job_sizes(edges, SB_COUNT_OF(edges), 3 * set * pipeline->ring.count + fragment + 1,
+                     sizes);
 }
 
 static int run_variant(rank_context_t *context, void *argument)
@@ -92,7 +64,7 @@ static int run_variant(rank_context_t *context, void *argument)
     size_t count = thresholds(sb_pipeline(team), sizes);
     for (uint32_t root = 0; root < team->size; root++) {
         for (size_t i = 0; i < count; i++) {
-            if (send_checked(team, root, sizes[i]) != 0)
+            if (job_bcast(team, pipelined(), root, sizes[i]) != 0)
                 return 1;
         }
     }
@@ -170,7 +142,7 @@ static int run_short_of_memory(rank_context_t *context, void *argument)
     uint32_t slots =
         status == SB_OK ? sb_pipeline(team)->ring.per_set * sb_pipeline(team)->ring.count : 0;
     if (slots >= 2 && slots < 64)
-        return send_checked(team, 2, 1000000);
+        return job_bcast(team, pipelined(), 2, 1000000);
     fprintf(stderr, "rank %u: %zu KiB: %u buffers\n", context->rank, kib, slots);
     return 1;
 }
@@ -206,7 +178,7 @@ static int run_disagreement(rank_context_t *context, void *argument)
             failures += context->rank == 1 && data[bytes] != 0;
         }
     }
-    return failures + (failures == 0 && send_checked(team, 1, 5000) != 0);
+    return failures + (failures == 0 && job_bcast(team, pipelined(), 1, 5000) != 0);
 }
 
 static void disagreement_is_told(void **state)
@@ -273,7 +245,7 @@ static int run_tuned(rank_context_t *context, void *argument)
     failures += team->rank == 3 && sb_pipeline_place(team, 0, 5001).count != 1;
     failures += team->rank == 3 && sb_pipeline_place(team, 0, 6001).count != 0;
     for (size_t i = 0; i < SB_COUNT_OF(sizes) && failures == 0; i++)
-        failures += send_checked(team, (uint32_t)i % team->size, sizes[i]);
+        failures += job_bcast(team, pipelined(), (uint32_t)i % team->size, sizes[i]);
     return failures;
 }
 

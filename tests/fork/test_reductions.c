@@ -7,6 +7,7 @@
  * with barriers, broadcasts and each other. usage: fork_reductions [SEED [NAME]].
  */
 #include "../long_form.h"
+#include "../random.h"
 #include "job.h"
 
 #include "baseline/baseline.h"
@@ -23,13 +24,6 @@
 #define GUARD 0xee
 
 static unsigned seed = 1;
-
-/* The same numbers on every rank: all must draw alike. */
-static uint32_t draw(uint64_t *state, uint32_t below)
-{
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((*state >> 33) % below);
-}
 
 typedef enum kind { SUM, MAPS, DOUBLES, ODD, KINDS } kind_t;
 

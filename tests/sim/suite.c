@@ -67,6 +67,42 @@ typedef struct scenario {
 #define RELAY &sb_bcast_numa_relay
 #define PARTS_RELAY &sb_allgatherv_numa_relay
 
+/* Loads read parts until their owners fork, while arenas are full, or where odd ranks have none. */
+#define LOADS_END(arity, ...)                                                                      \
+    {.name = "forked",                                                                             \
+     .bytes = {__VA_ARGS__},                                                                       \
+     .calls = 4,                                                                                   \
+     .ring_bytes = 1024,                                                                           \
+     .tree_arity = (arity),                                                                        \
+     .pulls = true,                                                                                \
+     .loads = true,                                                                                \
+     .forks = true,                                                                                \
+     .weight = 2,                                                                                  \
+     .most_ranks = 5},                                                                             \
+        {.name = "forked, refused",                                                                \
+         .bytes = {__VA_ARGS__},                                                                   \
+         .calls = 4,                                                                               \
+         .ring_bytes = 1024,                                                                       \
+         .pulls = true,                                                                            \
+         .loads = true,                                                                            \
+         .forks = true,                                                                            \
+         .reaches = 2,                                                                             \
+         .weight = 1,                                                                              \
+         .most_ranks = 5},                                                                         \
+        {.name = "full",                                                                           \
+         .bytes = {__VA_ARGS__},                                                                   \
+         .calls = 4,                                                                               \
+         .ring_bytes = 1024,                                                                       \
+         .pulls = true,                                                                            \
+         .loads = true,                                                                            \
+         .heap_room = 2,                                                                           \
+         .weight = 1,                                                                              \
+         .most_ranks = 5},                                                                         \
+    {                                                                                              \
+        .name = "half", .bytes = {__VA_ARGS__}, .calls = 3, .ring_bytes = 1024, .pulls = true,     \
+        .loads = true, .half = true, .forks = true, .weight = 1, .most_ranks = 5                   \
+    }
+
 /* Of every barrier; */
 static const scenario_t of_barriers[] = {
     {.name = "wide", .calls = 3, .start = NEAR_2_32, .tree_arity = 4, .weight = 1},
@@ -126,45 +162,7 @@ static const scenario_t of_bcasts[] = {
      .loads = true,
      .weight = 1,
      .most_ranks = 5},
-    {.name = "forked",
-     .bytes = {1500, 300},
-     .calls = 4,
-     .tree_arity = 2,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .forks = true,
-     .weight = 2,
-     .most_ranks = 5},
-    {.name = "forked, refused",
-     .bytes = {1500, 300},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .forks = true,
-     .reaches = 2,
-     .weight = 1,
-     .most_ranks = 5},
-    {.name = "full",
-     .bytes = {1500, 300},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .heap_room = 2,
-     .weight = 1,
-     .most_ranks = 5},
-    {.name = "half",
-     .bytes = {1500, 300},
-     .calls = 3,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .half = true,
-     .forks = true,
-     .weight = 1,
-     .most_ranks = 5},
+    LOADS_END(2, 1500, 300),
 };
 
 /* of every operation that moves parts; */
@@ -231,44 +229,7 @@ static const scenario_t of_parts[] = {
      .loads = true,
      .weight = 1,
      .most_ranks = 5},
-    {.name = "forked",
-     .bytes = {300, 700, 49},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .forks = true,
-     .weight = 2,
-     .most_ranks = 5},
-    {.name = "forked, refused",
-     .bytes = {300, 700, 49},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .forks = true,
-     .reaches = 2,
-     .weight = 1,
-     .most_ranks = 5},
-    {.name = "full",
-     .bytes = {300, 700, 49},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .heap_room = 2,
-     .weight = 1,
-     .most_ranks = 5},
-    {.name = "half",
-     .bytes = {300, 700, 49},
-     .calls = 3,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .half = true,
-     .forks = true,
-     .weight = 1,
-     .most_ranks = 5},
+    LOADS_END(0, 300, 700, 49),
 };
 
 /* of every reduction; */
@@ -344,44 +305,7 @@ static const scenario_t of_reductions[] = {
      .half = true,
      .weight = 1,
      .most_ranks = 2},
-    {.name = "forked",
-     .bytes = {4800, 7, 6000},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .forks = true,
-     .weight = 2,
-     .most_ranks = 5},
-    {.name = "forked, refused",
-     .bytes = {4800, 7, 6000},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .forks = true,
-     .reaches = 2,
-     .weight = 1,
-     .most_ranks = 5},
-    {.name = "full",
-     .bytes = {4800, 7, 6000},
-     .calls = 4,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .heap_room = 2,
-     .weight = 1,
-     .most_ranks = 5},
-    {.name = "half",
-     .bytes = {4800, 7, 6000},
-     .calls = 3,
-     .ring_bytes = 1024,
-     .pulls = true,
-     .loads = true,
-     .half = true,
-     .forks = true,
-     .weight = 1,
-     .most_ranks = 5},
+    LOADS_END(0, 4800, 7, 6000),
 };
 
 /* and of some in particular. */

@@ -3,6 +3,7 @@
  * The exploration on small programs: a few ranks, a few words, one access after the other. What all
  * interleavings can show is found by trying every one, without any reduction.
  */
+#include "../random.h"
 #include "../unit/testing.h"
 
 #include "machine/sim/check.h"
@@ -232,12 +233,6 @@ static void test_store_buffering(void **state)
 
 static uint64_t random_state = 20;
 
-static uint32_t draw(uint32_t below)
-{
-    random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-    return (uint32_t)((random_state >> 33) % below);
-}
-
 /*
  * A word that is waited for only grows; a rank reads at most twice, as often as an exhaustive
  * exploration shows it an old value.
@@ -245,14 +240,14 @@ static uint32_t draw(uint32_t below)
 static step_t draw_step(uint32_t *reads)
 {
     static const kind_t kinds[] = {STORE, STORE, ADD, FENCE, LOAD, LOAD, AWAIT};
-    kind_t kind = kinds[draw(*reads < 2 ? SB_COUNT_OF(kinds) : 4)];
+    kind_t kind = kinds[draw(&random_state, *reads < 2 ? SB_COUNT_OF(kinds) : 4)];
 
     *reads += kind == LOAD || kind == AWAIT;
     return (step_t){kind,
                     kind == AWAIT   ? WORDS - 1
-                    : kind == STORE ? draw(WORDS - 1)
-                                    : draw(WORDS),
-                    1 + draw(2)};
+                    : kind == STORE ? draw(&random_state, WORDS - 1)
+                                    : draw(&random_state, WORDS),
+                    1 + draw(&random_state, 2)};
 }
 
 static program_t draw_program(uint32_t ranks, uint32_t steps)
@@ -261,7 +256,7 @@ static program_t draw_program(uint32_t ranks, uint32_t steps)
 
     for (uint32_t rank = 0; rank < ranks; rank++) {
         uint32_t reads = 0;
-        program.steps[rank] = 1 + draw(steps);
+        program.steps[rank] = 1 + draw(&random_state, steps);
         for (uint32_t i = 0; i < program.steps[rank]; i++)
             program.step[rank][i] = draw_step(&reads);
     }

@@ -3,6 +3,7 @@
  * against a plain loop: 1 to 17 sources, at every address, also over one of the sources. */
 #include "../long_form.h"
 #include "data/fold.h"
+#include "machine/sim/random.h"
 #include "testing.h"
 
 #include <complex.h>
@@ -18,11 +19,7 @@ static uint64_t state;
 
 static uint64_t next_random(void)
 {
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    return sb_random_next(&state);
 }
 
 static size_t below(size_t limit)

@@ -6,6 +6,7 @@
 
 #include "base/compiler.h"
 #include "data/view.h"
+#include "machine/sim/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,11 +17,7 @@ static uint64_t state;
 
 static size_t below(size_t limit)
 {
-    state += 0x9e3779b97f4a7c15u;
-    uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return (size_t)((z ^ (z >> 31)) % limit);
+    return (size_t)(sb_random_next(&state) % limit);
 }
 
 /* The reference: one place for each packed byte, in order. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "testing.h"
 
+#include "../refuse.h"
+
 #include "segment/arena.h"
 #include "segment/board.h"
 #include "segment/huge.h"
@@ -12,8 +14,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
@@ -21,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -538,16 +537,7 @@ static void a_limit_of_file_sizes_does_not_kill(void **state)
 
 static bool forbid_memfd(void)
 {
-    struct sock_filter rules[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_memfd_create, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = {SB_COUNT_OF(rules), rules};
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    return refuse_calls(SYS_memfd_create, SYS_memfd_create);
 }
 
 /* Every region then has a name, not only the one of the second try of a set-up. */
@@ -569,8 +559,7 @@ static bool names_serve_without_memfd(void)
 static void where_memfd_is_forbidden_names_serve(void **state)
 {
     (void)state;
-    /* Emulators have no such filters. */
-    if (prctl(PR_GET_SECCOMP) < 0)
+    if (!can_refuse_calls())
         LEAVE_OUT("no filters of system calls here");
     expect_in_child(names_serve_without_memfd);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Trials of the host against Sobor: played through calls with given prices. */
+#include "../random.h"
 #include "testing.h"
 
 #include "base/config.h"
@@ -31,12 +32,6 @@ static play_t new_play(bool hosted, uint32_t rest)
     return (play_t){.trial = sb_trial(hosted, rest), .until = SB_TRIAL_AFTER, .random = 1};
 }
 
-static unsigned draw(play_t *play, unsigned below)
-{
-    play->random = play->random * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(play->random >> 33) % below;
-}
-
 static void judge(play_t *play)
 {
     sb_spent_t all = {.slowest = {0}};
@@ -62,7 +57,7 @@ static void take_turn(play_t *play)
 
 static void make_call(play_t *play, prices_t prices)
 {
-    bool spoilt = prices.spoilt > 0 && draw(play, prices.spoilt) == 0;
+    bool spoilt = prices.spoilt > 0 && draw(&play->random, prices.spoilt) == 0;
 
     if (--play->until == 0)
         take_turn(play);
