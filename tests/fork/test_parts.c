@@ -5,10 +5,9 @@
  * number of bytes than is sent to it: it is told, its memory is safe, and the team goes on.
  * usage: fork_parts [SEED [NAME]]: those of one algorithm's name, "fresh" or "rows".
  */
-#include "../long_form.h"
 #include "../random.h"
 #include "../refuse.h"
-#include "job.h"
+#include "plan.h"
 
 #include "baseline/baseline.h"
 #include "coll/alltoall/rows.h"
@@ -23,8 +22,6 @@
 #include <unistd.h>
 
 #define RANKS_MOST 8
-
-static unsigned seed = 1;
 
 typedef enum counts { EQUAL, LINEAR, HEAVY, RANDOM, HALF_ZERO, COUNTS } counts_t;
 
@@ -271,23 +268,6 @@ static int move_parts(sb_team_t *team, const call_t *call, uint64_t *own)
     return failed;
 }
 
-typedef struct plan {
-    const sb_algorithm_t *algorithm; /* NULL: drawn anew for each call */
-    int calls;
-    size_t most;
-} plan_t;
-
-static const sb_algorithm_t *pick(const plan_t *plan, uint64_t *state)
-{
-    if (plan->algorithm != NULL)
-        return plan->algorithm;
-    for (;;) {
-        const sb_algorithm_t *drawn = sb_algorithm_at(draw(state, (uint32_t)sb_algorithm_count()));
-        if (drawn->levels == 0 && drawn->reduction == NULL)
-            return drawn;
-    }
-}
-
 static size_t draw_bytes(uint64_t *state, size_t most)
 {
     static const size_t corners[] = {1,    8,    47,   48,    49,    239,   240,   241,  1024,
@@ -300,13 +280,14 @@ static size_t draw_bytes(uint64_t *state, size_t most)
     return sb_min(1 + draw(state, 1u << draw(state, 16)), most);
 }
 
-static call_t draw_call(const plan_t *plan, uint64_t number, uint32_t size, uint64_t *state)
+static call_t draw_call(const sb_algorithm_t *algorithm, uint64_t number, size_t most,
+                        uint32_t size, uint64_t *state)
 {
-    call_t call = {.number = number, .algorithm = pick(plan, state)};
+    call_t call = {.number = number, .algorithm = algorithm};
 
     call.collective = call.algorithm->collective;
     call.root = draw(state, size);
-    call.bytes = draw_bytes(state, plan->most);
+    call.bytes = draw_bytes(state, most);
     call.counts = is_regular(call.collective) ? EQUAL : (counts_t)draw(state, COUNTS);
     call.in_place = draw(state, 5) == 0;
     call.victim = draw(state, 12) == 0 ? draw(state, size) : size;
@@ -329,44 +310,33 @@ static int move_bcast(sb_team_t *team, const call_t *call)
     return failed;
 }
 
-static int run_plan(rank_context_t *context, void *argument)
+static int make_call(rank_context_t *context, sb_team_t *team, const sb_algorithm_t *algorithm,
+                     uint64_t number, size_t most, uint64_t *common, uint64_t *own)
 {
-    const plan_t *plan = argument;
-    uint64_t common = seed, own = seed * 1000003u + context->rank;
-    sb_team_t *team = job_team(context);
-    int failures = team == NULL;
+    const call_t call = draw_call(algorithm, number, most, context->size, common);
 
-    for (int i = 0; i < plan->calls && failures == 0; i++) {
-        call_t call = draw_call(plan, (uint64_t)i, context->size, &common);
-        /* Now and then a rank comes late, each in its own way. */
-        if (draw(&own, 50) == 0)
-            usleep(draw(&own, 300));
-        if (call.collective == SB_BARRIER)
-            failures += sb_algorithm_prepare(call.algorithm, team, 0) != SB_OK ||
-                        call.algorithm->barrier(team) != SB_OK;
-        else if (call.collective == SB_BCAST)
-            failures += move_bcast(team, &call);
-        else
-            failures += move_parts(team, &call, &own);
-    }
-    job_synchronise(context);
-    if (team != NULL)
-        sb_team_destroy(team);
-    return failures;
+    return call.collective == SB_BCAST ? move_bcast(team, &call) : move_parts(team, &call, own);
 }
 
-static int run(const char *what, uint32_t ranks, plan_t *plan)
+static bool moves_parts(const sb_algorithm_t *algorithm)
 {
-    const char *name =
-        plan->algorithm == NULL ? "mixed" : sb_collective_name(plan->algorithm->collective);
-    int failures = job_run(ranks, 60, run_plan, plan);
-
-    printf("%-12s %-24s %2u ranks, %5d calls: %s\n", name, what, ranks, plan->calls,
-           failures == 0 ? "ok" : "FAILED");
-    if (failures > 0)
-        printf("replay with: fork_parts %u\n", seed);
-    return failures;
+    return algorithm->parts != NULL;
 }
+
+static bool may_be_mixed(const sb_algorithm_t *algorithm)
+{
+    return algorithm->levels == 0 && algorithm->reduction == NULL;
+}
+
+static program_t program = {.name = "fork_parts",
+                            .seed = 1,
+                            .is_about = moves_parts,
+                            .mixes = may_be_mixed,
+                            .call = make_call,
+                            .calls = 150,
+                            .most = 300000,
+                            .mixed_calls = 600,
+                            .mixed_most = 60000};
 
 /* The system call that reads another process's memory. */
 static bool refuse_reading(void)
@@ -377,15 +347,13 @@ static bool refuse_reading(void)
 /* One rank may not read: then none does, and all else is as ever. */
 static int run_unread(rank_context_t *context, void *argument)
 {
-    plan_t *plan = argument;
-    uint64_t state = seed, own = seed * 1000003u + context->rank;
+    uint64_t state = program.seed, own = program_own(&program, context->rank);
     bool refused = context->rank == 1 && refuse_reading();
     sb_team_t *team = job_team(context);
     int failures = team == NULL || (context->rank == 1 && !refused);
 
     for (uint32_t i = 0; i < 20 && failures == 0; i++) {
-        call_t call = draw_call(plan, i, context->size, &state);
-        failures += move_parts(team, &call, &own);
+        failures += make_call(context, team, argument, i, 100000, &state, &own);
         failures += sb_mesh(team)->expose.kernel;
     }
     job_synchronise(context);
@@ -396,14 +364,12 @@ static int run_unread(rank_context_t *context, void *argument)
 
 static int run_unreadable(void)
 {
-    plan_t plan = {.algorithm = &sb_alltoall_direct, .calls = 20, .most = 100000};
-
     if (!can_refuse_calls()) {
         printf("%-12s %-24s left out: no filters of system calls here\n", "alltoall",
                "reading refused");
         return 0;
     }
-    int failures = job_run(3, 60, run_unread, &plan);
+    int failures = job_run(3, 60, run_unread, (void *)&sb_alltoall_direct);
 
     printf("%-12s %-24s %2u ranks: %s\n", "alltoall", "reading refused", 3,
            failures == 0 ? "ok" : "FAILED");
@@ -932,20 +898,6 @@ static int run_rows(void)
     return failures + run_ways();
 }
 
-static int run_all(uint32_t ranks, const char *only)
-{
-    int failures = 0;
-
-    for (size_t i = 0; i < sb_algorithm_count(); i++) {
-        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(150), .most = 300000};
-        bool wanted = only == NULL || strcmp(only, plan.algorithm->name) == 0;
-        if (plan.algorithm->parts != NULL && wanted)
-            failures += run(plan.algorithm->name, ranks, &plan);
-    }
-    plan_t mixed = {.calls = calls_of(600), .most = 60000};
-    return only != NULL ? failures : failures + run("drawn", ranks, &mixed);
-}
-
 int main(int argc, char **argv)
 {
     static const char *const rings[] = {"16KiB", "auto"}, *const pulls[] = {"off", "on"};
@@ -955,7 +907,7 @@ int main(int argc, char **argv)
 
     sb_baselines_add();
     setvbuf(stdout, NULL, _IOLBF, 0);
-    seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
+    program.seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
         setenv("SOBOR_CMA", pulls[r], 1);
@@ -964,7 +916,7 @@ int main(int argc, char **argv)
             setenv("SOBOR_WAIT", "sleep", 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 5 ? 1 : 3) {
             setenv("SOBOR_STORES", ranks % 2 == 0 ? "streaming" : stores[r], 1);
-            failures += run_all(ranks, only);
+            failures += program_run(&program, ranks, only);
         }
     }
     if (only == NULL)

@@ -6,9 +6,8 @@
  * any size. Now and then the operator fails on some rank: it is told, and the team goes on. Mixed
  * with barriers, broadcasts and each other. usage: fork_reductions [SEED [NAME]].
  */
-#include "../long_form.h"
 #include "../random.h"
-#include "job.h"
+#include "plan.h"
 
 #include "baseline/baseline.h"
 #include "coll/reduction/workspace.h"
@@ -17,13 +16,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define RANKS_MOST 8
 #define MOST_BYTES 300000
 #define GUARD 0xee
-
-static unsigned seed = 1;
 
 typedef enum kind { SUM, MAPS, DOUBLES, ODD, KINDS } kind_t;
 
@@ -296,26 +292,9 @@ static int reduce(rank_context_t *context, sb_team_t *team, const call_t *call, 
     return failed;
 }
 
-typedef struct plan {
-    const sb_algorithm_t *algorithm; /* NULL: drawn anew for each call */
-    int calls;
-    size_t most;
-} plan_t;
-
 static bool may_be_mixed(const sb_algorithm_t *algorithm)
 {
     return algorithm->levels == 0 && algorithm->parts == NULL;
-}
-
-static const sb_algorithm_t *pick(const plan_t *plan, uint64_t *state)
-{
-    if (plan->algorithm != NULL)
-        return plan->algorithm;
-    for (;;) {
-        const sb_algorithm_t *drawn = sb_algorithm_at(draw(state, (uint32_t)sb_algorithm_count()));
-        if (may_be_mixed(drawn))
-            return drawn;
-    }
 }
 
 static size_t draw_bytes(uint64_t *state, size_t most)
@@ -344,9 +323,10 @@ static void draw_parts(call_t *call, uint32_t size, uint64_t *state)
     }
 }
 
-static call_t draw_call(const plan_t *plan, uint64_t number, uint32_t size, uint64_t *state)
+static call_t draw_call(const sb_algorithm_t *algorithm, uint64_t number, size_t most,
+                        uint32_t size, uint64_t *state)
 {
-    call_t call = {.number = number, .algorithm = pick(plan, state)};
+    call_t call = {.number = number, .algorithm = algorithm};
 
     call.root = draw(state, size);
     call.kind = (kind_t)draw(state, KINDS);
@@ -356,7 +336,7 @@ static call_t draw_call(const plan_t *plan, uint64_t number, uint32_t size, uint
     size_t whole = call.element;
     if (call.algorithm->collective == SB_REDUCE_SCATTER_BLOCK)
         whole *= size;
-    call.bytes = draw_bytes(state, plan->most) / whole * whole;
+    call.bytes = draw_bytes(state, most) / whole * whole;
     call.in_place = draw(state, 3) == 0;
     call.uneven = call.algorithm->collective == SB_REDUCE_SCATTER && draw(state, 2) == 0;
     call.victim = draw(state, 15) == 0 ? draw(state, size) : size;
@@ -385,31 +365,29 @@ static int broadcast(sb_team_t *team, const call_t *call)
     return failed;
 }
 
-static int run_plan(rank_context_t *context, void *argument)
+static int make_call(rank_context_t *context, sb_team_t *team, const sb_algorithm_t *algorithm,
+                     uint64_t number, size_t most, uint64_t *common, uint64_t *own)
 {
-    const plan_t *plan = argument;
-    uint64_t common = seed, own = seed * 1000003u + context->rank;
-    sb_team_t *team = job_team(context);
-    int failures = team == NULL;
+    const call_t call = draw_call(algorithm, number, most, context->size, common);
 
-    for (int i = 0; i < plan->calls && failures == 0; i++) {
-        call_t call = draw_call(plan, (uint64_t)i, context->size, &common);
-        /* Now and then a rank comes late, each in its own way. */
-        if (draw(&own, 50) == 0)
-            usleep(draw(&own, 300));
-        if (call.algorithm->collective == SB_BARRIER)
-            failures += sb_algorithm_prepare(call.algorithm, team, 0) != SB_OK ||
-                        call.algorithm->barrier(team) != SB_OK;
-        else if (call.algorithm->collective == SB_BCAST)
-            failures += broadcast(team, &call);
-        else
-            failures += reduce(context, team, &call, &own);
-    }
-    job_synchronise(context);
-    if (team != NULL)
-        sb_team_destroy(team);
-    return failures;
+    return algorithm->collective == SB_BCAST ? broadcast(team, &call)
+                                             : reduce(context, team, &call, own);
 }
+
+static bool reduces(const sb_algorithm_t *algorithm)
+{
+    return algorithm->reduction != NULL;
+}
+
+static program_t program = {.name = "fork_reductions",
+                            .seed = 1,
+                            .is_about = reduces,
+                            .mixes = may_be_mixed,
+                            .call = make_call,
+                            .calls = 100,
+                            .most = MOST_BYTES,
+                            .mixed_calls = 300,
+                            .mixed_most = 60000};
 
 /* Whose part is empty goes on for as many calls as there are slots, before anybody else comes. */
 static int run_without_part(rank_context_t *context, void *argument)
@@ -446,7 +424,7 @@ static int run_without_part(rank_context_t *context, void *argument)
 static int run_halves(rank_context_t *context, void *argument)
 {
     enum { RING = 1024, SHORTER = 400 };
-    uint64_t own = seed * 1000003u + context->rank;
+    uint64_t own = program_own(&program, context->rank);
     call_t call = {
         .algorithm = &sb_allreduce_rings, .kind = ODD, .victim = context->size, .element = 1};
     sb_team_t *team = job_team(context);
@@ -486,33 +464,6 @@ static int run_ahead(uint32_t ranks)
     return failures;
 }
 
-static int run(const char *what, uint32_t ranks, plan_t *plan)
-{
-    const char *name =
-        plan->algorithm == NULL ? "mixed" : sb_collective_name(plan->algorithm->collective);
-    int failures = job_run(ranks, 60, run_plan, plan);
-
-    printf("%-20s %-24s %2u ranks, %5d calls: %s\n", name, what, ranks, plan->calls,
-           failures == 0 ? "ok" : "FAILED");
-    if (failures > 0)
-        printf("replay with: fork_reductions %u\n", seed);
-    return failures;
-}
-
-static int run_all(uint32_t ranks, const char *only)
-{
-    int failures = 0;
-
-    for (size_t i = 0; i < sb_algorithm_count(); i++) {
-        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(100), .most = MOST_BYTES};
-        bool wanted = only == NULL || strcmp(only, plan.algorithm->name) == 0;
-        if (plan.algorithm->reduction != NULL && wanted)
-            failures += run(plan.algorithm->name, ranks, &plan);
-    }
-    plan_t mixed = {.calls = calls_of(300), .most = 60000};
-    return only != NULL ? failures : failures + run("drawn", ranks, &mixed);
-}
-
 int main(int argc, char **argv)
 {
     static const char *const rings[] = {"16KiB", "auto"}, *const stores[] = {"streaming", "auto"};
@@ -522,14 +473,14 @@ int main(int argc, char **argv)
     sb_baselines_add();
     setvbuf(stdout, NULL, _IOLBF, 0);
     failures += only == NULL ? run_ahead(2) + run_ahead(5) + run_short_rings() : 0;
-    seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
+    program.seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 1;
     for (size_t r = 0; r < SB_COUNT_OF(rings); r++) {
         setenv("SOBOR_RING", rings[r], 1);
         setenv("SOBOR_STORES", stores[r], 1);
         if (r > 0)
             setenv("SOBOR_WAIT", "sleep", 1);
         for (uint32_t ranks = 1; ranks <= RANKS_MOST; ranks += ranks < 3 ? 1 : ranks < 5 ? 2 : 3)
-            failures += run_all(ranks, only);
+            failures += program_run(&program, ranks, only);
     }
     return failures == 0 ? 0 : 1;
 }
