@@ -691,13 +691,13 @@ static void a_root_sends_until_it_is_met_while_a_node_is_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_node_is_not_left_to_the_host),
         cmocka_unit_test(a_root_sends_until_it_is_met_while_a_node_is_missing),
         cmocka_unit_test(all_go_by_what_messages_took),
         cmocka_unit_test(leaders_are_asked_for_while_ranks_suffer),
         cmocka_unit_test(each_node_sends_a_long_message_once),
         cmocka_unit_test(parts_of_lanes_fit_their_windows),
         cmocka_unit_test(nodes_save_time),
-        cmocka_unit_test(a_node_is_not_left_to_the_host),
         cmocka_unit_test(nothing_goes_over_the_network_twice),
         cmocka_unit_test(the_busiest_node_sends_no_more_than_it_must),
     };
