@@ -54,8 +54,7 @@ static size_t operation_of(MPI_Op op)
 
 /* ---- a user's operation ---- */
 
-/* Elements are combined some at a time, in memory of our own: the function may expect any
- * alignment that the type can have, and has to leave its left operand alone. */
+/* Elements are combined some at a time: what is copied of them meanwhile stays in the cache. */
 static sb_status_t apply(sb_combination_t *user, const void *left, void *right, size_t count)
 {
     int error = sb_host.Reduce_local(left, right, (int)count, user->type, user->op);
@@ -75,7 +74,8 @@ static sb_status_t convert(const sb_combination_t *user, void *elements, void *p
     sb_stream_t stream;
 
     if (user->description->contiguous) {
-        sb_copy(pack ? packed : elements, pack ? elements : packed, bytes);
+        if (elements != packed)
+            sb_copy(pack ? packed : elements, pack ? elements : packed, bytes);
         return SB_OK;
     }
     sb_packer_open(&packer, &stream, elements, count, user->type, user->description, user->comm);
@@ -84,22 +84,35 @@ static sb_status_t convert(const sb_combination_t *user, void *elements, void *p
     return sb_packer_close(&packer) == MPI_SUCCESS ? status : SB_ERR_DATA;
 }
 
-/* `right` = left op right, and becomes the left operand of the next. origin[i] is the address of
- * the elements in a buffer. */
+/* Whether the user's function may be called on packed elements where they are. It may expect any
+ * alignment that the type can have: elements of so many bytes cannot have more. */
+static bool is_usual_place(const sb_combination_t *user, const char *packed)
+{
+    size_t size = user->description->size;
+
+    return user->description->contiguous && ((uintptr_t)packed & ((size & -size) - 1)) == 0;
+}
+
+/*
+ * `right` = left op right, and becomes the left operand of the next; the last one is the result, if
+ * it may be there. origin[i] is the address of the elements in a buffer: sources are copied, as
+ * they may be the program's or read by others, and there are functions that write to both operands.
+ */
 static sb_status_t fold_block(sb_combination_t *user, char *to, const void *const from[],
                               uint32_t n, size_t at, size_t count, char *const origin[2])
 {
-    char *left = origin[0];
+    char *left = origin[0], *result = to + at;
     sb_status_t status = convert(user, left, (char *)(uintptr_t)from[0] + at, count, false);
 
     for (uint32_t k = 1; k < n && status == SB_OK; k++) {
-        char *right = origin[k % 2];
+        bool in_result = k + 1 == n && is_usual_place(user, result);
+        char *right = in_result ? result : origin[k % 2];
         status = convert(user, right, (char *)(uintptr_t)from[k] + at, count, false);
         if (status == SB_OK)
             status = apply(user, left, right, count);
         left = right;
     }
-    return status == SB_OK ? convert(user, left, to + at, count, true) : status;
+    return status == SB_OK ? convert(user, left, result, count, true) : status;
 }
 
 /* The address that elements have whose lowest byte is the first aligned one of `memory`. */

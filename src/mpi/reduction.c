@@ -202,7 +202,26 @@ static void prepare_parts(const sb_comm_t *comm, const judged_t *judged)
         comm->scratch->parts[i] = judged->bytes / (size_t)comm->size;
 }
 
-/* One stage. A rank that cannot pack goes on without its data, so that the others are served. */
+/*
+ * Where a stage's contribution is: in the user's memory, if it lies there as it is sent. Of a
+ * reduce_scatter in place it does not: the stage's result goes to another place in that memory,
+ * which the contribution may reach into. A rank that cannot pack goes on without its data, so that
+ * the others are served.
+ */
+static const char *contribution(const sb_scratch_t *scratch, const sb_reduce_call_t *call,
+                                packed_t *packed, size_t at, size_t bytes)
+{
+    bool in_the_way = call->dealt && call->send == call->receive;
+
+    if (packed->send.base != NULL && !in_the_way)
+        return packed->send.base + at;
+    if (packed->status == SB_OK)
+        packed->status = sb_stream_read(&packed->send, at, scratch->out, bytes);
+    if (packed->status != SB_OK)
+        memset(scratch->out, 0, bytes);
+    return scratch->out;
+}
+
 static sb_status_t run_stage(sb_comm_t *comm, const sb_algorithm_t *algorithm,
                              const judged_t *judged, packed_t *packed, size_t at, size_t bytes)
 {
@@ -215,14 +234,12 @@ static sb_status_t run_stage(sb_comm_t *comm, const sb_algorithm_t *algorithm,
         reduction.parts = scratch->some;
         gained = reduction.parts[comm->rank];
     }
-    reduction.send = scratch->out;
-    reduction.receive = gained > 0 ? scratch->in : NULL;
-    if (packed->status == SB_OK)
-        packed->status = sb_stream_read(&packed->send, at, scratch->out, bytes);
-    if (packed->status != SB_OK)
-        memset(scratch->out, 0, bytes);
+    reduction.send = contribution(scratch, judged->call, packed, at, bytes);
+    if (gained > 0)
+        reduction.receive =
+            packed->receive.base != NULL ? packed->receive.base + packed->received : scratch->in;
     sb_status_t status = sb_server_reduce(&comm->server, algorithm, &reduction);
-    if (packed->status == SB_OK && status == SB_OK && gained > 0)
+    if (packed->status == SB_OK && status == SB_OK && reduction.receive == scratch->in)
         packed->status = sb_stream_write(&packed->receive, packed->received, scratch->in, gained);
     packed->received += gained;
     return status;
@@ -284,6 +301,14 @@ static sb_status_t run_copied(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 
 /* ---- any ---- */
 
+/* Whether it is one element that lies in memory as it is sent, as a pair of MPI_MINLOC: what gap
+ * would follow does not matter. */
+static bool is_one_run(const sb_reduce_call_t *call, const sb_type_t *type)
+{
+    return call->elements == 1 && !call->dealt && type->layout != NULL &&
+           sb_layout_is_one_run(type->layout) && sb_run_offset(type->layout, 0) == 0;
+}
+
 /*
  * Whether this rank may leave out packing. Of a predefined type all ranks know alike how it lies in
  * memory. Of the type that a user's operation is called with they do not: each has its own, and
@@ -291,9 +316,9 @@ static sb_status_t run_copied(sb_comm_t *comm, const sb_algorithm_t *algorithm,
  */
 static bool is_plain(const judged_t *judged)
 {
-    bool users = judged->combination.operation == &judged->combination.user;
-
-    return judged->type->contiguous && (!users || judged->bytes <= stage_bytes(judged));
+    if (judged->combination.operation == &judged->combination.user)
+        return judged->type->contiguous && judged->bytes <= stage_bytes(judged);
+    return SB_LIKELY(judged->type->contiguous) || is_one_run(judged->call, judged->type);
 }
 
 static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm, judged_t *judged,

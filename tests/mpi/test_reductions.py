@@ -85,6 +85,14 @@ def test_large(tester, long_run, key, ranks):
     run_cases(tester, ["reductions"], key, ranks, cases, {}, max_bytes=512 << 10)
 
 
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
+@pytest.mark.parametrize("op", ["minloc", "maxloc"])
+def test_few_pairs(tester, long_run, op, key, ranks):
+    """One pair is not packed, whatever gap is behind it; of a few all gaps are left out."""
+    cases = 2000 if long_run else 150
+    run_cases(tester, ["reductions", "--op", op], key, ranks, cases, {}, max_bytes=40)
+
+
 @pytest.mark.parametrize(("key", "ranks", "cases"), [("o41", 7, 240), ("m40", 2, 100)])
 def test_order(tester, long_run, key, ranks, cases):
     """An operation that is not commutative, over ranks whose layouts differ.
