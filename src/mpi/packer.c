@@ -214,37 +214,43 @@ static void open_host(sb_packer_t *packer, MPI_Datatype type, MPI_Comm comm)
         packer->error = move_origin(packer);
 }
 
-void sb_packer_open(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size_t count,
-                    MPI_Datatype type, const sb_type_t *description, MPI_Comm comm)
+void sb_packer_open_beside(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size_t count,
+                           MPI_Datatype type, const sb_type_t *description, MPI_Comm comm)
 {
     /* What is not the processor's to read the host packs. */
-    sb_layout_t *layout = SB_DEVICE_HOLDS(buffer) ? NULL : description->layout;
+    const sb_layout_t *layout = SB_DEVICE_HOLDS(buffer) ? NULL : description->layout;
 
     *packer = (sb_packer_t){
         .view = {buffer, count, description->extent, layout},
-        .layout = layout,
         .size = description->size,
         .error = MPI_SUCCESS,
     };
     *stream = (sb_stream_t){.bytes = count * description->size, .context = packer};
-    if (packer->layout == NULL) {
+    if (layout == NULL) {
         open_host(packer, type, comm);
         stream->read = read_packed;
         stream->write = write_packed;
         return;
     }
-    /* Another thread may free the type once this call has begun. */
-    sb_layout_hold(packer->layout);
     stream->base = sb_view_plain(&packer->view);
     stream->read = read_view;
     stream->write = write_view;
 }
 
+void sb_packer_open(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size_t count,
+                    MPI_Datatype type, const sb_type_t *description, MPI_Comm comm)
+{
+    sb_packer_open_beside(packer, stream, buffer, count, type, description, comm);
+    /* Another thread may free the type once this call has begun. */
+    if (packer->view.layout != NULL && !description->permanent)
+        packer->hold = sb_layout_hold(description->layout);
+}
+
 int sb_packer_close(sb_packer_t *packer)
 {
-    if (packer->layout == NULL && packer->error == MPI_SUCCESS)
+    if (packer->view.layout == NULL && packer->error == MPI_SUCCESS)
         flush(packer);
-    sb_layout_release(packer->layout);
+    sb_layout_release(packer->hold);
     free(packer->stage);
     if (packer->moved)
         sb_host.Type_free(&packer->type);

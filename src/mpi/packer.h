@@ -13,8 +13,8 @@
  * fast.
  */
 typedef struct sb_packer {
-    sb_view_t view;      /* without a layout: element count, extent and address only */
-    sb_layout_t *layout; /* held while the stream is open; NULL: the host packs */
+    sb_view_t view; /* without a layout: element count, extent and address only; the host packs */
+    sb_layout_t *hold; /* the view's while the stream is open; NULL: it lasts as long by itself */
 
     MPI_Datatype type;
     MPI_Comm comm;
@@ -37,5 +37,9 @@ typedef struct sb_packer {
 void sb_packer_open(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size_t count,
                     MPI_Datatype type, const sb_type_t *description, MPI_Comm comm);
 int sb_packer_close(sb_packer_t *packer);
+
+/* The same, of a type that an open packer has which is closed later: that one holds the layout. */
+void sb_packer_open_beside(sb_packer_t *packer, sb_stream_t *stream, void *buffer, size_t count,
+                           MPI_Datatype type, const sb_type_t *description, MPI_Comm comm);
 
 #endif

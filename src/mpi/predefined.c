@@ -84,6 +84,7 @@ const sb_type_t *sb_predefined_add(MPI_Datatype type)
         .size = (size_t)size,
         .extent = extent,
         .contiguous = layout != NULL && sb_layout_is_one_run(layout) && extent == size,
+        .permanent = true,
         .layout = layout,
     };
     table_used++;

@@ -37,8 +37,9 @@ typedef struct sb_type {
     size_t size;      /* bytes of data in one element */
     ptrdiff_t extent; /* from one element to the next */
     bool contiguous;  /* elements are `size` bytes each, from the buffer's address on, in order */
-    /* NULL: only the host can pack it. Held by the type: who needs it beyond the call holds it too.
-     */
+    bool permanent;   /* so is its layout; */
+    /* NULL: only the host can pack it. Held by the type, which may end while a call has it: who
+     * needs it then or longer holds it too. */
     sb_layout_t *layout;
     sb_type_group_t group;
     sb_element_t element; /* of reductions, packed; SB_NO_ELEMENT: not one of ours */

@@ -7,6 +7,34 @@
 
 #include <stdlib.h>
 
+/* The derived type that the call has looked at last. */
+typedef struct looked {
+    bool known;
+    MPI_Datatype type;
+    sb_type_t is;
+} looked_t;
+
+/* Of a derived type the host is asked, which takes a good part of a short call: once for all looks
+ * at the same one. */
+static const sb_type_t *look_at(sb_comm_t *comm, looked_t *looked, MPI_Datatype type)
+{
+    if (looked->known && looked->type == type)
+        return &looked->is;
+    const sb_type_t *is = sb_other_type(comm, type, &looked->is);
+    if (is == NULL || is == &looked->is) {
+        looked->known = is != NULL;
+        looked->type = type;
+    }
+    return is;
+}
+
+/* As sb_type_of. */
+static inline const sb_type_t *type_of(sb_comm_t *comm, looked_t *looked, MPI_Datatype type)
+{
+    return SB_LIKELY(comm->type == type && comm->type_is != NULL) ? comm->type_is
+                                                                  : look_at(comm, looked, type);
+}
+
 /* Where a part begins, in bytes from the buffer's address on. */
 static uintptr_t place_of(const sb_side_t *side, const sb_type_t *type, int i)
 {
@@ -24,6 +52,18 @@ static void set_plain(sb_stream_t *stream, void *address, size_t bytes)
     stream->bytes = bytes;
 }
 
+/* Opens the next packer. Most often the one before has the same type: then it holds the layout for
+ * both, for they are closed backwards. */
+static void open_packer(sb_comm_t *comm, sb_stream_t *stream, void *address, int64_t count,
+                        MPI_Datatype type, const sb_type_t *is)
+{
+    sb_packer_t *packer = &comm->scratch->packers[comm->scratch->open++];
+    bool held = comm->scratch->open > 1 && packer[-1].view.layout == is->layout;
+
+    (held ? sb_packer_open_beside : sb_packer_open)(packer, stream, address, (size_t)count, type,
+                                                    is, comm->comm);
+}
+
 /* Opens the stream of one block. */
 static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int64_t count,
                        MPI_Datatype type, const sb_type_t *is)
@@ -33,8 +73,7 @@ static void open_block(sb_comm_t *comm, sb_stream_t *stream, void *address, int6
     if (bytes == 0 || (is->contiguous && !SB_DEVICE_HOLDS(address)))
         set_plain(stream, address, bytes);
     else
-        sb_packer_open(&comm->scratch->packers[comm->scratch->open++], stream, address,
-                       (size_t)count, type, is, comm->comm);
+        open_packer(comm, stream, address, count, type, is);
 }
 
 /* A side of blocks of so many bytes, which are of one piece, one behind the other. */
@@ -48,11 +87,10 @@ static inline size_t open_row(const sb_side_t *side, sb_stream_t *streams, size_
 }
 
 /* lay_out() of equal blocks: what holds for one holds for all. */
-static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams,
-                          size_t *total)
+static bool lay_out_equal(sb_comm_t *comm, looked_t *looked, const sb_side_t *side,
+                          sb_stream_t *streams, size_t *total)
 {
-    sb_type_t room;
-    const sb_type_t *is = sb_type_of(comm, side->type, &room);
+    const sb_type_t *is = type_of(comm, looked, side->type);
     size_t bytes;
 
     if (is == NULL || !sb_message_bytes(side->count, is->size, &bytes) ||
@@ -74,7 +112,8 @@ static bool lay_out_equal(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *s
 
 /* Opens the blocks of a side as `streams`, unless that is NULL, and adds up their bytes. False: the
  * host judges. Where it lets anything pass for a type of nothing, none that is new is looked at. */
-static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams, size_t *total)
+static bool lay_out(sb_comm_t *comm, looked_t *looked, const sb_side_t *side, sb_stream_t *streams,
+                    size_t *total)
 {
     MPI_Datatype type = side->kind == SB_BLOCKS_TYPED ? sb_host.datatype_null : side->type;
     const sb_type_t *is = NULL;
@@ -82,7 +121,7 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
 
     *total = 0;
     if (side->kind == SB_BLOCKS_EQUAL)
-        return side->blocks == 0 || lay_out_equal(comm, side, streams, total);
+        return side->blocks == 0 || lay_out_equal(comm, looked, side, streams, total);
     for (int i = 0; i < side->blocks; i++) {
         int64_t count = sb_number(&side->counts, i);
         bool none = side->kind == SB_BLOCKS_TYPED && count == 0;
@@ -98,7 +137,7 @@ static bool lay_out(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams
                 set_plain(&streams[i], NULL, 0);
             continue;
         }
-        is = is == NULL ? sb_type_of(comm, type, &room) : is;
+        is = is == NULL ? type_of(comm, looked, type) : is;
         if (is == NULL || !sb_message_bytes(count, is->size, &bytes))
             return false;
         void *address = (void *)((uintptr_t)side->buffer + (bytes > 0 ? place_of(side, is, i) : 0));
@@ -150,84 +189,30 @@ static bool is_regular(const sb_vector_call_t *call)
 
 /* One block's packed bytes, of a regular call: as the side of more blocks has them, which counts
  * at every rank where it is the only one, and at the root. */
-static bool know(sb_vector_call_t *call, sb_comm_t *comm)
+static bool know(sb_vector_call_t *call, sb_comm_t *comm, looked_t *looked)
 {
     const sb_side_t *side = call->send.blocks > call->receive.blocks ? &call->send : &call->receive;
-    sb_type_t room;
-    const sb_type_t *is = sb_type_of(comm, side->type, &room);
+    const sb_type_t *is = type_of(comm, looked, side->type);
 
     return is != NULL && sb_message_bytes(side->count, is->size, &call->known);
 }
 
 /* Whether root and buffers can be right; fills what follows from them. Reads no array. */
-static bool judge(sb_vector_call_t *call, sb_comm_t *comm)
+static bool judge(sb_vector_call_t *call, sb_comm_t *comm, looked_t *looked)
 {
     if (call->root < 0 || call->root >= comm->size)
         return false;
     return count_blocks(call, comm->size, !call->rooted || comm->rank == call->root) &&
            is_sound(&call->send) && is_sound(&call->receive) &&
-           (!is_regular(call) || know(call, comm));
+           (!is_regular(call) || know(call, comm, looked));
 }
 
 /* ---- buffers that are one ---- */
 
-/* All parts of both sides: hosts compare where they begin, and what is given for them. */
-static bool all_alias(const sb_side_t *send, const sb_side_t *receive)
-{
-    if (send->buffer != receive->buffer)
-        return false;
-    if (send->kind == SB_BLOCKS_TYPED)
-        return send->types == receive->types && send->counts.at == receive->counts.at;
-    if (send->type != receive->type)
-        return false;
-    return send->kind == SB_BLOCKS_EQUAL ? send->count == receive->count && send->count > 0
-                                         : send->counts.at == receive->counts.at;
-}
-
-/* Where this rank's part would begin if the type had no gaps: hosts reckon with its size alone. */
-static bool find_own(const sb_vector_call_t *call, const sb_side_t *all, int rank, size_t *offset)
-{
-    sb_type_t type;
-
-    if (all->kind == SB_BLOCKS_EQUAL) {
-        *offset = (size_t)rank * call->known;
-        return true;
-    }
-    if (sb_number(&all->counts, rank) == 0 || !sb_type_describe(all->type, &type))
-        return false;
-    *offset = (size_t)sb_number(&all->places, rank) * type.size;
-    return true;
-}
-
-/* The one part of a side, and the part of this rank among all of the other. */
-static bool own_alias(const sb_vector_call_t *call, const sb_side_t *one, const sb_side_t *all,
-                      int rank)
-{
-    size_t offset;
-
-    if (one->type != all->type || one->count <= 0 ||
-        (all->kind == SB_BLOCKS_EQUAL && one->count != all->count))
-        return false;
-    return find_own(call, all, rank, &offset) &&
-           (uintptr_t)one->buffer == (uintptr_t)all->buffer + offset;
-}
-
-static bool is_aliased(const sb_vector_call_t *call, int rank)
-{
-    const sb_side_t *send = &call->send, *receive = &call->receive;
-
-    if (send->blocks == 0 || receive->blocks == 0)
-        return false;
-    if (send->blocks == receive->blocks)
-        return all_alias(send, receive);
-    return send->blocks < receive->blocks ? own_alias(call, send, receive, rank)
-                                          : own_alias(call, receive, send, rank);
-}
-
 /* Whether the host raises an error because the buffers are one. */
 static bool is_refused(const sb_vector_call_t *call, int rank)
 {
-    return is_aliased(call, rank) && sb_alias_is_error(call->collective, 1);
+    return sb_sides_are_one(call, rank) && sb_alias_is_error(call->collective, 1);
 }
 
 /* Whether they may be one: as few looks as there can be, because every call pays for them. */
@@ -245,12 +230,12 @@ static inline bool may_alias(const sb_vector_call_t *call, const sb_scratch_t *s
 /* ---- the call ---- */
 
 /* All that can be wrong at this rank, before it asks the others for the first time. */
-static bool is_right(sb_comm_t *comm, const sb_vector_call_t *call)
+static bool is_right(sb_comm_t *comm, looked_t *looked, const sb_vector_call_t *call)
 {
     size_t bytes;
 
-    return !is_refused(call, comm->rank) && lay_out(comm, &call->send, NULL, &bytes) &&
-           lay_out(comm, &call->receive, NULL, &bytes);
+    return !is_refused(call, comm->rank) && lay_out(comm, looked, &call->send, NULL, &bytes) &&
+           lay_out(comm, looked, &call->receive, NULL, &bytes);
 }
 
 static sb_status_t read_nothing(void *context, size_t offset, void *to, size_t bytes)
@@ -356,19 +341,20 @@ SB_INLINED bool open_plain(const sb_comm_t *comm, const sb_side_t *side, sb_stre
     return true;
 }
 
-SB_INLINED bool open_side(sb_comm_t *comm, const sb_side_t *side, sb_stream_t *streams,
-                          size_t *total)
+SB_INLINED bool open_side(sb_comm_t *comm, looked_t *looked, const sb_side_t *side,
+                          sb_stream_t *streams, size_t *total)
 {
-    return SB_LIKELY(open_plain(comm, side, streams, total)) || lay_out(comm, side, streams, total);
+    return SB_LIKELY(open_plain(comm, side, streams, total)) ||
+           lay_out(comm, looked, side, streams, total);
 }
 
 /* False: the host has to judge the arguments. */
-static bool open_all(sb_comm_t *comm, const sb_vector_call_t *call)
+static bool open_all(sb_comm_t *comm, looked_t *looked, const sb_vector_call_t *call)
 {
     sb_scratch_t *scratch = comm->scratch;
 
-    if (open_side(comm, &call->send, scratch->send, &scratch->sent) &&
-        open_side(comm, &call->receive, scratch->receive, &scratch->received) &&
+    if (open_side(comm, looked, &call->send, scratch->send, &scratch->sent) &&
+        open_side(comm, looked, &call->receive, scratch->receive, &scratch->received) &&
         (SB_LIKELY(!may_alias(call, scratch, comm->rank)) || !is_refused(call, comm->rank)))
         return true;
     close_all(scratch);
@@ -402,13 +388,13 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
 }
 
 /* The choice, with the call's blocks open; NULL: the host, and the call is counted. */
-static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
+static sb_planned_t *choose(sb_comm_t *comm, looked_t *looked, sb_vector_call_t *call)
 {
     bool open = false;
 
     /* Here all members are given the sizes of all blocks. */
     if (call->collective == SB_ALLGATHERV) {
-        open = open_all(comm, call);
+        open = open_all(comm, looked, call);
         if (SB_UNLIKELY(!open))
             return sb_pass(comm, SB_WHY_ARGUMENTS);
         call->known = comm->scratch->received / (size_t)comm->size;
@@ -419,20 +405,23 @@ static sb_planned_t *choose(sb_comm_t *comm, sb_vector_call_t *call)
             close_all(comm->scratch);
         return NULL;
     }
-    if (SB_UNLIKELY(!open && !open_all(comm, call)))
+    if (SB_UNLIKELY(!open && !open_all(comm, looked, call)))
         return sb_pass(comm, SB_WHY_ARGUMENTS);
     return planned;
 }
 
 bool sb_vector_serve(sb_comm_t *comm, sb_vector_call_t *call, int *result)
 {
+    looked_t looked;
+
+    looked.known = false;
     sb_fetch_sent(sb_vector_sends(call, comm->rank) ? call->send.buffer : MPI_IN_PLACE);
-    if (SB_UNLIKELY(!judge(call, comm) ||
-                    (!sb_server_exists(&comm->server) && !is_right(comm, call))))
+    if (SB_UNLIKELY(!judge(call, comm, &looked) ||
+                    (!sb_server_exists(&comm->server) && !is_right(comm, &looked, call))))
         return sb_pass(comm, SB_WHY_ARGUMENTS) != NULL;
     if (SB_UNLIKELY(!sb_has_server(comm)))
         return sb_is_lost(comm, call->collective, result);
-    sb_planned_t *planned = choose(comm, call);
+    sb_planned_t *planned = choose(comm, &looked, call);
     if (SB_UNLIKELY(planned == NULL))
         return false;
     uint64_t began = sb_clock_if_wanted(comm);

@@ -197,6 +197,7 @@ static sb_type_t pair_of(sb_layout_t *layout)
 {
     return (sb_type_t){.size = layout->bytes,
                        .extent = 16,
+                       .permanent = true,
                        .layout = layout,
                        .group = SB_GROUP_PAIR,
                        .element = SB_PAIR_DOUBLE};
@@ -394,7 +395,7 @@ static void draw_sources(uint32_t n, const size_t shift[SOURCES])
 /* Source `into` is the result too, if there is one. */
 static void fold_one(sb_combination_t *user, uint32_t n, uint32_t into, const size_t shift[SOURCES])
 {
-    const void *from[SOURCES];
+    const void *from[SOURCES] = {NULL};
     char *to = into < n ? sources[into] + shift[into] : outcome + shift[0];
 
     draw_sources(n, shift);
@@ -445,6 +446,62 @@ static void results_are_not_copied(void **state)
     }
 }
 
+/* ---- types with gaps ---- */
+
+static int move(sb_collective_t collective, MPI_Datatype type)
+{
+    bool all = collective == SB_ALLTOALL;
+    sb_side_t side = {.kind = SB_BLOCKS_EQUAL, .buffer = got, .type = type, .count = 2};
+    sb_vector_call_t call = {.collective = collective, .send = side, .receive = side};
+    int result = MPI_ERR_OTHER;
+
+    call.send.buffer = sent;
+    call.send.all = all;
+    call.receive.all = true;
+    be(RANK, RANKS);
+    assert_true(sb_vector_serve(&comm, &call, &result));
+    assert_int_equal(noted.calls, 1);
+    assert_false(noted.plain);
+    return result;
+}
+
+/* A derived type is asked for once in a call, and held once. */
+static void looked_at_and_held_once(void **state)
+{
+    sb_layout_t *layout = sb_layout_bytes(8);
+    sb_type_t kept = {.size = 8, .extent = 24, .layout = layout};
+    const sb_collective_t moves[] = {SB_ALLGATHER, SB_ALLTOALL};
+
+    (void)state;
+    watched = layout;
+    host.kept = &kept;
+    use_type(&affine);
+    assert_int_equal(move(SB_ALLGATHER, a_type(2)), MPI_SUCCESS); /* which makes it known */
+    for (size_t i = 0; i < SB_COUNT_OF(moves); i++) {
+        host.asked = 0;
+        assert_int_equal(move(moves[i], a_type(2)), MPI_SUCCESS);
+        assert_int_equal(host.asked, 1);
+        assert_int_equal(noted.holders, 2);
+        assert_int_equal(atomic_load(&layout->holders), 1);
+    }
+    sb_layout_release(layout);
+}
+
+/* What never ends is not held at all. */
+static void permanent_types_are_not_held(void **state)
+{
+    sb_layout_t *layout = sb_layout_bytes(12);
+    const sb_type_t pair = pair_of(layout);
+
+    (void)state;
+    watched = layout;
+    use_type(&pair);
+    assert_int_equal(move(SB_ALLTOALL, comm.type), MPI_SUCCESS);
+    assert_int_equal(noted.holders, 1);
+    assert_int_equal(atomic_load(&layout->holders), 1);
+    sb_layout_release(layout);
+}
+
 static int start(void **state)
 {
     (void)state;
@@ -491,6 +548,8 @@ int main(void)
         cmocka_unit_test(parts_in_place_are_right),
         cmocka_unit_test(operands_are_where_they_may_be),
         cmocka_unit_test(results_are_not_copied),
+        cmocka_unit_test(looked_at_and_held_once),
+        cmocka_unit_test(permanent_types_are_not_held),
     };
 
     return cmocka_run_group_tests(tests, start, end);
