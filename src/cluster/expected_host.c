@@ -21,7 +21,8 @@ typedef struct flat {
     double nodes;
     double local;  /* ranks of a node */
     double rounds; /* that double a number of ranks to all, */
-    double far;    /* of which so many leave the node */
+    double far;    /* of which so many leave the node, */
+    double near;   /* and so many do not */
     double bytes;
     sb_schedule_t best;
 } flat_t;
@@ -45,10 +46,10 @@ static double ring_share(const flat_t *flat)
 
 static void offer_bcast(flat_t *flat)
 {
-    double near = flat->rounds - flat->far, m = flat->bytes;
+    double m = flat->bytes;
     double tree = flat->shape->scattered ? flat->local : flat->far;
 
-    offer(flat, "binomial", flat->far, near, tree * m);
+    offer(flat, "binomial", flat->far, flat->near, tree * m);
     offer(flat, "ring", flat->far + flat->nodes, flat->ranks, (1 + ring_share(flat)) * m);
     offer(flat, "chain", flat->nodes, flat->ranks,
           ring_share(flat) * m + (flat->nodes - 1) * fmin(m, SB_SEGMENT_BYTES));
@@ -58,11 +59,11 @@ static void offer_bcast(flat_t *flat)
  */
 static void offer_allreduce(flat_t *flat)
 {
-    double near = flat->rounds - flat->far, most = 1 - 1 / flat->nodes;
+    double most = 1 - 1 / flat->nodes;
     double share = flat->shape->scattered ? flat->local : 1;
 
-    offer(flat, "recursive-doubling", flat->far, near, flat->far * flat->local * flat->bytes);
-    offer(flat, "rabenseifner", 2 * flat->far, 2 * near, 2 * share * most * flat->bytes);
+    offer(flat, "recursive-doubling", flat->far, flat->near, flat->far * flat->local * flat->bytes);
+    offer(flat, "rabenseifner", 2 * flat->far, 2 * flat->near, 2 * share * most * flat->bytes);
 }
 
 static void offer_reduce(flat_t *flat)
@@ -73,17 +74,17 @@ static void offer_reduce(flat_t *flat)
 
 static void offer_reduce_scatter(flat_t *flat)
 {
-    double near = flat->rounds - flat->far, most = 1 - 1 / flat->nodes;
+    double most = 1 - 1 / flat->nodes;
     double share = flat->shape->scattered ? flat->local : 1;
 
-    offer(flat, "halving", flat->far, near, share * most * flat->bytes);
+    offer(flat, "halving", flat->far, flat->near, share * most * flat->bytes);
 }
 
 static void offer_rooted(flat_t *flat)
 {
     double all = (flat->ranks - flat->local) * flat->bytes;
 
-    offer(flat, "binomial", flat->far, flat->rounds - flat->far, all);
+    offer(flat, "binomial", flat->far, flat->near, all);
 }
 
 /* A root that has a message with each rank: they overlap, but for its processor's part. */
@@ -100,7 +101,7 @@ static void offer_allgather(flat_t *flat)
     double own = flat->local * flat->bytes, dealt = flat->shape->scattered;
     double doubling = dealt ? flat->nodes - 1 : flat->ranks - flat->local;
 
-    offer(flat, "recursive-doubling", flat->far, flat->rounds - flat->far, doubling * own);
+    offer(flat, "recursive-doubling", flat->far, flat->near, doubling * own);
     offer(flat, "bruck", flat->rounds, 0, (flat->ranks - 1) * own);
     offer(flat, "ring", flat->ranks - 1, 0, ring_share(flat) * (flat->ranks - 1) * flat->bytes);
 }
@@ -116,13 +117,12 @@ static void offer_alltoall(flat_t *flat)
 
 static void offer_scan(flat_t *flat)
 {
-    offer(flat, "recursive-doubling", flat->far, flat->rounds - flat->far,
-          flat->far * flat->local * flat->bytes);
+    offer(flat, "recursive-doubling", flat->far, flat->near, flat->far * flat->local * flat->bytes);
 }
 
 static void offer_barrier(flat_t *flat)
 {
-    offer(flat, "recursive-doubling", flat->far, flat->rounds - flat->far, 0);
+    offer(flat, "recursive-doubling", flat->far, flat->near, 0);
 }
 
 sb_schedule_t sb_host_expected(const sb_shape_t *shape, sb_collective_t collective, size_t bytes)
@@ -152,6 +152,7 @@ sb_schedule_t sb_host_expected(const sb_shape_t *shape, sb_collective_t collecti
                    .local = (double)shape->ranks / shape->nodes,
                    .rounds = sb_rounds(shape->ranks),
                    .far = sb_rounds(shape->nodes),
+                   .near = sb_rounds(shape->ranks) - (double)sb_rounds(shape->nodes),
                    .bytes = (double)bytes};
 
     offers[collective](&flat);

@@ -5,23 +5,25 @@
  */
 #include "cluster/program.h"
 
-bool sb_net_from_before(sb_program_t *program, uint32_t number, sb_step_t *step)
+static bool pass(const sb_program_t *program, uint32_t number, sb_step_t *step, uint32_t from,
+                 uint32_t to)
 {
     if (number == 0)
-        sb_step_pass(program, step, program->self - 1, program->self);
+        sb_step_pass(program, step, from, to);
     return number == 0;
+}
+
+bool sb_net_from_before(sb_program_t *program, uint32_t number, sb_step_t *step)
+{
+    return pass(program, number, step, program->self - 1, program->self);
 }
 
 bool sb_net_to_next(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
-    if (number == 0)
-        sb_step_pass(program, step, program->self, program->self + 1);
-    return number == 0;
+    return pass(program, number, step, program->self, program->self + 1);
 }
 
 bool sb_net_last_to_root(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
-    if (number == 0)
-        sb_step_pass(program, step, program->nodes - 1, program->root_node);
-    return number == 0;
+    return pass(program, number, step, program->nodes - 1, program->root_node);
 }
