@@ -6,7 +6,9 @@
  *   2. look with the processor's pause in between, and let the host MPI make progress;
  *   3. after some time (none where ranks outnumber processors) give the processor away between
  *      looks, still with progress: a rank inside Sobor must serve rendezvous and one-sided traffic;
- *   4. sleep in the kernel until the flag is published, waking now and then for progress.
+ *   4. sleep in the kernel until the flag is published, waking now and then for some time of
+ *      progress: who has one-sided traffic with this rank sends the next request when it has the
+ *      answer to the last one, and so gets several answers between two sleeps.
  *
  * From the second stage on the clock is read now and then, and the peers are checked to be alive.
  * A wait for what no flag tells has the stages 2 and 3 only.
@@ -38,6 +40,7 @@ typedef struct waiting {
     uint64_t now;
     uint64_t checked;
     uint64_t sleep;
+    uint64_t woke;
     bool away;    /* the last turn gave the processor away */
     bool counted; /* among the sleepers */
 } waiting_t;
@@ -106,11 +109,16 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
 
     state->away = true;
     if (waited >= waiter->sleep_after_ns) {
+        if (state->counted && state->now - state->woke < waiter->awake_ns) {
+            sb_pause();
+            return 0;
+        }
         if (state->sleep < waiter->sleep_longest_ns)
             state->sleep = state->sleep == 0 ? waiter->sleep_longest_ns / 16 : state->sleep * 2;
         if (!state->counted)
             count_in(flag, state);
         sleep_once(flag, value, state->sleep);
+        state->woke = waiter->awake_ns > 0 ? sb_now_ns() : 0;
         return 0;
     }
     if (waiter->yield && waited >= waiter->yield_after_ns) {

@@ -23,6 +23,7 @@ static const sb_waiter_t spinning = {
     .yield_after_ns = 100 * MICROSECOND,
     .sleep_after_ns = 200 * MILLISECOND,
     .sleep_longest_ns = 500 * MICROSECOND,
+    .awake_ns = 60 * MICROSECOND,
 };
 
 static const sb_waiter_t yielding = {

@@ -120,6 +120,20 @@ static void one_fence_for_all_sleeps(void **state)
     }
 }
 
+/* One whose time awake has no end sleeps once. */
+static void who_wakes_stays_awake_for_some_time(void **state)
+{
+    scene_t scene = {.publish_at = TURNS};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.awake_ns = UINT64_MAX;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+    assert_int_equal(asked.sleeps, 1);
+    assert_int_equal(asked.fences, 1);
+    assert_int_equal(scene.uncounted, 1);
+}
+
 static void who_fails_is_no_sleeper(void **state)
 {
     scene_t scene = {.fail_at = TURNS};
@@ -172,6 +186,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_fence_for_all_sleeps),
+        cmocka_unit_test(who_wakes_stays_awake_for_some_time),
         cmocka_unit_test(who_fails_is_no_sleeper),
         cmocka_unit_test(who_gives_up_is_no_sleeper),
         cmocka_unit_test(who_has_slept_little_asks_nothing),
