@@ -154,12 +154,12 @@ static inline bool sb_copy_policy_is_loaded(const sb_copy_policy_t *policy, uint
     return place >= policy->loads && place < policy->loads + policy->loaded;
 }
 
-/* Where stores of this mode go to: up to there in the segment. */
+/* Where stores of this mode go to: up to there in the resource. */
 static inline void sb_copy_policy_reaches(sb_copy_policy_t *policy, sb_copy_mode_t mode,
-                                          const sb_lazy_segment_t *segment, size_t end)
+                                          const sb_resource_t *resource, size_t end)
 {
-    policy->touched = &segment->touched;
-    policy->page_ns = &segment->block.page_ns;
+    policy->touched = &resource->touched;
+    policy->page_ns = &resource->block.page_ns;
     for (uint8_t i = 0; i < policy->modes; i++) {
         if (policy->mode[i] == mode)
             policy->reach[i] = end;

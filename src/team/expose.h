@@ -46,11 +46,11 @@ typedef struct sb_expose {
 } sb_expose_t;
 
 /*
- * Tells each other where the members' blocks of `segment` are, and, if `kernel`, has every member
+ * Tells each other where the members' blocks of `resource` are, and, if `kernel`, has every member
  * read a number out of every other's private memory. `of`: zeroed room for each member. Collective;
  * the outcome is that of the team's exchanges.
  */
-sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
+sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_resource_t *resource,
                            sb_exposer_t *of, bool kernel);
 
 /*

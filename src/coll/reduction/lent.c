@@ -36,8 +36,7 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
         return SB_OK;
     space->pieces = (char *)(exposers + team->size);
     space->lending = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
-    sb_status_t status =
-        sb_expose_make(&space->expose, team, &space->resource.segment, exposers, true);
+    sb_status_t status = sb_expose_make(&space->expose, team, &space->resource, exposers, true);
     if (status == SB_OK && space->expose.kernel && team->settings.loads)
         sb_copy_policy_add_loads(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns,
                                  space->lent_by);
@@ -45,8 +44,7 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
         sb_copy_policy_add(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns);
     if (space->cursor.ring > space->usual)
         sb_copy_policy_add(&space->lending, SB_COPY_WIDE, 0, 0);
-    sb_copy_policy_reaches(&space->lending, SB_COPY_WIDE, &space->resource.segment,
-                           space->resource.segment.bytes);
+    sb_copy_policy_reaches(&space->lending, SB_COPY_WIDE, &space->resource, space->resource.bytes);
     return status;
 }
 

@@ -160,18 +160,18 @@ static inline char *sb_workspace_buffer(const sb_team_t *team, uint32_t rank, ui
     const sb_workspace_t *space = sb_workspace(team);
     size_t number = (size_t)(turn % space->depth) * 3 + kind;
 
-    return team->resource[SB_RESOURCE_BUFFERS]->segment.bases[rank] + number * space->buffer;
+    return team->resource[SB_RESOURCE_BUFFERS]->bases[rank] + number * space->buffer;
 }
 
 static inline sb_workspace_head_t *sb_workspace_head(const sb_team_t *team, uint32_t rank)
 {
-    return (sb_workspace_head_t *)(void *)sb_workspace(team)->resource.segment.bases[rank];
+    return (sb_workspace_head_t *)(void *)sb_workspace(team)->resource.bases[rank];
 }
 
 /* A flag of all other members, so far from where their heads begin. */
 static inline sb_peers_t sb_workspace_peers(const sb_team_t *team, size_t offset)
 {
-    return (sb_peers_t){(void *const *)(void *)sb_workspace(team)->resource.segment.bases, offset,
+    return (sb_peers_t){(void *const *)(void *)sb_workspace(team)->resource.bases, offset,
                         team->size, team->rank};
 }
 
@@ -184,7 +184,7 @@ static inline char *sb_workspace_piece(const sb_team_t *team, uint32_t rank, uin
 static inline char *sb_workspace_ring(const sb_team_t *team, uint32_t rank,
                                       const sb_cursor_t *cursor)
 {
-    return sb_workspace(team)->resource.segment.bases[rank] + sizeof(sb_workspace_head_t) +
+    return sb_workspace(team)->resource.bases[rank] + sizeof(sb_workspace_head_t) +
            sb_cursor_place(cursor);
 }
 
