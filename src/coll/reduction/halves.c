@@ -241,7 +241,7 @@ static sb_status_t in_halves(sb_team_t *team, const sb_reduction_t *reduction)
 sb_status_t sb_halves_as(sb_team_t *team, const sb_reduction_t *reduction, sb_copy_mode_t mode)
 {
     return mode == SB_COPY_HALVED ? in_halves(team, reduction)
-                                  : sb_rings_allreduce_as(team, reduction, mode);
+                                  : sb_reduction_rings_allreduce_as(team, reduction, mode);
 }
 
 sb_status_t sb_halves_allreduce(sb_team_t *team, const sb_reduction_t *reduction)
