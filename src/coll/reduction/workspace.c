@@ -372,18 +372,18 @@ const char *sb_workspace_reach(const sb_team_t *team, uint32_t rank, uint64_t ad
     return here;
 }
 
-bool sb_workspace_apart(const sb_reduction_t *reduction)
+bool sb_workspace_apart(const sb_reduction_t *reduction, size_t result)
 {
     uintptr_t send = (uintptr_t)reduction->send, receive = (uintptr_t)reduction->receive;
 
-    return send + reduction->bytes <= receive || receive + reduction->bytes <= send;
+    return send + reduction->bytes <= receive || receive + result <= send;
 }
 
 bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reduction,
                             sb_copy_mode_t mode)
 {
-    bool wanted =
-        mode == SB_COPY_PULLED || (mode == SB_COPY_WHOLE && sb_workspace_apart(reduction));
+    bool wanted = mode == SB_COPY_PULLED ||
+                  (mode == SB_COPY_WHOLE && sb_workspace_apart(reduction, reduction->bytes));
     bool stays = wanted && sb_shares(reduction->send, reduction->bytes);
     uint64_t sent = stays ? (uintptr_t)reduction->send : 0;
 

@@ -254,8 +254,8 @@ uint64_t sb_workspace_said(const uint64_t *word);
 const char *sb_workspace_reach(const sb_team_t *team, uint32_t rank, uint64_t address, size_t bytes,
                                sb_status_t *data);
 
-/* Whether the result goes elsewhere than what is combined. */
-bool sb_workspace_apart(const sb_reduction_t *reduction);
+/* Whether the result, of so many bytes, goes elsewhere than what is combined. */
+bool sb_workspace_apart(const sb_reduction_t *reduction, size_t result);
 
 /*
  * Tells the others where this rank's contribution is, if it stays there: true. A barrier has to
