@@ -313,8 +313,7 @@ double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
         time += (once ? 1 : ways) * news_of(shape, bytes, unit) + data_of(shape, bytes, unit);
         unit *= unit == top ? 2 : sb_block_fan(shape->ranks, unit);
     }
-    return time * sb_max(1, shape->ranks / shape->processors) +
-           ways * batches * sb_fold_turns(shape, stages);
+    return time * sb_cost_crowd(shape) + ways * batches * sb_fold_turns(shape, stages);
 }
 
 double sb_blocks_last_cost(const sb_shape_t *shape, size_t bytes)

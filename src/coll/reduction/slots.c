@@ -175,8 +175,7 @@ static double cost_of(const sb_shape_t *shape, size_t bytes, double sources)
     if (bytes > SB_SLOT_IN_LINE)
         time += (shape->apart ? price->fold_beyond_apart : price->fold_beyond) * sources;
     time += pieces * sources * (price->fold_piece + shape->ranks);
-    return time * sb_max(1, shape->ranks / shape->processors) +
-           sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
+    return time * sb_cost_crowd(shape) + sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
 }
 
 /*
