@@ -239,7 +239,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, take
 {
     part_t part = {.team = team, .reduction = reduction, .own = {0, reduction->bytes}};
     size_t piece = sb_blocks_piece(team, reduction);
-    uint64_t count = (reduction->bytes + piece - 1) / piece;
+    uint64_t count = sb_divide_up(reduction->bytes, piece);
     uint64_t ways = taker == TAKER_ROOT ? 1 : 2, batch = SB_SLOTS / 2 / ways;
 
     find_place(&part);

@@ -103,7 +103,7 @@ static size_t round_for(const rings_t *rings, size_t span)
 static size_t set_phases(rings_t *rings)
 {
     size_t bytes = rings->reduction->bytes, element = rings->reduction->operation->element;
-    size_t room = rings->space->usual, most = room / 2, pieces = (bytes + most - 1) / most;
+    size_t room = rings->space->usual, most = room / 2, pieces = sb_divide_up(bytes, most);
     size_t window = sb_round_up(bytes / pieces / PHASE_WINDOWS, SB_LINE);
 
     window = sb_min(window, room / SB_RINGS_WINDOWS);

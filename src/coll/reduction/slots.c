@@ -128,7 +128,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     /* What is smaller fits one slot without a division, whatever the element. */
     bool small = reduction->bytes <= SB_SLOT_PAYLOAD - SB_ELEMENT_MOST;
     size_t piece = small ? reduction->bytes : slot_piece(reduction->operation);
-    uint64_t count = small ? reduction->bytes > 0 : (reduction->bytes + piece - 1) / piece;
+    uint64_t count = small ? reduction->bytes > 0 : sb_divide_up(reduction->bytes, piece);
     sb_status_t data = SB_OK;
 
     for (uint64_t first = 0; first < count; first += BATCH) {
