@@ -107,6 +107,12 @@ bool sb_expose_pays(const sb_team_t *team)
     return team->settings.cma == SB_CMA_ON;
 }
 
+bool sb_expose_is_tried(const sb_team_t *team)
+{
+    return team->oversubscribed && team->settings.cma == SB_CMA_AUTO &&
+           team->settings.stores == SB_STORES_AUTO;
+}
+
 bool sb_expose_serves(const sb_expose_t *expose, uint32_t reader, const void *base, size_t bytes)
 {
     bool blind = reader == SB_EXPOSE_TO_ALL ? expose->blind > 0 : expose->of[reader].blind;

@@ -65,6 +65,9 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_resour
  */
 bool sb_expose_pays(const sb_team_t *team);
 
+/* Whether ranks that share processors find out by blocks of calls, where nobody says how. */
+bool sb_expose_is_tried(const sb_team_t *team);
+
 /*
  * Whether every member can read the memory that every other shares, by loads; `process`: room for
  * the members' numbers. Collective, with the outcome of the team's exchanges; the answer is the

@@ -322,7 +322,7 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     uint32_t cma = team->settings.cma;
     uint32_t stores = team->settings.stores;
 
-    mesh->crowded = team->oversubscribed && stores == SB_STORES_AUTO && cma == SB_CMA_AUTO;
+    mesh->crowded = sb_expose_is_tried(team);
     mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     mesh->at_once = longest_at_once(team, mesh);
