@@ -749,7 +749,8 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
         sb_workspace(team)->expose.failed = *(const uint64_t *)argument;
         for (size_t again = 0; again < 2; again++) {
             const sb_copy_class_t *class = &sb_workspace(team)->lending.of[again][number];
-            warming = class->tried == 2 ? sb_max(warming, class->warming) : warming;
+            if (class->tried == 2 && class->stage == SB_COPY_FIRST_LAP)
+                warming = sb_max(warming, class->trial.left);
         }
     }
     if (failures == 0 && team->rank == 0) {
