@@ -125,9 +125,6 @@ sb_status_t sb_heads_elect(sb_cluster_t *cluster, uint32_t root, uint32_t *leade
  */
 double sb_order_extra(const sb_cluster_t *cluster);
 
-/* Whether ranks that lose `mean` a call by waiting suffer, as they did or did not before. */
-bool sb_waits_suffer(bool suffered, double mean, double extra);
-
 /*
  * Whether the order of arrival is taken because ranks suffer. Where ranks share processors their
  * waits are the scheduler's, and each word costs a turn of it.
