@@ -35,6 +35,12 @@ static inline uint64_t sb_hash(uint64_t number)
     return number * 0x9e3779b97f4a7c15u >> 32;
 }
 
+/* How many units, of any size, hold so much. */
+static inline size_t sb_divide_up(size_t value, size_t unit)
+{
+    return (value + unit - 1) / unit;
+}
+
 /* What shared memory is dealt out in; the smallest page of any machine that this runs on. */
 #define SB_PAGE ((size_t)4096)
 

@@ -41,7 +41,7 @@ typedef struct sb_barrier_block {
 
 static inline sb_barrier_block_t *sb_barrier_block(const sb_team_t *team, uint32_t rank)
 {
-    char *base = team->resource[SB_RESOURCE_BARRIERS]->segment.bases[rank];
+    char *base = team->resource[SB_RESOURCE_BARRIERS]->bases[rank];
 
     return (sb_barrier_block_t *)(void *)base;
 }

@@ -47,7 +47,7 @@ static shared_t *shared_of(const sb_team_t *team)
 
 static segments_t *of_rank(const sb_team_t *team, uint32_t rank)
 {
-    return (segments_t *)(void *)shared_of(team)->resource.segment.bases[rank];
+    return (segments_t *)(void *)shared_of(team)->resource.bases[rank];
 }
 
 static sb_status_t make(sb_team_t *team)

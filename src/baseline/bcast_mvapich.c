@@ -42,7 +42,7 @@ static window_t *window_of(const sb_team_t *team)
 static slot_t *slot_of(const sb_team_t *team, uint32_t rank)
 {
     const window_t *window = window_of(team);
-    slot_t *slots = (slot_t *)(void *)window->resource.segment.bases[rank];
+    slot_t *slots = (slot_t *)(void *)window->resource.bases[rank];
 
     return &slots[window->writes % WINDOW];
 }

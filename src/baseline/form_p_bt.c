@@ -8,16 +8,16 @@
  * Song, Lu, Xu, 2011.
  */
 #include "baseline/forms.h"
-#include "cluster/arrival/flow.h"
+#include "cluster/arrival/transit.h"
 
 static void turn(void *context)
 {
-    sb_flow_turn(context);
+    sb_transit_turn(context);
 }
 
 static bool is_done(void *context)
 {
-    return sb_flow_is_done(context);
+    return sb_transit_is_done(context);
 }
 
 sb_status_t sb_bcast_down_tree(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
@@ -25,22 +25,22 @@ sb_status_t sb_bcast_down_tree(sb_cluster_t *cluster, uint32_t root, const sb_st
     const sb_map_t *map = &cluster->map;
     sb_net_tree_t tree = sb_net_tree(map->nodes, cluster->node, map->node_of[root], false);
     sb_doorway_t *doorway = cluster->doorway;
-    sb_flow_t flow;
-    sb_status_t status = sb_flow_open(&flow, cluster, root, stream, stream->bytes, 1);
+    sb_transit_t transit;
+    sb_status_t status = sb_transit_open(&transit, cluster, root, stream, stream->bytes, 1);
 
     if (status != SB_OK)
         return status;
     if (cluster->rank != root)
-        flow.source = doorway->leader[tree.parent];
-    flow.children = tree.children;
+        transit.source = doorway->leader[tree.parent];
+    transit.children = tree.children;
     for (uint32_t i = 0; i < tree.children; i++)
         doorway->child[i] = doorway->leader[tree.child[i]];
     cluster->refill = turn;
-    cluster->refill_context = &flow;
+    cluster->refill_context = &transit;
     sb_programs_turn(cluster);
-    if (sb_flow_on_node(&flow) == SB_OK)
-        sb_cluster_wait(cluster, is_done, &flow);
-    return sb_flow_close(&flow);
+    if (sb_transit_on_node(&transit) == SB_OK)
+        sb_cluster_wait(cluster, is_done, &transit);
+    return sb_transit_close(&transit);
 }
 
 static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)

@@ -46,12 +46,12 @@ static void adopt(sb_team_t *team)
 {
     sb_pairs_t *pairs = sb_pairs(team);
     size_t others = sb_max(team->size, 2) - 1;
-    size_t room = pairs->resource.segment.bytes - others * sizeof(ends_t);
+    size_t room = pairs->resource.bytes - others * sizeof(ends_t);
 
     pairs->ring = sb_min(room / others, RING_MOST) & ~(size_t)(SB_LINE * FRAGMENTS_PER_RING - 1);
     pairs->fragment = pairs->ring / FRAGMENTS_PER_RING;
     for (uint32_t i = 0; i < team->size; i++)
-        pairs->pair[i].base = pairs->resource.segment.bases[i];
+        pairs->pair[i].base = pairs->resource.bases[i];
     pairs->own = pairs->pair[team->rank].base;
 }
 

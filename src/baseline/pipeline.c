@@ -70,10 +70,10 @@ size_t sb_pipeline_bytes(const sb_pipeline_form_t *form)
 static void adopt(sb_team_t *team, const sb_pipeline_form_t *form)
 {
     sb_pipeline_t *pipeline = sb_pipeline(team);
-    size_t room = pipeline->resource.segment.bytes - form->sets * sizeof(sb_set_t);
+    size_t room = pipeline->resource.bytes - form->sets * sizeof(sb_set_t);
     size_t slots = sb_min(form->slots, room / (sizeof(sb_wide_flag_t) + stride_of(form)));
 
-    pipeline->ring.sets = (sb_set_t *)(void *)pipeline->resource.segment.bases[0];
+    pipeline->ring.sets = (sb_set_t *)(void *)pipeline->resource.bases[0];
     pipeline->ring.count = (uint32_t)sb_min(form->sets, slots);
     pipeline->ring.per_set = (uint32_t)(slots / pipeline->ring.count);
     pipeline->ring.leavers = team->size - 1;

@@ -76,8 +76,7 @@ sb_pipeline_place_t sb_pipeline_place(const sb_team_t *team, uint32_t root, size
 static inline sb_flag_t *sb_pipeline_control(const sb_team_t *team, uint32_t rank, uint32_t index)
 {
     const sb_pipeline_t *pipeline = sb_pipeline(team);
-    char *controls =
-        pipeline->resource.segment.bases[rank] + pipeline->ring.count * sizeof(sb_set_t);
+    char *controls = pipeline->resource.bases[rank] + pipeline->ring.count * sizeof(sb_set_t);
 
     return &((sb_wide_flag_t *)(void *)controls)[index].flag;
 }
@@ -88,8 +87,8 @@ static inline char *sb_pipeline_buffer(const sb_team_t *team, uint32_t rank, uin
     size_t controls =
         (size_t)pipeline->ring.count * pipeline->ring.per_set * sizeof(sb_wide_flag_t);
 
-    return pipeline->resource.segment.bases[rank] + pipeline->ring.count * sizeof(sb_set_t) +
-           controls + (size_t)index * pipeline->stride;
+    return pipeline->resource.bases[rank] + pipeline->ring.count * sizeof(sb_set_t) + controls +
+           (size_t)index * pipeline->stride;
 }
 
 #endif

@@ -44,7 +44,7 @@ static sb_status_t make(sb_team_t *team)
     if (status != SB_OK)
         return status;
     form.resource = *team->resource[SB_RESOURCE_QUEUES];
-    form.ring.sets = (sb_set_t *)(void *)form.resource.segment.bases[0];
+    form.ring.sets = (sb_set_t *)(void *)form.resource.bases[0];
     form.ring.leavers = team->size;
     *sb_queues(team) = form;
     return SB_OK;

@@ -72,7 +72,7 @@ sb_status_t sb_queue_take(sb_team_t *team, sb_flag_t *ctrl, const char *slot,
 
 static inline char *sb_queue_block(const sb_team_t *team, uint32_t rank)
 {
-    return sb_queues(team)->resource.segment.bases[rank];
+    return sb_queues(team)->resource.bases[rank];
 }
 
 static inline sb_flag_t *sb_queue_ctrl(const sb_team_t *team, uint32_t rank, uint32_t index)

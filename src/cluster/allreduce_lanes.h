@@ -60,7 +60,7 @@ static inline size_t sb_slice_bytes(const sb_laned_t *laned, size_t segment, uin
 /* Where this rank's part lies while it is combined. */
 static inline char *sb_laned_place(const sb_laned_t *laned, size_t segment)
 {
-    return sb_window_of(laned->cluster, segment) + SB_SEGMENT_BYTES;
+    return sb_cluster_segment(laned->cluster, segment) + SB_SEGMENT_BYTES;
 }
 
 /* The node has dealt a segment out: the messages of this rank begin. */

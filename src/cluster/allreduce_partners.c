@@ -41,7 +41,7 @@ static share_t share_of(const sb_laned_t *laned, size_t segment)
                      .bytes = bytes,
                      .room = sb_round_up(bytes, SB_LINE),
                      .part = sb_laned_place(laned, segment),
-                     .given = sb_window_of(cluster, segment)};
+                     .given = sb_cluster_segment(cluster, segment)};
 
     if (sb_is_lane(laned)) {
         share.first = lane * partners->each;

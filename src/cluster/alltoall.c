@@ -28,7 +28,7 @@ static sb_status_t exchange_within(void *context)
 }
 
 typedef struct directs {
-    sb_direct_t way[SB_WAYS];
+    sb_direct_t way[SB_DIRECTIONS];
 } directs_t;
 
 static bool next_sent(void *context, sb_letter_t *letter)

@@ -144,7 +144,7 @@ static double course_cost(const asked_t *asked, double one, size_t segment, doub
     double busy = asked->lanes > 1 ? within + messages : fmax(within, messages);
     double each = fmax(busy, sent * (double)bytes * asked->prices->byte);
 
-    return within + one + (double)(sb_segments_of(asked->bytes, segment) - 1) * each;
+    return within + one + (double)(sb_divide_up(asked->bytes, segment) - 1) * each;
 }
 
 static void try_doubling(sb_schedule_t *way, const asked_t *asked)

@@ -32,7 +32,7 @@ static sb_schedule_t way_of_chain(uint32_t nodes, const sb_net_prices_t *prices,
         .write_step = write_step,
         .chain = true,
         .segment = most,
-        .cost = pipelined(prices, fill, sb_segments_of(bytes, segment), segment, 1, 2)};
+        .cost = pipelined(prices, fill, sb_divide_up(bytes, segment), segment, 1, 2)};
 }
 
 static double binomial_cost(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,
@@ -41,7 +41,7 @@ static double binomial_cost(uint32_t nodes, const sb_net_prices_t *prices, size_
     double rounds = sb_rounds(nodes);
 
     return pipelined(prices, rounds * sb_cost_message(prices, segment),
-                     sb_segments_of(bytes, segment), segment, rounds, rounds);
+                     sb_divide_up(bytes, segment), segment, rounds, rounds);
 }
 
 static sb_schedule_t way_of_tree(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes,

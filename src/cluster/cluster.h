@@ -71,7 +71,7 @@ typedef struct sb_cluster {
     sb_kept_way_t ways[SB_KEPT_WAYS]; /* of allreduces, by their bits */
     bool parts_ready;                 /* all teams have what moving parts needs */
     bool parts_refused;
-    char *window;               /* two segments for each program: sb_window_of */
+    char *window;               /* two segments for each program: sb_cluster_segment */
     struct sb_doorway *doorway; /* what broadcasts by order of arrival keep; NULL: none was yet */
     const uint32_t *heads; /* of each node, who speaks for it in the present call; NULL: as ever */
 } sb_cluster_t;
@@ -214,7 +214,7 @@ sb_status_t sb_segments_run(sb_cluster_t *cluster, size_t segments, sb_segment_s
                             sb_segment_step_t *end, const void *context);
 
 /* Two segments of memory for the program's own use. */
-static inline char *sb_window_of(const sb_cluster_t *cluster, size_t segment)
+static inline char *sb_cluster_segment(const sb_cluster_t *cluster, size_t segment)
 {
     return cluster->window + segment % SB_WINDOW * 2 * SB_SEGMENT_BYTES;
 }

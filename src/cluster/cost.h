@@ -30,11 +30,6 @@ static inline double sb_cost_message(const sb_net_prices_t *prices, size_t bytes
     return sb_cost_empty(prices, bytes) + (double)bytes * prices->byte;
 }
 
-static inline size_t sb_segments_of(size_t bytes, size_t segment)
-{
-    return (bytes + segment - 1) / segment;
-}
-
 /* Candidates come with ever shorter segments: one has to save a tenth to be worth the messages. */
 static inline void sb_schedule_take(sb_schedule_t *way, sb_schedule_t other)
 {

@@ -70,7 +70,7 @@ static sb_status_t begin_segment(const void *context, size_t segment)
     sb_row_t row;
     sb_stream_t send = sb_item_stream(&row, &own);
     sb_stream_t *to = cluster->streams;
-    char *packed = sb_window_of(cluster, segment);
+    char *packed = sb_cluster_segment(cluster, segment);
 
     if (gathering->leader != cluster->rank)
         return sb_node_gather(cluster, gathering->leader, &send, NULL, false);
@@ -103,7 +103,7 @@ static sb_status_t end_segment(const void *context, size_t segment)
     if (!is_to_all(gathering) && gathering->root != cluster->rank)
         return cluster->failure;
     sb_stream_t to = unpacked(gathering, segment);
-    sb_stream_t packed = {.base = sb_window_of(cluster, segment), .bytes = to.bytes};
+    sb_stream_t packed = {.base = sb_cluster_segment(cluster, segment), .bytes = to.bytes};
     if (gathering->leader != cluster->rank)
         return sb_node_bcast(cluster, gathering->leader, &to);
     sb_status_t status = sb_program_wait(cluster, segment);

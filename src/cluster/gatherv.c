@@ -30,7 +30,7 @@ static bool is_root(const gathering_t *gathering)
 /* Of the window, what sends have no use for at a leader: it receives nothing. */
 static char *packed_at(const gathering_t *gathering)
 {
-    return sb_window_of(gathering->cluster, SB_LETTERS);
+    return sb_cluster_segment(gathering->cluster, SB_LETTERS);
 }
 
 /* The parts of the root's node go where they belong. */

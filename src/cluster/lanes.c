@@ -21,7 +21,7 @@ static uint32_t local_ranks(const sb_lanes_t *lanes)
 }
 
 /* The node that is so many places away, in that way. */
-static uint32_t node_at(const sb_lanes_t *lanes, sb_way_t way, uint32_t distance)
+static uint32_t node_at(const sb_lanes_t *lanes, sb_direction_t way, uint32_t distance)
 {
     uint64_t node = lanes->cluster->node, nodes = lanes->cluster->map.nodes;
 
@@ -75,7 +75,7 @@ static shelf_t open_shelf(sb_lanes_t *lanes)
 }
 
 /* So many items are a row: with the local rank of that number, in that way. */
-static void make_row(const shelf_t *shelf, const sb_item_t *first, size_t count, sb_way_t way,
+static void make_row(const shelf_t *shelf, const sb_item_t *first, size_t count, sb_direction_t way,
                      uint32_t local)
 {
     sb_cluster_t *cluster = shelf->lanes->cluster;
@@ -85,7 +85,7 @@ static void make_row(const shelf_t *shelf, const sb_item_t *first, size_t count,
 }
 
 /* This rank's parts for, or from, the nodes of each lane. */
-static void lay_own(shelf_t *shelf, sb_way_t way)
+static void lay_own(shelf_t *shelf, sb_direction_t way)
 {
     const sb_lanes_t *lanes = shelf->lanes;
     const sb_map_t *map = &lanes->cluster->map;
@@ -189,7 +189,7 @@ static size_t letter_bytes(const sb_lanes_t *lanes, const char *letter, uint32_t
 }
 
 /* With the lane of the node that is next in that way. */
-static bool next(sb_lanes_t *lanes, sb_way_t way, sb_letter_t *letter)
+static bool next(sb_lanes_t *lanes, sb_direction_t way, sb_letter_t *letter)
 {
     const sb_map_t *map = &lanes->cluster->map;
     uint32_t distance = lanes->distance[way], node = node_at(lanes, way, distance);
@@ -280,7 +280,7 @@ sb_status_t sb_lanes_exchange(sb_lanes_t *lanes, sb_status_t (*meanwhile)(void *
     sb_post_t post = {.cluster = cluster, .context = lanes, .next = {next_sent, next_received}};
     sb_status_t status = lanes->told ? tell_sizes(lanes) : SB_OK;
 
-    for (unsigned way = 0; way < SB_WAYS; way++) {
+    for (unsigned way = 0; way < SB_DIRECTIONS; way++) {
         lanes->distance[way] = cluster->local + 1;
         lanes->place[way] = cluster->window + way * ROOM;
     }

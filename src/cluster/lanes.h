@@ -19,8 +19,8 @@ typedef struct sb_lanes {
     bool told;    /* the sizes of parts go before them: they differ, or are not known to all */
     size_t from;  /* of each part the bytes from here on, */
     size_t piece; /* at most so many; or, where sizes are told, all of a part that has no more */
-    uint32_t distance[SB_WAYS]; /* of the next letter */
-    char *place[SB_WAYS];       /* and where it lies */
+    uint32_t distance[SB_DIRECTIONS]; /* of the next letter */
+    char *place[SB_DIRECTIONS];       /* and where it lies */
 } sb_lanes_t;
 
 /* How many bytes of each part the lanes have room for at once; 0: the map does not suit. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "cluster/post.h"
 
-static uint32_t place_of(sb_way_t way, uint64_t number)
+static uint32_t place_of(sb_direction_t way, uint64_t number)
 {
     return way * SB_LETTERS + (uint32_t)(number % SB_LETTERS);
 }
@@ -13,7 +13,7 @@ static char *memory_of(const sb_post_t *post, const sb_letter_t *letter, uint32_
         return letter->data;
     if (letter->stream->base != NULL)
         return letter->stream->base + letter->offset;
-    return sb_window_of(post->cluster, place);
+    return sb_cluster_segment(post->cluster, place);
 }
 
 static bool is_staged(const sb_letter_t *letter)
@@ -33,7 +33,7 @@ static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
 {
     sb_post_t *post = program->context;
     uint32_t place = (uint32_t)(program - post->cluster->program);
-    sb_way_t way = place < SB_LETTERS ? SB_OUT : SB_IN;
+    sb_direction_t way = place < SB_LETTERS ? SB_OUT : SB_IN;
     sb_letter_t *letter = &post->letter[way][place % SB_LETTERS];
 
     if (number == 0) {
@@ -48,7 +48,7 @@ static bool write_step(sb_program_t *program, uint32_t number, sb_step_t *step)
     return false;
 }
 
-static void begin(sb_post_t *post, sb_way_t way, const sb_letter_t *letter)
+static void begin(sb_post_t *post, sb_direction_t way, const sb_letter_t *letter)
 {
     sb_cluster_t *cluster = post->cluster;
     uint32_t place = place_of(way, post->begun[way]++);
@@ -64,7 +64,7 @@ static void begin(sb_post_t *post, sb_way_t way, const sb_letter_t *letter)
     sb_program_begin(cluster, program);
 }
 
-static void refill_way(sb_post_t *post, sb_way_t way)
+static void refill_way(sb_post_t *post, sb_direction_t way)
 {
     const sb_program_t *program = post->cluster->program;
 

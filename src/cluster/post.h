@@ -27,16 +27,16 @@ typedef struct sb_letter {
 typedef bool sb_letter_next_t(void *context, sb_letter_t *letter);
 
 /* One for each direction: */
-typedef enum sb_way { SB_OUT, SB_IN, SB_WAYS } sb_way_t;
+typedef enum sb_direction { SB_OUT, SB_IN, SB_DIRECTIONS } sb_direction_t;
 
 typedef struct sb_post {
     sb_cluster_t *cluster;
-    sb_letter_next_t *next[SB_WAYS]; /* NULL: there are none */
-    void *context;                   /* of these */
-    void (*turn)(void *context);     /* before each look at them; or NULL */
-    uint64_t begun[SB_WAYS];
+    sb_letter_next_t *next[SB_DIRECTIONS]; /* NULL: there are none */
+    void *context;                         /* of these */
+    void (*turn)(void *context);           /* before each look at them; or NULL */
+    uint64_t begun[SB_DIRECTIONS];
     uint64_t came; /* received so far, if each has come before the next */
-    sb_letter_t letter[SB_WAYS][SB_LETTERS];
+    sb_letter_t letter[SB_DIRECTIONS][SB_LETTERS];
 } sb_post_t;
 
 /* Letters begin to go; what the node does meanwhile is the caller's. */
@@ -56,7 +56,7 @@ sb_status_t sb_post_end(sb_post_t *post);
  */
 typedef struct sb_direct {
     const sb_cluster_t *cluster;
-    sb_way_t way;
+    sb_direction_t way;
     const sb_stream_t *part; /* of each rank; or of one alone: */
     uint32_t only;           /* SB_NET_ANY: of each */
     size_t above;

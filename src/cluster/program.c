@@ -36,7 +36,7 @@ sb_program_t *sb_program_of(sb_cluster_t *cluster, size_t segment, uint32_t root
     program->leaders = NULL;
     program->root = root;
     program->root_node = cluster->map.node_of[root];
-    program->scratch = sb_window_of(cluster, segment);
+    program->scratch = sb_cluster_segment(cluster, segment);
     return program;
 }
 

@@ -55,7 +55,7 @@ static char *place_of(const course_t *course, size_t segment)
 {
     if (course->reduction->receive != NULL)
         return course->reduction->receive + segment * course->segment;
-    return sb_window_of(course->cluster, segment) + SB_SEGMENT_BYTES;
+    return sb_cluster_segment(course->cluster, segment) + SB_SEGMENT_BYTES;
 }
 
 void sb_program_reduces(sb_program_t *program, const sb_schedule_t *way,

@@ -45,7 +45,7 @@ static bool advance(const scattered_t *scattered, sb_piece_t *piece)
 
 static char *place_of(const scattered_t *scattered, const sb_piece_t *piece)
 {
-    return sb_window_of(scattered->cluster, piece->number) + SB_SEGMENT_BYTES;
+    return sb_cluster_segment(scattered->cluster, piece->number) + SB_SEGMENT_BYTES;
 }
 
 static sb_status_t begin(const scattered_t *scattered, const sb_piece_t *piece)

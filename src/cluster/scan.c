@@ -30,13 +30,13 @@ static size_t bytes_of(const course_t *course, size_t segment)
 /* Where the leader has its node's total, */
 static char *total_of(const course_t *course, size_t segment)
 {
-    return sb_window_of(course->cluster, segment) + SB_SCAN_SEGMENT;
+    return sb_cluster_segment(course->cluster, segment) + SB_SCAN_SEGMENT;
 }
 
 /* and each rank what is before its node. */
 static char *before_of(const course_t *course, size_t segment)
 {
-    return sb_window_of(course->cluster, segment) + 2 * SB_SCAN_SEGMENT;
+    return sb_cluster_segment(course->cluster, segment) + 2 * SB_SCAN_SEGMENT;
 }
 
 /* What this rank receives of the segment; NULL: nothing. */

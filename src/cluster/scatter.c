@@ -39,7 +39,7 @@ static sb_status_t begin_segment(const void *context, size_t segment)
 {
     const scattering_t *scattering = context;
     sb_cluster_t *cluster = scattering->cluster;
-    char *packed = sb_window_of(cluster, segment);
+    char *packed = sb_cluster_segment(cluster, segment);
 
     if (scattering->leader != cluster->rank)
         return cluster->failure;
@@ -75,7 +75,7 @@ static sb_status_t end_segment(const void *context, size_t segment)
     const sb_map_t *map = &cluster->map;
     sb_packing_t packing = packing_of(scattering, segment);
     size_t bytes = sb_packed_bytes(&packing, cluster->rank);
-    char *packed = sb_window_of(cluster, segment);
+    char *packed = sb_cluster_segment(cluster, segment);
 
     if (scattering->leader != cluster->rank) {
         sb_item_t own = {scattering->parts->receive, packing.from, bytes};

@@ -144,7 +144,7 @@ static void ask(scattering_t *scattering)
 /* Of the window, what receives have no use for at a leader: it sends nothing. */
 static char *packed_at(const scattering_t *scattering)
 {
-    return sb_window_of(scattering->cluster, 0);
+    return sb_cluster_segment(scattering->cluster, 0);
 }
 
 static bool next_received(void *context, sb_letter_t *letter)

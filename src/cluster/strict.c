@@ -40,7 +40,7 @@ static sb_piece_t first_piece(const course_t *course)
 /* What is combined, at the rank where the node combines it. */
 static char *result_of(const course_t *course, const sb_piece_t *piece)
 {
-    return sb_window_of(course->cluster, piece->number) + SB_SEGMENT_BYTES;
+    return sb_cluster_segment(course->cluster, piece->number) + SB_SEGMENT_BYTES;
 }
 
 static bool is_last(const course_t *course)
@@ -63,7 +63,7 @@ const char *sb_strict_take_up(sb_cluster_t *cluster, const sb_reduction_t *reduc
                               const sb_piece_t *piece, uint32_t root, char *before)
 {
     const char *own = reduction->send + piece->from;
-    char *both = sb_window_of(cluster, piece->number);
+    char *both = sb_cluster_segment(cluster, piece->number);
     const void *from[] = {before, own};
 
     if (cluster->local != 0 || sb_program_wait(cluster, piece->number) != SB_OK ||
@@ -82,7 +82,7 @@ static sb_status_t link(const course_t *course, const sb_piece_t *piece)
     uint32_t leader = is_last(course) ? sb_leader_of(cluster, cluster->node, piece->rank) : first;
     const char *given =
         sb_strict_take_up(cluster, course->reduction, piece, sb_map_rank(&cluster->map, 0, 0),
-                          sb_window_of(cluster, piece->number));
+                          sb_cluster_segment(cluster, piece->number));
 
     if (cluster->failure != SB_OK)
         return cluster->failure;

@@ -236,6 +236,12 @@ static inline sb_status_t sb_first(sb_status_t first, sb_status_t second)
     return first == SB_OK ? second : first;
 }
 
+/* How often ranks that share processors are busy with their share of the work in turn. */
+static inline double sb_cost_crowd(const sb_shape_t *shape)
+{
+    return sb_max(1, shape->ranks / shape->processors);
+}
+
 /*
  * What every algorithm has to pay when ranks outnumber processors: each rank must get a processor
  * `turns` times before the call is complete.

@@ -54,7 +54,7 @@ static void move_uneven(walk_t *walk, const sb_layout_t *list, uintptr_t user, s
 static void move_sorted(walk_t *walk, const sb_layout_t *list, uintptr_t user, size_t first,
                         size_t last)
 {
-    size_t row = (first + SB_SORTED_ROW - 1) / SB_SORTED_ROW, end = last / SB_SORTED_ROW;
+    size_t row = sb_divide_up(first, SB_SORTED_ROW), end = last / SB_SORTED_ROW;
 
     if (last == list->n && last % SB_SORTED_ROW != 0)
         end++;

@@ -196,8 +196,7 @@ static const char *add_rule(sb_cache_entry_t *entry, const char *text, bool *new
         return "sizes from and to, or 0 and -";
     if (!find_ranks(&words, &rule))
         return "ranks, and 0 or 1 for shared processors";
-    *newer = !sb_tuning_algorithm((sb_collective_t)rule.collective, words.algorithm,
-                                  &rule.value[SB_TUNE_ALGORITHM]);
+    *newer = !sb_tuning_algorithm(&rule, words.algorithm);
     if (*newer)
         return "an algorithm that there is";
     *newer = entry->rules.count == SB_RULES_MOST;

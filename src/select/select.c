@@ -7,6 +7,7 @@
 #include "coll/bcast/bcast.h"
 #include "coll/reduction/reduction.h"
 #include "coll/vector/vector.h"
+#include "team/hierarchy.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,13 +48,9 @@ const sb_algorithm_t *sb_algorithm_at(size_t index)
 /* A set of levels may be named in any order. */
 static const sb_algorithm_t *find_by_levels(const char *name)
 {
-    static const char prefix[] = "hierarchical-";
     unsigned levels;
 
-    if (strncmp(name, prefix, strlen(prefix)) != 0 ||
-        !sb_levels_parse(name + strlen(prefix), &levels))
-        return NULL;
-    return &sb_barrier_hierarchical[levels - 1];
+    return sb_hierarchy_named(name, &levels) ? &sb_barrier_hierarchical[levels - 1] : NULL;
 }
 
 bool sb_algorithm_named(const sb_algorithm_t *algorithm, const char *name)

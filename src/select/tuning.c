@@ -55,11 +55,13 @@ bool sb_tuning_sized(sb_collective_t collective)
     return (sized & (1u << collective)) != 0;
 }
 
-bool sb_tuning_algorithm(sb_collective_t collective, const char *name, uint64_t *value)
+bool sb_tuning_algorithm(sb_rule_t *rule, const char *name)
 {
-    const sb_algorithm_t *found = sb_algorithm_find(collective, name);
+    const sb_algorithm_t *found = sb_algorithm_find((sb_collective_t)rule->collective, name);
+    uint64_t *value = &rule->value[SB_TUNE_ALGORITHM];
 
     *value = SB_RULE_FIRST;
+    rule->levels = found == NULL ? 0 : found->levels;
     if (strcmp(name, "auto") == 0 || strcmp(name, "host") == 0) {
         *value = name[0] == 'a' ? SB_RULE_AUTO : SB_RULE_HOST;
         return true;
@@ -235,7 +237,7 @@ static bool find_algorithm(const reader_t *reader, const json_t *given, sb_rule_
     char name[64], known[320];
 
     word_of(given, name, sizeof name);
-    if (sb_tuning_algorithm(collective, name, &rule->value[SB_TUNE_ALGORITHM]))
+    if (sb_tuning_algorithm(rule, name))
         return true;
     sb_algorithm_names(collective, known, sizeof known);
     return refuse(reader, "algorithm", known, given);

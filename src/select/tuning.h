@@ -36,8 +36,8 @@ void sb_tuning_add(const sb_rules_t *rules);
 /* Whether all members know the bytes of such a call alike, so that rules may go by them. */
 bool sb_tuning_sized(sb_collective_t collective);
 
-/* What a rule's algorithm of that name is as a value, and back; false: there is none of it. */
-bool sb_tuning_algorithm(sb_collective_t collective, const char *name, uint64_t *value);
+/* Has the rule name that algorithm of its collective; false: there is none. And a value's name. */
+bool sb_tuning_algorithm(sb_rule_t *rule, const char *name);
 const char *sb_tuning_algorithm_name(uint64_t value);
 
 /* "algorithm", "fragment", ... as in the file. */

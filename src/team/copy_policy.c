@@ -99,7 +99,7 @@ static uint64_t rival_of(const sb_copy_class_t *class, uint8_t mode)
 
 static bool on_trial(const sb_copy_class_t *class)
 {
-    return class->warming + class->timing > 0;
+    return class->stage != SB_COPY_SETTLED;
 }
 
 /* Messages of a lap, of the first or the second in a trial. */
@@ -227,17 +227,17 @@ static void start_trial(sb_copy_class_t *class, uint8_t mode, size_t lap, size_t
     class->tried = mode;
     class->loss[mode] = 0;
     class->length = trial_messages(lap, bytes);
-    class->warming = lap_messages(lap, bytes, WARMING_LEAST);
-    class->timing = lap_messages(lap, bytes, TIMING_LEAST);
+    class->stage = SB_COPY_FIRST_LAP;
+    class->trial = (sb_copy_trial_t){.left = lap_messages(lap, bytes, WARMING_LEAST),
+                                     .second = lap_messages(lap, bytes, TIMING_LEAST),
+                                     .fresh = true};
     class->rest = class->rest == 0 ? REST_FIRST : (uint32_t)sb_min(2 * class->rest, REST);
-    class->fresh = true;
     class->since = 0;
-    class->bad = class->longer = 0;
 }
 
 static void end_trial(sb_copy_class_t *class, uint16_t spoilt)
 {
-    class->warming = class->timing = 0;
+    class->stage = SB_COPY_SETTLED;
     class->proven[class->tried] = true;
     class->spoilt[class->tried] = spoilt;
 }
@@ -245,12 +245,16 @@ static void end_trial(sb_copy_class_t *class, uint16_t spoilt)
 /* The next message of the trial: whether it is still of the first lap. */
 static bool go_on_trying(sb_copy_class_t *class)
 {
-    bool warming = class->warming > 0;
+    bool warming = class->stage == SB_COPY_FIRST_LAP;
 
-    if (warming)
-        class->warming--;
-    else if (--class->timing == 0)
+    if (--class->trial.left > 0)
+        return warming;
+    if (warming) {
+        class->stage = SB_COPY_SECOND_LAP;
+        class->trial.left = class->trial.second;
+    } else {
         end_trial(class, 0);
+    }
     return warming;
 }
 
@@ -379,18 +383,19 @@ static bool is_longer(uint64_t ns, uint64_t rival)
 static void judge_trial(const sb_copy_policy_t *policy, sb_copy_class_t *class, uint64_t ns,
                         bool warming)
 {
+    sb_copy_trial_t *trial = &class->trial;
     uint64_t rival = rival_of(class, class->tried);
     bool fresh = warming && !class->proven[class->tried];
     bool pages = fresh && policy->reach[class->tried] > policy->reach[class->usual];
 
-    class->bad = rival > 0 && ns > 2 * rival && !pages ? class->bad + 1 : 0;
-    class->longer = !warming && is_longer(ns, rival) ? class->longer + 1 : 0;
-    if (class->bad >= SB_COPY_BAD_MOST) {
+    trial->bad = rival > 0 && ns > 2 * rival && !pages ? trial->bad + 1 : 0;
+    trial->longer = !warming && is_longer(ns, rival) ? trial->longer + 1 : 0;
+    if (trial->bad >= SB_COPY_BAD_MOST) {
         uint32_t spoilt = sb_max(2u * class->spoilt[class->tried], REST);
         end_trial(class, (uint16_t)sb_min(spoilt, REST_MOST));
         class->rest = REST;
         class->ns[class->tried] = ns;
-    } else if (class->longer >= sb_max(LONGER_LEAST, class->length / LONGER_PART)) {
+    } else if (trial->longer >= sb_max(LONGER_LEAST, class->length / LONGER_PART)) {
         end_trial(class, 0);
     }
 }
@@ -405,12 +410,12 @@ static void smooth(sb_copy_class_t *class, uint8_t mode, uint64_t sample)
 {
     uint64_t *usual = &class->ns[mode];
     uint64_t rival = rival_of(class, mode);
-    bool forget = on_trial(class) && class->fresh && mode == class->tried;
+    bool forget = on_trial(class) && class->trial.fresh && mode == class->tried;
     bool doubtful = is_longer(sample, rival);
 
     if (*usual == 0 || forget) {
         *usual = rival > 0 ? sb_min(sample, 2 * rival) : sample;
-        class->fresh = false;
+        class->trial.fresh = false;
     } else if (sample < *usual) {
         *usual -= (*usual - sample) / 2;
     } else if (!doubtful || class->doubtful) {

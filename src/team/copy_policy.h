@@ -33,6 +33,18 @@
  * has to be agreed: who decides says in each message's plan what it does, and who reads it does
  * what it says. A policy never changes in which order a reduction combines.
  *
+ * A class of sizes is in one of three stages:
+ *
+ *   stage       its messages go by   they lead to  when
+ *   settled     the usual mode       first lap     another mode is due, and may lose so much
+ *   first lap   the mode on trial    second lap    they were enough to go through its memory
+ *                                    settled       several were far too long
+ *   second lap  the mode on trial,   settled       they were enough to tell its time, or several
+ *               whose time counts                  well above another mode's, or far too long
+ *
+ * Far too long makes a trial a bad one: the mode's next rest is twice as long. Any other end makes
+ * its next rest as long as all others.
+ *
  * What a call takes says little of loads: the sender's lines then are the reader's too, so a
  * program that writes there anew waits for them, after the call. Where data is in caches that may
  * be more than the call itself. So a mode by loads is no candidate by what calls take. When all
@@ -68,6 +80,21 @@ typedef enum sb_copy_mode {
 /* Most modes of one policy. */
 #define SB_COPY_MODES 5
 
+typedef enum sb_copy_stage {
+    SB_COPY_SETTLED,
+    SB_COPY_FIRST_LAP,
+    SB_COPY_SECOND_LAP,
+} sb_copy_stage_t;
+
+/* The trial that goes on. */
+typedef struct sb_copy_trial {
+    uint32_t left;   /* messages of the present lap */
+    uint32_t second; /* and of its second lap */
+    uint32_t bad;    /* samples, one after the other, that were far too long, */
+    uint32_t longer; /* and well above another mode's time */
+    bool fresh;      /* there is no sample of its second lap yet */
+} sb_copy_trial_t;
+
 /* One class of sizes. Modes by place in the policy; counted in messages that this rank decided. */
 typedef struct sb_copy_class {
     uint64_t ns[SB_COPY_MODES]; /* of one message (sb_copy_kept), smoothed; 0: not known yet */
@@ -78,16 +105,13 @@ typedef struct sb_copy_class {
     uint32_t waited[SB_COPY_MODES]; /* from each mode's last trial to the last of all */
     uint16_t spoilt[SB_COPY_MODES]; /* its rest after bad trials, if there was none better since */
     bool proven[SB_COPY_MODES];     /* a trial of it is over: its time is not one of new memory */
-    uint32_t warming;               /* left of a trial's first lap */
-    uint32_t timing;                /* left of its second */
-    uint32_t bad;     /* samples of this trial, one after the other, that were far too long, */
-    uint32_t longer;  /* and well above another mode's time */
-    bool fresh;       /* this trial has no sample of its second lap yet */
-    bool doubtful;    /* the last sample was well above another mode's time */
-    uint8_t tried;    /* by this trial, or the last one */
-    uint8_t usual;    /* outside trials */
-    uint8_t present;  /* of the last message */
-    uint8_t settling; /* messages until this one's time counts */
+    sb_copy_stage_t stage;
+    sb_copy_trial_t trial;
+    bool doubtful;                /* the last sample was well above another mode's time */
+    uint8_t tried;                /* by this trial, or the last one */
+    uint8_t usual;                /* outside trials */
+    uint8_t present;              /* of the last message */
+    uint8_t settling;             /* messages until this one's time counts */
     uint64_t loss[SB_COPY_MODES]; /* ns by which each mode's last trial was longer than without, */
     uint64_t lost;                /* and all trials */
 } sb_copy_class_t;
@@ -154,12 +178,12 @@ static inline bool sb_copy_policy_is_loaded(const sb_copy_policy_t *policy, uint
     return place >= policy->loads && place < policy->loads + policy->loaded;
 }
 
-/* Where stores of this mode go to: up to there in the segment. */
+/* Where stores of this mode go to: up to there in the resource. */
 static inline void sb_copy_policy_reaches(sb_copy_policy_t *policy, sb_copy_mode_t mode,
-                                          const sb_lazy_segment_t *segment, size_t end)
+                                          const sb_resource_t *resource, size_t end)
 {
-    policy->touched = &segment->touched;
-    policy->page_ns = &segment->block.page_ns;
+    policy->touched = &resource->touched;
+    policy->page_ns = &resource->block.page_ns;
     for (uint8_t i = 0; i < policy->modes; i++) {
         if (policy->mode[i] == mode)
             policy->reach[i] = end;

@@ -69,23 +69,23 @@ sb_status_t sb_expose_loads(sb_team_t *team, uint64_t *process, bool *all)
     return sb_team_agree(team, mine, all);
 }
 
-sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
+sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_resource_t *resource,
                            sb_exposer_t *of, bool kernel)
 {
     uint64_t number = (sb_now_ns() + 1) * 0x9e3779b97f4a7c15u + team->rank;
-    card_t mine = {sb_process_self(), (uintptr_t)segment->bases[team->rank], (uintptr_t)&number,
+    card_t mine = {sb_process_self(), (uintptr_t)resource->bases[team->rank], (uintptr_t)&number,
                    number};
     bool all = kernel;
     sb_status_t status = SB_OK;
 
-    *expose = (sb_expose_t){.self = team->rank, .bytes = segment->bytes, .of = of};
+    *expose = (sb_expose_t){.self = team->rank, .bytes = resource->bytes, .of = of};
     sb_team_tell(team, &mine, sizeof mine);
     for (uint32_t i = 0; status == SB_OK && i < team->size; i++) {
         card_t card;
         status = sb_team_hear(team, i, &card, sizeof card);
         if (status != SB_OK)
             return status;
-        of[i] = (sb_exposer_t){card.process, card.block, segment->bases[i], false, false};
+        of[i] = (sb_exposer_t){card.process, card.block, resource->bases[i], false, false};
         if (all && i != team->rank)
             all = try_kernel(expose, &card);
     }
@@ -105,6 +105,12 @@ bool sb_expose_pays(const sb_team_t *team)
         return team->size <= SB_EXPOSE_FEW && !team->oversubscribed &&
                team->settings.stores == SB_STORES_AUTO;
     return team->settings.cma == SB_CMA_ON;
+}
+
+bool sb_expose_is_tried(const sb_team_t *team)
+{
+    return team->oversubscribed && team->settings.cma == SB_CMA_AUTO &&
+           team->settings.stores == SB_STORES_AUTO;
 }
 
 bool sb_expose_serves(const sb_expose_t *expose, uint32_t reader, const void *base, size_t bytes)

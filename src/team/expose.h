@@ -46,11 +46,11 @@ typedef struct sb_expose {
 } sb_expose_t;
 
 /*
- * Tells each other where the members' blocks of `segment` are, and, if `kernel`, has every member
+ * Tells each other where the members' blocks of `resource` are, and, if `kernel`, has every member
  * read a number out of every other's private memory. `of`: zeroed room for each member. Collective;
  * the outcome is that of the team's exchanges.
  */
-sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_segment_t *segment,
+sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_resource_t *resource,
                            sb_exposer_t *of, bool kernel);
 
 /*
@@ -64,6 +64,9 @@ sb_status_t sb_expose_make(sb_expose_t *expose, sb_team_t *team, const sb_lazy_s
  * wait for each other's turns; and who says how stores are to be made wants stores.
  */
 bool sb_expose_pays(const sb_team_t *team);
+
+/* Whether ranks that share processors find out by blocks of calls, where nobody says how. */
+bool sb_expose_is_tried(const sb_team_t *team);
 
 /*
  * Whether every member can read the memory that every other shares, by loads; `process`: room for

@@ -136,6 +136,14 @@ const sb_hierarchy_t *sb_team_hierarchy(sb_team_t *team, unsigned levels, uint32
     return build(team, levels, most);
 }
 
+bool sb_hierarchy_named(const char *barrier, unsigned *levels)
+{
+    static const char prefix[] = "hierarchical-";
+
+    return strncmp(barrier, prefix, strlen(prefix)) == 0 &&
+           sb_levels_parse(barrier + strlen(prefix), levels);
+}
+
 void sb_team_hierarchies_refuse(sb_team_t *team, const char *reason)
 {
     team->locality.refusal = reason;

@@ -69,6 +69,10 @@ static inline const sb_hierarchy_t *sb_team_subgroups(sb_team_t *team)
  */
 sb_status_t sb_team_groups(sb_groups_t *groups, sb_team_t *team, unsigned levels, uint32_t most);
 
+/* The levels that a barrier of that name, such as "hierarchical-l3+numa", goes by, in any order.
+ * False: the name says none. */
+bool sb_hierarchy_named(const char *barrier, unsigned *levels);
+
 /* Makes all ranks one group, for `reason`, in what was made and what will be. Cannot fail. */
 void sb_team_hierarchies_refuse(sb_team_t *team, const char *reason);
 

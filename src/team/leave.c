@@ -107,9 +107,9 @@ void sb_team_free(sb_team_t *team)
 /* Ends what this rank has of a resource, but for its block, which is returned. */
 static sb_block_t leave_resource(sb_resource_t *resource, uint32_t members)
 {
-    sb_block_t block = resource->segment.block;
+    sb_block_t block = resource->block;
 
-    sb_lazy_segment_leave(&resource->segment, members);
+    sb_resource_leave(resource, members);
     free(resource);
     return block;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "team/prices.h"
 
-#include "base/compiler.h"
-
 #include <string.h>
 
 const sb_prices_t sb_prices_standard = {
@@ -26,20 +24,30 @@ void sb_prices_suit(sb_prices_t *of, sb_processor_t processor)
     }
 }
 
+/* Each price is a member of its own, of one type: by their order they are an array. */
+enum {
+#define SB_PRICE(name, follows, unit, standard, doc) PLACE_##name,
+#include "team/prices.def"
+#undef SB_PRICE
+    PRICES
+};
+
+_Static_assert(sizeof(sb_prices_t) == PRICES * sizeof(double), "prices lie side by side");
+_Static_assert(PRICES <= 64, "a word holds a bit for each price");
+
 static const struct {
     sb_price_t words;
-    size_t offset;
-    size_t followed; /* offset of the price that it follows */
-} prices[] = {
+    size_t followed; /* place of the price that it follows */
+} prices[PRICES] = {
 #define SB_PRICE(name, follows, unit, standard, doc)                                               \
-    {{#name, #follows, unit, doc}, offsetof(sb_prices_t, name), offsetof(sb_prices_t, follows)},
+    {{#name, #follows, unit, doc}, PLACE_##follows},
 #include "team/prices.def"
 #undef SB_PRICE
 };
 
 size_t sb_price_count(void)
 {
-    return SB_COUNT_OF(prices);
+    return PRICES;
 }
 
 const sb_price_t *sb_price_at(size_t index)
@@ -47,28 +55,21 @@ const sb_price_t *sb_price_at(size_t index)
     return &prices[index].words;
 }
 
-_Static_assert(SB_COUNT_OF(prices) <= 64, "a word holds a bit for each price");
-
-static double *at_offset(sb_prices_t *of, size_t offset)
-{
-    return (double *)(void *)((char *)of + offset);
-}
-
-static double standard_at(size_t offset)
-{
-    return *(const double *)(const void *)((const char *)&sb_prices_standard + offset);
-}
-
 double sb_price_get(const sb_prices_t *of, size_t index)
 {
-    return *(const double *)(const void *)((const char *)of + prices[index].offset);
+    return ((const double *)(const void *)of)[index];
+}
+
+static void set(sb_prices_t *of, size_t index, double value)
+{
+    ((double *)(void *)of)[index] = value;
 }
 
 size_t sb_price_find(const char *name)
 {
     size_t index = 0;
 
-    while (index < SB_COUNT_OF(prices) && strcmp(prices[index].words.name, name) != 0)
+    while (index < PRICES && strcmp(prices[index].words.name, name) != 0)
         index++;
     return index;
 }
@@ -82,22 +83,22 @@ bool sb_price_sane(size_t index, double value)
 
 bool sb_price_learn(sb_prices_t *of, sb_known_prices_t *known, size_t index, double value)
 {
-    if (index >= SB_COUNT_OF(prices) || !sb_price_sane(index, value))
+    if (index >= PRICES || !sb_price_sane(index, value))
         return false;
-    *at_offset(of, prices[index].offset) = value;
+    set(of, index, value);
     *known |= (sb_known_prices_t)1 << index;
     return true;
 }
 
 void sb_prices_follow(sb_prices_t *of, sb_known_prices_t known)
 {
-    for (size_t i = 0; i < SB_COUNT_OF(prices); i++) {
+    const sb_prices_t *standard = &sb_prices_standard;
+
+    for (size_t i = 0; i < PRICES; i++) {
         size_t followed = prices[i].followed;
-        bool itself = followed == prices[i].offset;
-        if (known >> i & 1)
-            continue;
-        *at_offset(of, prices[i].offset) =
-            standard_at(prices[i].offset) *
-            (itself ? 1 : *at_offset(of, followed) / standard_at(followed));
+        double times =
+            followed == i ? 1 : sb_price_get(of, followed) / sb_price_get(standard, followed);
+        if ((known >> i & 1) == 0)
+            set(of, i, sb_price_get(standard, i) * times);
     }
 }

@@ -2,7 +2,7 @@
 #ifndef SB_TEAM_RESOURCE_H
 #define SB_TEAM_RESOURCE_H
 
-#include "team/lazy_segment.h"
+#include "segment/arena.h"
 
 /*
  * What a family of algorithms keeps for a team beside the control blocks: memory that every member
@@ -17,9 +17,17 @@
 
 #define SB_RESOURCES_MOST 16
 
+/* The memory: one block of each member, of the same size, in the owner's region and so on the
+ * owner's NUMA node. */
 typedef struct sb_resource {
-    sb_lazy_segment_t segment;
+    size_t bytes; /* of every member's block */
+    char **bases; /* the blocks of all ranks, where they are mapped here */
+    sb_block_t block;
+    size_t touched;                /* of the own block, from its beginning */
+    sb_attachment_t **attachments; /* NULL at this rank's own place */
 } sb_resource_t;
+
+struct sb_team;
 
 typedef struct sb_resource_kind {
     uint32_t slot;
@@ -37,7 +45,12 @@ typedef struct sb_resource_size {
     bool willing; /* this rank has all else that it needs */
 } sb_resource_size_t;
 
-/* Makes the resource of that slot, for `prepare`. Collective; all get the same outcome. */
+/*
+ * Makes the resource of that slot, for `prepare`. Every rank takes the largest block that it can
+ * get, from `bytes` down to `least`; the smallest of all is used by all. Collective; all get the
+ * same outcome: SB_OK, or SB_ERR_UNSUPPORTED if some rank is not willing or cannot have `least`
+ * bytes; or what the team's wait returned.
+ */
 sb_status_t sb_resource_make(struct sb_team *team, uint32_t slot, const sb_resource_size_t *size);
 
 /*
@@ -47,6 +60,16 @@ sb_status_t sb_resource_make(struct sb_team *team, uint32_t slot, const sb_resou
  * it had.
  */
 sb_status_t sb_resource_renew(struct sb_team *team, uint32_t slot, const sb_resource_size_t *size);
+
+/* The own block is about to be used up to there: touches that, and as much again as was touched,
+ * since in many programs each rank sends little. */
+void sb_resource_reach(sb_resource_t *resource, size_t end);
+
+/*
+ * Ends this rank's use of the others' blocks. Its own is left in `block`, for the caller to give
+ * back when nobody uses it any more.
+ */
+void sb_resource_leave(sb_resource_t *resource, uint32_t members);
 
 /* Makes what is not ready yet, for sb_resource_need. */
 sb_status_t sb_resource_prepare(struct sb_team *team, const sb_resource_kind_t *kind);

@@ -32,6 +32,7 @@ typedef struct sb_rule {
     uint32_t collective;
     uint32_t sets;          /* bit t: sets the tunable t */
     int32_t oversubscribed; /* 0, 1; -1: either */
+    uint32_t levels;        /* SB_LEVEL_BIT of those that its algorithm groups by; 0: by none */
     uint32_t measured;      /* 1: by a program that measured; 0: as far as is known, by a person */
     uint64_t ranks_from;    /* both ends of a range belong to it */
     uint64_t ranks_to;
@@ -81,6 +82,13 @@ static inline uint64_t sb_rules_value(const sb_rules_t *rules, sb_collective_t c
 /* What the first rule without limits of bytes sets, or `otherwise`: for what is made once. */
 uint64_t sb_rules_value_of_all(const sb_rules_t *rules, sb_collective_t collective,
                                sb_tunable_t tunable, uint64_t otherwise);
+
+/*
+ * Takes over the rules of rank 0 of a team that has just been made, and makes what they need.
+ * Collective, where there are any. Who fails here fails in the team's first call, like the others.
+ */
+struct sb_team;
+void sb_rules_adopt(struct sb_team *team);
 
 /* The same of a broadcast's ring, of which a rule may say that it is as without one. */
 uint64_t sb_rules_ring(const sb_rules_t *rules, uint64_t otherwise);

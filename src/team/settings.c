@@ -4,6 +4,7 @@
 #include "segment/arena.h"
 #include "segment/process.h"
 #include "team/hello.h"
+#include "team/hierarchy.h"
 
 #include <string.h>
 
@@ -77,13 +78,9 @@ static void name_algorithms(sb_settings_t *settings, const sb_config_t *config)
 /* The levels that the barrier asked for goes by; all, where it names none. */
 static uint32_t wished_levels(const char *algorithm)
 {
-    static const char prefix[] = "hierarchical-";
     unsigned levels;
 
-    if (strncmp(algorithm, prefix, strlen(prefix)) != 0 ||
-        !sb_levels_parse(algorithm + strlen(prefix), &levels))
-        return SB_LEVELS_ALL;
-    return levels;
+    return sb_hierarchy_named(algorithm, &levels) ? levels : SB_LEVELS_ALL;
 }
 
 /* NULL: those that are built in. Set before there is a team, or a second thread. */

@@ -338,39 +338,6 @@ static sb_status_t set_up(setup_t *setup)
     return status;
 }
 
-/*
- * Everybody gets the rules of rank 0, in as many exchanges as they need: none, where it has none.
- */
-static sb_status_t share_rules(sb_team_t *team)
-{
-    size_t bytes = team->rules->count * sizeof team->rules->rule[0];
-    char piece[SB_EXCHANGE_BYTES] = {0}, other[SB_EXCHANGE_BYTES];
-    sb_status_t status = SB_OK;
-
-    for (size_t offset = 0; offset < bytes && status == SB_OK; offset += SB_EXCHANGE_BYTES) {
-        size_t part = sb_min(bytes - offset, SB_EXCHANGE_BYTES);
-        if (team->rank == 0)
-            memcpy(piece, (const char *)team->front.rules->rule + offset, part);
-        sb_team_tell(team, piece, part);
-        for (uint32_t i = 0; i < team->size && status == SB_OK; i++)
-            status =
-                sb_team_hear(team, i, i == 0 ? (char *)team->rules->rule + offset : other, part);
-    }
-    return status;
-}
-
-/* Settings by size and by team. Who fails here fails in the team's first call, like the others. */
-static void adopt_rules(sb_team_t *team)
-{
-    if (team->rules == NULL)
-        return;
-    team->failure = share_rules(team);
-    if (team->failure != SB_OK)
-        return;
-    sb_rules_keep(team->rules, team->size, team->oversubscribed);
-    team->settings.rules = team->rules->count > 0 ? team->rules : NULL;
-}
-
 sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t rank, uint32_t size,
                            sb_refusal_t *refusal, sb_reason_t *reason)
 {
@@ -392,7 +359,7 @@ sb_status_t sb_team_create(sb_team_t **team, const sb_front_t *front, uint32_t r
         sb_team_free(setup.team);
         return status == SB_OK ? SB_ERR_UNSUPPORTED : status;
     }
-    adopt_rules(setup.team);
+    sb_rules_adopt(setup.team);
     *team = setup.team;
     return SB_OK;
 }

@@ -190,7 +190,7 @@ static void prepare_call(trial_t *trial, sb_team_t *team, uint32_t call)
         return;
     if (wish->ring_bytes != 0 && wish->ring_bytes < rings->cursor.ring)
         sb_rings_set(team, (size_t)wish->ring_bytes, rings->cursor.position);
-    trial->memory[team->rank].ring = rings->resource.segment.bases[team->rank];
+    trial->memory[team->rank].ring = rings->resource.bases[team->rank];
 }
 
 /* Nobody leaves a barrier before everybody has come. */

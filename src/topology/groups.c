@@ -151,7 +151,7 @@ static sb_status_t divide(climbers_t *climbers, size_t most)
         int32_t unit = climbers->unit[i];
         if (unit == SB_NO_UNIT)
             continue;
-        size_t all = climbers->sharers[unit], pieces = (all + most - 1) / most;
+        size_t all = climbers->sharers[unit], pieces = sb_divide_up(all, most);
         size_t at = seen[unit]++;
         if (at == 0 || at * pieces / all != (at - 1) * pieces / all)
             part[unit] = (int32_t)parts++;

@@ -510,7 +510,7 @@ static int run_paged(rank_context_t *context, void *argument)
     if (team == NULL)
         return 1;
     sb_mesh_t *mesh = sb_mesh(team);
-    size_t before = mesh->resource.segment.touched, farthest = 0;
+    size_t before = mesh->resource.touched, farthest = 0;
     char *sent = job_memory(2 * bytes);
 
     mesh->sole.policy.modes = 2; /* none goes far round, through all pages */
@@ -519,7 +519,7 @@ static int run_paged(rank_context_t *context, void *argument)
         farthest = sb_max(farthest, sb_cursor_place(&mesh->peer[1 - team->rank].out.cursor));
     }
     size_t most = sb_window_end(mesh, SB_COPY_CACHED, mesh->sole.measured);
-    failures += mesh->resource.segment.touched > sb_max(most, 2 * before);
+    failures += mesh->resource.touched > sb_max(most, 2 * before);
     failures += sb_mesh_is_wide(mesh) && farthest <= mesh->bytes;
     failures += mesh->swap.touched != 0 || exchange(team, 80, SB_PAGE / 2 + 8, sent, false);
     failures += mesh->swap.touched != SB_PAGE;
@@ -538,7 +538,7 @@ static int run_windowless(rank_context_t *context, void *argument)
     if (team == NULL)
         return 1;
     sb_mesh_t *mesh = sb_mesh(team);
-    size_t before = mesh->resource.segment.touched;
+    size_t before = mesh->resource.touched;
     char *sent = job_memory(2 * bytes);
 
     mesh->copies.policy.fixed = SB_COPY_CACHED;
@@ -546,7 +546,7 @@ static int run_windowless(rank_context_t *context, void *argument)
     failures += mesh->swap.touched != bytes;
     mesh->swap.count *= team->rank;
     failures += exchange(team, 1, bytes, sent, false) + exchange(team, 2, bytes, sent, false);
-    failures += mesh->resource.segment.touched != before;
+    failures += mesh->resource.touched != before;
     free(sent);
     leave(context, team);
     return failures;
@@ -749,7 +749,8 @@ static int run_reduce_learnt(rank_context_t *context, void *argument)
         sb_workspace(team)->expose.failed = *(const uint64_t *)argument;
         for (size_t again = 0; again < 2; again++) {
             const sb_copy_class_t *class = &sb_workspace(team)->lending.of[again][number];
-            warming = class->tried == 2 ? sb_max(warming, class->warming) : warming;
+            if (class->tried == 2 && class->stage == SB_COPY_FIRST_LAP)
+                warming = sb_max(warming, class->trial.left);
         }
     }
     if (failures == 0 && team->rank == 0) {

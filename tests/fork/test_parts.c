@@ -689,7 +689,7 @@ static int run_awaited(rank_context_t *context, void *argument)
     if (ready && sb_mesh(team)->expose.kernel) {
         const sb_sending_t *sending = &sb_mesh(team)->sending[(context->rank + 1) % RANKS];
         for (uint32_t call = 0; call < 4; call++) {
-            sb_rows(team)->resource.segment.block.page_ns = call < 2 ? 1000000000 : 0;
+            sb_rows(team)->resource.block.page_ns = call < 2 ? 1000000000 : 0;
             failures += algorithm->parts(team, &parts) != SB_OK;
             failures += sb_rows(team)->mode != SB_COPY_PULLED;
             failures += sending->prefer == SB_PREFER_EXPOSED;
@@ -792,7 +792,7 @@ static int run_narrow(rank_context_t *context, void *argument)
         for (uint32_t i = 0; i < RANKS; i++)
             failures += mesh->peer[i].out.touched !=
                         (i == 0 && context->rank != 0 ? (size_t)most * BYTES : 0);
-        failures += mesh->resource.segment.touched > mesh->areas;
+        failures += mesh->resource.touched > mesh->areas;
     }
     leave(context, team, sent);
     return failures;

@@ -387,10 +387,10 @@ static int check_rings(const sb_team_t *team, bool whole, size_t bytes)
     const sb_rings_t *rings = sb_rings(team);
 
     if (rings->whole == whole && rings->cursor.ring == bytes &&
-        rings->resource.segment.bytes == SB_RING_AT + bytes)
+        rings->resource.bytes == SB_RING_AT + bytes)
         return 0;
     fprintf(stderr, "rank %u: rings of %zu bytes in %zu, %swhole\n", team->rank,
-            (size_t)rings->cursor.ring, rings->resource.segment.bytes, rings->whole ? "" : "not ");
+            (size_t)rings->cursor.ring, rings->resource.bytes, rings->whole ? "" : "not ");
     return 1;
 }
 
@@ -398,7 +398,7 @@ static int check_rings(const sb_team_t *team, bool whole, size_t bytes)
 static int send_as_if_fast(rank_context_t *context, sb_team_t *team, uint32_t root, size_t bytes)
 {
     if (sb_rings(team) != NULL)
-        sb_rings(team)->resource.segment.block.page_ns = (uint64_t)1 << 40;
+        sb_rings(team)->resource.block.page_ns = (uint64_t)1 << 40;
     return send_ring(context, team, root, bytes);
 }
 
@@ -495,21 +495,21 @@ static int send_some(rank_context_t *context, void *argument)
     sb_team_t *team = job_team(context);
     if (team == NULL || send_as_if_fast(context, team, 0, SOME_BYTES) != 0)
         return 1;
-    sb_lazy_segment_t *segment = &sb_rings(team)->resource.segment;
+    sb_resource_t *resource = &sb_rings(team)->resource;
     /* As if the ring had been taken where nothing had pages. */
-    segment->touched = SB_RING_AT;
+    resource->touched = SB_RING_AT;
     team->oversubscribed = some->shares;
     team->settings.prices.process_switch = some->process_switch;
     team->settings.prices.byte = some->byte;
     for (uint32_t i = 0; i < SOME_CALLS; i++)
         failures += send_as_if_fast(context, team, i % context->size, SOME_BYTES);
-    failures += segment->touched > SB_RING_AT + some->most * SOME_BYTES;
-    failures += segment->touched < SB_RING_AT + some->least * SOME_BYTES;
+    failures += resource->touched > SB_RING_AT + some->most * SOME_BYTES;
+    failures += resource->touched < SB_RING_AT + some->least * SOME_BYTES;
     sb_rings(team)->copies.of[0][0].spent = UINT64_MAX / 2;
-    segment->block.page_ns = 1;
+    resource->block.page_ns = 1;
     for (uint32_t i = 0; i < SOME_CALLS; i++)
         failures += send_ring(context, team, i % context->size, SOME_BYTES);
-    failures += segment->touched < SB_RING_AT + 8 * SOME_BYTES;
+    failures += resource->touched < SB_RING_AT + 8 * SOME_BYTES;
     sb_team_destroy(team);
     return failures;
 }
@@ -591,7 +591,7 @@ static int reduce_some(rank_context_t *context, void *argument)
     if (team == NULL)
         return 1;
     int failures = sum_up(team, "rings", 5000);
-    const sb_lazy_segment_t *block = &sb_workspace(team)->resource.segment;
+    const sb_resource_t *block = &sb_workspace(team)->resource;
     failures += block->bytes > (size_t)512 << 10 || team->resource[SB_RESOURCE_BUFFERS] != NULL;
     failures += block->touched > sb_max(block->block.touched, block->bytes / 2);
     failures += sum_up(team, "reduce-scatter-allgather", 5000);
@@ -618,7 +618,7 @@ static int reduce_shortly(rank_context_t *context, void *argument)
         return 1;
     int failures = sum_up(team, "rings", 256);
     const sb_workspace_t *space = sb_workspace(team);
-    const sb_lazy_segment_t *block = &space->resource.segment;
+    const sb_resource_t *block = &space->resource;
     /* On one processor the ring is a short one, and all of it is touched. */
     failures += block->touched < sizeof(sb_workspace_head_t) + space->span;
     failures += !team->oversubscribed && block->touched > block->bytes / 4;

@@ -10,7 +10,8 @@
  * queue of requests (hall.c) tells its ranks who leads. A message has to be sent to a rank, and
  * nobody but the node knows who that is: so leaders ask the root, the only rank that is certain to
  * come, and the root tells each whom it gets the message from, and whom to send it on to. These are
- * words of a few bytes (words.h). The message itself is a flow from leader to leader (flow.h).
+ * words of a few bytes (words.h). The message itself is in transit from leader to leader
+ * (transit.h).
  */
 
 extern const sb_spanning_t sb_bcast_cp_chain;
@@ -123,9 +124,6 @@ sb_status_t sb_heads_elect(sb_cluster_t *cluster, uint32_t root, uint32_t *leade
  * and two of each other node that the root handles.
  */
 double sb_order_extra(const sb_cluster_t *cluster);
-
-/* Whether ranks that lose `mean` a call by waiting suffer, as they did or did not before. */
-bool sb_waits_suffer(bool suffered, double mean, double extra);
 
 /*
  * Whether the order of arrival is taken because ranks suffer. Where ranks share processors their

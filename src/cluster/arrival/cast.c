@@ -26,7 +26,7 @@ void sb_cast_serve(sb_cast_t *cast, uint32_t node, uint32_t to, bool last)
 
     guest->told++;
     if (node == cast->cluster->node)
-        cast->cluster->doorway->child[cast->flow.children++] = rank;
+        cast->cluster->doorway->child[cast->transit.children++] = rank;
     else
         sb_word_say(cast->cluster, guest->leader, false,
                     (sb_word_t){.kind = SB_SERVE, .rank = rank, .last = last});
@@ -40,7 +40,7 @@ static void let_leave(sb_cast_t *cast, sb_guest_t *guest)
 
 static bool is_in_segments(const sb_cast_t *cast)
 {
-    return cast->flow.segments > 1;
+    return cast->transit.segments > 1;
 }
 
 static void settle(sb_cast_t *cast, sb_guest_t *guest)
@@ -63,7 +63,7 @@ static void asks(sb_cast_t *cast, uint32_t node, const sb_word_t *word)
 {
     sb_cluster_t *cluster = cast->cluster;
 
-    if (word->bytes != cast->flow.stream->bytes)
+    if (word->bytes != cast->transit.stream->bytes)
         sb_cluster_fails(cluster, SB_ERR_TRUNCATE);
     guest_of(cast, node)->leader = word->rank;
     cast->missing--;
@@ -103,21 +103,21 @@ typedef struct prospect {
 /* What the root has still to send, as it is and not as it should be: prices may be wrong. */
 static double unsent(const sb_cast_t *cast)
 {
-    const sb_flow_t *flow = &cast->flow;
-    uint64_t segments = (uint64_t)flow->children * flow->segments - flow->sent;
+    const sb_transit_t *transit = &cast->transit;
+    uint64_t segments = (uint64_t)transit->children * transit->segments - transit->sent;
 
-    return (double)segments * (double)flow->segment * cast->cluster->seen.byte;
+    return (double)segments * (double)transit->segment * cast->cluster->seen.byte;
 }
 
 static prospect_t prospect_of(const sb_cast_t *cast, uint32_t server, double now)
 {
     const sb_net_prices_t *prices = &cast->cluster->seen;
     const sb_guest_t *guest = guest_of(cast, server);
-    const sb_flow_t *flow = &cast->flow;
+    const sb_transit_t *transit = &cast->transit;
     bool here = server == cast->cluster->node;
     double told = here ? now : now + sb_cost_word(prices);
-    double link = (double)(flow->stream->bytes - flow->segment) * prices->byte;
-    double way = sb_cost_message(prices, flow->segment);
+    double link = (double)(transit->stream->bytes - transit->segment) * prices->byte;
+    double way = sb_cost_message(prices, transit->segment);
     double idle = here ? fmax(guest->idle, now + unsent(cast)) : guest->idle;
     double begin = fmax(fmax(told, idle), guest->first);
     double end = fmax(begin + way + link, guest->whole + way);
@@ -170,7 +170,7 @@ void sb_cast_soonest(sb_cast_t *cast, uint32_t node)
     sb_guest_t *server = guest_of(cast, best.server);
     bool last = cast->missing == 0, chain = is_in_segments(cast);
 
-    guest->first = best.begin + sb_cost_message(prices, cast->flow.segment);
+    guest->first = best.begin + sb_cost_message(prices, cast->transit.segment);
     guest->whole = best.end;
     guest->idle = 0;
     guest->open = !last;
@@ -188,7 +188,7 @@ void sb_cast_soonest(sb_cast_t *cast, uint32_t node)
 
 static void say_free(sb_cast_t *cast)
 {
-    uint32_t served = cast->flow.children;
+    uint32_t served = cast->transit.children;
 
     if (!cast->open || cast->freed == served + 1)
         return;
@@ -201,10 +201,10 @@ static void take_from_root(sb_cast_t *cast, const sb_word_t *word)
 {
     cast->over = word->last != 0;
     if (word->kind == SB_FROM) {
-        cast->flow.source = word->rank;
+        cast->transit.source = word->rank;
         cast->open = cast->asked == sb_cast_soonest && !is_in_segments(cast) && !cast->over;
     } else if (word->kind == SB_SERVE) {
-        cast->cluster->doorway->child[cast->flow.children++] = word->rank;
+        cast->cluster->doorway->child[cast->transit.children++] = word->rank;
     } else if (!is_in_segments(cast)) {
         say_free(cast);
     }
@@ -261,10 +261,10 @@ static bool hear(sb_cast_t *cast)
 static void give_way(sb_cast_t *cast)
 {
     uint32_t guests = cast->cluster->map.nodes - 1 - cast->missing;
-    uint32_t few = guests > 1 || cast->flow.sent > 1 ? 2 : 1;
+    uint32_t few = guests > 1 || cast->transit.sent > 1 ? 2 : 1;
 
-    cast->flow.met = cast->missing > 0;
-    cast->flow.ahead = cast->missing == 0 ? cast->ahead : sb_min(few, cast->ahead);
+    cast->transit.met = cast->missing > 0;
+    cast->transit.ahead = cast->missing == 0 ? cast->ahead : sb_min(few, cast->ahead);
 }
 
 /* The message goes on between words: of these the root hears and says many. */
@@ -281,9 +281,9 @@ static void turn(void *context)
             give_way(cast);
         sb_words_are_gone(cast->cluster);
         if (cast->cluster->failure == SB_OK)
-            sb_flow_turn(&cast->flow);
+            sb_transit_turn(&cast->transit);
     } while (heard && cast->cluster->failure == SB_OK);
-    if (cast->open && sb_flow_is_under_way(&cast->flow))
+    if (cast->open && sb_transit_is_under_way(&cast->transit))
         say_free(cast);
 }
 
@@ -291,7 +291,7 @@ static bool is_done(void *context)
 {
     const sb_cast_t *cast = context;
 
-    return !expects(cast) && sb_flow_is_done(&cast->flow) &&
+    return !expects(cast) && sb_transit_is_done(&cast->transit) &&
            cast->cluster->doorway->spoken == cast->cluster->doorway->words;
 }
 
@@ -316,16 +316,17 @@ static sb_status_t lead(sb_cast_t *cast)
     if (is_root(cast))
         receive_guests(cast);
     else
-        sb_word_say(
-            cluster, cast->root, true,
-            (sb_word_t){.kind = SB_ASK, .rank = cluster->rank, .bytes = cast->flow.stream->bytes});
+        sb_word_say(cluster, cast->root, true,
+                    (sb_word_t){.kind = SB_ASK,
+                                .rank = cluster->rank,
+                                .bytes = cast->transit.stream->bytes});
     listen(cast);
     cluster->refill = turn;
     cluster->refill_context = cast;
     sb_programs_turn(cluster);
-    if (sb_flow_on_node(&cast->flow) == SB_OK)
+    if (sb_transit_on_node(&cast->transit) == SB_OK)
         sb_cluster_wait(cluster, is_done, cast);
-    return sb_flow_close(&cast->flow);
+    return sb_transit_close(&cast->transit);
 }
 
 sb_status_t sb_cast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, size_t segment,
@@ -336,6 +337,6 @@ sb_status_t sb_cast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *str
 
     if (!sb_form_begins(cluster, root, stream, true, &status))
         return status;
-    status = sb_flow_open(&cast.flow, cluster, root, stream, segment, ahead);
+    status = sb_transit_open(&cast.transit, cluster, root, stream, segment, ahead);
     return status == SB_OK ? lead(&cast) : status;
 }

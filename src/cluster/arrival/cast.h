@@ -2,7 +2,7 @@
 #ifndef SB_CLUSTER_ARRIVAL_CAST_H
 #define SB_CLUSTER_ARRIVAL_CAST_H
 
-#include "cluster/arrival/flow.h"
+#include "cluster/arrival/transit.h"
 
 /*
  * A broadcast that the root directs. Each leader asks it once and hears, until a word is the last,
@@ -19,7 +19,7 @@ struct sb_cast;
 typedef void sb_asked_t(struct sb_cast *cast, uint32_t node);
 
 typedef struct sb_cast {
-    sb_flow_t flow;
+    sb_transit_t transit;
     sb_cluster_t *cluster;
     sb_asked_t *asked;
     uint32_t root;
@@ -33,7 +33,7 @@ typedef struct sb_cast {
     uint32_t freed;     /* 1 + those served when it last said that it was free */
 } sb_cast_t;
 
-/* The whole call: an election, the flow, and the node's broadcast. */
+/* The whole call: an election, the transit, and the node's broadcast. */
 sb_status_t sb_cast(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream, size_t segment,
                     uint32_t ahead, sb_asked_t *asked);
 

@@ -46,7 +46,7 @@ static block_t *block_of(const sb_team_t *team, uint32_t local)
 {
     const hall_t *hall = (const hall_t *)(const void *)team->resource[SB_RESOURCE_HALL];
 
-    return (block_t *)(void *)hall->resource.segment.bases[local];
+    return (block_t *)(void *)hall->resource.bases[local];
 }
 
 static request_t *request_of(const sb_team_t *team, uint64_t election)

@@ -25,7 +25,8 @@ double sb_order_extra(const sb_cluster_t *cluster)
     return 2 * prices->latency + (2.0 * cluster->map.nodes + 2) * prices->overhead;
 }
 
-bool sb_waits_suffer(bool suffered, double mean, double extra)
+/* Whether ranks that lose `mean` a call by waiting suffer, as they did or did not before. */
+static bool do_suffer(bool suffered, double mean, double extra)
 {
     return mean > (suffered ? RECOVERS : SUFFERS) * extra;
 }
@@ -46,7 +47,7 @@ static void agree(sb_cluster_t *cluster)
                                 .receive = (char *)&all};
     sb_cluster_allreduce(cluster, &reduction);
     double mean = (double)all / (double)waits->counted / cluster->map.ranks;
-    waits->suffers = sb_waits_suffer(waits->suffers, mean, sb_order_extra(cluster));
+    waits->suffers = do_suffer(waits->suffers, mean, sb_order_extra(cluster));
     waits->lost = 0;
     waits->counted = 0;
     waits->agree_at = waits->calls + sb_min(3 * waits->calls, AGREE_LAST);

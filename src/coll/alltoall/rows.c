@@ -49,7 +49,7 @@ static size_t place_of(const sb_rows_t *rows, uint64_t number)
 
 static row_t *row_of(const sb_rows_t *rows, uint32_t rank)
 {
-    return (row_t *)(void *)(rows->resource.segment.bases[rank] + place_of(rows, rows->count));
+    return (row_t *)(void *)(rows->resource.bases[rank] + place_of(rows, rows->count));
 }
 
 /* Where the larger cells of the present row begin in a block. */
@@ -85,7 +85,7 @@ static char *cell_at(const sb_team_t *team, uint32_t from, uint32_t note, uint32
     size_t head = mixed ? head_of(team->size) : offsetof(row_t, bytes);
 
     if (cell > rows->part_near)
-        return rows->resource.segment.bases[from] + large_of(team, rows) + to * cell;
+        return rows->resource.bases[from] + large_of(team, rows) + to * cell;
     if (cell >= SB_LINE)
         head = sb_round_up(head, SB_LINE);
     return (char *)row_of(rows, from) + head + to * cell;
@@ -104,8 +104,7 @@ static uint64_t wait_for_pages(const sb_team_t *team, const sb_rows_t *rows, siz
     for (uint32_t place = 0; place < SB_ROWS_LARGE; place++)
         missing += end > rows->touched[place] ? end - rows->touched[place] : 0;
     uint64_t turns = (team->size + team->processors - 1) / team->processors;
-    return SB_COPY_SHARE_OF_FIRST * turns * (missing / SB_PAGE) *
-           rows->resource.segment.block.page_ns;
+    return SB_COPY_SHARE_OF_FIRST * turns * (missing / SB_PAGE) * rows->resource.block.page_ns;
 }
 
 static bool may_pull(const sb_team_t *team, size_t bytes, bool in_place)
@@ -218,7 +217,7 @@ static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows, uint32_
 
     if (rows->count + 2 <= places || rows->met >= least)
         return SB_OK;
-    const sb_peers_t peers = {.blocks = (void *const *)(void *)rows->resource.segment.bases,
+    const sb_peers_t peers = {.blocks = (void *const *)(void *)rows->resource.bases,
                               .offset = place_of(rows, least - 1),
                               .count = team->size,
                               .self = team->rank};
@@ -228,7 +227,7 @@ static sb_status_t wait_for_room(const sb_team_t *team, sb_rows_t *rows, uint32_
     return status;
 }
 
-/* If the large cells of the row are about to be used: as sb_lazy_segment_reach, in their place. */
+/* If the large cells of the row are about to be used: as sb_resource_reach, in their place. */
 static void reach(const sb_team_t *team, sb_rows_t *rows, uint32_t note)
 {
     size_t cell = noted_cell(note), end = team->size * cell, begin = large_of(team, rows);
@@ -237,7 +236,7 @@ static void reach(const sb_team_t *team, sb_rows_t *rows, uint32_t note)
     if (!rows->sends_here || cell <= rows->part_near || end <= *touched)
         return;
     end = sb_min(sb_max(end, 2 * *touched), team->size * rows->part_most);
-    sb_arena_touch(&rows->resource.segment.block, begin + *touched, begin + end);
+    sb_arena_touch(&rows->resource.block, begin + *touched, begin + end);
     *touched = end;
 }
 
@@ -400,7 +399,7 @@ static size_t row_bytes(uint32_t ranks, size_t part)
 static void adopt(const sb_team_t *team, size_t near)
 {
     sb_rows_t *rows = sb_rows(team);
-    size_t room = rows->resource.segment.bytes;
+    size_t room = rows->resource.bytes;
 
     rows->part_near = near;
     rows->stride = row_bytes(team->size, near);

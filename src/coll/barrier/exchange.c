@@ -109,7 +109,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     }
     time += price->line + 0.5 * price->line * (last - 2);
     if (shape->oversubscribed)
-        time *= sb_max(1, shape->ranks / shape->processors);
+        time *= sb_cost_crowd(shape);
     return time + sb_cost_turns(shape, 1 + 2.0 * stages);
 }
 

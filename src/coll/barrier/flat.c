@@ -56,7 +56,7 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     /* All lines are wanted by all at once, and one home agent serves those of its node. */
     if (!shape->oversubscribed)
         reading += price->moving_line * (shape->ranks - 2) * (shape->ranks - 2);
-    return reading * sb_max(1, shape->ranks / shape->processors) + sb_cost_turns(shape, 1);
+    return reading * sb_cost_crowd(shape) + sb_cost_turns(shape, 1);
 }
 
 const sb_algorithm_t sb_barrier_flat = {

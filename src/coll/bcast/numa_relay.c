@@ -79,7 +79,7 @@ static const char *part_at(const sb_team_t *team, sb_arriving_t *arriving, uint3
 void sb_take_shared(sb_team_t *team, sb_arriving_t *arriving)
 {
     uint32_t size = arriving->group->size;
-    size_t each = sb_round_up((arriving->bytes + size - 1) / size, SB_LINE);
+    size_t each = sb_round_up(sb_divide_up(arriving->bytes, size), SB_LINE);
     size_t part = sb_max(each, PART_LEAST), own = arriving->self * part;
 
     if (own < arriving->bytes)

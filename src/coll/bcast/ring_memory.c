@@ -27,7 +27,7 @@
 void sb_rings_set(sb_team_t *team, size_t bytes, uint64_t position)
 {
     sb_rings_t *rings = sb_rings(team);
-    const sb_peers_t readers = {(void *const *)(void *)rings->resource.segment.bases,
+    const sb_peers_t readers = {(void *const *)(void *)rings->resource.bases,
                                 offsetof(sb_ring_head_t, consumed), team->size, team->rank};
 
     rings->cursor = sb_cursor(bytes, position);
@@ -86,8 +86,7 @@ static sb_status_t expose(sb_team_t *team, sb_rings_t *rings)
     const sb_expose_t before = rings->expose;
 
     memset(exposers, 0, team->size * sizeof *exposers);
-    sb_status_t status =
-        sb_expose_make(&rings->expose, team, &rings->resource.segment, exposers, true);
+    sb_status_t status = sb_expose_make(&rings->expose, team, &rings->resource, exposers, true);
     rings->expose.mapped = before.mapped;
     rings->expose.copied = before.copied;
     rings->expose.failed = before.failed;
@@ -114,8 +113,7 @@ static void settle_whole(const sb_team_t *team, sb_rings_t *rings)
 {
     if (rings->near < sb_rings_usual(team))
         sb_copy_policy_add(&rings->copies, SB_COPY_WIDE, 0, 0);
-    sb_copy_policy_reaches(&rings->copies, SB_COPY_WIDE, &rings->resource.segment,
-                           rings->resource.segment.bytes);
+    sb_copy_policy_reaches(&rings->copies, SB_COPY_WIDE, &rings->resource, rings->resource.bytes);
 }
 
 /* `bytes` of a ring: less where memory is short. */
@@ -129,7 +127,7 @@ static sb_status_t make(sb_team_t *team, size_t bytes)
     sb_rings_t *rings = sb_rings(team);
     rings->whole = bytes == whole_ring(team);
     rings->usual = usual_ring(team);
-    sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
+    sb_rings_set(team, rings->resource.bytes - SB_RING_AT, 0);
     rings->copies = sb_copy_policy(SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, team->settings.stores);
     settle_whole(team, rings);
     return settle_pulling(team, rings);
@@ -150,7 +148,7 @@ static sb_status_t grow(sb_team_t *team)
     rings->whole = true;
     if (status != SB_OK)
         return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
-    sb_rings_set(team, rings->resource.segment.bytes - SB_RING_AT, 0);
+    sb_rings_set(team, rings->resource.bytes - SB_RING_AT, 0);
     settle_whole(team, rings);
     sb_copy_renew(&rings->copies);
     rings->uses = 0;
@@ -193,7 +191,7 @@ static size_t room_at_first(const sb_team_t *team, const sb_plan_t *plan)
 size_t sb_rings_paid(const sb_team_t *team, const sb_plan_t *plan, size_t window)
 {
     const sb_rings_t *rings = sb_rings(team);
-    size_t reached = rings->resource.segment.touched & ~(size_t)(SB_LINE - 1);
+    size_t reached = rings->resource.touched & ~(size_t)(SB_LINE - 1);
     size_t touched = sb_max(reached, SB_RING_AT) - SB_RING_AT;
     size_t need = room_at_first(team, plan);
     size_t next = sb_min(window, 2 * touched);

@@ -105,8 +105,8 @@ static sb_copy_choice_t choose(const sb_team_t *team, const sb_plan_t *plan, con
 static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buffer)
 {
     sb_rings_t *rings = sb_rings(team);
-    const sb_lazy_segment_t *segment = &rings->resource.segment;
-    size_t end = sb_cursor_place(&rings->cursor) + (size_t)plan->bytes, touched = segment->touched;
+    const sb_resource_t *resource = &rings->resource;
+    size_t end = sb_cursor_place(&rings->cursor) + (size_t)plan->bytes, touched = resource->touched;
 
     rings->began = 0;
     if (plan->bytes < SB_COPY_LEAST && team->settings.cma != SB_CMA_ON) {
@@ -126,8 +126,8 @@ static void choose_mode(const sb_team_t *team, sb_plan_t *plan, const void *buff
     if (choice.mode == SB_COPY_PULLED)
         plan->exposed = sb_expose_at(buffer);
     else
-        sb_lazy_segment_reach(&rings->resource.segment, SB_RING_AT + sb_min(end, plan->window));
-    if (segment->touched > touched)
+        sb_resource_reach(&rings->resource, SB_RING_AT + sb_min(end, plan->window));
+    if (resource->touched > touched)
         sb_copy_touches(&rings->copies, &choice);
     rings->present = choice;
     rings->began = choice.timed || sb_rings_weighs(rings) ? sb_now_ns() : 0;
@@ -212,7 +212,7 @@ static sb_status_t send_fragments(sb_team_t *team, const sb_stream_t *stream, co
                                   sb_cursor_t *cursor, sb_status_t *data)
 {
     sb_rings_t *rings = sb_rings(team);
-    char *ring = rings->resource.segment.bases[team->rank] + SB_RING_AT;
+    char *ring = rings->resource.bases[team->rank] + SB_RING_AT;
 
     for (size_t offset = 0, bytes; offset < plan->bytes; offset += bytes) {
         bytes = sb_cursor_piece(cursor, sb_min(plan->fragment, plan->bytes - offset));

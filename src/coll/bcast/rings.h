@@ -181,7 +181,7 @@ static inline void sb_rings_took(sb_rings_t *rings, uint64_t ns)
 
 static inline sb_ring_head_t *sb_ring_head(const sb_rings_t *rings, uint32_t rank)
 {
-    return (sb_ring_head_t *)(void *)rings->resource.segment.bases[rank];
+    return (sb_ring_head_t *)(void *)rings->resource.bases[rank];
 }
 
 /* From now on the rings have so many bytes, and messages begin at this position. Alike on all. */
@@ -226,8 +226,8 @@ static inline void sb_take_part(sb_arriving_t *arriving, size_t start, const cha
 /* The place of the fragment's byte at `start` in the rank's ring. */
 static inline char *sb_arriving_at(const sb_arriving_t *arriving, uint32_t rank, size_t start)
 {
-    return arriving->rings->resource.segment.bases[rank] + SB_RING_AT +
-           sb_cursor_place(&arriving->cursor) + start;
+    return arriving->rings->resource.bases[rank] + SB_RING_AT + sb_cursor_place(&arriving->cursor) +
+           start;
 }
 
 /*

@@ -75,7 +75,7 @@ static uint32_t turns_of_window(const sb_workspace_t *space)
 static uint64_t run_from(const sb_workspace_t *space, uint64_t turn)
 {
     uint64_t run = turns_of_window(space), place = turn % space->depth;
-    uint64_t next = (place + run - 1) / run * run;
+    uint64_t next = sb_divide_up(place, run) * run;
 
     return turn - place + (next + run <= space->depth ? next : space->depth);
 }

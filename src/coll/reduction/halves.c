@@ -215,10 +215,9 @@ static size_t piece_of(const sb_workspace_t *space, const sb_reduction_t *reduct
     size_t element = reduction->operation->element;
     size_t more = SB_LINE % element == 0 ? 2 : 4;
     size_t most = space->usual - more * sb_max(element, SB_LINE);
-    size_t pieces = (reduction->bytes + most - 1) / most;
-    size_t equal = (reduction->bytes + pieces - 1) / pieces;
+    size_t pieces = sb_divide_up(reduction->bytes, most);
 
-    return (equal + element - 1) / element * element;
+    return sb_divide_up(sb_divide_up(reduction->bytes, pieces), element) * element;
 }
 
 static sb_status_t in_halves(sb_team_t *team, const sb_reduction_t *reduction)
@@ -241,7 +240,7 @@ static sb_status_t in_halves(sb_team_t *team, const sb_reduction_t *reduction)
 sb_status_t sb_halves_as(sb_team_t *team, const sb_reduction_t *reduction, sb_copy_mode_t mode)
 {
     return mode == SB_COPY_HALVED ? in_halves(team, reduction)
-                                  : sb_rings_allreduce_as(team, reduction, mode);
+                                  : sb_reduction_rings_allreduce_as(team, reduction, mode);
 }
 
 sb_status_t sb_halves_allreduce(sb_team_t *team, const sb_reduction_t *reduction)

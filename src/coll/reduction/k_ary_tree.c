@@ -239,7 +239,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, take
 {
     part_t part = {.team = team, .reduction = reduction, .own = {0, reduction->bytes}};
     size_t piece = sb_blocks_piece(team, reduction);
-    uint64_t count = (reduction->bytes + piece - 1) / piece;
+    uint64_t count = sb_divide_up(reduction->bytes, piece);
     uint64_t ways = taker == TAKER_ROOT ? 1 : 2, batch = SB_SLOTS / 2 / ways;
 
     find_place(&part);
@@ -313,8 +313,7 @@ double sb_blocks_cost(const sb_shape_t *shape, size_t bytes, double ways)
         time += (once ? 1 : ways) * news_of(shape, bytes, unit) + data_of(shape, bytes, unit);
         unit *= unit == top ? 2 : sb_block_fan(shape->ranks, unit);
     }
-    return time * sb_max(1, shape->ranks / shape->processors) +
-           ways * batches * sb_fold_turns(shape, stages);
+    return time * sb_cost_crowd(shape) + ways * batches * sb_fold_turns(shape, stages);
 }
 
 double sb_blocks_last_cost(const sb_shape_t *shape, size_t bytes)

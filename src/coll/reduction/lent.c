@@ -13,16 +13,9 @@ enum { LENT = 1, READ = LENT, REFUSED = 2 };
  * run once more to hear that it was read. */
 #define CROWDED_LEAST ((size_t)16 << 10)
 
-/* Whether blocks of calls are compared. */
-static bool is_crowded(const sb_team_t *team)
-{
-    return team->oversubscribed && team->settings.cma == SB_CMA_AUTO &&
-           team->settings.stores == SB_STORES_AUTO;
-}
-
 size_t sb_lent_room(const sb_team_t *team)
 {
-    bool room = team->size <= SB_EXPOSE_FEW && (sb_expose_pays(team) || is_crowded(team));
+    bool room = team->size <= SB_EXPOSE_FEW && (sb_expose_pays(team) || sb_expose_is_tried(team));
 
     return room ? team->size * (sizeof(sb_exposer_t) + SB_LENT_PIECE) : 0;
 }
@@ -36,8 +29,7 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
         return SB_OK;
     space->pieces = (char *)(exposers + team->size);
     space->lending = sb_copy_policy(SB_COPY_CACHED, SB_COPY_NON_TEMPORAL, SB_STORES_AUTO);
-    sb_status_t status =
-        sb_expose_make(&space->expose, team, &space->resource.segment, exposers, true);
+    sb_status_t status = sb_expose_make(&space->expose, team, &space->resource, exposers, true);
     if (status == SB_OK && space->expose.kernel && team->settings.loads)
         sb_copy_policy_add_loads(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns,
                                  space->lent_by);
@@ -45,15 +37,14 @@ sb_status_t sb_lent_prepare(sb_team_t *team, void *room)
         sb_copy_policy_add(&space->lending, SB_COPY_PULLED, 0, space->expose.call_ns);
     if (space->cursor.ring > space->usual)
         sb_copy_policy_add(&space->lending, SB_COPY_WIDE, 0, 0);
-    sb_copy_policy_reaches(&space->lending, SB_COPY_WIDE, &space->resource.segment,
-                           space->resource.segment.bytes);
+    sb_copy_policy_reaches(&space->lending, SB_COPY_WIDE, &space->resource, space->resource.bytes);
     return status;
 }
 
 bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window)
 {
     const sb_workspace_t *space = sb_workspace(team);
-    size_t least = is_crowded(team) ? CROWDED_LEAST : SB_COPY_LEAST;
+    size_t least = sb_expose_is_tried(team) ? CROWDED_LEAST : SB_COPY_LEAST;
     bool long_enough = bytes >= least || team->settings.cma == SB_CMA_ON;
 
     return long_enough && space->pieces != NULL && window <= SB_LENT_PIECE;
@@ -119,9 +110,9 @@ void sb_lent_choose(sb_team_t *team, const sb_reduction_t *reduction)
     size_t before = is_wide ? (size_t)space->cursor.ring : space->span;
     size_t laps[SB_COPY_MODES];
 
-    if (is_crowded(team) && !space->expose.kernel)
+    if (sb_expose_is_tried(team) && !space->expose.kernel)
         return;
-    if (is_crowded(team)) {
+    if (sb_expose_is_tried(team)) {
         const sb_block_ways_t ways = {.count = 2};
         bool lent = sb_block_choose(&space->blocks, reduction->bytes, ways, sb_now_ns()) == 1;
         show(team, reduction->bytes, lent ? SB_COPY_PULLED : SB_COPY_CACHED);

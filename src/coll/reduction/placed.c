@@ -54,13 +54,19 @@ void sb_placed_say(const sb_team_t *team, const sb_reduction_t *reduction, bool 
     sb_workspace_say(&sb_workspace_head(team, 0)->placing, placing);
 }
 
-/* Whether all have left their contributions where they are. */
-static bool all_stay(const sb_team_t *team)
+/* Words of each head: its contribution stays where it is, or was copied in from end to end. */
+#define SENT offsetof(sb_workspace_head_t, sent)
+#define ENTIRE offsetof(sb_workspace_head_t, entire)
+
+/* Whether all have said so. */
+static bool all_say(const sb_team_t *team, size_t word)
 {
     bool all = true;
 
-    for (uint32_t rank = 0; rank < team->size && all; rank++)
-        all = sb_workspace_said(&sb_workspace_head(team, rank)->sent) != 0;
+    for (uint32_t rank = 0; rank < team->size && all; rank++) {
+        const char *head = (const char *)sb_workspace_head(team, rank);
+        all = sb_workspace_said((const uint64_t *)(const void *)(head + word)) != 0;
+    }
     return all;
 }
 
@@ -98,17 +104,7 @@ bool sb_placed_both_stay(const sb_team_t *team, size_t bytes)
     space->passed[class] =
         elsewhere ? (uint8_t)sb_min(sb_max(2 * space->passed[class], 1), PASSED_MOST) : 0;
     space->passing[class] = space->passed[class];
-    return all_stay(team);
-}
-
-/* Whether all have copied theirs in from end to end. */
-static bool all_entire(const sb_team_t *team)
-{
-    bool all = true;
-
-    for (uint32_t rank = 0; rank < team->size && all; rank++)
-        all = sb_workspace_said(&sb_workspace_head(team, rank)->entire) != 0;
-    return all;
+    return all_say(team, SENT);
 }
 
 sb_placing_t sb_placed_said(const sb_team_t *team)
@@ -117,8 +113,8 @@ sb_placing_t sb_placed_said(const sb_team_t *team)
 
     if (is_told(team))
         placing = (sb_placing_t)sb_workspace_said(&sb_workspace_head(team, 0)->placing);
-    if ((placing == SB_PLACING_WHOLE && !all_stay(team)) ||
-        (placing == SB_PLACING_EACH && !all_entire(team)))
+    if ((placing == SB_PLACING_WHOLE && !all_say(team, SENT)) ||
+        (placing == SB_PLACING_EACH && !all_say(team, ENTIRE)))
         return SB_PLACING_NONE;
     return placing;
 }
@@ -151,12 +147,11 @@ sb_status_t sb_placed_combine(const sb_team_t *team, const sb_reduction_t *reduc
 sb_status_t sb_placed_part(sb_team_t *team, const sb_reduction_t *reduction, bool *stay)
 {
     sb_wanted_t wanted = sb_wanted_part(team, reduction);
-    uintptr_t send = (uintptr_t)reduction->send, receive = (uintptr_t)reduction->receive;
-    bool apart = receive + (wanted.to - wanted.from) <= send || send + reduction->bytes <= receive;
+    bool apart = sb_workspace_apart(reduction, wanted.to - wanted.from);
 
     sb_workspace_show_sent(team, reduction, apart ? SB_COPY_PULLED : SB_COPY_CACHED);
     sb_status_t status = sb_workspace_meet(team);
-    *stay = status == SB_OK && all_stay(team);
+    *stay = status == SB_OK && all_say(team, SENT);
     if (!*stay)
         return status;
     sb_status_t data = combine(team, reduction, wanted);
@@ -166,7 +161,8 @@ sb_status_t sb_placed_part(sb_team_t *team, const sb_reduction_t *reduction, boo
 
 bool sb_placed_may_be(const sb_reduction_t *reduction)
 {
-    return sb_workspace_apart(reduction) && sb_shares(reduction->receive, reduction->bytes);
+    return sb_workspace_apart(reduction, reduction->bytes) &&
+           sb_shares(reduction->receive, reduction->bytes);
 }
 
 static uint64_t *word_of(const sb_team_t *team, uint32_t rank, uint64_t turn)

@@ -90,8 +90,8 @@ static sb_status_t allreduce(sb_team_t *team, const sb_reduction_t *reduction)
 /* Theirs of long parts goes as it would through rings, which is by loads where that is faster. */
 static sb_status_t reduce_scatter(sb_team_t *team, const sb_reduction_t *reduction)
 {
-    if (sb_rings_parts_loaded(team, reduction))
-        return sb_rings_reduce_scatter(team, reduction);
+    if (sb_reduction_rings_parts_loaded(team, reduction))
+        return sb_reduction_rings_reduce_scatter(team, reduction);
     return sb_slices_reduce(team, reduction, sb_wanted_part(team, reduction), false, SB_COPY_ANY);
 }
 

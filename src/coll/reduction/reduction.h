@@ -176,12 +176,6 @@ static inline sb_status_t sb_fold_end(sb_fold_t *fold)
 #define sb_fold_add(...) SB_SITED_VOID(sb_fold_add(__VA_ARGS__))
 #define sb_fold_end(...) SB_SITED(sb_fold_end(__VA_ARGS__))
 
-/* How often ranks that share processors are busy with their share of the work in turn. */
-static inline double sb_cost_crowd(const sb_shape_t *shape)
-{
-    return sb_max(1, shape->ranks / shape->processors);
-}
-
 /* A rank that gets a processor again finds less of its data near: as measured with 4, 8 and 16
  * ranks on two cores, a turn costs some times the switch alone. */
 static inline double sb_fold_turns(const sb_shape_t *shape, double turns)

@@ -103,7 +103,7 @@ static size_t round_for(const rings_t *rings, size_t span)
 static size_t set_phases(rings_t *rings)
 {
     size_t bytes = rings->reduction->bytes, element = rings->reduction->operation->element;
-    size_t room = rings->space->usual, most = room / 2, pieces = (bytes + most - 1) / most;
+    size_t room = rings->space->usual, most = room / 2, pieces = sb_divide_up(bytes, most);
     size_t window = sb_round_up(bytes / pieces / PHASE_WINDOWS, SB_LINE);
 
     window = sb_min(window, room / SB_RINGS_WINDOWS);
@@ -363,7 +363,7 @@ static sb_status_t reduce_as(sb_team_t *team, const sb_reduction_t *reduction, s
                      .reduction = reduction,
                      .gives = other != NULL ? other : reduction->send,
                      .wanted = wanted,
-                     .window = sb_rings_window(team, reduction, span),
+                     .window = sb_reduction_rings_window(team, reduction, span),
                      .in_place = other == NULL && reduction->send == reduction->receive,
                      .swapped =
                          (phases || receivers == ALL) && team->size == 2 && !team->oversubscribed,
@@ -400,38 +400,40 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     return reduce_as(team, reduction, wanted, gives, receivers, SB_COPY_ANY, NULL);
 }
 
-sb_status_t sb_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reduction,
-                                  sb_copy_mode_t mode)
+sb_status_t sb_reduction_rings_allreduce_as(sb_team_t *team, const sb_reduction_t *reduction,
+                                            sb_copy_mode_t mode)
 {
     return reduce_as(team, reduction, sb_wanted_by_all(team, reduction), true, ALL, mode, NULL);
 }
 
-sb_status_t sb_rings_reduce_parts(sb_team_t *team, const sb_reduction_t *reduction)
+sb_status_t sb_reduction_rings_reduce_parts(sb_team_t *team, const sb_reduction_t *reduction)
 {
     return reduce(team, reduction, sb_wanted_part(team, reduction), true, PARTS);
 }
 
-sb_status_t sb_rings_swap_parts(sb_team_t *team, const sb_reduction_t *own, const char *other,
-                                bool phases)
+sb_status_t sb_reduction_rings_swap_parts(sb_team_t *team, const sb_reduction_t *own,
+                                          const char *other, bool phases)
 {
     return reduce_as(team, own, (sb_wanted_t){2, 0, own->bytes}, true, phases ? PHASES : ALL,
                      SB_COPY_ANY, other);
 }
 
 #define ALL_WANT                                                                                   \
-    sb_halves_may_be(team, reduction) ? sb_halves_allreduce(team, reduction)                       \
-                                      : sb_rings_allreduce_as(team, reduction, SB_COPY_ANY)
+    sb_halves_may_be(team, reduction)                                                              \
+        ? sb_halves_allreduce(team, reduction)                                                     \
+        : sb_reduction_rings_allreduce_as(team, reduction, SB_COPY_ANY)
 #define ROOT_WANTS                                                                                 \
     reduce(team, reduction, sb_wanted_by_root(team, reduction), team->rank != reduction->root, ROOT)
 
 SB_RINGS(
-    sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_rings_cost_of_all,
+    sb_allreduce_rings, SB_ALLREDUCE, "whole", ALL_WANT, sb_reduction_rings_cost_of_all,
     "; each combines those of all in rank order as they come, or of two ranks one half. For few "
     "ranks, and where they share processors.");
-SB_RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_rings_cost_of_root,
+SB_RINGS(sb_reduce_rings, SB_REDUCE, NULL, ROOT_WANTS, sb_reduction_rings_cost_of_root,
          ", and goes on; the root combines them in rank order as they come.");
 
-sb_status_t sb_rings_scan(sb_team_t *team, const sb_reduction_t *reduction, sb_wanted_t wanted)
+sb_status_t sb_reduction_rings_scan(sb_team_t *team, const sb_reduction_t *reduction,
+                                    sb_wanted_t wanted)
 {
     sb_reduction_t last = *reduction;
 

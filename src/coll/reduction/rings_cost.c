@@ -47,7 +47,7 @@ static double cost_of(const sb_shape_t *shape, double in, double combined, doubl
  * Of two ranks each reads one vector of another core: its own lies where it is. The price of more
  * was measured for all of them together.
  */
-double sb_rings_cost_of_all(const sb_shape_t *shape, size_t bytes)
+double sb_reduction_rings_cost_of_all(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
     uint32_t read = shape->ranks == 2 && !shape->oversubscribed ? 1 : shape->ranks;
@@ -56,7 +56,7 @@ double sb_rings_cost_of_all(const sb_shape_t *shape, size_t bytes)
 }
 
 /* Where nobody shares a processor, the root combines while the others copy. */
-double sb_rings_cost_of_root(const sb_shape_t *shape, size_t bytes)
+double sb_reduction_rings_cost_of_root(const sb_shape_t *shape, size_t bytes)
 {
     double in = shape->oversubscribed ? (double)bytes * sb_cost_crowd(shape) : 0;
 
@@ -73,11 +73,11 @@ static double readers_of_parts(const sb_shape_t *shape)
 
 /* Of a message that is longer than the rings, the parts have their turns one after the other, and
  * others copy meanwhile. Nobody else wants a byte of a part at the same time. */
-double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes)
+double sb_reduction_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes)
 {
     /* Each gives the other its part, and reads as much: an allreduce of that. */
     if (shape->ranks == 2 && !shape->oversubscribed)
-        return sb_rings_cost_of_all(shape, bytes / 2);
+        return sb_reduction_rings_cost_of_all(shape, bytes / 2);
     double all = (double)bytes * sb_cost_crowd(shape);
     double ringfuls = fmin(rings_of((double)bytes), shape->ranks);
     bool together = ringfuls <= 1 || shape->oversubscribed;
@@ -91,7 +91,7 @@ double sb_rings_cost_of_parts(const sb_shape_t *shape, size_t bytes)
  * The last rank combines all, while the others copy; of ranks that share a processor one combines
  * half of that in the mean.
  */
-double sb_rings_scan_cost(const sb_shape_t *shape, size_t bytes)
+double sb_reduction_rings_scan_cost(const sb_shape_t *shape, size_t bytes)
 {
     double all = (double)bytes * sb_cost_crowd(shape);
 

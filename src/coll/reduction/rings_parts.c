@@ -26,7 +26,7 @@ static bool is_long(const sb_team_t *team, size_t part)
     return part >= LEAST || ((forced == SB_COPY_HALVED || forced == SB_COPY_WHOLE) && part > 0);
 }
 
-bool sb_rings_parts_loaded(const sb_team_t *team, const sb_reduction_t *reduction)
+bool sb_reduction_rings_parts_loaded(const sb_team_t *team, const sb_reduction_t *reduction)
 {
     return team->size == 2 && !team->oversubscribed && sb_workspace(team)->loads &&
            is_long(team, sb_min(sb_part_bytes(reduction, 2, 0), sb_part_bytes(reduction, 2, 1)));
@@ -39,17 +39,17 @@ static sb_status_t through_rings(sb_team_t *team, const sb_reduction_t *reductio
     sb_reduction_t own = *reduction;
 
     if (team->size != 2 || team->oversubscribed || 2 * part != reduction->bytes)
-        return sb_rings_reduce_parts(team, reduction);
+        return sb_reduction_rings_reduce_parts(team, reduction);
     own.bytes = part;
     own.send = reduction->send + wanted.from;
-    return sb_rings_swap_parts(team, &own, reduction->send + (part - wanted.from),
-                               is_long(team, part));
+    return sb_reduction_rings_swap_parts(team, &own, reduction->send + (part - wanted.from),
+                                         is_long(team, part));
 }
 
-sb_status_t sb_rings_reduce_scatter(sb_team_t *team, const sb_reduction_t *reduction)
+sb_status_t sb_reduction_rings_reduce_scatter(sb_team_t *team, const sb_reduction_t *reduction)
 {
     sb_status_t status = SB_OK;
-    bool loaded = sb_rings_parts_loaded(team, reduction), stay = false;
+    bool loaded = sb_reduction_rings_parts_loaded(team, reduction), stay = false;
 
     if (loaded && sb_ways_choose(team, reduction, SB_WAYS_OF_PARTS) == SB_COPY_WHOLE)
         status = sb_placed_part(team, reduction, &stay);
@@ -62,7 +62,9 @@ sb_status_t sb_rings_reduce_scatter(sb_team_t *team, const sb_reduction_t *reduc
 
 #define PART "; each combines its part in rank order as it comes."
 
-SB_RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL, sb_rings_reduce_scatter(team, reduction),
-         sb_rings_cost_of_parts, PART);
+SB_RINGS(sb_reduce_scatter_rings, SB_REDUCE_SCATTER, NULL,
+         sb_reduction_rings_reduce_scatter(team, reduction), sb_reduction_rings_cost_of_parts,
+         PART);
 SB_RINGS(sb_reduce_scatter_block_rings, SB_REDUCE_SCATTER_BLOCK, NULL,
-         sb_rings_reduce_scatter(team, reduction), sb_rings_cost_of_parts, PART);
+         sb_reduction_rings_reduce_scatter(team, reduction), sb_reduction_rings_cost_of_parts,
+         PART);

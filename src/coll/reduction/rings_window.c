@@ -7,7 +7,8 @@
 #define LEAST sb_flow_piece_usual(0)
 #define MOST ((size_t)32 << 10)
 
-size_t sb_rings_window(const sb_team_t *team, const sb_reduction_t *reduction, size_t span)
+size_t sb_reduction_rings_window(const sb_team_t *team, const sb_reduction_t *reduction,
+                                 size_t span)
 {
     size_t element = reduction->operation->element, window = (size_t)team->settings.fragment_bytes;
     size_t bytes = reduction->bytes, least = sb_min(bytes / 2, LEAST);

@@ -77,7 +77,7 @@ static size_t grain_of(const slices_t *slices, size_t bytes, uint32_t n)
 static sb_range_t slice_of(const slices_t *slices, size_t bytes, uint32_t i, uint32_t n)
 {
     size_t grain = grain_of(slices, bytes, n);
-    size_t grains = (bytes + grain - 1) / grain;
+    size_t grains = sb_divide_up(bytes, grain);
 
     return (sb_range_t){sb_min(bytes, grains * i / n * grain),
                         sb_min(bytes, grains * (i + 1) / n * grain)};
@@ -359,7 +359,7 @@ static slices_t start(sb_team_t *team, const sb_reduction_t *reduction, sb_wante
     slices_t slices = {.team = team, .reduction = reduction, .wanted = wanted, .groups = groups};
 
     slices.window = sb_slices_window(team, reduction, groups, most);
-    slices.count = (reduction->bytes + slices.window - 1) / slices.window;
+    slices.count = sb_divide_up(reduction->bytes, slices.window);
     return slices;
 }
 
@@ -392,7 +392,7 @@ static size_t prefix_stride(const slices_t *slices, size_t bytes)
 {
     uint32_t size = slices->team->size;
     size_t grain = grain_of(slices, bytes, size);
-    size_t each = ((bytes + grain - 1) / grain + size - 1) / size;
+    size_t each = sb_divide_up(sb_divide_up(bytes, grain), size);
 
     return sb_round_up(each * grain, SB_LINE);
 }

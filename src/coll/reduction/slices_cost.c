@@ -29,7 +29,7 @@ double sb_slices_cost(const sb_shape_t *shape, size_t bytes, double out)
                      : shape->stages == 1 ? price->slices_slowest_near
                                           : price->slices_slowest_calm;
 
-    copied *= sb_max(1, shape->ranks / shape->processors);
+    copied *= sb_cost_crowd(shape);
     return 8 * price->line + sb_workspace_steps_cost(shape, steps) + copied +
            steps * slowest * shape->ranks;
 }

@@ -16,11 +16,6 @@ static size_t best_window(size_t bytes, uint32_t groups, size_t largest)
     return (size_t)sqrt((double)bytes * step / (groups + 1));
 }
 
-static size_t parts_of(size_t bytes, size_t part)
-{
-    return (bytes + part - 1) / part;
-}
-
 static uint32_t largest_group(const sb_workspace_t *space)
 {
     uint32_t largest = 0;
@@ -41,10 +36,10 @@ static size_t grouped_window(const sb_workspace_t *space, size_t bytes)
     size_t best =
         sb_min(space->buffer / (space->groups + 1), best_window(bytes, space->groups, largest));
     size_t window = sb_min(space->buffer, sb_max(least, best));
-    size_t equal = parts_of(bytes, sb_max(1, parts_of(bytes, window)));
+    size_t equal = sb_divide_up(bytes, sb_max(1, sb_divide_up(bytes, window)));
     size_t unit = equal < least ? SB_SLICE_LEAST : largest * LINE_PAIR;
 
-    return parts_of(equal, unit) * unit;
+    return sb_divide_up(equal, unit) * unit;
 }
 
 size_t sb_slices_window(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
@@ -55,6 +50,6 @@ size_t sb_slices_window(const sb_team_t *team, const sb_reduction_t *reduction, 
 
     if (window == 0)
         window = groups == 1 ? most : grouped_window(sb_workspace(team), reduction->bytes);
-    window = parts_of(sb_min(sb_round_up(window, SB_LINE), most), element) * element;
+    window = sb_divide_up(sb_min(sb_round_up(window, SB_LINE), most), element) * element;
     return window <= most ? window : most / element * element;
 }

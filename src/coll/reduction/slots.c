@@ -128,7 +128,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     /* What is smaller fits one slot without a division, whatever the element. */
     bool small = reduction->bytes <= SB_SLOT_PAYLOAD - SB_ELEMENT_MOST;
     size_t piece = small ? reduction->bytes : slot_piece(reduction->operation);
-    uint64_t count = small ? reduction->bytes > 0 : (reduction->bytes + piece - 1) / piece;
+    uint64_t count = small ? reduction->bytes > 0 : sb_divide_up(reduction->bytes, piece);
     sb_status_t data = SB_OK;
 
     for (uint64_t first = 0; first < count; first += BATCH) {
@@ -175,8 +175,7 @@ static double cost_of(const sb_shape_t *shape, size_t bytes, double sources)
     if (bytes > SB_SLOT_IN_LINE)
         time += (shape->apart ? price->fold_beyond_apart : price->fold_beyond) * sources;
     time += pieces * sources * (price->fold_piece + shape->ranks);
-    return time * sb_max(1, shape->ranks / shape->processors) +
-           sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
+    return time * sb_cost_crowd(shape) + sb_fold_turns(shape, 1 + pieces / SB_SLOTS);
 }
 
 /*

@@ -177,7 +177,7 @@ static void adopt(const sb_team_t *team, const form_t *form)
     space->group = form->group;
     space->depth = form->depth;
     memcpy(space->first, form->first, sizeof space->first);
-    set_ring(team, space, form->ring, resource.segment.bytes - sizeof(sb_workspace_head_t));
+    set_ring(team, space, form->ring, resource.bytes - sizeof(sb_workspace_head_t));
     space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);
@@ -273,7 +273,7 @@ static sb_status_t make_buffers(sb_team_t *team)
 
     if (status != SB_OK)
         return status;
-    size_t each = team->resource[SB_RESOURCE_BUFFERS]->segment.bytes / buffers;
+    size_t each = team->resource[SB_RESOURCE_BUFFERS]->bytes / buffers;
     space->buffer = sb_min(each & ~(size_t)(SB_LINE - 1), BUFFER_MOST);
     sb_buffers(team)->copies = copies_of(team, space);
     return SB_OK;
@@ -302,15 +302,15 @@ void sb_workspace_reach_ring(sb_workspace_t *space, size_t bytes)
     size_t end = sb_min(sb_cursor_place(&space->cursor) + bytes, (size_t)space->cursor.window);
 
     if (bytes >= SB_COPY_LEAST)
-        sb_lazy_segment_reach(&space->resource.segment, sizeof(sb_workspace_head_t) + end);
+        sb_resource_reach(&space->resource, sizeof(sb_workspace_head_t) + end);
 }
 
 void sb_buffers_reach(const sb_team_t *team, size_t bytes)
 {
-    sb_lazy_segment_t *segment = &team->resource[SB_RESOURCE_BUFFERS]->segment;
+    sb_resource_t *resource = team->resource[SB_RESOURCE_BUFFERS];
 
     if (bytes >= SB_COPY_LEAST)
-        sb_lazy_segment_reach(segment, segment->bytes);
+        sb_resource_reach(resource, resource->bytes);
 }
 
 sb_copy_mode_t sb_workspace_copy_mode(sb_team_t *team, sb_copy_policy_t *policy,
@@ -372,18 +372,18 @@ const char *sb_workspace_reach(const sb_team_t *team, uint32_t rank, uint64_t ad
     return here;
 }
 
-bool sb_workspace_apart(const sb_reduction_t *reduction)
+bool sb_workspace_apart(const sb_reduction_t *reduction, size_t result)
 {
     uintptr_t send = (uintptr_t)reduction->send, receive = (uintptr_t)reduction->receive;
 
-    return send + reduction->bytes <= receive || receive + reduction->bytes <= send;
+    return send + reduction->bytes <= receive || receive + result <= send;
 }
 
 bool sb_workspace_show_sent(const sb_team_t *team, const sb_reduction_t *reduction,
                             sb_copy_mode_t mode)
 {
-    bool wanted =
-        mode == SB_COPY_PULLED || (mode == SB_COPY_WHOLE && sb_workspace_apart(reduction));
+    bool wanted = mode == SB_COPY_PULLED ||
+                  (mode == SB_COPY_WHOLE && sb_workspace_apart(reduction, reduction->bytes));
     bool stays = wanted && sb_shares(reduction->send, reduction->bytes);
     uint64_t sent = stays ? (uintptr_t)reduction->send : 0;
 

@@ -160,18 +160,18 @@ static inline char *sb_workspace_buffer(const sb_team_t *team, uint32_t rank, ui
     const sb_workspace_t *space = sb_workspace(team);
     size_t number = (size_t)(turn % space->depth) * 3 + kind;
 
-    return team->resource[SB_RESOURCE_BUFFERS]->segment.bases[rank] + number * space->buffer;
+    return team->resource[SB_RESOURCE_BUFFERS]->bases[rank] + number * space->buffer;
 }
 
 static inline sb_workspace_head_t *sb_workspace_head(const sb_team_t *team, uint32_t rank)
 {
-    return (sb_workspace_head_t *)(void *)sb_workspace(team)->resource.segment.bases[rank];
+    return (sb_workspace_head_t *)(void *)sb_workspace(team)->resource.bases[rank];
 }
 
 /* A flag of all other members, so far from where their heads begin. */
 static inline sb_peers_t sb_workspace_peers(const sb_team_t *team, size_t offset)
 {
-    return (sb_peers_t){(void *const *)(void *)sb_workspace(team)->resource.segment.bases, offset,
+    return (sb_peers_t){(void *const *)(void *)sb_workspace(team)->resource.bases, offset,
                         team->size, team->rank};
 }
 
@@ -184,7 +184,7 @@ static inline char *sb_workspace_piece(const sb_team_t *team, uint32_t rank, uin
 static inline char *sb_workspace_ring(const sb_team_t *team, uint32_t rank,
                                       const sb_cursor_t *cursor)
 {
-    return sb_workspace(team)->resource.segment.bases[rank] + sizeof(sb_workspace_head_t) +
+    return sb_workspace(team)->resource.bases[rank] + sizeof(sb_workspace_head_t) +
            sb_cursor_place(cursor);
 }
 
@@ -254,8 +254,8 @@ uint64_t sb_workspace_said(const uint64_t *word);
 const char *sb_workspace_reach(const sb_team_t *team, uint32_t rank, uint64_t address, size_t bytes,
                                sb_status_t *data);
 
-/* Whether the result goes elsewhere than what is combined. */
-bool sb_workspace_apart(const sb_reduction_t *reduction);
+/* Whether the result, of so many bytes, goes elsewhere than what is combined. */
+bool sb_workspace_apart(const sb_reduction_t *reduction, size_t result);
 
 /*
  * Tells the others where this rank's contribution is, if it stays there: true. A barrier has to

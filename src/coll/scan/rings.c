@@ -16,13 +16,13 @@
 
 static sb_status_t scan(sb_team_t *team, const sb_reduction_t *reduction)
 {
-    return sb_rings_scan(team, reduction, sb_wanted_scan(team, reduction));
+    return sb_reduction_rings_scan(team, reduction, sb_wanted_scan(team, reduction));
 }
 
 static sb_status_t exscan(sb_team_t *team, const sb_reduction_t *reduction)
 {
     if (team->size != 2)
-        return sb_rings_scan(team, reduction, sb_wanted_exscan(team, reduction));
+        return sb_reduction_rings_scan(team, reduction, sb_wanted_exscan(team, reduction));
     if (reduction->bytes == 0)
         return SB_OK;
     const void *own = team->rank == 0 ? reduction->send : reduction->receive;
@@ -37,7 +37,8 @@ static sb_status_t prepare_exscan(sb_team_t *team)
 
 static double cost_of_exscan(const sb_shape_t *shape, size_t bytes)
 {
-    return shape->ranks == 2 ? sb_bcast_ring.cost(shape, bytes) : sb_rings_scan_cost(shape, bytes);
+    return shape->ranks == 2 ? sb_bcast_ring.cost(shape, bytes)
+                             : sb_reduction_rings_scan_cost(shape, bytes);
 }
 
 #define RINGS(of, prepares, costs, function, what)                                                 \
@@ -50,6 +51,6 @@ static double cost_of_exscan(const sb_shape_t *shape, size_t bytes)
     }
 
 const sb_algorithm_t sb_scan_rings =
-    RINGS(SB_SCAN, sb_workspace_prepare, sb_rings_scan_cost, scan, "");
+    RINGS(SB_SCAN, sb_workspace_prepare, sb_reduction_rings_scan_cost, scan, "");
 const sb_algorithm_t sb_exscan_rings = RINGS(SB_EXSCAN, prepare_exscan, cost_of_exscan, exscan,
                                              " Of two ranks the first broadcasts its own.");

@@ -107,7 +107,7 @@ static layout_t lay_out(uint32_t ranks, bool crowded, size_t ring)
  * Returns where they begin. */
 static size_t lay_out_annexes(sb_mesh_t *mesh, const layout_t *layout)
 {
-    size_t end = mesh->resource.segment.bytes;
+    size_t end = mesh->resource.bytes;
     bool scarce = layout->annexes > (end - layout->fixed) / 2;
 
     mesh->annex = scarce ? 0 : layout->annex;
@@ -210,7 +210,7 @@ static void open_windows(const sb_team_t *team, sb_mesh_t *mesh)
 
 static void open_flows(sb_team_t *team, sb_mesh_t *mesh)
 {
-    void *const *blocks = (void *const *)(void *)mesh->resource.segment.bases;
+    void *const *blocks = (void *const *)(void *)mesh->resource.bases;
 
     open_outlet(team, &mesh->all, SB_TO_ALL,
                 (sb_peers_t){.blocks = blocks, .count = team->size, .self = team->rank});
@@ -240,7 +240,7 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->annexes = lay_out_annexes(mesh, layout);
     /* Two ranks have few: their pages are not waited for in the first round of messages. */
     if (team->size == 2)
-        sb_arena_touch(&mesh->resource.segment.block, mesh->annexes, resource.segment.bytes);
+        sb_arena_touch(&mesh->resource.block, mesh->annexes, resource.bytes);
     lay_out_areas(mesh, team->size, mesh->annexes - layout->fixed);
     mesh->sending = (sb_sending_t *)(void *)(mesh->peer + team->size);
     mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);
@@ -250,7 +250,7 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->far_first = (uint32_t *)(void *)(mesh->expose.of + team->size);
     mesh->bounce = (char *)(mesh->far_first + team->size);
     for (uint32_t i = 0; i < team->size; i++)
-        mesh->peer[i].base = resource.segment.bases[i];
+        mesh->peer[i].base = resource.bases[i];
     mesh->done = &sb_mesh_head(mesh, team->rank)->done.flag;
     mesh->cached_most = sb_copy_cached_most(team);
     open_flows(team, mesh);
@@ -322,7 +322,7 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     uint32_t cma = team->settings.cma;
     uint32_t stores = team->settings.stores;
 
-    mesh->crowded = team->oversubscribed && stores == SB_STORES_AUTO && cma == SB_CMA_AUTO;
+    mesh->crowded = sb_expose_is_tried(team);
     mesh->settled = stores == SB_STORES_AUTO && cma != SB_CMA_AUTO;
     mesh->expose_least = cma == SB_CMA_ON ? SB_SLOT_PAYLOAD + 1 : EXPOSE_LEAST;
     mesh->at_once = longest_at_once(team, mesh);
@@ -335,8 +335,8 @@ static sb_status_t settle_exposing(sb_team_t *team, sb_mesh_t *mesh)
     sb_mesh_charge(mesh, &mesh->copies.policy, false);
     sb_mesh_charge(mesh, &mesh->in_place.policy, false);
     mesh->call = &mesh->copies;
-    sb_status_t status = sb_expose_make(&mesh->expose, team, &mesh->resource.segment,
-                                        mesh->expose.of, cma != SB_CMA_OFF);
+    sb_status_t status =
+        sb_expose_make(&mesh->expose, team, &mesh->resource, mesh->expose.of, cma != SB_CMA_OFF);
     if (team->size == 2 && !team->oversubscribed && !mesh->settled && stores == SB_STORES_AUTO)
         sb_sole_prepare(team);
     return status;

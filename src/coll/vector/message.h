@@ -123,7 +123,7 @@ static inline void sb_mesh_charge(const sb_mesh_t *mesh, sb_copy_policy_t *polic
     static const sb_copy_mode_t stored[] = {SB_COPY_NON_TEMPORAL, SB_COPY_CACHED, SB_COPY_WIDE};
 
     for (size_t i = 0; i < SB_COUNT_OF(stored); i++)
-        sb_copy_policy_reaches(policy, stored[i], &mesh->resource.segment,
+        sb_copy_policy_reaches(policy, stored[i], &mesh->resource,
                                sb_window_end(mesh, stored[i], sole));
     policy->window = sole ? 0 : mesh->swap.bytes;
     policy->window_touched = &mesh->swap.touched;

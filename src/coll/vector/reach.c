@@ -10,7 +10,7 @@ static void touch_window(sb_mesh_t *mesh, size_t bytes)
 
     if (end <= swap->touched)
         return;
-    sb_arena_touch(&mesh->resource.segment.block, swap->begin + swap->touched, swap->begin + end);
+    sb_arena_touch(&mesh->resource.block, swap->begin + swap->touched, swap->begin + end);
     swap->touched = end;
 }
 
@@ -19,7 +19,7 @@ bool sb_lacks_window(const sb_mesh_t *mesh, const sb_sending_t *sending)
 {
     return sending->exchanged && sending->stream->bytes <= mesh->swap.bytes &&
            mesh->swap.count == 0 &&
-           mesh->resource.segment.touched < sb_window_end(mesh, SB_COPY_CACHED, false);
+           mesh->resource.touched < sb_window_end(mesh, SB_COPY_CACHED, false);
 }
 
 /* Where ranks share processors each may send to few, and a message goes round in little. Where they
@@ -28,15 +28,15 @@ void sb_outlet_reach(const sb_team_t *team, sb_outlet_t *out, const sb_sending_t
                      size_t end)
 {
     sb_mesh_t *mesh = sb_mesh(team);
-    sb_lazy_segment_t *segment = &mesh->resource.segment;
-    size_t begin = (size_t)(out->area - segment->bases[team->rank]);
+    sb_resource_t *resource = &mesh->resource;
+    size_t begin = (size_t)(out->area - resource->bases[team->rank]);
 
     if (sending->window != NULL) {
         touch_window(mesh, sending->stream->bytes);
     } else if (!team->oversubscribed || team->size == 2) {
-        sb_lazy_segment_reach(segment, sb_window_end(mesh, sending->mode, sending->sole));
+        sb_resource_reach(resource, sb_window_end(mesh, sending->mode, sending->sole));
     } else if (end > out->touched) {
-        sb_arena_touch(&segment->block, begin + out->touched, begin + end);
+        sb_arena_touch(&resource->block, begin + out->touched, begin + end);
         out->touched = end;
     }
 }

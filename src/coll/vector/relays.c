@@ -57,15 +57,15 @@ static void adopt(sb_team_t *team, uint32_t relayed)
 {
     sb_relays_t *relays = sb_relays(team);
     size_t chunks = SB_RELAY_SLOTS * ((size_t)relayed + 1);
-    size_t room = relays->resource.segment.bytes - block_bytes(relayed, 0);
+    size_t room = relays->resource.bytes - block_bytes(relayed, 0);
 
     relays->relayed = relayed;
     relays->chunk = sb_min(room / chunks, SB_RELAY_CHUNK_MOST) & ~(size_t)(SB_LINE - 1);
     for (uint32_t i = 0; i < team->size; i++)
-        relays->peer[i].base = relays->resource.segment.bases[i];
+        relays->peer[i].base = relays->resource.bases[i];
     relays->done = (sb_flag_t *)(void *)relays->peer[team->rank].base;
     relays->credit =
-        (sb_flow_out_t){.readers = {.blocks = (void *const *)(void *)relays->resource.segment.bases,
+        (sb_flow_out_t){.readers = {.blocks = (void *const *)(void *)relays->resource.bases,
                                     .count = team->size,
                                     .self = team->rank},
                         .room = SB_RELAY_SLOTS};

@@ -15,7 +15,7 @@
  * nor whether it found its data in caches. Threads may share this: they spoil a trial at most.
  * All zero at first: the first way, and a trial at once.
  */
-#define SB_WAYS 2
+#define SB_COPY_WAYS 2
 /* Of a trial, in this order: what takes longer from copy to copy, or every other time, does so by
  * both ways alike. */
 #define SB_WAY_TRIED 4
@@ -27,10 +27,10 @@
 #define SB_WAY_REST_MOST 1024
 
 typedef struct sb_way {
-    _Atomic uint32_t turn;           /* copies since the present trial, or the last one, began */
-    _Atomic int32_t lead;            /* trials that the second way has won more than the first */
-    _Atomic uint32_t rest;           /* copies to the next trial beyond SB_WAY_REST */
-    _Atomic uint64_t spent[SB_WAYS]; /* by the present trial */
+    _Atomic uint32_t turn; /* copies since the present trial, or the last one, began */
+    _Atomic int32_t lead;  /* trials that the second way has won more than the first */
+    _Atomic uint32_t rest; /* copies to the next trial beyond SB_WAY_REST */
+    _Atomic uint64_t spent[SB_COPY_WAYS]; /* by the present trial */
 } sb_way_t;
 
 typedef struct sb_way_choice {

@@ -81,7 +81,8 @@ void sb_spread_share(sb_spread_place_t *places, uint32_t ranks, uint32_t own)
     say(place_now());
 }
 
-void sb_spread_end(void)
+/* This process says nothing any more. */
+static void end(void)
 {
     if (spread.places == NULL)
         return;
@@ -178,7 +179,7 @@ static void spread_out(uint64_t now)
 
     /* A larger set than this one is left alone. */
     if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
-        sb_spread_end();
+        end();
         return;
     }
     int target =
@@ -188,7 +189,7 @@ static void spread_out(uint64_t now)
         return;
     spread.looks = 0;
     if (!go(target, &allowed)) {
-        sb_spread_end();
+        end();
         return;
     }
     spread.rest = now - spread.moved > CALM * spread.rest ? REST_FIRST_NS

@@ -45,9 +45,6 @@ typedef struct sb_spread_rank {
  */
 void sb_spread_share(sb_spread_place_t *places, uint32_t ranks, uint32_t own);
 
-/* This process says nothing any more. */
-void sb_spread_end(void);
-
 /* The calling thread has given its processor away and has got one again. */
 void sb_spread_given(void);
 
