@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -21,6 +22,8 @@ started: list[str] = []
 #: Whether ranks keep their processor while they wait for their host, as they do for users.
 host_spins = False
 TAIL = 4000
+#: Of a process that a job was ended for, the innermost so many.
+CALLS = 16
 #: Every collective, as the report names it.
 COLLECTIVES = (
     *("barrier", "bcast", "scatter", "scatterv", "gather", "gatherv", "allgather", "allgatherv"),
@@ -126,6 +129,7 @@ class Result:
     seconds: float
     timed_out: bool
     reports: list[Report] = field(default_factory=list)
+    stacks: str = ""
 
     def tail(self) -> str:
         """The command and the end of its output, for a failure message."""
@@ -133,6 +137,7 @@ class Result:
         return (
             f"{' '.join(self.command)}\n{state} after {self.seconds:.1f} s\n"
             f"--- stdout\n{self.stdout[-TAIL:]}\n--- stderr\n{self.stderr[-TAIL:]}"
+            + (f"\n--- where its processes were\n{self.stacks}" if self.stacks else "")
         )
 
     @property
@@ -201,6 +206,34 @@ def tagged_processes(*tags: str) -> list[int]:
     return found
 
 
+def calls_of(pid: int) -> str:
+    """The calls in which a process's threads are, by gdb; without it nothing."""
+    if shutil.which("gdb") is None:
+        return ""
+    command = ["gdb", "-nx", "-batch", "-p", str(pid), "-ex", f"thread apply all bt {CALLS}"]
+    try:
+        found = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", timeout=10, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return ""
+    lines = found.stdout.splitlines()
+    return "\n".join(line for line in lines if line.startswith(("#", "Thread ")))
+
+
+def where_it_is(pid: int) -> str:
+    """A process's name, state, what it waits for in the kernel, its time and its calls."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        waits = Path(f"/proc/{pid}/wchan").read_text()
+    except OSError:
+        return f"{pid} has ended"
+    name, _, rest = stat.partition("(")[2].rpartition(")")
+    state, words = rest.split()[0], rest.split()
+    ticks = f"{words[11]} + {words[12]} ticks"
+    return f"{pid} {name}: {state}, in {waits}, {ticks}\n{calls_of(pid)}"
+
+
 def kill_tagged(tag: str) -> None:
     """End what is left of a job, by process id."""
     for pid in tagged_processes(tag):
@@ -218,6 +251,7 @@ class Job:
         started.append(self.tag)
         self.command = command
         self.started = time.monotonic()
+        self.stacks = ""
         self._stdout = (folder / f"{self.tag}.out").open("w+b")
         self._stderr = (folder / f"{self.tag}.err").open("w+b")
         self.process = subprocess.Popen(
@@ -249,6 +283,7 @@ class Job:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             timed_out = True
+            self.stacks = "\n".join(where_it_is(pid) for pid in self.processes())
         return self.finish(timed_out)
 
     def finish(self, timed_out: bool = False) -> Result:
@@ -279,6 +314,7 @@ class Job:
             seconds,
             timed_out,
             parse_reports(texts[1]),
+            self.stacks,
         )
 
 

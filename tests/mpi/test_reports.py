@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Lines of reports that a launcher has mixed are told from whole ones."""
+"""Lines of reports that a launcher has mixed are told from whole ones; who hangs is said where."""
 
 from __future__ import annotations
 
-from jobs import parse_reports
+import shutil
+
+import pytest
+from jobs import Job, parse_reports
 
 FIRST = (
     "sobor: comm name=- size=4 where=shm barrier=0 bcast=2 gather=3 bytes=24 host=0 time_us=1.5 "
@@ -33,3 +36,13 @@ def test_mixed_lines():
     mixed = FIRST[:at] + OTHER[OTHER.index("s=2 reason") :]
     assert "gather:p2ps=2 reason" in mixed
     assert parse_reports(f"{mixed}\n{OTHER}\n{FIRST[at:]}\n") == parse_reports(f"{OTHER}\n")
+
+
+@pytest.mark.skipif(shutil.which("gdb") is None, reason="no gdb")
+def test_where_it_hangs(tmp_path):
+    """A job that takes too long is ended, and its message has the calls of its processes."""
+    program = "import time; time.sleep(60)"
+    result = Job(["python3", "-c", program], {"PATH": "/usr/bin:/bin"}, tmp_path).wait(1)
+    assert result.timed_out
+    assert " python3: S, in " in result.tail()
+    assert "#0 " in result.tail().partition("where its processes were")[2]
