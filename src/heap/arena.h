@@ -41,7 +41,8 @@ typedef enum sb_heap_arena_state {
     SB_HEAP_ARENA_MAKING,
     SB_HEAP_ARENA_DROPPED, /* being made, and not to be used: a fork came in between */
     SB_HEAP_ARENA_SHARED,
-    SB_HEAP_ARENA_PRIVATE, /* nothing more is given out of it */
+    SB_HEAP_ARENA_PARTING, /* nothing more is given out of it, and it is mapped anew */
+    SB_HEAP_ARENA_PRIVATE, /* that is done */
     SB_HEAP_ARENA_REFUSED,
 } sb_heap_arena_state_t;
 
@@ -106,7 +107,8 @@ bool sb_heap_arena_resize(void *block, size_t bytes);
  */
 char *sb_heap_arena_map(int file);
 
-/* From now on the memory is this process's alone: before a fork, or for another reason. */
+/* From now on the memory is this process's alone: before a fork, or for another reason. Also where
+ * another thread does that, it is done afterwards. */
 void sb_heap_arena_part(sb_heap_end_t end);
 
 /* Has that done before each fork. False: there is no memory for it. */

@@ -15,7 +15,8 @@
  *
  * A thread that makes the arena while another one forks throws it away, and none is begun until
  * that is over: the child would have a part of it. Neither waits for the other, who may be waiting
- * for the same allocator.
+ * for the same allocator. Of two threads that fork at the same time the second one waits until all
+ * is mapped: its child would miss what is not.
  */
 #include "heap/arena.h"
 #include "heap/next.h"
@@ -147,13 +148,16 @@ static void part(void *unused)
 void sb_heap_arena_part(sb_heap_end_t end)
 {
     sb_heap_arena_header_t *header = (sb_heap_arena_header_t *)(void *)sb_heap_arena.base;
+    sb_heap_arena_state_t state = sb_heap_arena_state();
 
-    if (sb_heap_arena_state() != SB_HEAP_ARENA_SHARED)
+    if (state != SB_HEAP_ARENA_SHARED && state != SB_HEAP_ARENA_PARTING)
         return;
     pthread_mutex_lock(&sb_heap_arena.lock);
     if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED) {
         sb_heap_arena.end = end;
-        sb_sharing_end(&header->ended, &sb_heap_arena.state, SB_HEAP_ARENA_PRIVATE, part, NULL);
+        sb_sharing_end(&header->ended, &sb_heap_arena.state, SB_HEAP_ARENA_PARTING, part, NULL);
+        /* Release: pairs with sb_heap_arena_state(), for who needs not to wait here. */
+        atomic_store_explicit(&sb_heap_arena.state, SB_HEAP_ARENA_PRIVATE, memory_order_release);
     }
     pthread_mutex_unlock(&sb_heap_arena.lock);
 }

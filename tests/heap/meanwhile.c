@@ -2,7 +2,8 @@
 /*
  * One thread forks while another takes the process's first long block: the child has no half of an
  * arena. The word says when that is: `before` the heap's own handler of the fork, `after` it, or
- * `within`, where the fork comes while the arena is being made. To be run with the heap preloaded.
+ * `within`, where the fork comes while the arena is being made; or `twice`: it comes while another
+ * one ends the sharing. To be run with the heap preloaded.
  */
 #include "support.h"
 
@@ -12,10 +13,11 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #define BYTES ((size_t)1 << 20)
 
-static bool takes_after, waits;
+static bool takes_after, waits, parts;
 static sem_t making, forked;
 static char *first;
 
@@ -60,6 +62,21 @@ __attribute__((visibility("default"))) int memfd_create(const char *name, unsign
     return (int)syscall(SYS_memfd_create, name, flags);
 }
 
+/* The heap's, when its memory is about to become the process's alone. Who forks meanwhile waits for
+ * that, and does not come to `forked`. */
+__attribute__((visibility("default"))) ssize_t pread(int file, void *to, size_t bytes, off_t from)
+{
+    if (parts) {
+        struct timespec until;
+        parts = false;
+        sem_post(&making);
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        sem_timedwait(&forked, &until);
+    }
+    return syscall(SYS_pread64, file, to, bytes, from);
+}
+
 static void check_blocks(const char *whose)
 {
     char *block = memset(malloc(BYTES), 5, BYTES);
@@ -102,21 +119,45 @@ static void fork_within(void)
     pthread_join(thread, NULL);
 }
 
+static void *fork_first(void *unused)
+{
+    fork_and_check(false);
+    return unused;
+}
+
+static void fork_twice(void)
+{
+    pthread_t thread;
+
+    sem_init(&making, 0, 0);
+    sem_init(&forked, 0, 0);
+    take_first(NULL);
+    parts = true;
+    CHECK(pthread_create(&thread, NULL, fork_first, NULL) == 0, "no thread");
+    sem_wait(&making);
+    fork_and_check(false);
+    sem_post(&forked);
+    pthread_join(thread, NULL);
+}
+
 int main(int count, char **words)
 {
     const char *when = count > 1 ? words[1] : "";
-    bool before = strcmp(when, "before") == 0;
+    bool before = strcmp(when, "before") == 0, twice = strcmp(when, "twice") == 0;
 
     if (before)
         pthread_atfork(take_in_a_thread, NULL, NULL);
     takes_after = strcmp(when, "after") == 0;
     if (before || takes_after)
         fork_and_check(!before);
+    else if (twice)
+        fork_twice();
     else
         fork_within();
     check_blocks("the parent's");
     char *block = malloc(BYTES);
-    CHECK(is_shared(block) != before, "the parent's next blocks are not what they should be");
+    CHECK(is_shared(block) == !(before || twice),
+          "the parent's next blocks are not what they should be");
     free(block);
     return 0;
 }
