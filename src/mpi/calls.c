@@ -213,6 +213,12 @@ int sb_mpi_Comm_disconnect(MPI_Comm *handle)
     return sb_comm_free(handle, sb_host.Comm_disconnect);
 }
 
+static void initialise(void)
+{
+    sb_world_join();
+    sb_recording_expect();
+}
+
 /* What follows the host's initialisation, which has come to this. */
 static int initialised(int error)
 {
@@ -224,13 +230,13 @@ static int initialised(int error)
 
 int sb_mpi_Init(int *argc, char ***argv)
 {
-    sb_world_join();
+    initialise();
     return initialised(sb_host.Init(argc, argv));
 }
 
 int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    sb_world_join();
+    initialise();
     return initialised(sb_host.Init_thread(argc, argv, required, provided));
 }
 

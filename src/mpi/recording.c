@@ -20,6 +20,12 @@ static void name_library(void)
     snprintf(sb_trace_self.header.library, sizeof sb_trace_self.header.library, "%.63s", text);
 }
 
+void sb_recording_expect(void)
+{
+    if (sb_trace_is_wanted())
+        sb_trace_note_signals();
+}
+
 void sb_recording_begin(void)
 {
     int rank, size, threads;

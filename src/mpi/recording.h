@@ -7,4 +7,7 @@
 void sb_recording_begin(void);
 void sb_recording_end(void);
 
+/* Before the host's MPI_Init. */
+void sb_recording_expect(void);
+
 #endif

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -213,20 +215,37 @@ static bool is_own(void)
     return sb_trace_self.records != NULL && sb_trace_self.header.pid == (int32_t)getpid();
 }
 
-bool sb_trace_write(uint32_t end, int *late)
+static bool write_once(uint32_t end, int *late)
 {
     int seen = UNBEGUN;
 
-    *late = 0;
     /* Relaxed: who comes second has nothing to do. */
-    if (!is_own() || !atomic_compare_exchange_strong_explicit(
-                         &stage, &seen, WRITING, memory_order_relaxed, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&stage, &seen, WRITING, memory_order_relaxed,
+                                                 memory_order_relaxed))
         return true;
     sb_trace_self.header.end = end;
     bool good = write_file();
-    /* Release: pairs with the look in sb_trace_leave(). Of that the number alone is wanted. */
+    /* Release: pairs with the looks in sb_trace_leave() and is_written(). Of those signals the
+     * number alone is wanted. */
     seen = atomic_exchange_explicit(&stage, WRITTEN, memory_order_release);
     *late = seen > LEFT ? seen - LEFT : 0;
+    return good;
+}
+
+/* No signal interrupts who writes: its handler might wait for the end of that, or go elsewhere. */
+bool sb_trace_write(uint32_t end, int *late)
+{
+    sigset_t all, before;
+
+    *late = 0;
+    if (!is_own())
+        return true;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    bool good = write_once(end, late);
+    int error = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = error;
     return good;
 }
 
@@ -236,8 +255,44 @@ bool sb_trace_leave(int number)
 
     if (!is_own())
         return false;
-    /* Acquire: pairs with the exchange in sb_trace_write(), which has closed the file before. */
+    /* Acquire: pairs with the exchange in write_once(), which has closed the file before. */
     atomic_compare_exchange_strong_explicit(&stage, &seen, LEFT + number, memory_order_acquire,
                                             memory_order_acquire);
     return seen == WRITING || seen > LEFT;
+}
+
+static bool is_written(void *unused)
+{
+    (void)unused;
+    /* Acquire: pairs with the exchange in write_once(). */
+    return atomic_load_explicit(&stage, memory_order_acquire) == WRITTEN;
+}
+
+static bool never(void *unused)
+{
+    (void)unused;
+    return false;
+}
+
+static sb_status_t give_up(void *unused)
+{
+    (void)unused;
+    return SB_ERR_SYSTEM;
+}
+
+/* No file system should take as long for what fits into memory. */
+void sb_trace_await(void)
+{
+    const sb_waiter_t waiter = {
+        .yield = 1, .check = give_up, .check_every_ns = UINT64_C(10000000000)};
+
+    if (is_own())
+        sb_wait_for(is_written, NULL, &waiter);
+}
+
+void sb_trace_await_end(void)
+{
+    const sb_waiter_t waiter = {.yield = 1, .check = give_up, .check_every_ns = 1000000000};
+
+    sb_wait_for(never, NULL, &waiter);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * A launcher ends the ranks of a job that has lost one by a signal: what they have recorded shows
- * how it came to that.
+ * how it came to that, and so does what the lost one has.
  */
 #include "trace/trace.h"
 
@@ -9,7 +9,36 @@
 #include <pthread.h>
 #include <signal.h>
 
-static const int fatal[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXCPU, SIGABRT, SIGUSR1, SIGUSR2};
+typedef struct fatal {
+    int number;
+    bool is_crash; /* who has it does not go on, whatever a handler does */
+    bool was_free; /* nobody handled it before the host was initialised */
+    struct sigaction before;
+} fatal_t;
+
+static fatal_t fatal[] = {
+    {SIGHUP, false, false, {.sa_handler = SIG_DFL}},
+    {SIGINT, false, false, {.sa_handler = SIG_DFL}},
+    {SIGQUIT, false, false, {.sa_handler = SIG_DFL}},
+    {SIGTERM, false, false, {.sa_handler = SIG_DFL}},
+    {SIGXCPU, false, false, {.sa_handler = SIG_DFL}},
+    {SIGUSR1, false, false, {.sa_handler = SIG_DFL}},
+    {SIGUSR2, false, false, {.sa_handler = SIG_DFL}},
+    {SIGABRT, true, false, {.sa_handler = SIG_DFL}},
+    {SIGSEGV, true, false, {.sa_handler = SIG_DFL}},
+    {SIGBUS, true, false, {.sa_handler = SIG_DFL}},
+    {SIGFPE, true, false, {.sa_handler = SIG_DFL}},
+    {SIGILL, true, false, {.sa_handler = SIG_DFL}},
+};
+
+static const fatal_t *find(int number)
+{
+    size_t i = 0;
+
+    while (fatal[i].number != number)
+        i++;
+    return &fatal[i];
+}
 
 /* Also one that came while another thread took signals: this thread may have it blocked. */
 void sb_trace_end_by(int number)
@@ -18,30 +47,69 @@ void sb_trace_end_by(int number)
 
     sigemptyset(&these);
     sigaddset(&these, number);
-    signal(number, SIG_DFL);
+    sigaction(number, &find(number)->before, NULL);
     raise(number);
     pthread_sigmask(SIG_UNBLOCK, &these, NULL);
 }
 
-/* Where the signal has interrupted who writes, that one goes on first. */
-static void write_and_go(int number)
+/* The thread that crashed shows where, as soon as it runs. */
+void sb_trace_end_late(int number)
 {
+    if (find(number)->is_crash)
+        sb_trace_await_end();
+    sb_trace_end_by(number);
+}
+
+/* What the thread did comes again when it goes on, and is then told as without Sobor. */
+static bool comes_again(const siginfo_t *info)
+{
+    return info->si_signo != SIGABRT && info->si_code > 0;
+}
+
+/* Where another thread is writing, that one goes on first, and does not end the process before this
+ * one does. */
+static void write_and_go(int number, siginfo_t *info, void *context)
+{
+    const fatal_t *this = find(number);
     int error = errno, late;
 
+    (void)context;
     sb_trace_write(SB_TRACE_SIGNAL + (uint32_t)number, &late);
-    if (!sb_trace_leave(number))
+    bool is_left = sb_trace_leave(number);
+    if (this->is_crash)
+        sb_trace_await();
+    if (this->is_crash && comes_again(info))
+        sigaction(number, &this->before, NULL);
+    else if (this->is_crash || !is_left)
         sb_trace_end_by(number);
     errno = error;
 }
 
+void sb_trace_note_signals(void)
+{
+    for (size_t i = 0; i < SB_COUNT_OF(fatal); i++) {
+        fatal_t *this = &fatal[i];
+        this->was_free =
+            sigaction(this->number, NULL, &this->before) == 0 && this->before.sa_handler == SIG_DFL;
+    }
+}
+
+/* A host that handles a crash shows where that was, and ends the process: it comes after. */
+static bool is_to_be_watched(const fatal_t *this)
+{
+    return this->before.sa_handler == SIG_DFL ||
+           (this->is_crash && this->was_free && this->before.sa_handler != SIG_IGN);
+}
+
 void sb_trace_watch_signals(void)
 {
-    struct sigaction ours = {.sa_handler = write_and_go, .sa_flags = SA_ONSTACK | SA_RESTART};
-    struct sigaction before;
+    struct sigaction ours = {.sa_sigaction = write_and_go,
+                             .sa_flags = SA_ONSTACK | SA_RESTART | SA_SIGINFO};
 
-    sigemptyset(&ours.sa_mask);
+    sigfillset(&ours.sa_mask);
     for (size_t i = 0; i < SB_COUNT_OF(fatal); i++) {
-        if (sigaction(fatal[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
-            sigaction(fatal[i], &ours, NULL);
+        fatal_t *this = &fatal[i];
+        if (sigaction(this->number, NULL, &this->before) == 0 && is_to_be_watched(this))
+            sigaction(this->number, &ours, NULL);
     }
 }

@@ -214,6 +214,7 @@ void sb_trace_finish(sb_trace_end_t end)
 
     if (sb_trace_self.records != NULL && !sb_trace_write(end, &late))
         sb_log("%s: %s: %s", variable(), sb_trace_self.path, strerror(errno));
+    sb_trace_await();
     if (late != 0)
-        sb_trace_end_by(late);
+        sb_trace_end_late(late);
 }

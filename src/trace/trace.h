@@ -187,14 +187,27 @@ bool sb_trace_write(uint32_t end, int *late);
 /* Whether the file is being written just now: who writes it will end the process by this signal. */
 bool sb_trace_leave(int number);
 
-/* Has a signal do what it does by itself. */
+/* Waits until the file is written if another thread is at it, though not for ever: for who is about
+ * to end the process. */
+void sb_trace_await(void);
+
+/* Waits a little for another thread to end the process. */
+void sb_trace_await_end(void);
+
+/* Has a signal do what it does without us. */
 void sb_trace_end_by(int number);
+
+/* The same by who has written, for a signal that was left to it. */
+void sb_trace_end_late(int number);
 
 /* Stops recording and writes the file; told if it cannot be. */
 void sb_trace_finish(sb_trace_end_t end);
 
-/* From now on a signal that ends the process has the file written before, if nobody else handles
- * it. */
+/* Before the host is initialised: what is handled afterwards and not yet now the host handles. */
+void sb_trace_note_signals(void);
+
+/* From now on a signal that ends the process has the file written before, if the program does not
+ * handle it. */
 void sb_trace_watch_signals(void);
 
 #endif

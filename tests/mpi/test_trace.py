@@ -244,6 +244,25 @@ def test_killed_rank(traced, key):
     assert trace.notes[1].startswith("rank 0 ended")
 
 
+@pytest.mark.parametrize(
+    ("key", "end", "number"),
+    [
+        ("o41", "abort", "SIGABRT"),
+        ("o41", "crash", "SIGSEGV"),
+        ("m40", "abort", "SIGABRT"),
+        ("m50", "crash", "SIGSEGV"),  # in 4.0 of Debian UCX handles it, and lets nobody else
+    ],
+)
+def test_crashed_rank(traced, key, end, number):
+    """It leaves what it has, and the host says of it what it says without."""
+    result, folder = traced(key, 2, ["late", "0", "5", end])
+    assert not result.timed_out and result.returncode != 0
+    assert ("*** Process received signal ***" in result.stderr) == (key == "o41")
+    trace = files.read(str(folder))
+    assert f"rank 1 ended by {number}" in trace.notes
+    assert len(records_of(trace, 1)) == 18
+
+
 @BOTH
 def test_not_asked_for(tester, key):
     """Without the variable nothing is written, and the calls are those of the back end itself."""

@@ -9,6 +9,7 @@
 #include "trace/trace.h"
 
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,7 @@
 
 typedef void act_t(void);
 
+static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 static char folder[] = "/tmp/sobor-trace-XXXXXX";
 static act_t *meanwhile;
 
@@ -40,6 +42,9 @@ static void begin(void)
     if (!sb_trace_begin(0, 1))
         _exit(2);
     sb_trace_self.counted = counted;
+    /* The test's own handlers take them for failures. */
+    for (size_t i = 0; i < SB_COUNT_OF(crashes); i++)
+        signal(crashes[i], SIG_DFL);
     sb_trace_watch_signals();
 }
 
@@ -54,12 +59,17 @@ static void hang_up(void)
     raise(SIGTERM);
 }
 
-static void *terminate_here(void *unused)
+static void unblock(void)
 {
     sigset_t all;
 
     sigfillset(&all);
     pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+}
+
+static void *terminate_here(void *unused)
+{
+    unblock();
     raise(SIGTERM);
     return unused;
 }
@@ -83,6 +93,7 @@ static void fork_and_terminate(void)
     pid_t child = fork();
 
     if (child == 0) {
+        unblock();
         raise(SIGTERM);
         _exit(1);
     }
@@ -98,6 +109,92 @@ static void finalize(void)
 static void interrupt(void)
 {
     raise(SIGINT);
+}
+
+static void segment(void)
+{
+    raise(SIGSEGV);
+}
+
+/* As a program does that has lost its way. */
+static void crash(void)
+{
+    static volatile int *volatile nothing;
+
+    *nothing = 1;
+}
+
+static void leave(void)
+{
+    sb_trace_finish(SB_TRACE_EXITED);
+    _exit(0);
+}
+
+/* What another thread does that does not come back from it. */
+static act_t *last;
+static sem_t began;
+
+static void *end_here(void *unused)
+{
+    unblock();
+    sem_post(&began);
+    last();
+    return unused;
+}
+
+static void beside(act_t *act)
+{
+    pthread_t thread;
+
+    last = act;
+    sem_init(&began, 0, 0);
+    if (pthread_create(&thread, NULL, end_here, NULL) != 0)
+        _exit(3);
+    while (sem_wait(&began) != 0)
+        ;
+    usleep(100000); /* enough to end the process, where nothing holds that */
+}
+
+static void abort_beside(void)
+{
+    beside(abort);
+}
+
+static void crash_beside(void)
+{
+    beside(crash);
+}
+
+static void leave_beside(void)
+{
+    beside(leave);
+}
+
+static void show(int number)
+{
+    (void)number;
+    _exit(5);
+}
+
+/* What the host does in its initialisation, between ours before and after it. */
+static void handle(int number)
+{
+    signal(number, SIG_DFL);
+    sb_trace_note_signals();
+    signal(number, show);
+    sb_trace_watch_signals();
+}
+
+static void abort_shown_by_host(void)
+{
+    handle(SIGABRT);
+    abort();
+}
+
+static void crash_shown_by_host(void)
+{
+    handle(SIGSEGV);
+    crash();
 }
 
 /* Runs a case in a child; returns how that ended and leaves its number. */
@@ -185,6 +282,39 @@ static void test_signal_of_another_thread(void **state)
     expect(interrupt, terminate_beside, SIGINT, SB_TRACE_SIGNAL + SIGINT);
 }
 
+/* By the kernel, by the process itself and by another thread. */
+static void test_crashes(void **state)
+{
+    (void)state;
+    expect(crash, NULL, SIGSEGV, SB_TRACE_SIGNAL + SIGSEGV);
+    expect(segment, NULL, SIGSEGV, SB_TRACE_SIGNAL + SIGSEGV);
+    expect(abort, NULL, SIGABRT, SB_TRACE_SIGNAL + SIGABRT);
+}
+
+/* Which would end the process at once. */
+static void test_end_of_another_thread(void **state)
+{
+    (void)state;
+    expect(finalize, abort_beside, SIGABRT, SB_TRACE_FINALIZED);
+    expect(interrupt, abort_beside, SIGINT, SB_TRACE_SIGNAL + SIGINT);
+    expect(finalize, crash_beside, SIGSEGV, SB_TRACE_FINALIZED);
+    expect(finalize, leave_beside, 0, SB_TRACE_FINALIZED);
+}
+
+/* Open MPI shows where a crash was: after the file is written. */
+static void test_host_that_shows(void **state)
+{
+    pid_t child;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        int how = run(i == 0 ? abort_shown_by_host : crash_shown_by_host, NULL, &child);
+        assert_true(WIFEXITED(how));
+        assert_int_equal(WEXITSTATUS(how), 5);
+        check_file(child, "%s-%d.trace", SB_TRACE_SIGNAL + (i == 0 ? SIGABRT : SIGSEGV));
+    }
+}
+
 static void test_child_of_who_writes(void **state)
 {
     (void)state;
@@ -251,6 +381,9 @@ int main(void)
         cmocka_unit_test(test_signal_while_finalizing),
         cmocka_unit_test(test_signal_after_signal),
         cmocka_unit_test(test_signal_of_another_thread),
+        cmocka_unit_test(test_crashes),
+        cmocka_unit_test(test_end_of_another_thread),
+        cmocka_unit_test(test_host_that_shows),
         cmocka_unit_test(test_child_of_who_writes),
         cmocka_unit_test(test_name_of_another),
     };

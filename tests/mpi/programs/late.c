@@ -7,8 +7,8 @@
  * CALLS rounds of an allreduce of 8 bytes, a broadcast of 4000 bytes from rank 0, to which rank 1
  * comes late, and a barrier; then one gather of parts of 100 bytes on a copy of MPI_COMM_WORLD, an
  * alltoallv and a call that is wrong. `end`: finalize, limit (the same, where files may have 4
- * KiB), exit (without MPI_Finalize), or kill: rank 1 ends itself by a signal that nobody can
- * handle, while the others wait for it. */
+ * KiB), exit (without MPI_Finalize), or, while the others wait for rank 1, kill: that ends itself
+ * by a signal that nobody can handle, abort, or crash: it writes to where nothing is. */
 #include "support.h"
 
 #include <fcntl.h>
@@ -83,6 +83,20 @@ static void others(int rank, int size)
     free(places);
 }
 
+static void end_badly(int rank, const char *end)
+{
+    static volatile int *volatile nothing;
+
+    if (rank != 1)
+        MPI_Barrier(MPI_COMM_WORLD);
+    else if (strcmp(end, "kill") == 0)
+        raise(SIGKILL);
+    else if (strcmp(end, "abort") == 0)
+        abort();
+    else
+        *nothing = 1;
+}
+
 int main(int argc, char **argv)
 {
     test_begin(&argc, &argv);
@@ -95,10 +109,8 @@ int main(int argc, char **argv)
     for (long i = 0; i < atol(argv[2]); i++)
         round_of_calls(rank, i, late);
     others(rank, size_of(MPI_COMM_WORLD));
-    if (strcmp(end, "kill") == 0 && rank == 1)
-        raise(SIGKILL);
-    if (strcmp(end, "kill") == 0)
-        MPI_Barrier(MPI_COMM_WORLD);
+    if (strcmp(end, "kill") == 0 || strcmp(end, "abort") == 0 || strcmp(end, "crash") == 0)
+        end_badly(rank, end);
     if (strcmp(end, "exit") == 0)
         exit(0);
     if (strcmp(end, "limit") == 0)
