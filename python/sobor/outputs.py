@@ -34,7 +34,7 @@ def check(json_file: str | None, plot: str | None = None) -> None:
 def write_text(option: str, file: str | Path, text: str) -> None:
     """Writes the file that an option names."""
     try:
-        Path(file).write_text(text, encoding="utf-8")
+        Path(file).write_text(_readable(text), encoding="utf-8")
     except OSError as error:
         raise SoborError(f"{option}: {file} cannot be written: {error.strerror}") from None
 
@@ -45,7 +45,13 @@ def write_json(value: Any, file: str | Path) -> None:
 
 
 def _json_text(value: Any, ascii_only: bool = False) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=ascii_only)
+    text = json.dumps(value, indent=2, ensure_ascii=ascii_only)
+    return _readable(text)
+
+
+def _readable(text: str) -> str:
+    r"""The text, with \udce9 for a byte that is no text: in JSON that is the byte again."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def show(

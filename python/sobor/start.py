@@ -23,9 +23,7 @@ _WITH_LAUNCHER = ("run", "trace", "profile", "platform")
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command line and returns the exit status."""
     words = sys.argv[1:] if arguments is None else arguments
-    # What stands in for it, as a string does, may have no encoding.
-    if (getattr(sys.stdout, "encoding", None) or "utf-8").lower() != "utf-8":
-        sys.stdout.reconfigure(errors="backslashreplace")
+    _prepare_output()
     try:
         status = _status(words)
         sys.stdout.flush()
@@ -41,6 +39,22 @@ def main(arguments: list[str] | None = None) -> int:
         where = error.filename or "what is written"
         write_error(SoborError(f"{where}: {error.strerror or error}"))
         return EXIT_ERROR
+
+
+def _prepare_output() -> None:
+    """Output that is closed is given up; what is no text in its encoding is written all the same.
+
+    What is started finds closed what was closed, and no file of ours gets that number.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    # What stands in for it, as a string does, may have no encoding.
+    if (getattr(sys.stdout, "encoding", None) or "utf-8").lower() != "utf-8":
+        sys.stdout.reconfigure(errors="backslashreplace")
+    elif getattr(sys.stdout, "errors", None) == "strict":
+        # A file's name, for one: as it was given.
+        sys.stdout.reconfigure(errors="surrogateescape")
 
 
 def _status(words: list[str]) -> int:

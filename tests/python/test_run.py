@@ -11,6 +11,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -169,6 +170,42 @@ def test_programs_get_what_was_given(fake_native, tmp_path, monkeypatch, words, 
     named = [word.replace("FOLDER", str(tmp_path / "trace")) for word in words]
     with_sobor, bare = started(*named, **environ)
     assert with_sobor == bare and len(bare) == 1 + len(given)
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
+def test_output_may_be_closed(fake_native, tmp_path, closed):
+    """As where a daemon starts it: the program runs, and finds closed what was closed."""
+    own = f"{sys.executable} -I {ROOT}/python/sobor"
+    file = tmp_path / "closed"
+    program = f"for n in 0 1 2; do [ -e /proc/$$/fd/$n ] || echo $n >> {file}; done"
+    found = []
+    for begin in ("", f"{own} run -- "):
+        file.write_text("")
+        told = ["bash", "-c", f"{begin}sh -c {shlex.quote(program)} {closed}"]
+        assert subprocess.run(told, check=False).returncode == 0
+        found.append(file.read_text())
+    assert found[0] == found[1] != ""
+    for words, status in (("info --variables", 0), ("report /none", 2)):
+        told = ["bash", "-c", f"{own} {words} {closed}"]
+        answer = subprocess.run(told, capture_output=True, check=False)
+        assert answer.returncode == status and b"Traceback" not in answer.stdout + answer.stderr
+
+
+@pytest.mark.parametrize("locale", ["C", "C.UTF-8"])
+def test_words_that_are_no_text(fake_native, tmp_path, locale):
+    """A file's name may be any bytes: they are written as they are, in JSON as it can have them."""
+    word, file = b"./caf\xe9", os.fsencode(tmp_path) + b"/j\xe9.json"
+    own = [sys.executable, "-I", ROOT / "python" / "sobor", "run"]
+    environ = {**os.environ, "LC_ALL": locale, "PYTHONCOERCECLOCALE": "0"}
+
+    def answer(*words) -> bytes:
+        told = [*own, *words, "--", "env", word]
+        return subprocess.run(told, env=environ, capture_output=True, check=True).stdout
+
+    assert word in answer("--print")
+    answer("--json", file)
+    for text in (answer("--json", "-"), Path(os.fsdecode(file)).read_bytes()):
+        assert os.fsencode(json.loads(text.decode())["argv"][-1]) == word
 
 
 def test_version(command):
