@@ -7,14 +7,15 @@ table of numbers, each with its unit and the place it comes from.
 
 import itertools
 import json
-import math
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from sobor.errors import SoborError
+from sobor.inputs import read_json
 from sobor.native import PREFIX_VARIABLE, candidates
 
 SUFFIX = ".json"
@@ -255,17 +256,7 @@ def _path_of(text: str) -> Path | None:
 
 def read_machine(path: Path) -> Machine:
     """Reads a machine file, or says what is wrong in it."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SoborError(f"{path}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SoborError(f"{path}: expected a JSON file, found other bytes") from None
-    try:
-        content = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise SoborError(f"{path}: line {error.lineno}: expected JSON: {error.msg}") from None
-    return _Reader(path).machine(content)
+    return _Reader(path).machine(read_json(path))
 
 
 class _Reader:
@@ -354,7 +345,7 @@ class _Reader:
             return value
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.fail(f"{name}: value", "a number", value)
-        if not math.isfinite(value) or value < 0 or (value == 0 and name not in _MAY_BE_ZERO):
+        if not 0 <= value <= sys.float_info.max or (value == 0 and name not in _MAY_BE_ZERO):
             least = "of at least 0" if name in _MAY_BE_ZERO else "above 0"
             raise self.fail(f"{name}: value", f"a number {least}", value)
         return value

@@ -78,11 +78,14 @@ static void read_trace(sb_arrival_t *arrival, const char *path)
 
     if (file == NULL)
         sb_tool_fail("--arrival trace:%s: %s", path, strerror(errno));
+    errno = 0;
     while (getline(&line, &room, file) >= 0) {
         number++;
         if (line[0] != '#')
             add_row(arrival, path, line, number);
     }
+    if (ferror(file))
+        sb_tool_fail("--arrival trace:%s: %s", path, strerror(errno));
     free(line);
     fclose(file);
     if (arrival->rows == 0)

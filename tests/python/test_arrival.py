@@ -137,3 +137,9 @@ def test_errors(command, words, message):
     result = command("model", "arrival", *words.split())
     assert result.status == 2
     assert message in result.err
+
+
+def test_a_folder_is_no_trace(command, real_native, tmp_path):
+    words = ("--machine", "xeon-e5620-2s", "--ranks", "2", "--arrival", f"trace:{tmp_path}")
+    result = command("simulate", "bcast", *words)
+    assert result.status == 2 and f"trace:{tmp_path}: Is a directory" in result.err

@@ -121,6 +121,7 @@ NETWORK = [name for name in PARAMETERS if name.startswith("net_")]
         (setting("read_l2", value=0), "read_l2: value: expected a number above 0, found 0"),
         (setting("noise_rate", value=-1), "noise_rate: value: expected a number of at least 0"),
         (setting("read_l2", value=float("nan")), "read_l2: value: expected a number"),
+        (setting("read_l2", value=10**400), "read_l2: value: expected a number above 0"),
         (setting("read_l2", unit="us"), 'read_l2: unit: expected "ns", found "us"'),
         (setting("read_l2", source=""), 'read_l2: source: expected a text, found ""'),
         (setting("read_l2", assumed=1), "read_l2: assumed: expected true or false, found 1"),

@@ -137,10 +137,13 @@ def test_plot(command, real_native, tmp_path):
         ("--latency 4", '--latency: expected a time such as 4us, found "4"'),
         ("--element-time 0us", "--element-time: expected a time such as 4us"),
         ("--elements x", '--elements: expected numbers such as 2,4, found "x"'),
-        ("--platform /none", "--platform: /none: expected what sobor platform --json writes"),
+        ("--platform /none", "--platform: /none: No such file or directory remedy: sobor platform"),
+        ("--platform FILE", "/x.json: tw_us: expected an object, found 3 remedy: sobor platform"),
     ],
 )
-def test_errors(command, real_native, words, message):
-    result = command("model", "allgather", *words.split())
+def test_errors(command, real_native, tmp_path, words, message):
+    file = tmp_path / "x.json"
+    file.write_text('{"ts_us": {"value": 1}, "tw_us": 3}')
+    result = command("model", "allgather", *words.replace("FILE", str(file)).split())
     assert result.status == 2
     assert message in " ".join(result.err.split())

@@ -288,6 +288,15 @@ def test_wrong_files(tmp_path):
         file.write_text(text)
         with pytest.raises(SoborError, match=r"x\.json"):
             estimate.load(str(file))
+    of_later = [{**PROFILE["calls"][0], "bytes": "8"}]
+    for change, words in (
+        ({"calls": of_later}, r"calls\[0\]\.bytes: expected a whole number .*, found \"8\""),
+        ({"wall_s": 0}, "wall_s: expected a number above 0, found 0"),
+        ({"other": None}, "other: expected a list, found null"),
+    ):
+        file.write_text(json.dumps({**PROFILE, **change}))
+        with pytest.raises(SoborError, match=rf"x\.json: {words}"):
+            estimate.load(str(file))
     file.write_text(json.dumps(PROFILE))
     with pytest.raises(SoborError, match="--events"):
         report.report(str(file), None, None, {"--events": "a"})

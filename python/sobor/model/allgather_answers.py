@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`sobor model allgather`: checks the options, and writes times, the study and the advice."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from rich.console import Console
 from sobor import console, outputs
 from sobor.bench.figures import figure
 from sobor.errors import SoborError
+from sobor.inputs import NUMBER, POSITIVE, TEXT, check_shape, read_json
 from sobor.model.allgather import SWITCHES, Link, crossing, fastest, plan, rows
 from sobor.sizes import parse_counts
 from sobor.times import parse_time
@@ -25,6 +25,10 @@ _READINGS = (
     "star: the publication reads about a thousand elements from its picture, and about a hundred "
     "in its text."
 )
+
+
+#: What is taken of a file of sobor platform.
+_PLATFORM = {"ts_us": {"value": NUMBER}, "tw_us": {"value": POSITIVE}, "switch": {"value": TEXT}}
 
 
 @dataclass(frozen=True)
@@ -87,14 +91,11 @@ def _link(latency: str, element_time: str) -> Link:
 
 def _measured(name: str) -> dict[str, Any]:
     try:
-        measured = json.loads(Path(name).read_text(encoding="utf-8"))
-        for key in ("ts_us", "tw_us", "switch"):
-            measured[key]["value"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise SoborError(
-            f"--platform: {name}: expected what sobor platform --json writes, with ts_us, tw_us "
-            f"and switch, found {type(error).__name__}"
-        ) from None
+        measured = read_json(name)
+        check_shape(name, measured, _PLATFORM)
+    except SoborError as error:
+        remedy = "sobor platform --json FILE writes such a file"
+        raise SoborError(f"--platform: {error.message}", remedy) from None
     return measured
 
 

@@ -2,18 +2,17 @@
 """`sobor estimate`: what Sobor would gain, by a profile and this machine's measured ratios."""
 
 import itertools
-import json
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from sobor import console, outputs, variables
 from sobor.bench.measure import measure
 from sobor.bench.request import make_request
 from sobor.errors import SoborError
+from sobor.inputs import read_json
 from sobor.native import find_native
-from sobor.profile import first, views
+from sobor.profile import first, shape, views
 from sobor.profile.sums import of_any_rank
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
@@ -36,14 +35,13 @@ Gains = dict[tuple[str, int, int], Gain]
 
 def load(file: str) -> dict[str, Any]:
     """A file of sobor profile --json or sobor estimate --json."""
-    try:
-        result = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SoborError(f"{file}: {error}") from None
-    if not isinstance(result, dict) or views.kind_of(result) is None:
+    result = read_json(file)
+    kind = views.kind_of(result) if isinstance(result, dict) else None
+    if kind is None:
         raise SoborError(
             f"{file}: expected what sobor profile --json or sobor estimate --json wrote"
         )
+    shape.check(file, kind, result)
     return result
 
 

@@ -76,7 +76,7 @@ def _of_profile(result: dict[str, Any]) -> list[str]:
 def verdict(result: dict[str, Any]) -> str:
     """What a comparison comes to, in a word."""
     low, high = result["ratio_low"], result["ratio_high"]
-    if low is None:
+    if low is None or high is None:
         return "one round alone does not tell gain from chance"
     if low > 1:
         return "faster with Sobor"
@@ -85,7 +85,7 @@ def verdict(result: dict[str, Any]) -> str:
 
 def _of_comparison(result: dict[str, Any]) -> list[str]:
     low, high = result["ratio_low"], result["ratio_high"]
-    within = "" if low is None else f" (95 % interval {low:.3f} to {high:.3f})"
+    within = "" if None in (low, high) else f" (95 % interval {low:.3f} to {high:.3f})"
     host, sobor = (sum(result[key]) / result["rounds"] for key in ("host_s", "sobor_s"))
     first = verdict(result)
     return [
