@@ -25,6 +25,7 @@ from sobor.doctor import (
 )
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.errors import SoborError
+from sobor.native import Native
 from sobor.system.files import Files
 
 
@@ -305,6 +306,16 @@ def test_preload_that_does_not_load(patient):
     found = by_name(parts.check(patient()))["preload object"]
     assert found.status is Status.FAIL
     assert "cannot be preloaded" in found.value
+
+
+def test_preload_with_a_space(patient, fake_native, tmp_path):
+    """The linker would say two things that are not there, and building again would not help."""
+    place = tmp_path / "my programs"
+    fake_native.prefix.rename(place)
+    found = by_name(parts.check(patient(native=Native(place))))["preload object"]
+    assert found.status is Status.FAIL
+    assert found.value.startswith(f"{place}/lib/sobor/libsobor.so: the dynamic linker cannot")
+    assert "install Sobor in another folder" in found.remedy
 
 
 def test_back_ends(patient):

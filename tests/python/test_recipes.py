@@ -101,6 +101,25 @@ def test_spack_command_has_its_packages(recipe, tmp_path):
     assert answer.stdout == f"{package}\n", answer.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "words"), [("/none", "SOBOR_PYTHON: expected"), ("", "expect")]
+)
+def test_installed_command_without_python(tmp_path, variable, words):
+    command = tmp_path / "bin" / "sobor"
+    command.parent.mkdir()
+    shutil.copy(ROOT / "scripts/sobor-installed.sh", command)
+    for name in ("sh", "dirname", "readlink"):
+        (tmp_path / name).symlink_to(shutil.which(name))
+    answer = subprocess.run(
+        [command], env={"PATH": str(tmp_path), "SOBOR_PYTHON": variable},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert answer.returncode == 2
+    found = variable or "python3"
+    assert answer.stderr.startswith(f"sobor: {words}")
+    assert answer.stderr.endswith(f"Python 3.10 or later, found no program {found}\n")
+
+
 @pytest.mark.parametrize("path", ["containers/Dockerfile", "containers/sobor.def"])
 def test_options_of_containers_exist(path):
     text = (ROOT / path).read_text()

@@ -11,6 +11,7 @@ from sobor import variables
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.doctor.mpis import built
 from sobor.errors import SoborError
+from sobor.launchers.plan import check_preload_path
 from sobor.libmpi import NAMES
 from sobor.native import build_remedy
 from sobor.version import __version__
@@ -48,6 +49,10 @@ def check(patient: Patient) -> Iterator[Finding]:
 
 def _preload(patient: Patient) -> Finding:
     library = patient.native.preload
+    try:
+        check_preload_path(str(library))
+    except SoborError as error:
+        return Finding(SECTION, "preload object", Status.FAIL, error.message, error.remedy)
     try:
         answer = subprocess.run(
             ["/bin/true"],

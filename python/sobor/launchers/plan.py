@@ -33,7 +33,7 @@ _WRAPPERS = {
 
 def plan_launch(command: list[str], forward: Forward) -> Launch:
     """The command with the preload in it, as its launcher wants it."""
-    _check_preload_path(forward.preload)
+    check_preload_path(forward.preload)
     refuse_submitter(command)
     start = _launcher_index(command)
     launcher = recognise(command[start], forward.environ)
@@ -61,7 +61,8 @@ _BUILDERS: dict[Family, Callable[[Launcher, list[str], Forward], Launch]] = {
 }
 
 
-def _check_preload_path(preload: str) -> None:
+def check_preload_path(preload: str) -> None:
+    """Refuses a path that would be read as several, or as another one."""
     if re.search(r"[:\s$]", preload):
         raise SoborError(
             f"{preload}: the dynamic linker cannot preload a path with a space, a colon or a $",
