@@ -11,6 +11,8 @@ A fault is a text: a paragraph that says what is wrong, and lines of these words
     Within: coll/bcast/         of a header's users only those; without it, all
     By: sim                     what finds it, see below
     Expect: race|wrong          words of which one is reported
+    Seconds: 40                 of a job of an MPI that does not hang, but takes long on a busy
+                                machine: ended after so many, not after 8
 
 A blank in Find stands for any white space, so that line breaks do not matter; In, Find and Put may
 come again. What may find a fault:
@@ -28,17 +30,22 @@ Where a job of an MPI hangs, so that "timed out" is reported, the same test must
 right: a machine that is too slow finds no fault.
 
 Only what the fault touches is compiled anew, and linked with what the build folder holds.
+
+What is wrong, or is ended once its fault is found, leaves names in /dev/shm that the next job would
+remove. They are removed here: tests under MPI that run beside it look for what they have left.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import re
 import shlex
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -53,8 +60,12 @@ SKIPPED = 77
 SECONDS = 120
 #: A job that takes longer hangs, most likely.
 HANGS = 8
+#: The rest of a short program, which may hang once its fault is found.
+REST = 3
 #: Processors that programs run on which fork ranks.
 ENOUGH = 2
+#: Where Sobor's names are.
+SHARED = Path("/dev/shm")
 #: The back end and the bench's body of each MPI of the tests.
 ABIS = {
     **dict.fromkeys(("o41", "o50"), "ompi40"),
@@ -85,6 +96,7 @@ class Fault:
     within: str = ""
     by: list[str] = field(default_factory=list)
     expect: str = ""
+    seconds: int = HANGS
 
 
 def read_fault(path: Path) -> Fault:
@@ -105,6 +117,8 @@ def read_fault(path: Path) -> Fault:
             fault.by = shlex.split(value)
         elif word == "Expect":
             fault.expect = value
+        elif word == "Seconds":
+            fault.seconds = int(value)
     if not (fault.changes and fault.by and fault.expect):
         raise Unfit(f"{path.name}: expected In, Find, Put, By and Expect")
     return fault
@@ -247,15 +261,15 @@ class Build:
         return shadow
 
 
-def expected(words: list, expect: str, environment: dict[str, str], folder: Path) -> bool:
-    """Whether what is expected is reported; the rest of the run is not waited for."""
-    return bool(report(words, expect, environment, folder, to_its_end=False))
+def expected(
+    words: list, expect: str, environment: dict[str, str], folder: Path, rest: int = 0
+) -> bool:
+    """Whether what is expected is reported; the rest of the run may take so many seconds."""
+    return bool(report(words, expect, environment, folder, rest))
 
 
-def report(
-    words: list, expect: str, environment: dict[str, str], folder: Path, to_its_end: bool
-) -> str:
-    """The output if what is expected is in it, as far as that or to its end; or nothing."""
+def report(words: list, expect: str, environment: dict[str, str], folder: Path, rest: int) -> str:
+    """The output if what is expected is in it, as far as there is within the rest; or nothing."""
     process = subprocess.Popen(
         words,
         cwd=folder,
@@ -271,12 +285,14 @@ def report(
     text, found = "", False
     for line in process.stdout:
         text += line
-        if re.search(expect, line) and not WELL.search(line):
+        if not found and re.search(expect, line) and not WELL.search(line):
             found = True
-            if not to_its_end:
+            if rest == 0:
                 break
-    if found and not to_its_end:
+            signal.alarm(max(min(rest, signal.alarm(0)), 1))
+    if found and rest == 0:
         os.killpg(process.pid, signal.SIGTERM)
+        process.stdout.read()  # until the last of them has ended
     process.stdout.close()
     process.wait()
     signal.alarm(0)
@@ -319,7 +335,9 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
         name = f"{'fork' if kind == 'fork' else 'test'}_{words[0]}"
         program = build.program(name, "sobor_core", wrong)
         command = [program, *words[1:]]
-        return run_on_two(lambda: expected(command, fault.expect, {}, build.copy))
+        # Tests of single parts take away the names that they have made as if of others.
+        rest = REST if kind == "unit" else 0
+        return run_on_two(lambda: expected(command, fault.expect, {}, build.copy, rest))
     if kind == "cluster":
         program = build.program(f"cluster_{words[0]}", "sobor_simulated", wrong)
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
@@ -339,13 +357,30 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
     def finds(folder: Path) -> str:
         environment = {
             "SOBOR_BUILD": str(folder),
-            "SOBOR_TEST_SECONDS": str(HANGS),
+            "SOBOR_TEST_SECONDS": str(fault.seconds),
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
         }
-        return report(command, fault.expect, environment, REPOSITORY / "tests" / "mpi", True)
+        return report(command, fault.expect, environment, REPOSITORY / "tests" / "mpi", SECONDS)
 
     found = finds(shadow)
     return bool(found) and not ("timed out" in found and finds(build.folder))
+
+
+def has_ended(path: Path) -> bool:
+    """Whether the owner of a name in /dev/shm has: of a board its founder, where it has one."""
+    kind, space = path.name.split(".")[1:3]
+    with path.open("rb") as file:
+        owner = struct.unpack("Q", file.read(8))[0] if kind == "board" else int(kind)
+    here = int(space) == os.stat("/proc/self/ns/pid").st_ino
+    return here and owner != 0 and not os.path.exists(f"/proc/{owner}")
+
+
+def sweep() -> None:
+    """Remove the names whose owners have ended, as a next job would."""
+    for path in SHARED.glob("sobor.*"):
+        with contextlib.suppress(OSError, ValueError, struct.error):
+            if has_ended(path):
+                path.unlink()
 
 
 def main() -> int:
@@ -369,6 +404,8 @@ def main() -> int:
     except Unfit as problem:
         print(f"{given.fault.name}: {problem}")
         return 1
+    finally:
+        sweep()
     if not found:
         print(f"{given.fault.name}: nothing reports: {fault.expect}")
         return 1

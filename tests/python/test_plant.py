@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tests/faults/plant.py: a machine that is too slow, or has too few processors, finds no fault."""
+"""tests/faults/plant.py: a machine that is too slow, or has too few processors, finds no fault; and
+what a fault leaves in /dev/shm is removed."""
 
 import importlib.util
 import os
+import struct
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -70,3 +73,36 @@ def test_programs_that_fork_run_on_two_processors(plant, monkeypatch, allowed, p
     assert bound[1:] == [allowed]  # as before, for what comes next
     neighbours = sorted(allowed)
     assert sorted(bound[0]) in (neighbours[:2], neighbours[2:4])
+
+
+@pytest.mark.parametrize("line", ["", "Seconds: 40\n"])
+def test_how_long_a_job_may_take(plant, monkeypatch, tmp_path, line):
+    path = tmp_path / "made-up.fault"
+    path.write_text(f"Wrong.\n\nIn: a.c\nFind: a\nPut: b\nBy: mpi x.py\nExpect: FAILED\n{line}")
+    given = []
+    monkeypatch.setattr(plant, "report", lambda *words, **_: given.append(words[2]) or "")
+    build = SimpleNamespace(folder=Path("right"), preload=lambda *_: Path("wrong"))
+    plant.look_for(plant.read_fault(path), build, [])
+    assert given[0]["SOBOR_TEST_SECONDS"] == ("40" if line else str(plant.HANGS))
+
+
+def test_names_of_the_dead_are_removed(plant, monkeypatch, tmp_path):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    here = os.stat("/proc/self/ns/pid").st_ino
+    boards = {
+        f"sobor.board.{here}.dead": ended.pid,
+        f"sobor.board.{here}.alive": os.getpid(),
+        f"sobor.board.{here}.nobody": 0,
+        f"sobor.board.{here + 1}.elsewhere": ended.pid,
+    }
+    for name, founder in boards.items():
+        (tmp_path / name).write_bytes(struct.pack("QQ", founder, 1))
+    regions = [f"sobor.{ended.pid}.{here}.dead", f"sobor.{os.getpid()}.{here}.alive"]
+    for name in [*regions, f"sobor.board.{here}.empty", "sobor.other"]:
+        (tmp_path / name).touch()
+    before = {path.name for path in tmp_path.iterdir()}
+    monkeypatch.setattr(plant, "SHARED", tmp_path)
+    plant.sweep()
+    left = {path.name for path in tmp_path.iterdir()}
+    assert before - left == {f"sobor.board.{here}.dead", f"sobor.{ended.pid}.{here}.dead"}

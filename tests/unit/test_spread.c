@@ -120,6 +120,7 @@ static int rank_of(const sb_job_t *job, sb_word32_t *done, int processor, const 
         if (sb_spread_moves() > 0)
             *done = 1;
     }
+    sb_board_tell(NULL, 0); /* which takes the name away, should the others not all have met here */
     bool same = sched_getaffinity(0, sizeof after, &after) == 0 && CPU_EQUAL(&after, allowed);
     return same && *done != 0 ? 0 : 1;
 }
