@@ -70,7 +70,7 @@ typedef struct sb_waiter {
     uint64_t yield_after_ns;   /* after waiting this long */
     uint64_t sleep_after_ns;   /* let the kernel put the rank to sleep after waiting this long */
     uint64_t sleep_longest_ns; /* and wake it after at most this long, to call `progress` */
-    uint64_t awake_ns;         /* between two sleeps it calls `progress` for so long */
+    uint64_t awake_ns;         /* between two sleeps it calls `progress`, if any, for so long */
     uint64_t check_every_ns;   /* time between two calls of `check` */
     void (*progress)(void *context); /* lets the host MPI serve other ranks; may be NULL */
     void *progress_context;

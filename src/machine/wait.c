@@ -109,7 +109,8 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
 
     state->away = true;
     if (waited >= waiter->sleep_after_ns) {
-        if (state->counted && state->now - state->woke < waiter->awake_ns) {
+        if (state->counted && waiter->progress != NULL &&
+            state->now - state->woke < waiter->awake_ns) {
             sb_pause();
             return 0;
         }

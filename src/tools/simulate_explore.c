@@ -92,8 +92,6 @@ static sb_team_t *make_team(trial_t *trial, uint32_t rank)
     /* Results of few bytes are placed then, see placed.h. */
     if (wish->loads)
         team->settings.prices.slices_byte = SLICES_BYTE_DEAR;
-    /* Time passes for those who sleep or compute: who is to stay awake would look for ever. */
-    team->waiter.awake_ns = team->waiter_near.awake_ns = 0;
     if (wish->sleepy) {
         team->waiter.bare_spins = team->waiter_near.bare_spins = 1;
         team->waiter.paused_spins = team->waiter_near.paused_spins = 0;

@@ -134,6 +134,28 @@ static void who_wakes_stays_awake_for_some_time(void **state)
     assert_int_equal(scene.uncounted, 1);
 }
 
+static sb_status_t check_once_more(void *context)
+{
+    scene_t *scene = context;
+
+    scene->turns++;
+    return check(scene);
+}
+
+/* Who serves nobody meanwhile, as on the simulated machine, where each turn is paid for. */
+static void who_has_nothing_to_do_sleeps_on(void **state)
+{
+    scene_t scene = {.fail_at = TURNS};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.awake_ns = UINT64_MAX;
+    waiter.progress = NULL;
+    waiter.check = check_once_more;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_ERR_PEER_DEAD);
+    assert_int_equal(asked.sleeps, TURNS);
+}
+
 static void who_fails_is_no_sleeper(void **state)
 {
     scene_t scene = {.fail_at = TURNS};
@@ -187,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_fence_for_all_sleeps),
         cmocka_unit_test(who_wakes_stays_awake_for_some_time),
+        cmocka_unit_test(who_has_nothing_to_do_sleeps_on),
         cmocka_unit_test(who_fails_is_no_sleeper),
         cmocka_unit_test(who_gives_up_is_no_sleeper),
         cmocka_unit_test(who_has_slept_little_asks_nothing),
