@@ -73,6 +73,9 @@ static sb_status_t make_team(sb_cluster_t *cluster)
                        sb_map_size(&cluster->map, cluster->node), &refusal, &reason);
     if (cluster->team != NULL)
         cluster->team->of_cluster = true;
+    /* For a host alone ranks stay awake, and on the simulated machine there is none. */
+    if (cluster->team != NULL && cluster->front.progress == NULL)
+        cluster->team->waiter.awake_ns = cluster->team->waiter_near.awake_ns = 0;
     return status == SB_ERR_UNSUPPORTED ? SB_OK : status;
 }
 
