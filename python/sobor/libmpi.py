@@ -39,6 +39,8 @@ class Library:
 def library_at(path: str) -> Library:
     """The library that a user names, with the ABI that its name tells."""
     file = Path(path).absolute()
+    if file.is_dir():
+        raise SoborError(f"--libmpi: expected a library, found the folder {path}")
     if not file.is_file():
         raise SoborError(f"--libmpi: {path}: no such file")
     for real in (file, file.resolve()):

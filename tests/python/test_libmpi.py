@@ -121,6 +121,8 @@ def test_library_that_the_user_names(tmp_path):
     assert libmpi.library_at(str(cray)).abi == "mpich12"
     with pytest.raises(SoborError, match="no such file"):
         libmpi.library_at("/no/libmpi.so.40")
+    with pytest.raises(SoborError, match=f"expected a library, found the folder {tmp_path}"):
+        libmpi.library_at(str(tmp_path))
     other = tmp_path / "libc.so.6"
     other.touch()
     with pytest.raises(SoborError, match=r"expected one of libmpi.so.40.*found libc.so.6"):

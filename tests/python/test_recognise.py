@@ -70,6 +70,8 @@ def test_file_that_cannot_be_run(tmp_path):
     script.write_text("")
     with pytest.raises(SoborError, match="not a program that can be run"):
         recognise(str(script))
+    with pytest.raises(SoborError, match="expected a program, found a folder"):
+        recognise(str(tmp_path))
 
 
 def test_known_on_path_shows_each_program_once(make_launcher, launcher_folder, monkeypatch):

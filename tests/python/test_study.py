@@ -4,13 +4,16 @@
 import csv
 import itertools
 import json
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 from conftest import option
 from sobor.bench.experiments import KIB, studies_of
+from sobor.bench.place import make_folder
 from sobor.bench.request import COUNTS
+from sobor.errors import SoborError
 from sobor.study.vectors import FIGURES
 
 pytest.importorskip("matplotlib")
@@ -266,3 +269,10 @@ def test_slots_in_the_simulator(command, real_native, tmp_path):
     assert answer["ranks"] == 8
     assert times[4] < 0.8 * times[1]
     assert len(times) == 8
+
+
+def test_a_file_is_no_folder(tmp_path):
+    file = tmp_path / "taken"
+    file.touch()
+    with pytest.raises(SoborError, match=f"--out: expected a folder, found {file}"):
+        make_folder(SimpleNamespace(out=str(file), json_file=None), "--study")

@@ -588,4 +588,6 @@ def test_trace_keeps_what_is_there(command, fake_native, executed, unbalanced, t
     (tmp_path / "file").touch()
     wrong = command("trace", "-o", str(tmp_path / "file"), "--", "sh")
     assert wrong.status == 2 and "--output: expected a folder" in wrong.err
+    unset = command("trace", "-o", "", "--", "sh")
+    assert unset.status == 2 and "--output: expected a folder, found nothing" in unset.err
     assert executed == []

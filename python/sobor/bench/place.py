@@ -15,6 +15,8 @@ from sobor.sizes import parse_counts
 def make_folder(wanted: Any, asked_by: str) -> Path:
     """The folder of --out, which there is from now on; --json and Matplotlib are looked at too."""
     folder = Path(wanted.out)
+    if folder.exists() and not folder.is_dir():
+        raise SoborError(f"--out: expected a folder, found {folder}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -159,6 +159,8 @@ def _preference(name: str) -> tuple[bool, bool, str]:
 
 
 def _not_found(word: str, environ: Mapping[str, str]) -> SoborError:
+    if os.sep in word and os.path.isdir(word):
+        return SoborError(f"{word}: expected a program, found a folder")
     if os.sep in word and os.path.exists(word):
         return SoborError(f"{word}: not a program that can be run", f"chmod +x {word}")
     names = sorted({path.name for path in known_on_path(environ)})

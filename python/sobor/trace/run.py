@@ -15,6 +15,8 @@ VARIABLE = "SOBOR_TRACE"
 def trace(command: list[str], folder: str, settings: list[str], show: bool) -> None:
     """Takes the place of this process by the command, or shows it."""
     path = Path(folder).absolute()
+    if not folder:
+        raise SoborError("--output: expected a folder, found nothing")
     if path.exists() and not path.is_dir():
         raise SoborError(f"--output: expected a folder, found {folder}")
     if path.is_dir() and any(path.glob("*.trace")):
