@@ -85,6 +85,15 @@ def test_large(tester, long_run, key, ranks):
     run_cases(tester, ["reductions"], key, ranks, cases, {}, max_bytes=512 << 10)
 
 
+@pytest.mark.parametrize("setting", [{}, {"SOBOR_CMA": "on"}], ids=["auto", "kernel"])
+@pytest.mark.parametrize(("key", "ranks"), [("o41", 3), ("m40", 2)])
+def test_stages(tester, long_run, key, ranks, setting):
+    """A user's operation in stages: some ranks' elements have gaps, others' stay where they are."""
+    cases = 3000 if long_run else 400
+    words = ["reductions", "--op", "affine"]
+    run_cases(tester, words, key, ranks, cases, setting, max_bytes=128 << 10)
+
+
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])
 @pytest.mark.parametrize("op", ["minloc", "maxloc"])
 def test_few_pairs(tester, long_run, op, key, ranks):
