@@ -39,13 +39,12 @@ static sb_status_t allgather(void *context, const void *mine, void *all, size_t 
 /* --- what a node's team is told of its front end ------------------------------------------- */
 
 /* While a leader waits for its team, its messages go on. */
-static void progress(void *context)
+static bool progress(void *context)
 {
     sb_cluster_t *cluster = context;
 
     sb_programs_turn(cluster);
-    if (cluster->front.progress != NULL)
-        cluster->front.progress(cluster->front.context);
+    return cluster->front.progress != NULL && cluster->front.progress(cluster->front.context);
 }
 
 static sb_status_t check(void *context)

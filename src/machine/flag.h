@@ -66,13 +66,16 @@ typedef struct sb_waiter {
     uint32_t bare_spins;       /* looks at the flag, one after the other, before anything else */
     uint32_t paused_spins;     /* then looks with a processor's pause between them */
     uint32_t progress_every;   /* looks between two calls of `progress` */
-    uint32_t yield;            /* give the processor to another process between looks, */
+    bool stays_awake;          /* see `progress` */
+    bool yield;                /* give the processor to another process between looks, */
     uint64_t yield_after_ns;   /* after waiting this long */
     uint64_t sleep_after_ns;   /* let the kernel put the rank to sleep after waiting this long */
     uint64_t sleep_longest_ns; /* and wake it after at most this long, to call `progress` */
     uint64_t awake_ns;         /* between two sleeps it calls `progress`, if any, for so long */
     uint64_t check_every_ns;   /* time between two calls of `check` */
-    void (*progress)(void *context); /* lets the host MPI serve other ranks; may be NULL */
+    /* Lets the host MPI serve other ranks; may be NULL. Returns whether they may want something
+     * of this process whenever they like: a rank that `stays_awake` then does not sleep. */
+    bool (*progress)(void *context);
     void *progress_context;
     sb_status_t (*check)(void *context); /* are the peers alive? may be NULL */
     void *check_context;

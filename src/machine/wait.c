@@ -10,6 +10,10 @@
  *      progress: who has one-sided traffic with this rank sends the next request when it has the
  *      answer to the last one, and so gets several answers between two sleeps.
  *
+ * A rank that others may want something of whenever they like, as the host says in its progress,
+ * stays in the third stage instead, and makes progress at each look there. If it has a processor of
+ * its own it gives that away now and then only.
+ *
  * From the second stage on the clock is read now and then, and the peers are checked to be alive.
  * A wait for what no flag tells has the stages 2 and 3 only.
  */
@@ -20,6 +24,10 @@
 
 /* A check that is due more often than this is for a short patience, not for dead peers. */
 #define OFTEN_NS 1000000
+
+/* Who is to stay awake gives a processor of its own away so seldom: something else that runs there
+ * has it for milliseconds each time, and a request for each of them is a few hundred a second. */
+#define KEPT_NS 1000000
 
 /* The half of the value that changes first: the kernel compares 32 bits. */
 static uint32_t *futex_word(sb_flag_t *flag)
@@ -40,9 +48,10 @@ typedef struct waiting {
     uint64_t now;
     uint64_t checked;
     uint64_t sleep;
-    uint64_t woke;
-    bool away;    /* the last turn gave the processor away */
-    bool counted; /* among the sleepers */
+    uint64_t woke; /* when it had its processor again */
+    bool wanted;   /* it is to stay awake, by what progress said last */
+    bool away;     /* the last turn gave the processor away */
+    bool counted;  /* among the sleepers */
 } waiting_t;
 
 /*
@@ -98,6 +107,12 @@ static uint32_t idle_looks(uint32_t looks, const sb_waiter_t *waiter)
     return (uint32_t)sb_min(idle, every - 1 - looks % every);
 }
 
+/* Where others may be waiting for this processor, it is given away at each look all the same. */
+static bool keeps_processor(const waiting_t *state, const sb_waiter_t *waiter)
+{
+    return state->wanted && waiter->yield_after_ns > 0 && state->now - state->woke < KEPT_NS;
+}
+
 /*
  * Stages 3 and 4: one turn of giving the processor away after look number `looks`. Returns how many
  * more looks it has taken.
@@ -108,7 +123,7 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
     uint64_t waited = state->started == 0 ? 0 : state->now - state->started;
 
     state->away = true;
-    if (waited >= waiter->sleep_after_ns) {
+    if (waited >= waiter->sleep_after_ns && !state->wanted) {
         if (state->counted && waiter->progress != NULL &&
             state->now - state->woke < waiter->awake_ns) {
             sb_pause();
@@ -123,7 +138,12 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
         return 0;
     }
     if (waiter->yield && waited >= waiter->yield_after_ns) {
+        if (keeps_processor(state, waiter)) {
+            sb_pause();
+            return 0;
+        }
         sb_give_processor();
+        state->woke = state->wanted ? sb_now_ns() : 0;
         return 0;
     }
     state->away = false;
@@ -139,8 +159,14 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
  */
 static bool reads_clock(const waiting_t *state, uint32_t looks, const sb_waiter_t *waiter)
 {
-    return state->counted || looks % LOOKS_PER_CLOCK == 0 ||
+    return state->counted || state->wanted || looks % LOOKS_PER_CLOCK == 0 ||
            (state->away && waiter->check != NULL && waiter->check_every_ns < OFTEN_NS);
+}
+
+static bool makes_progress(const waiting_t *state, uint32_t looks, const sb_waiter_t *waiter)
+{
+    return waiter->progress != NULL &&
+           (state->counted || state->wanted || looks % waiter->progress_every == 0);
 }
 
 /* Stages 2 to 4. */
@@ -148,9 +174,9 @@ static sb_status_t take_turns(sb_flag_t *flag, uint64_t value, waiting_t *state,
                               const sb_waiter_t *waiter)
 {
     for (uint32_t looks = 1; sb_flag_read(flag) < value; looks++) {
-        if (waiter->progress != NULL && (state->counted || looks % waiter->progress_every == 0)) {
+        if (makes_progress(state, looks, waiter)) {
             /* Hosts that know of too few processors give this one away in their progress. */
-            waiter->progress(waiter->progress_context);
+            state->wanted = waiter->progress(waiter->progress_context) && waiter->stays_awake;
             if (sb_flag_read(flag) >= value)
                 break;
         }

@@ -2,6 +2,7 @@
 /* The functions that stand in for MPI's. */
 #include "mpi/calls.h"
 
+#include "base/config.h"
 #include "coll/bcast/bcast.h"
 #include "mpi/device.h"
 #include "mpi/large.h"
@@ -10,6 +11,7 @@
 #include "mpi/self.h"
 #include "mpi/serve.h"
 #include "mpi/summary.h"
+#include "mpi/windows.h"
 #include "mpi/world.h"
 
 int sb_mpi_Barrier(MPI_Comm handle)
@@ -211,6 +213,87 @@ int sb_mpi_Comm_free(MPI_Comm *handle)
 int sb_mpi_Comm_disconnect(MPI_Comm *handle)
 {
     return sb_comm_free(handle, sb_host.Comm_disconnect);
+}
+
+/*
+ * Gives the program what the host has made for it; those that the host makes for itself are its own
+ * business. MPICH 5 calls a call successful whose error a handler of the program has heard: then
+ * there is no window.
+ */
+static int hand_over(int error, MPI_Win made, MPI_Win *window, const void *caller)
+{
+    if (made == sb_host.win_null)
+        return error;
+    *window = made;
+    if (error == MPI_SUCCESS && sb_config()->enabled.number != 0 &&
+        !sb_host_calls_from((uint64_t)(uintptr_t)caller))
+        sb_windows_count(made);
+    return error;
+}
+
+/* The host's function has `place` in place of the program's `window`. */
+#define MAKE(host)                                                                                 \
+    MPI_Win made = sb_host.win_null, *place = window == NULL ? NULL : &made;                       \
+    int error = host;                                                                              \
+    return hand_over(error, made, window, SB_CALLER());
+
+/* With a large displacement unit: the host's function, or, where it has none, that for small ones
+ * with `small`. */
+#define MAKE_LARGE(large, host)                                                                    \
+    MPI_Win made = sb_host.win_null, *place = window == NULL ? NULL : &made;                       \
+    int small = 0, error = MPI_SUCCESS;                                                            \
+    if (sb_host.large == NULL)                                                                     \
+        error = sb_large_unit(unit, &small, comm);                                                 \
+    if (error == MPI_SUCCESS)                                                                      \
+        error = host;                                                                              \
+    return hand_over(error, made, window, SB_CALLER());
+
+int sb_mpi_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
+                      MPI_Win *window)
+{
+    MAKE(sb_host.Win_create(base, size, unit, info, comm, place))
+}
+
+int sb_mpi_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                        MPI_Win *window)
+{
+    MAKE(sb_host.Win_allocate(size, unit, info, comm, base, place))
+}
+
+int sb_mpi_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
+                               MPI_Win *window)
+{
+    MAKE(sb_host.Win_allocate_shared(size, unit, info, comm, base, place))
+}
+
+int sb_mpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *window)
+{
+    MAKE(sb_host.Win_create_dynamic(info, comm, place))
+}
+
+int sb_mpi_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                        MPI_Win *window)
+{
+    MAKE_LARGE(Win_create_c, sb_host.Win_create_c != NULL
+                                 ? sb_host.Win_create_c(base, size, unit, info, comm, place)
+                                 : sb_host.Win_create(base, size, small, info, comm, place))
+}
+
+int sb_mpi_Win_allocate_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base,
+                          MPI_Win *window)
+{
+    MAKE_LARGE(Win_allocate_c, sb_host.Win_allocate_c != NULL
+                                   ? sb_host.Win_allocate_c(size, unit, info, comm, base, place)
+                                   : sb_host.Win_allocate(size, small, info, comm, base, place))
+}
+
+int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                                 void *base, MPI_Win *window)
+{
+    MAKE_LARGE(Win_allocate_shared_c,
+               sb_host.Win_allocate_shared_c != NULL
+                   ? sb_host.Win_allocate_shared_c(size, unit, info, comm, base, place)
+                   : sb_host.Win_allocate_shared(size, small, info, comm, base, place))
 }
 
 static void initialise(void)

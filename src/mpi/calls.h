@@ -12,6 +12,16 @@ int sb_mpi_Barrier(MPI_Comm handle);
 #include "mpi/collectives.def"
 int sb_mpi_Comm_free(MPI_Comm *handle);
 int sb_mpi_Comm_disconnect(MPI_Comm *handle);
+__typeof__(PMPI_Win_create) sb_mpi_Win_create;
+__typeof__(PMPI_Win_allocate) sb_mpi_Win_allocate;
+__typeof__(PMPI_Win_allocate_shared) sb_mpi_Win_allocate_shared;
+__typeof__(PMPI_Win_create_dynamic) sb_mpi_Win_create_dynamic;
+int sb_mpi_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                        MPI_Win *window);
+int sb_mpi_Win_allocate_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base,
+                          MPI_Win *window);
+int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
+                                 void *base, MPI_Win *window);
 __typeof__(PMPI_Init) sb_mpi_Init;
 __typeof__(PMPI_Init_thread) sb_mpi_Init_thread;
 int sb_mpi_Finalize(void);

@@ -37,6 +37,9 @@ static void take_extras(void)
 {
     take(&sb_host.Type_get_envelope_c, "PMPI_Type_get_envelope_c");
     take(&sb_host.Type_get_contents_c, "PMPI_Type_get_contents_c");
+    take(&sb_host.Win_create_c, "PMPI_Win_create_c");
+    take(&sb_host.Win_allocate_c, "PMPI_Win_allocate_c");
+    take(&sb_host.Win_allocate_shared_c, "PMPI_Win_allocate_shared_c");
     take(&sb_host.fault_tolerance, "ompi_ftmpi_enabled");
     /* Open MPI 4.1, of the same ABI, has neither this nor the classes. */
     if (take(&sb_host.is_revoked, "PMPIX_Comm_is_revoked") || !SB_CLASSES_BY_REVOKED) {

@@ -63,6 +63,10 @@ typedef struct sb_host {
     int (*Type_get_contents_c)(MPI_Datatype, MPI_Count integers, MPI_Count addresses,
                                MPI_Count counts, MPI_Count types, int *, MPI_Aint *, MPI_Count *,
                                MPI_Datatype *);
+    int (*Win_create_c)(void *, MPI_Aint size, MPI_Aint unit, MPI_Info, MPI_Comm, MPI_Win *);
+    int (*Win_allocate_c)(MPI_Aint size, MPI_Aint unit, MPI_Info, MPI_Comm, void *, MPI_Win *);
+    int (*Win_allocate_shared_c)(MPI_Aint size, MPI_Aint unit, MPI_Info, MPI_Comm, void *,
+                                 MPI_Win *);
     int (*is_revoked)(MPI_Comm, int *);
     int (*test_threadcomm)(MPI_Comm, int *);
     int (*revoke)(MPI_Comm);

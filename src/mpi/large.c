@@ -73,6 +73,12 @@ static int raise(MPI_Comm comm, int error)
     return error;
 }
 
+int sb_large_unit(MPI_Aint unit, int *small, MPI_Comm comm)
+{
+    *small = unit < 0 ? -1 : (int)unit;
+    return raise(comm, unit > INT_MAX ? MPI_ERR_COUNT : MPI_SUCCESS);
+}
+
 /* The ranks that a collective's arrays speak of, and whether this rank is its root. */
 static int look_at(MPI_Comm comm, int root, bool *is_root)
 {

@@ -15,4 +15,7 @@ int sb_large_bcast(void *buffer, MPI_Count count, MPI_Datatype type, int root, M
 int sb_large_vector(const sb_vector_call_t *call, MPI_Comm comm);
 int sb_large_reduction(const sb_reduce_call_t *call, MPI_Comm comm);
 
+/* The same of a window's displacement unit, which has to fit: else an error, which is raised. */
+int sb_large_unit(MPI_Aint unit, int *small, MPI_Comm comm);
+
 #endif

@@ -6,6 +6,7 @@
 #include "mpi/device.h"
 #include "mpi/nodes.h"
 #include "mpi/progress.h"
+#include "mpi/windows.h"
 #include "mpi/world.h"
 #include "select/tuning.h"
 
@@ -25,11 +26,12 @@ static sb_status_t exchange(void *context, const void *mine, void *all, size_t b
                : SB_ERR_BOOTSTRAP;
 }
 
-static void progress(void *context)
+static bool progress(void *context)
 {
     sb_comm_t *comm = context;
 
     sb_progress(&comm->comm);
+    return sb_has_windows();
 }
 
 /* A rank may wait for ranks that have turned away from a communicator that one of them revoked. */

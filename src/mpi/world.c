@@ -6,6 +6,7 @@
 #include "mpi/prices.h"
 #include "mpi/progress.h"
 #include "mpi/self.h"
+#include "mpi/windows.h"
 #include "segment/board.h"
 #include "segment/roster.h"
 #include "select/tuning.h"
@@ -95,10 +96,11 @@ static bool is_as_launched(void)
     return rank == (int)job.rank && size == (int)job.size;
 }
 
-static void progress(void *context)
+static bool progress(void *context)
 {
     (void)context;
     sb_progress(&sb_host.comm_world);
+    return sb_has_windows();
 }
 
 static void read_roster(void)

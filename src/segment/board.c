@@ -258,12 +258,13 @@ static sb_status_t check_holder(void *context)
 }
 
 static sb_status_t wait_for(uint32_t rank, sb_flag_t *flag, uint64_t value,
-                            void (*progress)(void *context))
+                            bool (*progress)(void *context))
 {
     sb_waiter_t waiter = {.bare_spins = 100,
                           .paused_spins = 100,
                           .progress_every = 16,
                           .yield = 1,
+                          .stays_awake = sb_config()->wait.number != SB_WAIT_SLEEP,
                           .yield_after_ns = 20000,
                           .sleep_after_ns = 2000000,
                           .sleep_longest_ns = 1000000,
@@ -275,7 +276,7 @@ static sb_status_t wait_for(uint32_t rank, sb_flag_t *flag, uint64_t value,
     return sb_flag_wait(flag, value, &waiter);
 }
 
-const void *sb_board_told(uint32_t rank, void (*progress)(void *context))
+const void *sb_board_told(uint32_t rank, bool (*progress)(void *context))
 {
     if (board.memory == NULL || rank >= board.job.size)
         return NULL;
@@ -289,7 +290,7 @@ const void *sb_board_told(uint32_t rank, void (*progress)(void *context))
 }
 
 sb_status_t sb_board_exchange(const void *mine, void *all, size_t bytes,
-                              void (*progress)(void *context))
+                              bool (*progress)(void *context))
 {
     uint64_t number = ++board.exchanges;
     slot_t *own = &board.slot[board.job.rank];
@@ -357,7 +358,7 @@ void sb_board_find(uint32_t found)
     sb_flag_publish(own, 1);
 }
 
-bool sb_board_found(uint32_t *found, void (*progress)(void *context))
+bool sb_board_found(uint32_t *found, bool (*progress)(void *context))
 {
     *found = UINT32_MAX;
     for (uint32_t rank = 0; rank < board.job.size; rank++) {

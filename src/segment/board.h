@@ -37,9 +37,9 @@ void sb_board_tell(const void *text, size_t bytes);
 
 /*
  * What the rank says, once it has; NULL: it takes no part, or is not here, for good. `progress` is
- * called while this waits; a rank between its two steps runs nothing but MPI_Init.
+ * called while this waits, as a waiter's; a rank between its two steps runs nothing but MPI_Init.
  */
-const void *sb_board_told(uint32_t rank, void (*progress)(void *context));
+const void *sb_board_told(uint32_t rank, bool (*progress)(void *context));
 
 /*
  * Every rank of the job gives up to SB_BOARD_BOX bytes and receives those of all. Collective over
@@ -47,7 +47,7 @@ const void *sb_board_told(uint32_t rank, void (*progress)(void *context));
  */
 #define SB_BOARD_BOX 240
 sb_status_t sb_board_exchange(const void *mine, void *all, size_t bytes,
-                              void (*progress)(void *context));
+                              bool (*progress)(void *context));
 
 /*
  * Work that all ranks of the node share, once all of them are here: this rank has number *number of
@@ -60,7 +60,7 @@ bool sb_board_share(uint32_t *number, uint32_t *count);
 void sb_board_find(uint32_t found);
 
 /* The bits that all ranks of the node have found, which are here. False: one of them has ended. */
-bool sb_board_found(uint32_t *found, void (*progress)(void *context));
+bool sb_board_found(uint32_t *found, bool (*progress)(void *context));
 
 /* SOBOR_SERVE_AFTER, as all on the board count by it: the first rank's. */
 uint64_t sb_board_serve_after(void);

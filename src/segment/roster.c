@@ -47,7 +47,7 @@ static uint32_t compare(const sb_signature_t *first, uint32_t ranks, uint32_t nu
     return found;
 }
 
-sb_roster_verdict_t sb_roster_judge(uint32_t ranks, void (*progress)(void *context))
+sb_roster_verdict_t sb_roster_judge(uint32_t ranks, bool (*progress)(void *context))
 {
     sb_signature_t first = sb_roster_read(0);
     uint32_t number = 0, count = 1, all;

@@ -51,7 +51,7 @@ typedef struct sb_roster_verdict {
  * Reads all of it, as every rank does, which find the same. Those of a node share the questions, if
  * all of them are on one board: its daemon answers one after the other. Else each asks for all.
  */
-sb_roster_verdict_t sb_roster_judge(uint32_t ranks, void (*progress)(void *context));
+sb_roster_verdict_t sb_roster_judge(uint32_t ranks, bool (*progress)(void *context));
 
 /* In its place, by who reads nothing: the others of the node do not wait for it. */
 void sb_roster_abstain(void);

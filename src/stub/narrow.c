@@ -26,7 +26,7 @@ typedef int function_t(word_t, word_t, word_t, word_t, word_t, word_t, word_t, w
  * What the arguments are, each by a letter:
  *
  *   b       a buffer, to which counts and places behind it belong
- *   n       a count
+ *   n       a count, or the displacement unit of a window
  *   a c p   at the root alone: a count, and an array of counts and one of places
  *   C P     arrays, unless the buffer is MPI_IN_PLACE
  *   O       an array of counts for the own group
@@ -36,7 +36,7 @@ typedef int function_t(word_t, word_t, word_t, word_t, word_t, word_t, word_t, w
  */
 enum { BCAST, SCATTER, SCATTERV, GATHER, GATHERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV };
 enum { ALLTOALLW = ALLTOALLV + 1, REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN };
-enum { EXSCAN = SCAN + 1, CALLS };
+enum { EXSCAN = SCAN + 1, WIN_CREATE, WIN_ALLOCATE, WIN_ALLOCATE_SHARED, CALLS };
 
 static struct {
     const char *name, *shape;
@@ -58,6 +58,9 @@ static struct {
     [REDUCE_SCATTER_BLOCK] = {"Reduce_scatter_block", "--n--h", NULL},
     [SCAN] = {"Scan", "--n--h", NULL},
     [EXSCAN] = {"Exscan", "--n--h", NULL},
+    [WIN_CREATE] = {"Win_create", "--n-h-", NULL},
+    [WIN_ALLOCATE] = {"Win_allocate", "-n-h--", NULL},
+    [WIN_ALLOCATE_SHARED] = {"Win_allocate_shared", "-n-h--", NULL},
 };
 
 /* The host's, which take a communicator and the address of an int, or an error. */
@@ -233,20 +236,34 @@ WITH_6(reduce_scatter, REDUCE_SCATTER)
 WITH_6(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
 WITH_6(scan, SCAN)
 WITH_6(exscan, EXSCAN)
+WITH_6(win_create, WIN_CREATE)
+WITH_6(win_allocate, WIN_ALLOCATE)
+WITH_6(win_allocate_shared, WIN_ALLOCATE_SHARED)
 
 #define ADDRESS(function) ((void *)(uintptr_t)(function))
 
 void *sb_stub_narrow(void *libmpi, const char *name)
 {
     void *const functions[CALLS] = {
-        ADDRESS(bcast),          ADDRESS(scatter),
-        ADDRESS(scatterv),       ADDRESS(gather),
-        ADDRESS(gatherv),        ADDRESS(allgather),
-        ADDRESS(allgatherv),     ADDRESS(alltoall),
-        ADDRESS(alltoallv),      ADDRESS(alltoallw),
-        ADDRESS(reduce),         ADDRESS(allreduce),
-        ADDRESS(reduce_scatter), ADDRESS(reduce_scatter_block),
-        ADDRESS(scan),           ADDRESS(exscan),
+        ADDRESS(bcast),
+        ADDRESS(scatter),
+        ADDRESS(scatterv),
+        ADDRESS(gather),
+        ADDRESS(gatherv),
+        ADDRESS(allgather),
+        ADDRESS(allgatherv),
+        ADDRESS(alltoall),
+        ADDRESS(alltoallv),
+        ADDRESS(alltoallw),
+        ADDRESS(reduce),
+        ADDRESS(allreduce),
+        ADDRESS(reduce_scatter),
+        ADDRESS(reduce_scatter_block),
+        ADDRESS(scan),
+        ADDRESS(exscan),
+        ADDRESS(win_create),
+        ADDRESS(win_allocate),
+        ADDRESS(win_allocate_shared),
     };
 
     test_inter = (ask_t *)(uintptr_t)dlsym(libmpi, "PMPI_Comm_test_inter");

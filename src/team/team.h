@@ -23,7 +23,7 @@ typedef struct sb_front {
      * Every rank gives `bytes` and receives those of all ranks in rank order. Collective.
      */
     sb_status_t (*allgather)(void *context, const void *mine, void *all, size_t bytes);
-    void (*progress)(void *context);     /* NULL: nothing to progress */
+    bool (*progress)(void *context);     /* as sb_waiter_t has it; NULL: nothing to progress */
     sb_status_t (*check)(void *context); /* during a long wait: may it go on? NULL: yes */
     uint32_t objection; /* not 0: this rank's front end cannot be served; any number of its own */
     /* The machine, and where on it this rank runs; NULL: this machine, and this process's binding.
@@ -227,7 +227,7 @@ static inline void sb_team_meanwhile(const sb_team_t *team, const sb_flag_t *fla
 static inline void sb_team_go_on(const sb_team_t *team)
 {
     if (team->under_way)
-        team->waiter.progress(team->waiter.progress_context);
+        (void)team->waiter.progress(team->waiter.progress_context);
 }
 
 /* The rank that comes so many after this one, fewer than there are, in a round of all. */

@@ -6,7 +6,8 @@
  * to whatever else runs on the machine.) Where ranks outnumber processors, the rank that is waited
  * for may be waiting for this processor: it is given away after a few looks, which lets every rank
  * run once for each synchronisation. After a long wait, sleeping leaves the processors to ranks
- * that compute.
+ * that compute; but who has windows is asked by others at any time, and waits as the host would,
+ * unless sleep was asked for.
  */
 #include "base/config.h"
 #include "base/log.h"
@@ -20,6 +21,7 @@ static const sb_waiter_t spinning = {
     .paused_spins = 200,
     .progress_every = 16,
     .yield = 1,
+    .stays_awake = 1,
     .yield_after_ns = 100 * MICROSECOND,
     .sleep_after_ns = 200 * MILLISECOND,
     .sleep_longest_ns = 500 * MICROSECOND,
@@ -31,6 +33,7 @@ static const sb_waiter_t yielding = {
     .paused_spins = 0,
     .progress_every = 8,
     .yield = 1,
+    .stays_awake = 1,
     .sleep_after_ns = 2 * MILLISECOND,
     .sleep_longest_ns = 1 * MILLISECOND,
 };

@@ -19,7 +19,7 @@ SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 #: What C programs have besides, and its functions that stand in for others; and those for one MPI.
 BESIDES = {"resting.c": ["sched_yield"]}
 #: Functions of its own that a program puts in the place of others.
-EXPORTED = {"no_memory": ["malloc", "calloc", "aligned_alloc"]}
+EXPORTED = {"no_memory": ["malloc", "calloc", "aligned_alloc"], "windows": ["syscall"]}
 BESIDES_OF = {"m40": {"yielding.c": ["ucp_worker_progress", "ucp_worker_destroy", "read"]}}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with what it is made of: what

@@ -94,6 +94,7 @@ LARGE = [
     ("parts", "--seed", 5, "--cases", 200),
     ("reductions", "--seed", 5, "--cases", 200),
     ("too_many",),
+    ("windows", "any"),
 ]
 
 

@@ -246,6 +246,28 @@ def test_sent_before_a_barrier(tester):
     tester.expect_pass(tester.run(mpi, 2, ["sent_before"], sobor={}), served=True)
 
 
+#: Waits, and whether rank 0 of `windows` sleeps.
+SLEEPS = [("yield", "counted"), ("sleep", "always")]
+
+
+@pytest.mark.parametrize(("wait", "expected"), SLEEPS)
+def test_who_has_windows_stays_awake(tester, mpi, wait, expected):
+    """Others send it one-sided requests at any time; only where sleep is asked for, it sleeps."""
+    if not tester.bare_only:
+        result = tester.run(mpi, 2, ["windows", expected], sobor={"SOBOR_WAIT": wait})
+        tester.expect_pass(result, served=True)
+    elif expected == "counted":
+        tester.expect_pass(tester.run(mpi, 2, ["windows", "any"]))
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_windows_of_several_threads(tester, key):
+    """Their number is right afterwards."""
+    words = ["windows", "counted", "threads"]
+    result = tester.run(usable_mpi(key), 2, words, sobor={"SOBOR_WAIT": "yield"})
+    tester.expect_pass(result)
+
+
 @every_program
 def test_bare(tester, mpi, long_run, program):
     """The test itself is right: the host MPI passes it alone."""

@@ -89,6 +89,8 @@ def test_version_query_is_left_alone():
     ).stdout
     names = {line.split()[-1].split("@")[0] for line in symbols.splitlines()}
     assert {"MPI_Bcast", "PMPI_Bcast", "MPI_Barrier", "PMPI_Barrier"} <= names
+    forms = ("create", "create_c", "allocate", "allocate_c", "allocate_shared", "allocate_shared_c")
+    assert {f"{p}MPI_Win_{f}" for p in ("", "P") for f in (*forms, "create_dynamic")} <= names
     assert not names & {"MPI_Get_version", "MPI_Abi_get_version", "MPI_Get_library_version"}
 
 

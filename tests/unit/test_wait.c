@@ -58,6 +58,7 @@ typedef struct scene {
     uint32_t turns;
     uint32_t publish_at; /* turn; 0: never */
     uint32_t fail_at;
+    uint32_t wanted_at; /* from then on others may want something; 0: never */
     uint32_t uncounted; /* turns at which it was not among the sleepers */
 } scene_t;
 
@@ -72,13 +73,14 @@ static uint32_t counted(const scene_t *scene)
     return here;
 }
 
-static void progress(void *context)
+static bool progress(void *context)
 {
     scene_t *scene = context;
 
     scene->uncounted += counted(scene) != 1;
     if (++scene->turns == scene->publish_at)
         sb_flag_publish(&scene->flag, 1);
+    return scene->wanted_at != 0 && scene->turns >= scene->wanted_at;
 }
 
 static sb_status_t check(void *context)
@@ -156,6 +158,63 @@ static void who_has_nothing_to_do_sleeps_on(void **state)
     assert_int_equal(asked.sleeps, TURNS);
 }
 
+static void who_is_wanted_stays_awake(void **state)
+{
+    enum { WANTED_AT = TURNS / 2 };
+    scene_t scene = {.publish_at = TURNS, .wanted_at = WANTED_AT};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.stays_awake = true;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+    assert_int_equal(asked.sleeps, WANTED_AT - 1);
+    assert_int_equal(asked.yields, TURNS - WANTED_AT);
+    assert_int_equal(counted(&scene), 0);
+}
+
+/* Not at every so many looks alone, as soon as it is known. */
+static void who_is_wanted_makes_progress_at_each_look(void **state)
+{
+    enum { EVERY = 3 };
+    scene_t scene = {.publish_at = TURNS, .wanted_at = 1};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.stays_awake = true;
+    waiter.progress_every = EVERY;
+    waiter.check = NULL; /* which takes a wait of no turns for a failed one */
+    waiter.sleep_after_ns = UINT64_MAX;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+    assert_int_equal(asked.yields, EVERY - 1 + TURNS - 1);
+    assert_int_equal(asked.sleeps, 0);
+}
+
+/* Others that run there would have it for milliseconds each time. */
+static void who_is_wanted_keeps_its_own_processor(void **state)
+{
+    scene_t scene = {.publish_at = TURNS, .wanted_at = 1};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    waiter.stays_awake = true;
+    waiter.check = NULL;
+    waiter.yield_after_ns = 1;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+    assert_int_equal(asked.sleeps, 0);
+    assert_in_range(asked.yields, 0, FEW_YIELDS);
+}
+
+static void who_is_to_sleep_does_so_though_wanted(void **state)
+{
+    scene_t scene = {.publish_at = TURNS, .wanted_at = 1};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    (void)state;
+    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+    assert_int_equal(asked.sleeps, TURNS - 1);
+    assert_int_equal(asked.yields, 0);
+}
+
 static void who_fails_is_no_sleeper(void **state)
 {
     scene_t scene = {.fail_at = TURNS};
@@ -210,6 +269,10 @@ int main(void)
         cmocka_unit_test(one_fence_for_all_sleeps),
         cmocka_unit_test(who_wakes_stays_awake_for_some_time),
         cmocka_unit_test(who_has_nothing_to_do_sleeps_on),
+        cmocka_unit_test(who_is_wanted_stays_awake),
+        cmocka_unit_test(who_is_wanted_makes_progress_at_each_look),
+        cmocka_unit_test(who_is_wanted_keeps_its_own_processor),
+        cmocka_unit_test(who_is_to_sleep_does_so_though_wanted),
         cmocka_unit_test(who_fails_is_no_sleeper),
         cmocka_unit_test(who_gives_up_is_no_sleeper),
         cmocka_unit_test(who_has_slept_little_asks_nothing),
