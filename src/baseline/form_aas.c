@@ -55,7 +55,7 @@ static uint32_t node_at(const aas_t *aas, uint32_t place)
 
 static size_t offset_of(const aas_t *aas, uint32_t block)
 {
-    size_t each = (aas->stream->bytes + nodes_of(aas) - 1) / nodes_of(aas);
+    size_t each = sb_divide_up(aas->stream->bytes, nodes_of(aas));
 
     return sb_min(block * each, aas->stream->bytes);
 }

@@ -68,7 +68,7 @@ static sb_status_t go_round(sb_cluster_t *cluster, const parted_t *message, uint
 static sb_status_t run(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream)
 {
     uint32_t ranks = cluster->map.ranks, place = (cluster->rank + ranks - root) % ranks;
-    const parted_t message = {stream->base, stream->bytes, (stream->bytes + ranks - 1) / ranks,
+    const parted_t message = {stream->base, stream->bytes, sb_divide_up(stream->bytes, ranks),
                               root};
     sb_status_t status = scatter(cluster, &message, place);
 

@@ -331,7 +331,7 @@ void *sb_heap_arena_take(size_t bytes, size_t alignment, bool *fresh)
     if (bytes > SB_HEAP_ARENA_BYTES / 2 || alignment > SB_HEAP_ARENA_BYTES / 4 ||
         !sb_heap_arena_is_shared())
         return NULL;
-    uint32_t pages = (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE);
+    uint32_t pages = (uint32_t)sb_divide_up(sb_max(bytes, 1), SB_PAGE);
     uint32_t more = alignment > SB_PAGE ? (uint32_t)(alignment / SB_PAGE) - 1 : 0;
     pthread_mutex_lock(&sb_heap_arena.lock);
     if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED)
@@ -434,7 +434,7 @@ bool sb_heap_arena_resize(void *block, size_t bytes)
         return done;
     pthread_mutex_lock(&sb_heap_arena.lock);
     if (sb_heap_arena_state() == SB_HEAP_ARENA_SHARED)
-        done = resize(page_of(block), (uint32_t)((sb_max(bytes, 1) + SB_PAGE - 1) / SB_PAGE));
+        done = resize(page_of(block), (uint32_t)sb_divide_up(sb_max(bytes, 1), SB_PAGE));
     pthread_mutex_unlock(&sb_heap_arena.lock);
     errno = saved;
     return done;

@@ -239,13 +239,13 @@ static int hand_over(int error, MPI_Win made, MPI_Win *window, const void *calle
 
 /* With a large displacement unit: the host's function, or, where it has none, that for small ones
  * with `small`. */
-#define MAKE_LARGE(large, host)                                                                    \
+#define MAKE_LARGE(name, large_arguments, small_arguments)                                         \
     MPI_Win made = sb_host.win_null, *place = window == NULL ? NULL : &made;                       \
-    int small = 0, error = MPI_SUCCESS;                                                            \
-    if (sb_host.large == NULL)                                                                     \
-        error = sb_large_unit(unit, &small, comm);                                                 \
-    if (error == MPI_SUCCESS)                                                                      \
-        error = host;                                                                              \
+    int small, error;                                                                              \
+    if (sb_host.name##_c != NULL)                                                                  \
+        error = sb_host.name##_c large_arguments;                                                  \
+    else if ((error = sb_large_unit(unit, &small, comm)) == MPI_SUCCESS)                           \
+        error = sb_host.name small_arguments;                                                      \
     return hand_over(error, made, window, SB_CALLER());
 
 int sb_mpi_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
@@ -274,26 +274,22 @@ int sb_mpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *window)
 int sb_mpi_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                         MPI_Win *window)
 {
-    MAKE_LARGE(Win_create_c, sb_host.Win_create_c != NULL
-                                 ? sb_host.Win_create_c(base, size, unit, info, comm, place)
-                                 : sb_host.Win_create(base, size, small, info, comm, place))
+    MAKE_LARGE(Win_create, (base, size, unit, info, comm, place),
+               (base, size, small, info, comm, place))
 }
 
 int sb_mpi_Win_allocate_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base,
                           MPI_Win *window)
 {
-    MAKE_LARGE(Win_allocate_c, sb_host.Win_allocate_c != NULL
-                                   ? sb_host.Win_allocate_c(size, unit, info, comm, base, place)
-                                   : sb_host.Win_allocate(size, small, info, comm, base, place))
+    MAKE_LARGE(Win_allocate, (size, unit, info, comm, base, place),
+               (size, small, info, comm, base, place))
 }
 
 int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                                  void *base, MPI_Win *window)
 {
-    MAKE_LARGE(Win_allocate_shared_c,
-               sb_host.Win_allocate_shared_c != NULL
-                   ? sb_host.Win_allocate_shared_c(size, unit, info, comm, base, place)
-                   : sb_host.Win_allocate_shared(size, small, info, comm, base, place))
+    MAKE_LARGE(Win_allocate_shared, (size, unit, info, comm, base, place),
+               (size, small, info, comm, base, place))
 }
 
 static void initialise(void)

@@ -112,7 +112,7 @@ static sb_status_t complete(sb_packer_t *packer, size_t place)
 /* Unpacks what is new in the stage. */
 static sb_status_t flush(sb_packer_t *packer)
 {
-    size_t size = packer->size, low = packer->begin / size, high = (packer->end + size - 1) / size;
+    size_t size = packer->size, low = packer->begin / size, high = sb_divide_up(packer->end, size);
     sb_status_t status = SB_OK;
 
     if (packer->begin == packer->end)

@@ -17,18 +17,18 @@ typedef struct fatal {
 } fatal_t;
 
 static fatal_t fatal[] = {
-    {SIGHUP, false, false, {.sa_handler = SIG_DFL}},
-    {SIGINT, false, false, {.sa_handler = SIG_DFL}},
-    {SIGQUIT, false, false, {.sa_handler = SIG_DFL}},
-    {SIGTERM, false, false, {.sa_handler = SIG_DFL}},
-    {SIGXCPU, false, false, {.sa_handler = SIG_DFL}},
-    {SIGUSR1, false, false, {.sa_handler = SIG_DFL}},
-    {SIGUSR2, false, false, {.sa_handler = SIG_DFL}},
-    {SIGABRT, true, false, {.sa_handler = SIG_DFL}},
-    {SIGSEGV, true, false, {.sa_handler = SIG_DFL}},
-    {SIGBUS, true, false, {.sa_handler = SIG_DFL}},
-    {SIGFPE, true, false, {.sa_handler = SIG_DFL}},
-    {SIGILL, true, false, {.sa_handler = SIG_DFL}},
+    {.number = SIGHUP},
+    {.number = SIGINT},
+    {.number = SIGQUIT},
+    {.number = SIGTERM},
+    {.number = SIGXCPU},
+    {.number = SIGUSR1},
+    {.number = SIGUSR2},
+    {.number = SIGABRT, .is_crash = true},
+    {.number = SIGSEGV, .is_crash = true},
+    {.number = SIGBUS, .is_crash = true},
+    {.number = SIGFPE, .is_crash = true},
+    {.number = SIGILL, .is_crash = true},
 };
 
 static const fatal_t *find(int number)

@@ -229,9 +229,9 @@ def where_it_is(pid: int) -> str:
     except OSError:
         return f"{pid} has ended"
     name, _, rest = stat.partition("(")[2].rpartition(")")
-    state, words = rest.split()[0], rest.split()
+    words = rest.split()
     ticks = f"{words[11]} + {words[12]} ticks"
-    return f"{pid} {name}: {state}, in {waits}, {ticks}\n{calls_of(pid)}"
+    return f"{pid} {name}: {words[0]}, in {waits}, {ticks}\n{calls_of(pid)}"
 
 
 def kill_tagged(tag: str) -> None:

@@ -103,7 +103,7 @@ static uint64_t wait_for_pages(const sb_team_t *team, const sb_rows_t *rows, siz
         return 0;
     for (uint32_t place = 0; place < SB_ROWS_LARGE; place++)
         missing += end > rows->touched[place] ? end - rows->touched[place] : 0;
-    uint64_t turns = (team->size + team->processors - 1) / team->processors;
+    uint64_t turns = sb_divide_up(team->size, team->processors);
     return SB_COPY_SHARE_OF_FIRST * turns * (missing / SB_PAGE) * rows->resource.block.page_ns;
 }
 

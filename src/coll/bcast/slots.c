@@ -12,7 +12,7 @@
 
 static uint64_t pieces(size_t bytes)
 {
-    return (bytes + SB_SLOT_PAYLOAD - 1) / SB_SLOT_PAYLOAD;
+    return sb_divide_up(bytes, SB_SLOT_PAYLOAD);
 }
 
 static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)

@@ -93,7 +93,7 @@ static size_t windows_for(const sb_team_t *team, const sb_reduction_t *reduction
     size_t room = turns_of_window(space) * (SB_WINDOW_RELAY + 1) * space->buffer;
     size_t lost = team->size * (reduction->operation->element + SB_LINE);
 
-    return sb_max(1, (reduction->bytes + room - lost - 1) / (room - lost));
+    return sb_max(1, sb_divide_up(reduction->bytes, room - lost));
 }
 
 /* --- groups: of ranks side by side ---------------------------------------------------------- */
