@@ -8,11 +8,12 @@ import typer
 from sobor import completion
 from sobor.errors import SoborError
 from sobor.model.commands import app as model_app
-from sobor.options import JsonFile, Launch, Settings, Show, option
+from sobor.options import Group, JsonFile, Launch, Settings, Show, option
 from sobor.profile.commands import add as add_profiles
 from sobor.version import __version__
 
 app = typer.Typer(
+    cls=Group,
     name="sobor",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

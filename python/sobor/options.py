@@ -10,8 +10,26 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from sobor import completion
+
+
+class Group(TyperGroup):
+    """A group of commands whose errors say what value was found.
+
+    Typer has values checked by another library, in some versions, which says what it expected.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        """Runs the command that is asked for."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            details = getattr(error.__cause__, "errors", list)()
+            if details and "found" not in error.message:
+                error.message += f", found {details[0].get('input')}"
+            raise
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections import defaultdict
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from conftest import ROOT
 from sobor.cli import app
@@ -143,3 +144,17 @@ def test_completion_is_silent_without_native_parts(command, monkeypatch, tmp_pat
     monkeypatch.setenv("COMP_CWORD", "3")
     result = command()
     assert (result.out.strip(), result.err) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("words", "option", "found"),
+    [
+        ("bench --rounds 0", "--rounds", "0"),
+        ("bench --seconds soon", "--seconds", "soon"),
+        ("model allgather --element -7", "--element", "-7"),
+    ],
+)
+def test_a_wrong_value_is_named(words, option, found):
+    answer = CliRunner().invoke(app, words.split(), env={"COLUMNS": "300"})
+    assert answer.exit_code == 2
+    assert option in answer.output and found in answer.output.split(option)[1], answer.output

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from sobor.options import JsonFile, option
+from sobor.options import Group, JsonFile, option
 
 app = typer.Typer(
+    cls=Group,
     name="model",
     no_args_is_help=True,
     rich_markup_mode="markdown",
