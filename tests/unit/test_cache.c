@@ -413,15 +413,87 @@ static void one_process_writes_at_a_time(void **state)
     assert_int_not_equal(access(fresh, F_OK), 0);
 }
 
+/* Sets the variable; NULL: it is none. */
+static void name_folder(const char *variable, const char *name)
+{
+    assert_int_equal(name == NULL ? unsetenv(variable) : setenv(variable, name, 1), 0);
+}
+
 static void where_nothing_can_be_written_nothing_is_kept(void **state)
 {
     sb_cache_entry_t entry = entry_of("M", 4, "", 70);
 
     (void)state;
-    assert_int_equal(setenv("XDG_CACHE_HOME", "/dev/null/x", 1), 0);
+    name_folder("XDG_CACHE_HOME", "/dev/null/x");
     assert_false(sb_cache_keep(&entry, error, sizeof error));
     assert_non_null(strstr(error, "/dev/null/x/sobor/prices: "));
-    assert_int_equal(setenv("XDG_CACHE_HOME", folder, 1), 0);
+    name_folder("XDG_CACHE_HOME", path_of("locked"));
+    assert_int_equal(mkdir(path_of("locked"), 0555), 0);
+    assert_int_equal(geteuid() != 0 || chmod(folder, 0755) == 0, true);
+    assert_int_equal(geteuid() != 0 || seteuid(1) == 0, true);
+    bool kept = sb_cache_keep(&entry, error, sizeof error);
+    assert_int_equal(getuid() != 0 || seteuid(0) == 0, true);
+    assert_false(kept);
+    assert_non_null(strstr(error, "/locked/sobor/prices: "));
+    assert_int_equal(rmdir(path_of("locked")), 0);
+    name_folder("XDG_CACHE_HOME", folder);
+}
+
+/* The user's place follows the two variables; a folder that is not absolute is none. */
+static void a_users_place_is_below_the_folder_that_is_named(void **state)
+{
+    static const struct {
+        const char *cache, *home, *path;
+    } is[] = {
+        {"/c", "/h", "/c/sobor/prices"},
+        {"/c", NULL, "/c/sobor/prices"},
+        {NULL, "/h", "/h/.cache/sobor/prices"},
+        {"", "/h", "/h/.cache/sobor/prices"},
+        {"c", "/h", "/h/.cache/sobor/prices"},
+        {"c", "h", NULL},
+        {NULL, "", NULL},
+        {NULL, NULL, NULL},
+    };
+    sb_cache_entry_t entry = entry_of("M", 4, "", 70);
+    char path[SB_CACHE_PATH], home[SB_CACHE_PATH] = "", longer[SB_CACHE_PATH + 1];
+    bool had_home = getenv("HOME") != NULL;
+
+    (void)state;
+    snprintf(home, sizeof home, "%s", had_home ? getenv("HOME") : "");
+    for (size_t i = 0; i < SB_COUNT_OF(is); i++) {
+        name_folder("XDG_CACHE_HOME", is[i].cache);
+        name_folder("HOME", is[i].home);
+        assert_int_equal(sb_cache_path(SB_CACHE_USER, path, sizeof path), is[i].path != NULL);
+        if (is[i].path != NULL)
+            assert_string_equal(path, is[i].path);
+    }
+    assert_false(sb_cache_keep(&entry, error, sizeof error));
+    assert_non_null(strstr(error, "neither XDG_CACHE_HOME nor HOME is set"));
+    /* What does not fit is no place: cut, it would be another's. */
+    memset(longer, 'x', sizeof longer - 1);
+    longer[0] = '/';
+    longer[sizeof longer - 1] = '\0';
+    name_folder("XDG_CACHE_HOME", longer);
+    assert_false(sb_cache_path(SB_CACHE_USER, path, sizeof path));
+    name_folder("XDG_CACHE_HOME", folder);
+    name_folder("HOME", had_home ? home : NULL);
+}
+
+/* Whatever variables say: of the system, and of the installation that this program is part of. */
+static void other_places_are_fixed(void **state)
+{
+    char path[SB_CACHE_PATH], expected[SB_CACHE_PATH + 32], self[SB_CACHE_PATH] = "";
+
+    (void)state;
+    assert_true(sb_cache_path(SB_CACHE_SYSTEM, path, sizeof path));
+    assert_string_equal(path, "/etc/sobor/prices");
+    assert_false(sb_cache_path(SB_CACHE_SYSTEM, path, strlen("/etc/sobor/prices")));
+    assert_true(readlink("/proc/self/exe", self, sizeof self - 1) > 0);
+    for (int i = 0; i < 3; i++)
+        *strrchr(self, '/') = '\0';
+    snprintf(expected, sizeof expected, "%s/share/sobor/prices", self);
+    assert_true(sb_cache_path(SB_CACHE_INSTALLED, path, sizeof path));
+    assert_string_equal(path, expected);
 }
 
 static void unknown_prices_follow_the_known(void **state)
@@ -460,6 +532,8 @@ int main(void)
         cmocka_unit_test(the_oldest_entry_gives_way),
         cmocka_unit_test(one_process_writes_at_a_time),
         cmocka_unit_test(where_nothing_can_be_written_nothing_is_kept),
+        cmocka_unit_test(a_users_place_is_below_the_folder_that_is_named),
+        cmocka_unit_test(other_places_are_fixed),
         cmocka_unit_test(unknown_prices_follow_the_known),
     };
 
