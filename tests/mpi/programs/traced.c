@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* One warm broadcast of 4 KiB, with every function of Sobor that it enters: for a build with
+/* Some warm broadcasts of 4 KiB, with every function of Sobor that they enter: for a build with
  * -finstrument-functions (scripts/trace_call.py). The hooks stand in for libc's, which do nothing.
  *
- * usage: traced RANK   prints "depth object offset" for each function that this rank enters */
+ * usage: traced RANK   prints "call depth object offset" for each function that this rank enters;
+ * the first of a call is the one that the program calls, which is made in assembly and has no hooks
+ */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
-enum { WARM = 200, BYTES = 4096, ENTRIES = 4096 };
+/* Ways of copying are tried and timed in the first thousands of calls, and later now and then, some
+ * calls in a row: so calls are traced that are apart. */
+enum { WARM = 6000, TRACED = 100, APART = 21, BYTES = 4096, ENTRIES = 1 << 16 };
 
 static volatile int tracing;
-static int depth, count;
+static int call, depth, count;
 static struct {
     void *function;
-    int depth;
+    int call, depth;
 } entered[ENTRIES];
 
 void __cyg_profile_func_enter(void *function, void *caller);
@@ -27,8 +30,8 @@ void __cyg_profile_func_enter(void *function, void *caller)
     (void)caller;
     if (tracing && count < ENTRIES) {
         entered[count].function = function;
-        entered[count++].depth = depth;
-        depth++;
+        entered[count].call = call;
+        entered[count++].depth = depth++;
     }
 }
 
@@ -40,6 +43,23 @@ void __cyg_profile_func_exit(void *function, void *caller)
         depth--;
 }
 
+/* The root first, so that nobody waits: waiting is another story. */
+static void broadcast(int rank, int traced)
+{
+    static char data[BYTES];
+
+    if (rank == 1)
+        MPI_Recv(NULL, 0, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    tracing = traced;
+    depth = 0;
+    if (traced)
+        __cyg_profile_func_enter(dlsym(RTLD_DEFAULT, "MPI_Bcast"), NULL);
+    MPI_Bcast(data, BYTES, MPI_BYTE, 0, MPI_COMM_WORLD);
+    tracing = 0;
+    if (rank == 0)
+        MPI_Send(NULL, 0, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+}
+
 int main(int argc, char **argv)
 {
     static char data[BYTES];
@@ -47,19 +67,18 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    for (int i = 0; i <= WARM; i++) {
+    for (int i = 0; i < WARM; i++) {
         MPI_Barrier(MPI_COMM_WORLD);
-        /* The root first, so that nobody waits: waiting is another story. */
-        if (i == WARM)
-            usleep(50000u * (unsigned)rank);
-        tracing = i == WARM && argc > 1 && atoi(argv[1]) == rank;
         MPI_Bcast(data, BYTES, MPI_BYTE, 0, MPI_COMM_WORLD);
-        tracing = 0;
+    }
+    for (call = 0; call < TRACED * APART; call++) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        broadcast(rank, call % APART == 0 && argc > 1 && atoi(argv[1]) == rank);
     }
     for (int i = 0; i < count; i++) {
         Dl_info info;
         if (dladdr(entered[i].function, &info) != 0)
-            printf("%d %s %#lx\n", entered[i].depth, info.dli_fname,
+            printf("%d %d %s %#lx\n", entered[i].call, entered[i].depth, info.dli_fname,
                    (unsigned long)((char *)entered[i].function - (char *)info.dli_fbase));
     }
     MPI_Finalize();
