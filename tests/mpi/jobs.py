@@ -30,6 +30,9 @@ COLLECTIVES = (
     *("alltoall", "alltoallv", "alltoallw", "reduce", "allreduce", "reduce_scatter"),
     *("reduce_scatter_block", "scan", "exscan"),
 )
+#: As users have it: communicators but the world are the host's until they were called often. Other
+#: tests have them served at once, so that there is more to look at.
+AS_USERS = {"SOBOR_SERVE_AFTER": None}
 #: No test leaves anything in the user's cache.
 NO_CACHE = "/dev/null/cache"
 #: With the heap preloaded, and every block of a page and more in it.
@@ -174,9 +177,12 @@ def base_environment() -> dict[str, str]:
     return {**kept, **LAUNCH_ENVIRONMENT, **yielding, "XDG_CACHE_HOME": NO_CACHE}
 
 
-def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
-    """The variables of a rank that runs with Sobor, by which choices are the same everywhere."""
-    return {
+def sobor_environment(settings: dict[str, str | None]) -> dict[str, str]:
+    """The variables of a rank that runs with Sobor, by which choices are the same everywhere.
+
+    Those that are None in the settings are left out.
+    """
+    variables = {
         "LD_PRELOAD": str(PRELOAD),
         "SOBOR_VERBOSE": "1",
         "SOBOR_SERVE_AFTER": "1",
@@ -185,6 +191,12 @@ def sobor_environment(settings: dict[str, str]) -> dict[str, str]:
         **({"SOBOR_HEAP_LEAST": "64KiB"} if WITH_HEAP == "usual" else {}),
         **settings,
     }
+    return {name: value for name, value in variables.items() if value is not None}
+
+
+def expect_new(result: Result) -> None:
+    """Some communicators went without Sobor, as they were called too seldom."""
+    assert any("new" in report.reasons for report in result.reports), result.tail()
 
 
 def environment_of(pid: str) -> bytes:

@@ -14,6 +14,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from jobs import AS_USERS
 
 from conftest import usable_mpi
 
@@ -24,6 +25,9 @@ SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
 PETSC_MODULES = ("/usr/lib/petscdir", "/usr/lib/slepcdir")
 HPCC_EXAMPLE = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 RANKS = (2, 4)
+#: Ranks and settings of the two that every run of the tests has.
+JOBS = [*(pytest.param(ranks, {}, id=str(ranks)) for ranks in RANKS)]
+JOBS += [pytest.param(2, AS_USERS, id="2-as-users")]
 #: Lines of hpccinf.txt that are changed: the size of the problem and the grid of ranks.
 SIZE_LINE, ROWS_LINE, COLUMNS_LINE = 5, 10, 11
 PROBLEM_SIZE = 600
@@ -67,12 +71,12 @@ def check_hpcc_output(text: str) -> None:
     assert "FAILED" not in text
 
 
-@pytest.mark.parametrize("ranks", RANKS)
-def test_hpcc(tester, ranks):
+@pytest.mark.parametrize(("ranks", "settings"), JOBS)
+def test_hpcc(tester, ranks, settings):
     """HPCC: PTRANS, HPL, DGEMM, RandomAccess, FFT, and its measurements."""
     program = need("hpcc")
     write_hpcc_input(tester.folder, ranks)
-    sobor = None if tester.bare_only else {}
+    sobor = None if tester.bare_only else settings
     result = tester.run_command(usable_mpi("o41"), ranks, [program], sobor=sobor, timeout=180)
     assert result.returncode == 0 and not result.timed_out, result.tail()
     check_hpcc_output((tester.folder / "hpccoutf.txt").read_text())
@@ -88,8 +92,8 @@ def thermodynamics(result) -> list[str]:
     return table.group(1).splitlines()
 
 
-@pytest.mark.parametrize("ranks", RANKS)
-def test_lammps(tester, ranks):
+@pytest.mark.parametrize(("ranks", "settings"), JOBS)
+def test_lammps(tester, ranks, settings):
     """LAMMPS prints the same thermodynamic lines with Sobor and without."""
     mpi = usable_mpi("o41")
     command = [need("lmp"), "-in", MELT, "-log", "none"]
@@ -97,7 +101,7 @@ def test_lammps(tester, ranks):
     assert len(bare) >= 6
     if tester.bare_only:
         return
-    result = tester.run_command(mpi, ranks, command, sobor={}, timeout=120)
+    result = tester.run_command(mpi, ranks, command, sobor=settings, timeout=120)
     assert thermodynamics(result) == bare, result.tail()
     check_world_served(result)
 

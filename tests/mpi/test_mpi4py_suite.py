@@ -66,14 +66,17 @@ class Run:
     quick_bare: bool = False
     #: Of all types, and by Python's own arrays too, in a long form.
     whole: bool = False
+    as_users: bool = False
 
     def __str__(self) -> str:
-        return f"{self.key}-{PARTS[self.select]}-{self.ranks}"
+        name = f"{self.key}-{PARTS[self.select]}-{self.ranks}"
+        return f"{name}-as-users" if self.as_users else name
 
 
 RUNS = [
     Run("o41", 1, COLLECTIVES, 120, long_only=True),
     Run("o41", 2, COLLECTIVES, 120, whole=True),
+    Run("o41", 2, COLLECTIVES, 120, long_only=True, whole=True, as_users=True),
     Run("o41", 3, TOGETHER, 200),
     Run("o41", 3, COLLECTIVES, 200, long_only=True),
     Run("o41", 5, TOGETHER, 400, long_only=True),
@@ -205,7 +208,7 @@ def test_suite(tester, long_run, run):
     if tester.bare_only:
         assert read_outcome(run_suite(tester, run, None, shorter)).good
         return
-    result = run_suite(tester, run, {}, shorter)
+    result = run_suite(tester, run, jobs.AS_USERS if run.as_users else {}, shorter)
     outcome = read_outcome(result)
     if outcome.good:
         assert result.returncode == 0, result.tail()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from aftermath import HOSTS_OWN
+from jobs import AS_USERS, expect_new
 from mpis import by_standard_abi
 
 from conftest import need_bare, shows_bare, usable_mpi
@@ -305,6 +306,8 @@ def rows(programs, ranks_of) -> dict[int, list[Program]]:
     return found
 
 
+#: In the short form.
+AS_USERS_RANKS = {"o41": 3, "m40": 2}
 #: The host's barriers, which may take ten times as long, show with a tenth that the test is right.
 FEWER = Program(("barriers", "2000"), open_mpi=(2, 4))
 
@@ -327,6 +330,16 @@ def test_preloaded_in_rows(tester, mpi):
                 tester.expect_pass(result)
         if served := [program for program in row if ranks >= program.served_from]:
             run_row(tester, mpi, ranks, served, {})
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_as_users_have_it(tester, long_run, key):
+    """Communicators are the host's until they were called often, and then go over to Sobor."""
+    mpi = usable_mpi(key)
+    for ranks, row in rows(SHARING, lambda p: p.ranks(mpi)).items():
+        served = [program for program in row if ranks >= program.served_from]
+        if served and (long_run or ranks == AS_USERS_RANKS[key]):
+            expect_new(run_row(tester, mpi, ranks, served, AS_USERS))
 
 
 @pytest.mark.mpis("o41")
@@ -501,6 +514,17 @@ def test_teardown(tester, long_run, mpi, cases):
     tester.expect_pass(result, served="nothing-used" not in cases)
     if "in-finalize" in cases:
         assert "callback in finalize" in result.stdout, result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_teardown_as_users_have_it(tester, long_run, key):
+    """The same of communicators that are still the host's when they end."""
+    mpi = usable_mpi(key)
+    for cases in TEARDOWN_CASES if long_run else TEARDOWN_CASES[:1]:
+        result = tester.run(mpi, 3 if mpi.open_mpi else 2, ["teardown", *cases], sobor=AS_USERS)
+        tester.expect_pass(result, served="nothing-used" not in cases)
+        if cases[0] not in ("root-leaves", "nothing-used"):
+            expect_new(result)
 
 
 @pytest.mark.host_spins
