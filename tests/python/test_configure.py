@@ -102,3 +102,36 @@ def test_another_c_library_is_told(tmp_path):
     )
     assert answer.returncode != 0
     assert "Sobor is for the GNU C library" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "name"),
+    [
+        # As of a compiler for it: nothing else tells processors apart.
+        ("-U__x86_64__ -U__aarch64__", "riscv64"),
+        ("-m32", "i686"),
+    ],
+    ids=["another", "32-bits"],
+)
+def test_another_processor_is_told(tmp_path, flags, name):
+    """In a few words, and where another would begin; not by what fails to compile."""
+    (tmp_path / "none.c").touch()
+    accepted = subprocess.run(
+        ["cc", *flags.split(), "-c", "none.c"], cwd=tmp_path, capture_output=True, check=False
+    )
+    if accepted.returncode != 0:
+        pytest.skip(f"no compiler takes {flags}")
+    answer = cmake(
+        *("-S", ROOT, "-B", tmp_path / "build", "-G", "Ninja"),
+        # Another system: CMake takes the processor's name as it is given, and links nothing.
+        *("-DCMAKE_SYSTEM_NAME=Linux", f"-DCMAKE_SYSTEM_PROCESSOR={name}"),
+        "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY",
+        env={**os.environ, "CFLAGS": flags},
+    )
+    assert answer.returncode != 0
+    said = " ".join(answer.stderr.split())
+    assert "Sobor is for Linux on x86-64 and AArch64; " in said
+    assert f" makes programs for Linux on {name}. src/stub/trampolines.S and" in said
+    assert answer.stderr.count("CMake Error") == 1
+    for place in re.findall(r"src/\S+\.[cS]\b", said):
+        assert (ROOT / place).is_file()
