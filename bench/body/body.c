@@ -23,16 +23,23 @@ struct outcome {
     int wrong;
 };
 
-static enum bench_checked verdict(struct bench_point *point, struct outcome *outcome)
+static void tell_wrong(const struct bench_point *point, const char *whose, long wrong)
 {
-    if (!point->options->check || point->kind->check == NULL)
+    if (wrong != 0 && point->job->rank == 0)
+        fprintf(stderr, "sobor-bench: %s of %zu bytes: %ld wrong calls%s\n", point->collective,
+                point->bytes, wrong, whose);
+}
+
+/* `limit`: wrong calls of what the point was timed beside. */
+static enum bench_checked verdict(struct bench_point *point, long limit, struct outcome *outcome)
+{
+    if (!bench_is_checked(point))
         return BENCH_UNCHECKED;
     long wrong = bench_check(point);
-    outcome->wrong |= wrong != 0;
-    if (wrong != 0 && point->job->rank == 0)
-        fprintf(stderr, "sobor-bench: %s of %zu bytes: %ld wrong calls\n", point->collective,
-                point->bytes, wrong);
-    return wrong == 0 ? BENCH_RIGHT : BENCH_WRONG;
+    tell_wrong(point, "", wrong);
+    tell_wrong(point, " of the limit's loops", limit);
+    outcome->wrong |= wrong + limit != 0;
+    return wrong + limit == 0 ? BENCH_RIGHT : BENCH_WRONG;
 }
 
 /* Barriers in rows are timed one by one too. */
@@ -44,7 +51,7 @@ static bool has_single(const struct bench_point *point)
 static void run_method(struct bench_point *point, struct outcome *outcome)
 {
     struct bench_times times, single;
-    struct bench_limit_times limit;
+    struct bench_limit_times limit = {0};
     bool limited = bench_limits_has(point->limits, point->collective);
     int failed = 0;
     point->repeat = point->method->repeat * (point->method->each_root ? point->job->ranks : 1);
@@ -56,7 +63,7 @@ static void run_method(struct bench_point *point, struct outcome *outcome)
     if (limited)
         failed |= bench_limits_measure(point, &limit);
     outcome->failed |= failed;
-    enum bench_checked checked = verdict(point, outcome);
+    enum bench_checked checked = verdict(point, limit.wrong, outcome);
     if (point->job->rank == 0 && !failed)
         bench_report(point, &times, has_single(point) ? &single : NULL, limited ? &limit : NULL,
                      checked);

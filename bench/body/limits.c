@@ -2,6 +2,7 @@
 #include "limits.h"
 
 #include "base/heap.h"
+#include "check.h"
 #include "share.h"
 
 #include <dlfcn.h>
@@ -52,6 +53,22 @@ static int bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm 
     return MPI_SUCCESS;
 }
 
+static int gather(const void *send, int count, MPI_Datatype type, void *receive, int received,
+                  MPI_Datatype as, int root, MPI_Comm comm)
+{
+    (void)received, (void)as, (void)comm;
+    limit_gather(&at_work, send, receive, bytes_of(count, type), root);
+    return MPI_SUCCESS;
+}
+
+static int scatter(const void *send, int count, MPI_Datatype type, void *receive, int received,
+                   MPI_Datatype as, int root, MPI_Comm comm)
+{
+    (void)received, (void)as, (void)comm;
+    limit_scatter(&at_work, send, receive, bytes_of(count, type), root);
+    return MPI_SUCCESS;
+}
+
 static int allgather(const void *send, int count, MPI_Datatype type, void *receive, int received,
                      MPI_Datatype as, MPI_Comm comm)
 {
@@ -68,14 +85,24 @@ static int alltoall(const void *send, int count, MPI_Datatype type, void *receiv
     return MPI_SUCCESS;
 }
 
+static enum limit_element element_of(MPI_Datatype type)
+{
+    return type == MPI_DOUBLE ? LIMIT_DOUBLE : type == MPI_FLOAT ? LIMIT_FLOAT : LIMIT_BYTE;
+}
+
+static int reduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
+                  int root, MPI_Comm comm)
+{
+    (void)op, (void)comm;
+    limit_reduce(&at_work, send, receive, bytes_of(count, type), element_of(type), root);
+    return MPI_SUCCESS;
+}
+
 static int allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op,
                      MPI_Comm comm)
 {
-    enum limit_element element = type == MPI_DOUBLE  ? LIMIT_DOUBLE
-                                 : type == MPI_FLOAT ? LIMIT_FLOAT
-                                                     : LIMIT_BYTE;
     (void)op, (void)comm;
-    limit_allreduce(&at_work, send, receive, bytes_of(count, type), element);
+    limit_allreduce(&at_work, send, receive, bytes_of(count, type), element_of(type));
     return MPI_SUCCESS;
 }
 
@@ -111,7 +138,8 @@ void bench_limits_destroy(struct bench_limits *limits)
 
 bool bench_limits_has(const struct bench_limits *limits, const char *collective)
 {
-    static const char *const known[] = {"barrier", "bcast", "allgather", "alltoall", "allreduce"};
+    static const char *const known[] = {"barrier",   "bcast",    "gather", "scatter",
+                                        "allgather", "alltoall", "reduce", "allreduce"};
     for (size_t i = 0; limits->segment != NULL && i < sizeof known / sizeof *known; i++)
         if (strcmp(known[i], collective) == 0)
             return true;
@@ -124,8 +152,11 @@ static struct bench_job stand_in(const struct bench_job *job)
     struct bench_job other = *job;
     other.host.barrier = barrier;
     other.host.bcast = bcast;
+    other.host.parts[bench_parts_which("gather")] = (void *)gather;
+    other.host.parts[bench_parts_which("scatter")] = (void *)scatter;
     other.host.parts[bench_parts_which("allgather")] = (void *)allgather;
     other.host.parts[bench_parts_which("alltoall")] = (void *)alltoall;
+    other.host.reductions[bench_reductions_which("reduce")] = (void *)reduce;
     other.host.reductions[bench_reductions_which("allreduce")] = (void *)allreduce;
     return other;
 }
@@ -148,6 +179,8 @@ int bench_limits_measure(struct bench_point *point, struct bench_limit_times *ti
             .segment = segment, .rank = job->rank, .form = (enum limit_form)form, .reach = reach};
         job->host.barrier(MPI_COMM_WORLD);
         failed |= bench_measure(point, &both);
+        if (bench_is_checked(point))
+            times->wrong += bench_check_host(point);
         times->limit[form] = both.host.figure;
         times->program[form] = both.program.figure;
     }

@@ -15,6 +15,7 @@ struct bench_limits {
 struct bench_limit_times {
     struct bench_summary limit[LIMIT_FORMS];
     struct bench_summary program[LIMIT_FORMS];
+    long wrong; /* calls of the forms, where they are checked; the same on every rank */
 };
 
 /* Collective, of two ranks. Nothing is measured where they may not share memory. */

@@ -14,6 +14,16 @@
 enum { LINE = 64, APART = 256, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
 enum { ROUND = 256 << 10, WIDE_ROUND = 4 << 20 };
 
+/* Of short messages: an odd number of lines each, so that first lines are spread over a cache. What
+ * was emptied is said now and then: a line that the other has looked at costs a transfer. */
+enum { SLOT_LINES = 9, SLOTS = 64, SLOTS_TOLD = SLOTS / 4 };
+enum { FIRST_LINE = LINE - sizeof(uint64_t), SHORT_MOST = SLOT_LINES * LINE - sizeof(uint64_t) };
+
+struct slot {
+    _Alignas(LINE) _Atomic uint64_t number; /* of the message in it, from 1 on */
+    char bytes[SHORT_MOST];
+};
+
 struct direction {
     _Alignas(APART) _Atomic uint64_t met;
     _Alignas(APART) _Atomic uint64_t given;
@@ -23,6 +33,8 @@ struct direction {
     uint64_t result;                           /* of a sum in halves, where it is to be */
     _Alignas(APART) _Atomic uint64_t combined; /* calls whose half is there */
     _Alignas(APART) _Atomic uint64_t read;     /* calls, by the other */
+    _Alignas(APART) _Atomic uint64_t emptied;  /* slots, by the other */
+    _Alignas(APART) struct slot slots[SLOTS];
     _Alignas(APART) char ring[WIDE_ROUND];
 };
 
@@ -40,15 +52,18 @@ void limit_begin(struct limit_segment *segment)
         memset(&segment->from[rank], 0, offsetof(struct direction, ring));
 }
 
-static void await(const _Atomic uint64_t *count, uint64_t value)
+/* Returns what it is then. */
+static uint64_t await(const _Atomic uint64_t *count, uint64_t value)
 {
-    /* Acquire: pairs with the releases of `met`, `given`, `taken`, `shown`, `combined` and `read`
-     * below. */
-    while (atomic_load_explicit(count, memory_order_acquire) < value) {
+    uint64_t found;
+    /* Acquire: pairs with the releases of `met`, `given`, `taken`, `shown`, `combined`, `read`,
+     * `number` and `emptied` below. */
+    while ((found = atomic_load_explicit(count, memory_order_acquire)) < value) {
 #if defined(__SSE2__)
         _mm_pause();
 #endif
     }
+    return found;
 }
 
 static void store(char *to, const char *from, size_t bytes, enum limit_form form)
@@ -85,13 +100,51 @@ static uint64_t round_of(const struct limit *limit)
     return limit->form == LIMIT_WIDE ? WIDE_ROUND : ROUND;
 }
 
+static bool is_short(const struct limit *limit, size_t bytes)
+{
+    return limit->form == LIMIT_ORDINARY && bytes <= SHORT_MOST;
+}
+
+/* Lines that the other has read, to be written soon: stores would wait for them one by one. */
+static void fetch(struct slot *slot, size_t bytes)
+{
+    for (char *line = (char *)slot; line < slot->bytes + bytes; line += LINE)
+#if defined(__x86_64__)
+        __asm__ __volatile__("prefetchw %0" ::"m"(*line));
+#else
+        __builtin_prefetch(line, 1);
+#endif
+}
+
+/* The line with the number is written at the end, where the other may be looking at it. Those of
+ * the next message but one are fetched: at the next one's it may be looking by now. */
+static void give_short(struct limit *limit, const char *from, size_t bytes)
+{
+    struct direction *out = &limit->segment->from[limit->rank];
+    struct slot *slot = &out->slots[limit->sent % SLOTS];
+    limit->sent++;
+    if (limit->sent > limit->emptied + SLOTS)
+        limit->emptied = await(&out->emptied, limit->sent - SLOTS);
+    if (bytes > FIRST_LINE)
+        memcpy(slot->bytes + FIRST_LINE, from + FIRST_LINE, bytes - FIRST_LINE);
+    memcpy(slot->bytes, from, least(bytes, FIRST_LINE));
+    atomic_store_explicit(&slot->number, limit->sent, memory_order_release);
+    if (limit->sent + 2 <= limit->emptied + SLOTS)
+        fetch(&out->slots[(limit->sent + 1) % SLOTS], bytes);
+}
+
 static void give(struct limit *limit, const char *from, size_t bytes, size_t piece)
 {
     struct direction *out = &limit->segment->from[limit->rank];
     uint64_t round = round_of(limit);
+    if (is_short(limit, bytes)) {
+        give_short(limit, from, bytes);
+        return;
+    }
     if (limit->given % piece != 0)
         limit->given += piece - limit->given % piece;
-    await(&out->taken, limit->given + piece < round ? 0 : limit->given + piece - round);
+    if (limit->given + piece > limit->freed + round)
+        limit->freed = await(&out->taken, limit->given + piece - round);
     store(out->ring + limit->given % round, from, bytes, limit->form);
     limit->given += piece;
     atomic_store_explicit(&out->given, limit->given, memory_order_release);
@@ -99,10 +152,25 @@ static void give(struct limit *limit, const char *from, size_t bytes, size_t pie
 
 typedef void taker_t(void *to, const void *own, const void *theirs, size_t bytes);
 
+static void take_short(struct limit *limit, char *to, const char *own, size_t bytes, taker_t *taker)
+{
+    struct direction *in = &limit->segment->from[!limit->rank];
+    const struct slot *slot = &in->slots[limit->received % SLOTS];
+    limit->received++;
+    await(&slot->number, limit->received);
+    taker(to, own, slot->bytes, bytes);
+    if (limit->received % SLOTS_TOLD == 0)
+        atomic_store_explicit(&in->emptied, limit->received, memory_order_release);
+}
+
 static void take(struct limit *limit, char *to, const char *own, size_t bytes, size_t piece,
                  taker_t *taker)
 {
     struct direction *in = &limit->segment->from[!limit->rank];
+    if (is_short(limit, bytes)) {
+        take_short(limit, to, own, bytes, taker);
+        return;
+    }
     if (limit->taken % piece != 0)
         limit->taken += piece - limit->taken % piece;
     await(&in->given, limit->taken + piece);
@@ -165,23 +233,52 @@ static void take_copy(void *to, const void *own, const void *theirs, size_t byte
     memcpy(to, theirs, bytes);
 }
 
-void limit_broadcast(struct limit *limit, void *buffer, size_t bytes, int root)
+/* One gives `bytes`, and the other takes them. */
+static void pass(struct limit *limit, bool gives, const char *from, char *to, const char *own,
+                 size_t bytes, taker_t *taker)
 {
     size_t piece = piece_of(bytes);
-    bool gives = limit->rank == root;
     if (limit->form == LIMIT_DIRECT) {
-        exchange_directly(limit, gives ? buffer : NULL, gives ? NULL : buffer, buffer, bytes,
-                          take_copy);
-        if (gives)
-            await_read(limit);
+        exchange_directly(limit, gives ? from : NULL, gives ? NULL : to, own, bytes, taker);
         return;
     }
     for (size_t at = 0; at < bytes; at += piece) {
-        char *place = (char *)buffer + at;
         if (gives)
-            give(limit, place, least(piece, bytes - at), piece);
+            give(limit, from + at, least(piece, bytes - at), piece);
         else
-            take(limit, place, place, least(piece, bytes - at), piece, take_copy);
+            take(limit, to + at, own + at, least(piece, bytes - at), piece, taker);
+    }
+}
+
+void limit_broadcast(struct limit *limit, void *buffer, size_t bytes, int root)
+{
+    bool gives = limit->rank == root;
+    pass(limit, gives, buffer, buffer, buffer, bytes, take_copy);
+    if (gives)
+        await_read(limit);
+}
+
+/* The root copies its own part while the other's is on its way. */
+void limit_gather(struct limit *limit, const void *send, void *receive, size_t bytes, int root)
+{
+    bool gives = limit->rank != root;
+    size_t own = root == 0 ? 0 : bytes, other = bytes - own;
+    char *theirs = (char *)receive + other;
+    if (!gives)
+        memcpy((char *)receive + own, send, bytes);
+    pass(limit, gives, send, theirs, theirs, bytes, take_copy);
+    if (gives)
+        await_read(limit);
+}
+
+void limit_scatter(struct limit *limit, const void *send, void *receive, size_t bytes, int root)
+{
+    bool gives = limit->rank == root;
+    size_t own = root == 0 ? 0 : bytes, other = bytes - own;
+    pass(limit, gives, (const char *)send + other, receive, receive, bytes, take_copy);
+    if (gives) {
+        memcpy(receive, (const char *)send + own, bytes);
+        await_read(limit);
     }
 }
 
@@ -244,10 +341,20 @@ static void sum_halves(struct limit *limit, const char *send, char *receive, siz
     atomic_store_explicit(&out->read, limit->calls, memory_order_release);
 }
 
+static taker_t *const takers[] = {take_bytes, take_floats, take_doubles};
+
+void limit_reduce(struct limit *limit, const void *send, void *receive, size_t bytes,
+                  enum limit_element element, int root)
+{
+    bool gives = limit->rank != root;
+    pass(limit, gives, send, receive, send, bytes, takers[element]);
+    if (gives)
+        await_read(limit);
+}
+
 void limit_allreduce(struct limit *limit, const void *send, void *receive, size_t bytes,
                      enum limit_element element)
 {
-    static taker_t *const takers[] = {take_bytes, take_floats, take_doubles};
     if (limit->form == LIMIT_DIRECT && limit->halves)
         sum_halves(limit, send, receive, bytes, takers[element]);
     else

@@ -482,8 +482,8 @@ def bench_command(
         typer.Option(
             "--limits",
             help="Time two ranks beside the best simple loops of two processes over a shared "
-            "segment too, with ordinary and with non-temporal stores: barrier, bcast, allgather, "
-            "alltoall, allreduce.",
+            "segment too, with ordinary and with non-temporal stores: barrier, bcast, gather, "
+            "scatter, allgather, alltoall, reduce, allreduce.",
         ),
     ] = False,
     counts: Annotated[

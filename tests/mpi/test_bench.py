@@ -192,12 +192,15 @@ def test_late_ranks(tester):
 
 
 def test_buffers_are_of_malloc(tester):
-    """With the heap, calls and the limit's loops find the buffers in memory that is shared."""
-    names = "bcast,allgather,alltoall,allreduce"
-    words = ("--collectives", names, "--sizes", "64K", "--variants", "hot", "--limits")
+    """With the heap, calls and the limit's loops find the buffers in memory that is shared.
+
+    What the loops give is right, in whichever form, or the row's is not.
+    """
+    names = "bcast,gather,scatter,allgather,alltoall,reduce,allreduce"
+    words = ("--collectives", names, "--sizes", "8,64K", "--variants", "hot", "--limits")
     for sobor in (jobs.HEAP, {}):
         found = rows(bench(tester, usable_mpi("o41"), 2, *words, sobor=sobor))
-        assert [row["collective"] for row in found] == names.split(",")
+        assert [row["collective"] for row in found[::2]] == names.split(",")
         for row in found:
             assert (
                 row["checked"] is True and row["limit_ordinary_us"] > 0 and row["limit_wide_us"] > 0

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+enum { ROW = 150 /* calls: more than there is room for where it is to stay in a cache */ };
 enum { MOST = 1 << 20, BUFFERS = 4 * MOST + 8192 /* of a side: what it sends and receives */ };
 
 static const size_t sizes[] = {1, 8, 63, 64, 4096, 4104, 16384, 65536, 300008, MOST};
@@ -49,6 +50,25 @@ static bool broadcast_is_right(side_t *side, size_t bytes)
     return is_from(side->send, root, bytes, 0);
 }
 
+static bool gather_is_right(side_t *side, size_t bytes)
+{
+    int root = (int)(bytes % 2);
+
+    fill(side, bytes, bytes);
+    limit_gather(&side->limit, side->send, side->receive, bytes, root);
+    return side->limit.rank != root ||
+           (is_from(side->receive, 0, bytes, 0) && is_from(side->receive + bytes, 1, bytes, 0));
+}
+
+static bool scatter_is_right(side_t *side, size_t bytes)
+{
+    int root = (int)(bytes % 2);
+
+    fill(side, bytes, 2 * bytes);
+    limit_scatter(&side->limit, side->send, side->receive, bytes, root);
+    return is_from(side->receive, root, bytes, (size_t)side->limit.rank * bytes);
+}
+
 static bool allgather_is_right(side_t *side, size_t bytes)
 {
     fill(side, bytes, bytes);
@@ -66,16 +86,20 @@ static bool alltoall_is_right(side_t *side, size_t bytes)
            is_from(side->receive + bytes, 1, bytes, first);
 }
 
-static bool sum_is_right(side_t *side, size_t bytes, enum limit_element element)
+/* Numbers to be summed, as many as there are whole ones. */
+static void fill_numbers(side_t *side, size_t bytes, enum limit_element element)
 {
-    bool right = true;
-
     fill(side, bytes, bytes);
     for (size_t i = 0; i < bytes / sizeof(double) && element == LIMIT_DOUBLE; i++)
         ((double *)(void *)side->send)[i] = byte_of(side->limit.rank, bytes, i);
     for (size_t i = 0; i < bytes / sizeof(float) && element == LIMIT_FLOAT; i++)
         ((float *)(void *)side->send)[i] = byte_of(side->limit.rank, bytes, i);
-    limit_allreduce(&side->limit, side->send, side->receive, bytes, element);
+}
+
+static bool is_sum(const side_t *side, size_t bytes, enum limit_element element)
+{
+    bool right = true;
+
     for (size_t i = 0; i < bytes / sizeof(double) && element == LIMIT_DOUBLE; i++)
         right &=
             ((double *)(void *)side->receive)[i] == byte_of(0, bytes, i) + byte_of(1, bytes, i);
@@ -87,17 +111,85 @@ static bool sum_is_right(side_t *side, size_t bytes, enum limit_element element)
     return right;
 }
 
+static bool sum_is_right(side_t *side, size_t bytes, enum limit_element element)
+{
+    fill_numbers(side, bytes, element);
+    limit_allreduce(&side->limit, side->send, side->receive, bytes, element);
+    return is_sum(side, bytes, element);
+}
+
+static bool reduce_is_right(side_t *side, size_t bytes, enum limit_element element)
+{
+    int root = (int)(bytes % 2);
+
+    fill_numbers(side, bytes, element);
+    limit_reduce(&side->limit, side->send, side->receive, bytes, element, root);
+    return side->limit.rank != root || is_sum(side, bytes, element);
+}
+
+static bool sums_are_right(side_t *side, size_t bytes)
+{
+    bool right = true;
+
+    for (int element = LIMIT_BYTE; element <= LIMIT_DOUBLE && right; element++) {
+        right = sum_is_right(side, bytes, (enum limit_element)element) &&
+                reduce_is_right(side, bytes, (enum limit_element)element);
+    }
+    return right;
+}
+
 static bool all_is_right(side_t *side)
 {
     bool right = true;
 
     for (size_t i = 0; i < SB_COUNT_OF(sizes) && right; i++) {
-        right = broadcast_is_right(side, sizes[i]) && allgather_is_right(side, sizes[i]) &&
-                alltoall_is_right(side, sizes[i]) && sum_is_right(side, sizes[i], LIMIT_BYTE) &&
-                sum_is_right(side, sizes[i], LIMIT_FLOAT) &&
-                sum_is_right(side, sizes[i], LIMIT_DOUBLE);
+        right = broadcast_is_right(side, sizes[i]) && gather_is_right(side, sizes[i]) &&
+                scatter_is_right(side, sizes[i]) && allgather_is_right(side, sizes[i]) &&
+                alltoall_is_right(side, sizes[i]) && sums_are_right(side, sizes[i]);
         limit_barrier(&side->limit);
     }
+    return right;
+}
+
+/* Calls that one rank only gives in, with other data each: it goes ahead until the other, which
+ * comes late now and then, has to free what it would write over. */
+static bool row_is_right(side_t *side, int operation, size_t bytes, int root)
+{
+    struct limit *limit = &side->limit;
+    bool takes = (operation < 2) == (limit->rank != root), right = true;
+    int giver = operation < 2 ? root : !root;
+
+    for (size_t call = 0; call < ROW; call++) {
+        unsigned char *to = operation == 0 ? side->send : side->receive;
+        for (size_t i = 0; i < 2 * bytes; i++)
+            side->send[i] = (unsigned char)(byte_of(limit->rank, bytes, i % bytes) + 3 * call);
+        if (takes && call % 97 == 0)
+            usleep(300);
+        if (operation == 0)
+            limit_broadcast(limit, side->send, bytes, root);
+        else if (operation == 1)
+            limit_scatter(limit, side->send, side->receive, bytes, root);
+        else if (operation == 2)
+            limit_gather(limit, side->send, side->receive, bytes, root);
+        else
+            limit_reduce(limit, side->send, side->receive, bytes, LIMIT_BYTE, root);
+        to += operation == 2 ? (size_t)giver * bytes : 0;
+        for (size_t i = 0; i < bytes && takes; i++) {
+            int own = operation == 3 ? byte_of(!giver, bytes, i) + 3 * (int)call : 0;
+            right &= to[i] == (unsigned char)(own + byte_of(giver, bytes, i) + 3 * (int)call);
+        }
+    }
+    return right;
+}
+
+static bool rows_are_right(side_t *side)
+{
+    static const size_t lengths[] = {8, 57, 568, 569};
+    bool right = true;
+
+    for (size_t i = 0; i < 8 * SB_COUNT_OF(lengths); i++)
+        right &= row_is_right(side, (int)(i % 4), lengths[i / 8], (int)(i / 4 % 2));
+    limit_barrier(&side->limit);
     return right;
 }
 
@@ -125,7 +217,7 @@ static bool run(struct limit_segment *segment, unsigned char *buffers, int rank,
     };
 
     side.receive = side.send + BUFFERS / 2;
-    return all_is_right(&side);
+    return all_is_right(&side) && (form == LIMIT_DIRECT || rows_are_right(&side));
 }
 
 static void loops_are_right(enum limit_form form, bool halves)
