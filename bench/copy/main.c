@@ -1,34 +1,80 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * usage: sobor-bench-copy [STEP]
+ * usage: sobor-bench-copy [--sources STEP] [--sizes BYTES,...] [STEP]
  *
  * The copy loops of this library beside the C library's copy and a plain loop, over offsets within
- * the page: the source at a few, the destination at every multiple of STEP bytes (16). Some
- * processors copy several times slower at some of them. A figure is the time of the fastest of the
- * three at the same offsets, divided by that of ours: 1.00 where ours is the fastest. Offsets at
- * which ours is not are timed again some times, all ways alike, before they are believed. The last
- * columns are the slowest offset of each way relative to its own median: how much offsets matter to
- * it. A second table is of copies into lines that another core has read, as ranks do it, and of
- * that core's copies out of them.
+ * the page: the source at a few, or with --sources at every multiple of that STEP, the destination
+ * at every multiple of STEP bytes (16). `--sources 16` is all 65,536 pairs of multiples of 16.
+ * Sizes are the powers of two from 256 bytes to 4 MiB, or those named, multiples of 16 that may end
+ * with K or M. Some processors copy several times slower at some offsets. A figure is the time of
+ * the fastest of the three at the same offsets, divided by that of ours: 1.00 where ours is the
+ * fastest. Offsets at which ours is not are timed again some times, all ways alike, before they are
+ * believed; where ours has less than 0.9 of the fastest's speed then, they are timed anew some
+ * times more, apart in time, and the best of these measurements counts: the system may have taken
+ * the processor away for longer. The exit status is 1 if such a point remains. The last columns are
+ * the slowest offset of each way relative to its own median: how much offsets matter to it. A
+ * second table is of copies into lines that another core has read, as ranks do it, and of that
+ * core's copies out of them.
+ *
+ * Without options it takes one to two minutes. All pairs of a size take 7 to 20 seconds up to 64
+ * KiB, 10 minutes at 1 MiB and three quarters of an hour at 4 MiB, all sizes an hour and a half.
  */
 #include "machine/machine.h"
 
+#include <getopt.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { PAGE = 4096, LEAST = 256, MOST = 4 << 20, ROUNDS = 7, TRIPS = 20000 };
-enum { REPEATS = 8 }; /* of a pair of offsets that looks slow: */
-#define SLOW 0.95     /* of the fastest way's speed */
-enum { SHARED_LEAST = 1024, SHARED_TRIPS = 400 };
+enum { REPEATS = 8 };                /* of a pair of offsets that looks slow: */
+#define SLOW 0.95                    /* of the fastest way's speed */
+enum { ANEW = 5, APART_US = 20000 }; /* a pair that still has less than this: */
+#define ENOUGH 0.9
+enum { VECTOR = 16, SIZES_MOST = 32 };
+enum { SHARED_LEAST = 1024, SHARED_MOST = MOST / 4, SHARED_TRIPS = 400, LOOKS = 1 << 16 };
 enum { OURS, LIBRARY, PLAIN, STREAMING, WAYS };
 
 typedef void copy_t(void *restrict to, const void *restrict from, size_t bytes);
 
 static const char *const names[WAYS] = {"ours", "library", "plain", "streaming"};
-static const size_t source_offsets[] = {0, 16, 64, 2048};
+static const size_t some_offsets[] = {0, 16, 64, 2048};
+
+/* What is asked for. */
+typedef struct choice {
+    size_t step;    /* of targets */
+    size_t sources; /* step of sources; 0: some_offsets */
+    size_t sizes[SIZES_MOST];
+    size_t size_count;
+    bool named; /* by the user */
+} choice_t;
+
+static size_t source_count(const choice_t *choice)
+{
+    return choice->sources == 0 ? SB_COUNT_OF(some_offsets)
+                                : (PAGE + choice->sources - 1) / choice->sources;
+}
+
+static size_t target_count(const choice_t *choice)
+{
+    return (PAGE + choice->step - 1) / choice->step;
+}
+
+static size_t source_of(const choice_t *choice, size_t pair)
+{
+    size_t source = pair / target_count(choice);
+
+    return choice->sources == 0 ? some_offsets[source] : source * choice->sources;
+}
+
+static size_t target_of(const choice_t *choice, size_t pair)
+{
+    return pair % target_count(choice) * choice->step;
+}
 
 static void copy_ours(void *restrict to, const void *restrict from, size_t bytes)
 {
@@ -65,6 +111,11 @@ typedef struct summary {
     size_t pairs;
 } summary_t;
 
+/* Of one pair. */
+typedef struct times {
+    double ns[WAYS];
+} times_t;
+
 /* After one call that is not timed, which brings both sides into the caches. */
 static double time_once(copy_t *copy, char *to, const char *from, size_t bytes)
 {
@@ -79,37 +130,51 @@ static double time_once(copy_t *copy, char *to, const char *from, size_t bytes)
 }
 
 /* The best of several rounds; ways take turns, so that whatever else the machine does meets all. */
-static void time_ways(summary_t *summary, int first, int end, char *to, const char *from,
-                      size_t bytes)
+static void time_ways(times_t *times, int first, int end, char *to, const char *from, size_t bytes)
 {
     for (int round = 0; round < ROUNDS; round++) {
         for (int way = first; way < end; way++) {
             double ns = time_once(ways[way], to, from, bytes);
-            if (ns < summary->ns[way][summary->pairs])
-                summary->ns[way][summary->pairs] = ns;
+            if (ns < times->ns[way])
+                times->ns[way] = ns;
         }
     }
 }
 
-static double against_best(const summary_t *summary, size_t pair)
+static double against_best(const double ns[])
 {
-    double best = summary->ns[OURS][pair];
+    double best = ns[OURS];
 
     for (int way = LIBRARY; way <= PLAIN; way++)
-        best = summary->ns[way][pair] < best ? summary->ns[way][pair] : best;
-    return best / summary->ns[OURS][pair];
+        best = ns[way] < best ? ns[way] : best;
+    return best / ns[OURS];
 }
 
 /* Streaming by itself: it takes the target out of the caches, for whoever comes next. */
-static void time_pair(summary_t *summary, char *to, const char *from, size_t bytes)
+static times_t time_pair(char *to, const char *from, size_t bytes)
+{
+    times_t times = {{1e18, 1e18, 1e18, 1e18}};
+
+    time_ways(&times, OURS, STREAMING, to, from, bytes);
+    for (int i = 0; i < REPEATS && against_best(times.ns) < SLOW; i++)
+        time_ways(&times, OURS, STREAMING, to, from, bytes);
+    time_ways(&times, STREAMING, WAYS, to, from, bytes);
+    return times;
+}
+
+static void keep(summary_t *summary, size_t pair, const times_t *times)
 {
     for (int way = 0; way < WAYS; way++)
-        summary->ns[way][summary->pairs] = 1e18;
-    time_ways(summary, OURS, STREAMING, to, from, bytes);
-    for (int i = 0; i < REPEATS && against_best(summary, summary->pairs) < SLOW; i++)
-        time_ways(summary, OURS, STREAMING, to, from, bytes);
-    time_ways(summary, STREAMING, WAYS, to, from, bytes);
-    summary->pairs++;
+        summary->ns[way][pair] = times->ns[way];
+}
+
+static double speed_at(const summary_t *summary, size_t pair)
+{
+    double ns[WAYS];
+
+    for (int way = 0; way < WAYS; way++)
+        ns[way] = summary->ns[way][pair];
+    return against_best(ns);
 }
 
 static int by_value(const void *a, const void *b)
@@ -126,19 +191,22 @@ static double evenness(double *ns, size_t count)
     return ns[count / 2] / ns[count - 1];
 }
 
-static double report(summary_t *summary, size_t bytes, size_t step)
+/* Returns how many pairs are too slow, and the least speed in `least`. Sorts. */
+static size_t report(summary_t *summary, const choice_t *choice, size_t bytes, double *least)
 {
-    size_t per_source = (PAGE + step - 1) / step, worst = 0;
+    size_t worst = 0, below = 0;
     double sum = 0;
 
     for (size_t pair = 0; pair < summary->pairs; pair++) {
-        sum += against_best(summary, pair);
-        if (against_best(summary, pair) < against_best(summary, worst))
+        double speed = speed_at(summary, pair);
+        sum += speed;
+        below += speed < ENOUGH;
+        if (speed < speed_at(summary, worst))
             worst = pair;
     }
-    double least = against_best(summary, worst);
-    printf("%9zu %6.2f %6.2f   %4zu -> %4zu ", bytes, sum / (double)summary->pairs, least,
-           source_offsets[worst / per_source], worst % per_source * step);
+    *least = speed_at(summary, worst);
+    printf("%9zu %6.2f %6.2f %6zu   %4zu -> %4zu ", bytes, sum / (double)summary->pairs, *least,
+           below, source_of(choice, worst), target_of(choice, worst));
     for (int way = 0; way < WAYS; way++) {
         double even = evenness(summary->ns[way], summary->pairs);
         double median = summary->ns[way][summary->pairs / 2];
@@ -146,17 +214,31 @@ static double report(summary_t *summary, size_t bytes, size_t step)
     }
     printf("\n");
     fflush(stdout);
-    return least;
+    return below;
 }
 
-static double measure(summary_t *summary, char *to, const char *from, size_t bytes, size_t step)
+/* Each time by itself: what one measurement met, the next does not know. */
+static void time_anew(summary_t *summary, size_t pair, char *to, const char *from, size_t bytes)
 {
-    summary->pairs = 0;
-    for (size_t i = 0; i < SB_COUNT_OF(source_offsets); i++) {
-        for (size_t offset = 0; offset < PAGE; offset += step)
-            time_pair(summary, to + offset, from + source_offsets[i], bytes);
+    for (int i = 0; i < ANEW && speed_at(summary, pair) < ENOUGH; i++) {
+        usleep(APART_US);
+        times_t times = time_pair(to, from, bytes);
+        if (against_best(times.ns) > speed_at(summary, pair))
+            keep(summary, pair, &times);
     }
-    return report(summary, bytes, step);
+}
+
+static void measure(summary_t *summary, const choice_t *choice, char *to, const char *from,
+                    size_t bytes)
+{
+    for (size_t pair = 0; pair < summary->pairs; pair++) {
+        times_t times =
+            time_pair(to + target_of(choice, pair), from + source_of(choice, pair), bytes);
+        keep(summary, pair, &times);
+    }
+    for (size_t pair = 0; pair < summary->pairs; pair++)
+        time_anew(summary, pair, to + target_of(choice, pair), from + source_of(choice, pair),
+                  bytes);
 }
 
 /* Copies that go from one thread into shared lines, and from there to the other thread. */
@@ -185,10 +267,16 @@ static void pin(uint32_t thread)
         pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
+/* Where other programs have the processors, the other thread may have none until their time is
+ * over. No turn on processors of their own takes so many looks. */
 static void await(uint64_t value)
 {
-    while (sb_load64(&ball, SB_ACQUIRE) != value)
-        sb_pause();
+    for (uint32_t looks = 0; sb_load64(&ball, SB_ACQUIRE) != value; looks++) {
+        if (looks < LOOKS)
+            sb_pause();
+        else
+            sched_yield();
+    }
 }
 
 static double elapsed(uint64_t start)
@@ -219,7 +307,7 @@ static void travel(journey_t *journey)
     sb_store64(&ball, 0, SB_RELAXED);
     if (pthread_create(&other, NULL, answer, journey) != 0) {
         perror("sobor-bench-copy");
-        exit(1);
+        exit(2);
     }
     for (uint64_t i = 0; i < journey->trips; i++) {
         uint64_t start = sb_now_ns();
@@ -243,29 +331,34 @@ static double round_trip(void)
     return elapsed(start) / TRIPS;
 }
 
-/* Microseconds of writing and of reading, the median of each, by way. */
-static void measure_shared(char *to, char *from, char *lines)
+/* Microseconds of writing and of reading one size, the median of each, by way. */
+static void measure_shared_size(char *to, char *from, char *lines, size_t bytes)
 {
     static copy_t *const writes[] = {copy_into_shared, copy_library, copy_plain, sb_copy_streaming};
-    static const char *const written_by[] = {"ours", "library", "plain", "streaming"};
     static double written[SHARED_TRIPS], read[SHARED_TRIPS];
 
+    printf("\n%9zu", bytes);
+    for (size_t way = 0; way < SB_COUNT_OF(writes); way++) {
+        journey_t journey = {writes[way], from + 16,    lines,   to + 16,
+                             bytes,       SHARED_TRIPS, written, read};
+        travel(&journey);
+        qsort(written, SHARED_TRIPS, sizeof *written, by_value);
+        qsort(read, SHARED_TRIPS, sizeof *read, by_value);
+        printf("  %9.2f %6.2f", written[SHARED_TRIPS / 2] / 1000, read[SHARED_TRIPS / 2] / 1000);
+    }
+}
+
+/* Of the sizes that are named, or every other one. */
+static void measure_shared(const choice_t *choice, char *to, char *from, char *lines)
+{
     printf("into lines that another core has read (us: written by, then read by the other)\n%9s",
            "bytes");
-    for (size_t way = 0; way < SB_COUNT_OF(writes); way++)
-        printf("  %9s   read", written_by[way]);
-    for (size_t bytes = SHARED_LEAST; bytes <= MOST / 4; bytes *= 4) {
-        printf("\n%9zu", bytes);
-        for (size_t way = 0; way < SB_COUNT_OF(writes); way++) {
-            journey_t journey = {writes[way], from + 16,    lines,   to + 16,
-                                 bytes,       SHARED_TRIPS, written, read};
-            travel(&journey);
-            qsort(written, SHARED_TRIPS, sizeof *written, by_value);
-            qsort(read, SHARED_TRIPS, sizeof *read, by_value);
-            printf("  %9.2f %6.2f", written[SHARED_TRIPS / 2] / 1000,
-                   read[SHARED_TRIPS / 2] / 1000);
-        }
-    }
+    for (int way = 0; way < WAYS; way++)
+        printf("  %9s   read", names[way]);
+    for (size_t i = 0; i < choice->size_count && choice->named; i++)
+        measure_shared_size(to, from, lines, choice->sizes[i]);
+    for (size_t bytes = SHARED_LEAST; bytes <= SHARED_MOST && !choice->named; bytes *= 4)
+        measure_shared_size(to, from, lines, bytes);
     printf("\n");
 }
 
@@ -276,38 +369,114 @@ static char *map(void)
 
     if (memory == MAP_FAILED) {
         perror("sobor-bench-copy");
-        exit(1);
+        exit(2);
     }
     memset(memory, 1, MOST + 2 * PAGE);
     return memory;
 }
 
-int main(int argc, char **argv)
-{
-    unsigned long step = argc > 1 ? strtoul(argv[1], NULL, 10) : 16;
-    char *from = map(), *to = map(), *lines = map();
-    double least = 1;
-    summary_t summary = {0};
+static const char usage[] =
+    "usage: sobor-bench-copy [--sources STEP] [--sizes BYTES,...] [STEP]\n"
+    "Steps are at least 1 and at most 4096, sizes multiples of 16 up to 4M.\n"
+    "--sources 16 is all pairs of offsets: 7 to 20 seconds a size up to 64K, 10 minutes at 1M,\n"
+    "an hour and a half for all sizes; without it all take one to two minutes.\n";
 
-    if (argc > 2 || step < 1 || step > PAGE) {
-        fprintf(stderr, "usage: sobor-bench-copy [STEP]\n");
-        return 2;
+static bool is_step(const char *text, size_t *step)
+{
+    char *end;
+
+    *step = strtoul(text, &end, 10);
+    return *end == '\0' && *step >= 1 && *step <= PAGE;
+}
+
+static bool are_sizes(char *text, choice_t *choice)
+{
+    choice->size_count = 0;
+    choice->named = true;
+    for (char *rest, *word = strtok_r(text, ",", &rest); word != NULL;
+         word = strtok_r(NULL, ",", &rest)) {
+        char *end;
+        size_t bytes = strtoul(word, &end, 10);
+        if (*end == 'K' || *end == 'M')
+            bytes <<= *end++ == 'K' ? 10 : 20;
+        if (*end != '\0' || bytes == 0 || bytes % VECTOR != 0 || bytes > MOST ||
+            choice->size_count == SIZES_MOST)
+            return false;
+        choice->sizes[choice->size_count++] = bytes;
     }
-    sched_getaffinity(0, sizeof processors, &processors);
-    pin(0);
-    sb_machine_start();
-    for (int way = 0; way < WAYS; way++)
-        summary.ns[way] = calloc(SB_COUNT_OF(source_offsets) * PAGE / step + PAGE, sizeof(double));
-    printf("line round trip %.0f ns\n", round_trip());
-    printf("%9s %6s %6s   %-12s", "bytes", "mean", "worst", "offsets");
+    return choice->size_count > 0;
+}
+
+static bool read_choice(int argc, char **argv, choice_t *choice)
+{
+    static const struct option options[] = {{"sources", required_argument, NULL, 's'},
+                                            {"sizes", required_argument, NULL, 'b'},
+                                            {NULL, 0, NULL, 0}};
+
+    *choice = (choice_t){.step = 16};
+    for (size_t bytes = LEAST; bytes <= MOST; bytes *= 2)
+        choice->sizes[choice->size_count++] = bytes;
+    for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
+        if (!(option == 's' && is_step(optarg, &choice->sources)) &&
+            !(option == 'b' && are_sizes(optarg, choice)))
+            return false;
+    }
+    return optind == argc || (optind + 1 == argc && is_step(argv[optind], &choice->step));
+}
+
+static summary_t make_summary(const choice_t *choice)
+{
+    summary_t summary = {.pairs = source_count(choice) * target_count(choice)};
+
+    for (int way = 0; way < WAYS; way++) {
+        summary.ns[way] = calloc(summary.pairs, sizeof(double));
+        if (summary.ns[way] == NULL) {
+            perror("sobor-bench-copy");
+            exit(2);
+        }
+    }
+    return summary;
+}
+
+/* Returns how many points are too slow. */
+static size_t measure_sizes(const choice_t *choice, char *to, const char *from, double *least)
+{
+    summary_t summary = make_summary(choice);
+    size_t below = 0;
+
+    printf("%9s %6s %6s %6s   %-12s", "bytes", "mean", "worst", "< 0.9", "offsets");
     for (int way = 0; way < WAYS; way++)
         printf("  %8s even", names[way]);
     printf("   (GB/s, slowest offset)\n");
-    for (size_t bytes = LEAST; bytes <= MOST; bytes *= 2) {
-        double worst = measure(&summary, to, from, bytes, step);
-        least = worst < least ? worst : least;
+    for (size_t i = 0; i < choice->size_count; i++) {
+        double worst;
+        measure(&summary, choice, to, from, choice->sizes[i]);
+        below += report(&summary, choice, choice->sizes[i], &worst);
+        *least = worst < *least ? worst : *least;
     }
-    measure_shared(to, from, lines);
-    printf("worst point %.2f, line round trip %.0f ns\n", least, round_trip());
-    return 0;
+    for (int way = 0; way < WAYS; way++)
+        free(summary.ns[way]);
+    return below;
+}
+
+int main(int argc, char **argv)
+{
+    choice_t choice;
+    double least = 1;
+
+    if (!read_choice(argc, argv, &choice)) {
+        fputs(usage, stderr);
+        return 2;
+    }
+    char *from = map(), *to = map(), *lines = map();
+    sched_getaffinity(0, sizeof processors, &processors);
+    pin(0);
+    sb_machine_start();
+    printf("line round trip %.0f ns\n", round_trip());
+    size_t below = measure_sizes(&choice, to, from, &least);
+    measure_shared(&choice, to, from, lines);
+    printf("worst point %.2f, %zu of %zu points below %.1f, line round trip %.0f ns\n", least,
+           below, choice.size_count * source_count(&choice) * target_count(&choice), ENOUGH,
+           round_trip());
+    return below > 0;
 }
