@@ -2,16 +2,20 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What communicators cost with Sobor, beside the host MPI alone.
 
-usage: compare.py PRELOAD [--mpicc mpicc] [--mpiexec "mpirun -np 2"] [--runs 7] [--broadcasts 2000]
+usage: compare.py PRELOAD [--mpicc mpicc] [--mpiexec "mpirun -np 2"] [--runs 7] [--broadcasts 200]
 
-PRELOAD is libsobor.so. Runs with and without it take turns; shown are medians of rank 0.
+PRELOAD is libsobor.so. Runs with and without it take turns; shown are medians of rank 0. Without
+--broadcasts each of 1,000 communicators that live has twice as many as SOBOR_SERVE_AFTER says: the
+first half are the host's.
 """
 
 import argparse
 import os
+import re
 import shlex
 import statistics
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -27,6 +31,15 @@ ROWS = [
 ]
 
 
+VARIABLES = Path(__file__).resolve().parents[2] / "src" / "base" / "variables.def"
+
+
+def serve_after() -> int:
+    """The call from which on a communicator is served, as these runs will have it."""
+    usual = re.search(r'"SOBOR_SERVE_AFTER", COUNT, "(\d+)"', VARIABLES.read_text("utf-8"))
+    return int(os.environ.get("SOBOR_SERVE_AFTER") or usual.group(1))
+
+
 def read_options() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -34,15 +47,18 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--mpicc", default="mpicc")
     parser.add_argument("--mpiexec", default="mpirun -np 2")
     parser.add_argument("--runs", type=int, default=7)
-    parser.add_argument("--broadcasts", type=int, default=2000)
+    help_ = "on each communicator; %(default)s without it: half of them the host's"
+    parser.add_argument("--broadcasts", type=int, default=2 * serve_after(), help=help_)
     return parser.parse_args()
 
 
 def run_once(command: list[str], environment: dict[str, str]) -> list[float]:
     """The numbers that the program prints."""
     done = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, check=True
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
+    if done.returncode != 0:
+        sys.exit(f"compare.py: {shlex.join(command)} failed:\n{done.stderr}")
     return [float(word) for word in done.stdout.split()]
 
 
