@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 
@@ -55,21 +56,25 @@ def test_both_see_every_barrier(tester, key):
         assert sum(report.barrier for report in result.reports) > 0, preload
 
 
-def run_bench(folder: str, words: str, *options: str) -> str:
-    """What a tool of the bench prints, among other tests: ranks of hosts give processors away.
+def run_tool(*command: object, **environment: str) -> subprocess.CompletedProcess:
+    """A tool of the bench, among other tests: ranks of hosts give processors away.
 
     And begin as those of the other tests do, in half of the time.
     """
-    command = [sys.executable, str(REPOSITORY / "bench" / folder / "run.py")]
-    command += ["--build", str(BUILD), *words.split(), *options]
-    done = subprocess.run(
-        command,
-        env={**os.environ, **LAUNCH_ENVIRONMENT, **YIELDING},
+    return subprocess.run(
+        [str(word) for word in command],
+        env={**os.environ, **LAUNCH_ENVIRONMENT, **YIELDING, **environment},
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+def run_bench(folder: str, words: str, *options: str) -> str:
+    """What the tool of this folder prints."""
+    tool = REPOSITORY / "bench" / folder / "run.py"
+    done = run_tool(sys.executable, tool, "--build", BUILD, *words.split(), *options)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -131,3 +136,60 @@ def test_passed_calls_are_timed_bare_and_in_every_way_that_passes_them():
     assert title.split() == ["o41", "self", "bcast", "operator", "between"]
     assert all(float(word) > 0 for word in bare.split()[1:])
     assert [way.count("(") for way in ways] == [4, 4, 4]
+
+
+def test_what_communicators_cost_is_shown_beside_the_host():
+    """Every row has both sides, and the default is twice what goes to the host at first."""
+    mpi = usable_mpi("o41")
+    tool = REPOSITORY / "bench" / "communicators" / "compare.py"
+    words = ["--mpicc", mpi.compilers["c"], "--mpiexec", shlex.join(mpi.command(2, {}))]
+    done = run_tool(sys.executable, tool, PRELOAD, *words, "--runs", 1, SOBOR_SERVE_AFTER="2")
+    assert done.returncode == 0, done.stderr
+    title, *rows = done.stdout.splitlines()
+    assert title.split() == ["host", "Sobor", "ratio", "more"]
+    assert len(rows) == 8 and rows[6].startswith("  4 broadcasts each, ms"), done.stdout
+    for row in rows:
+        host, ours, _, more = row.rsplit(maxsplit=4)[1:]
+        assert float(more) == pytest.approx(float(ours) - float(host), abs=0.02), row
+    assert "200 without it" in run_tool(sys.executable, tool, "--help").stdout
+
+
+COPIES = BUILD / "bin" / "sobor-bench-copy"
+
+
+def test_copies_are_timed_over_pairs_of_offsets():
+    """All pairs of the two steps, of each size; the exit status says whether one is too slow."""
+    done = run_tool(COPIES, "--sources", 2048, "--sizes", "256,16K", 2048)
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    sizes = [line.split()[0] for line in lines if re.match(r" +\d+ ", line)]
+    assert sizes == ["256", "16384"] * 2, done.stdout
+    below = int(re.search(r", (\d+) of 8 points below 0\.9,", lines[-1]).group(1))
+    assert done.returncode == (below > 0)
+
+
+def test_a_copy_that_is_slow_is_a_finding(tmp_path):
+    """Short copies are the C library's: where those are slow, a plain loop is faster."""
+    (tmp_path / "slow.c").write_text(
+        "#include <stddef.h>\n"
+        "void *memcpy(void *restrict to, const void *restrict from, size_t bytes)\n"
+        "{\n"
+        "    for (volatile int i = 0; bytes == 256 && i < 1000; i++) continue;\n"
+        "    for (size_t i = 0; i < bytes; i++)\n"
+        "        ((volatile char *)to)[i] = ((const volatile char *)from)[i];\n"
+        "    return to;\n"
+        "}\n"
+    )
+    slow = tmp_path / "slow.so"
+    words = ["cc", "-O1", "-fno-builtin", "-shared", "-fPIC", tmp_path / "slow.c", "-o", slow]
+    subprocess.run(words, check=True)
+    done = run_tool(COPIES, "--sources", 4096, "--sizes", "256", 4096, LD_PRELOAD=str(slow))
+    assert done.returncode == 1, done.stdout
+    assert "1 of 1 points below 0.9," in done.stdout
+
+
+@pytest.mark.parametrize("words", ["0", "--sources 5000", "--sizes 8", "--sizes 8M", "16 16"])
+def test_wrong_words_for_copies_are_refused(words):
+    """With the usage, and another status than a finding."""
+    done = run_tool(COPIES, *words.split())
+    assert done.returncode == 2 and "usage: sobor-bench-copy" in done.stderr
