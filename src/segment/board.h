@@ -27,7 +27,7 @@ bool sb_board_join(const sb_job_t *job, bool gauged);
 /*
  * What it costs to pass lines and bytes between ranks of this node, measured together with those
  * others that ask for it now; see segment/gauge.h. True: this rank measured, the others only hear
- * of it. What is 0 is not known. Returns within SB_GAUGE_NS or a little more.
+ * of it. What is 0 is not known. Returns within SB_GAUGE_NS.
  */
 bool sb_board_gauge(sb_gauge_result_t *result);
 

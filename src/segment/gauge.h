@@ -11,7 +11,8 @@
  * The others wait for its result, each for a limited time, and go without it if that is over.
  */
 
-/* A process is here for so long at most. */
+/* A process is here for so long at most, but for what the system does with its processor meanwhile:
+ * nothing is begun so late that it could take longer. */
 #define SB_GAUGE_NS ((uint64_t)20000000)
 
 /* In ns; 0: not known. */
