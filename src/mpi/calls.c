@@ -215,80 +215,91 @@ int sb_mpi_Comm_disconnect(MPI_Comm *handle)
     return sb_comm_free(handle, sb_host.Comm_disconnect);
 }
 
+/* What no host gives. */
+#define UNTOUCHED ((MPI_Win)(intptr_t)-1)
+
+/* Open MPI's windows of shared memory are the loads and stores of those who use them. */
+#if defined(SB_ABI_OMPI40)
+#define SHARED_ASKS false
+#else
+#define SHARED_ASKS true
+#endif
+
 /*
- * Gives the program what the host has made for it; those that the host makes for itself are its own
- * business. MPICH 5 calls a call successful whose error a handler of the program has heard: then
- * there is no window.
+ * Gives the program what the host has made for it, if anything; those that the host makes for
+ * itself are its own business. MPICH 5 calls a call successful whose error a handler of the program
+ * has heard: then there is no window. `asks`: who uses it may have to ask the others for something.
  */
-static int hand_over(int error, MPI_Win made, MPI_Win *window, const void *caller)
+static int hand_over(int error, MPI_Win made, MPI_Win *window, MPI_Comm comm, bool asks,
+                     const void *caller)
 {
-    if (made == sb_host.win_null)
+    if (made == UNTOUCHED)
         return error;
     *window = made;
-    if (error == MPI_SUCCESS && sb_config()->enabled.number != 0 &&
-        !sb_host_calls_from((uint64_t)(uintptr_t)caller))
-        sb_windows_count(made);
+    if (made != sb_host.win_null && error == MPI_SUCCESS && asks &&
+        sb_config()->enabled.number != 0 && !sb_host_calls_from((uint64_t)(uintptr_t)caller))
+        sb_windows_count(made, comm);
     return error;
 }
 
 /* The host's function has `place` in place of the program's `window`. */
-#define MAKE(host)                                                                                 \
-    MPI_Win made = sb_host.win_null, *place = window == NULL ? NULL : &made;                       \
+#define MAKE(asks, host)                                                                           \
+    MPI_Win made = UNTOUCHED, *place = window == NULL ? NULL : &made;                              \
     int error = host;                                                                              \
-    return hand_over(error, made, window, SB_CALLER());
+    return hand_over(error, made, window, comm, asks, SB_CALLER());
 
 /* With a large displacement unit: the host's function, or, where it has none, that for small ones
  * with `small`. */
-#define MAKE_LARGE(name, large_arguments, small_arguments)                                         \
-    MPI_Win made = sb_host.win_null, *place = window == NULL ? NULL : &made;                       \
+#define MAKE_LARGE(asks, name, large_arguments, small_arguments)                                   \
+    MPI_Win made = UNTOUCHED, *place = window == NULL ? NULL : &made;                              \
     int small, error;                                                                              \
     if (sb_host.name##_c != NULL)                                                                  \
         error = sb_host.name##_c large_arguments;                                                  \
     else if ((error = sb_large_unit(unit, &small, comm)) == MPI_SUCCESS)                           \
         error = sb_host.name small_arguments;                                                      \
-    return hand_over(error, made, window, SB_CALLER());
+    return hand_over(error, made, window, comm, asks, SB_CALLER());
 
 int sb_mpi_Win_create(void *base, MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm,
                       MPI_Win *window)
 {
-    MAKE(sb_host.Win_create(base, size, unit, info, comm, place))
+    MAKE(true, sb_host.Win_create(base, size, unit, info, comm, place))
 }
 
 int sb_mpi_Win_allocate(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
                         MPI_Win *window)
 {
-    MAKE(sb_host.Win_allocate(size, unit, info, comm, base, place))
+    MAKE(true, sb_host.Win_allocate(size, unit, info, comm, base, place))
 }
 
 int sb_mpi_Win_allocate_shared(MPI_Aint size, int unit, MPI_Info info, MPI_Comm comm, void *base,
                                MPI_Win *window)
 {
-    MAKE(sb_host.Win_allocate_shared(size, unit, info, comm, base, place))
+    MAKE(SHARED_ASKS, sb_host.Win_allocate_shared(size, unit, info, comm, base, place))
 }
 
 int sb_mpi_Win_create_dynamic(MPI_Info info, MPI_Comm comm, MPI_Win *window)
 {
-    MAKE(sb_host.Win_create_dynamic(info, comm, place))
+    MAKE(true, sb_host.Win_create_dynamic(info, comm, place))
 }
 
 int sb_mpi_Win_create_c(void *base, MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                         MPI_Win *window)
 {
-    MAKE_LARGE(Win_create, (base, size, unit, info, comm, place),
+    MAKE_LARGE(true, Win_create, (base, size, unit, info, comm, place),
                (base, size, small, info, comm, place))
 }
 
 int sb_mpi_Win_allocate_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm, void *base,
                           MPI_Win *window)
 {
-    MAKE_LARGE(Win_allocate, (size, unit, info, comm, base, place),
+    MAKE_LARGE(true, Win_allocate, (size, unit, info, comm, base, place),
                (size, small, info, comm, base, place))
 }
 
 int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MPI_Comm comm,
                                  void *base, MPI_Win *window)
 {
-    MAKE_LARGE(Win_allocate_shared, (size, unit, info, comm, base, place),
+    MAKE_LARGE(SHARED_ASKS, Win_allocate_shared, (size, unit, info, comm, base, place),
                (size, small, info, comm, base, place))
 }
 

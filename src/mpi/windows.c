@@ -38,8 +38,12 @@ static void make_keyval(void)
         keyval = MPI_KEYVAL_INVALID;
 }
 
-void sb_windows_count(MPI_Win window)
+void sb_windows_count(MPI_Win window, MPI_Comm comm)
 {
+    int size = 0;
+
+    if (sb_host.Comm_size(comm, &size) == MPI_SUCCESS && size == 1)
+        return;
     pthread_once(&once, make_keyval);
     if (keyval == MPI_KEYVAL_INVALID)
         return;

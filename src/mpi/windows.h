@@ -12,8 +12,9 @@
  */
 extern atomic_uint_fast32_t sb_windows;
 
-/* Counts a window from now on until it ends. One whose end would not be told is not counted. */
-void sb_windows_count(MPI_Win window);
+/* Counts a window from now on until it ends. Not one whose end would not be told, nor one that this
+ * process has for itself, by its communicator. */
+void sb_windows_count(MPI_Win window, MPI_Comm comm);
 
 static inline bool sb_has_windows(void)
 {
