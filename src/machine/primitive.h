@@ -43,7 +43,6 @@
  *   sb_futex_wait, sb_futex_wake      sleep, while the word has the expected value, for at most so
  *                                     many nanoseconds; wake all that sleep on the word
  *   sb_pause, sb_give_processor       between two looks: rest a moment; let another process run
- *   sb_lend_processor, sb_lent_ns     the latter, timed; how long it was away lately, so lent
  *   sb_until_mail                     a look at the network was in vain: it may be left out until
  *                                     something has come
  *   sb_handle_message                 baselines: what a library does for a message besides

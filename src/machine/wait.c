@@ -5,10 +5,7 @@
  *   1. look at the flag again and again: the answer is usually a line transfer away;
  *   2. look with the processor's pause in between, and let the host MPI make progress;
  *   3. after some time (none where ranks outnumber processors) give the processor away between
- *      looks, still with progress: a rank inside Sobor must serve rendezvous and one-sided traffic.
- *      A rank with a processor of its own does so when it has waited for as long as others kept it
- *      lately: a busy program that runs there too has it for milliseconds each time, and what is
- *      waited for comes in tenths of one;
+ *      looks, still with progress: a rank inside Sobor must serve rendezvous and one-sided traffic;
  *   4. sleep in the kernel until the flag is published, waking now and then for some time of
  *      progress: who has one-sided traffic with this rank sends the next request when it has the
  *      answer to the last one, and so gets several answers between two sleeps.
@@ -116,23 +113,6 @@ static bool keeps_processor(const waiting_t *state, const sb_waiter_t *waiter)
     return state->wanted && waiter->yield_after_ns > 0 && state->now - state->woke < KEPT_NS;
 }
 
-/* When a wait comes to stage 3. Waiting for as long as giving the processor away costs, before that
- * is done, costs twice as much as the better of the two at most. */
-static uint64_t yields_after(const sb_waiter_t *waiter)
-{
-    if (waiter->yield_after_ns == 0)
-        return 0;
-    return sb_max(waiter->yield_after_ns, sb_min(sb_lent_ns(), waiter->sleep_after_ns));
-}
-
-static void yield_once(const sb_waiter_t *waiter)
-{
-    if (waiter->yield_after_ns == 0)
-        sb_give_processor();
-    else
-        sb_lend_processor();
-}
-
 /*
  * Stages 3 and 4: one turn of giving the processor away after look number `looks`. Returns how many
  * more looks it has taken.
@@ -157,12 +137,12 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
         state->woke = waiter->awake_ns > 0 ? sb_now_ns() : 0;
         return 0;
     }
-    if (waiter->yield && waited >= yields_after(waiter)) {
+    if (waiter->yield && waited >= waiter->yield_after_ns) {
         if (keeps_processor(state, waiter)) {
             sb_pause();
             return 0;
         }
-        yield_once(waiter);
+        sb_give_processor();
         state->woke = state->wanted ? sb_now_ns() : 0;
         return 0;
     }
@@ -255,8 +235,8 @@ sb_status_t sb_wait_for(bool (*ready)(void *context), void *context, const sb_wa
         sb_status_t status = looks % LOOKS_PER_CLOCK == 0 ? look_around(&state, waiter) : SB_OK;
         if (status != SB_OK)
             return status;
-        if (waiter->yield && state.now - state.started >= yields_after(waiter))
-            yield_once(waiter);
+        if (waiter->yield && state.now - state.started >= waiter->yield_after_ns)
+            sb_give_processor();
         else
             sb_pause();
         sb_until_mail();

@@ -45,13 +45,11 @@ long syscall(long number, ...)
                  argument[5]);
 }
 
-static useconds_t others_us = PATIENCE_NS / 1000;
-
 /* In place of the C library's: others take their time with the processor. */
 int sched_yield(void)
 {
     asked.yields++;
-    return usleep(others_us);
+    return usleep(PATIENCE_NS / 1000);
 }
 
 /* A wait, looked at whenever the rank would let the host make progress or look after its peers. */
@@ -206,54 +204,6 @@ static void who_is_wanted_keeps_its_own_processor(void **state)
     assert_in_range(asked.yields, 0, FEW_YIELDS);
 }
 
-/* How often a rank that has a processor of its own gives it away in a wait of so much time, which
- * ends sooner when it has done so this often. */
-static struct {
-    uint64_t ends;
-    uint32_t most;
-} outside;
-
-static bool publish_in_time(void *context)
-{
-    scene_t *scene = context;
-
-    if (sb_now_ns() >= outside.ends || asked.yields >= outside.most)
-        sb_flag_publish(&scene->flag, 1);
-    return false;
-}
-
-static uint32_t yields_within(uint64_t ns, uint32_t most)
-{
-    scene_t scene = {0};
-    sb_waiter_t waiter = sleeper(&scene);
-
-    waiter.progress = publish_in_time;
-    waiter.check = NULL;
-    waiter.yield_after_ns = 1;
-    waiter.sleep_after_ns = UINT64_MAX;
-    outside.ends = sb_now_ns() + ns;
-    outside.most = most;
-    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
-    return asked.yields;
-}
-
-/* What others take each time is measured when they do. */
-static void who_gets_its_processor_back_late_keeps_it_longer(void **state)
-{
-    enum { LONG_US = 200000, SHORT_NS = 2000000, MANY = 200 };
-    const uint64_t any = UINT64_C(1) << 40;
-
-    (void)state;
-    others_us = LONG_US;
-    assert_int_equal(yields_within(any, 1), 1);
-    assert_int_equal(yields_within(SHORT_NS, MANY), 0);
-    assert_int_equal(yields_within(any, 1), 1);
-    others_us = 0;
-    assert_int_equal(yields_within(any, MANY), MANY);
-    assert_true(yields_within(any, 1) == 1 && sb_lent_ns() < LONG_US * UINT64_C(100));
-    others_us = PATIENCE_NS / 1000;
-}
-
 static void who_is_to_sleep_does_so_though_wanted(void **state)
 {
     scene_t scene = {.publish_at = TURNS, .wanted_at = 1};
@@ -322,7 +272,6 @@ int main(void)
         cmocka_unit_test(who_is_wanted_stays_awake),
         cmocka_unit_test(who_is_wanted_makes_progress_at_each_look),
         cmocka_unit_test(who_is_wanted_keeps_its_own_processor),
-        cmocka_unit_test(who_gets_its_processor_back_late_keeps_it_longer),
         cmocka_unit_test(who_is_to_sleep_does_so_though_wanted),
         cmocka_unit_test(who_fails_is_no_sleeper),
         cmocka_unit_test(who_gives_up_is_no_sleeper),

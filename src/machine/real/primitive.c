@@ -106,26 +106,6 @@ void sb_give_processor(void)
     sb_spread_given();
 }
 
-/* Of the times that it was away, each shorter one counts so much; a longer one at once. */
-#define LENT_WEIGHT 8
-
-static _Atomic uint64_t lent; /* relaxed: nothing but a patience follows from it */
-
-void sb_lend_processor(void)
-{
-    uint64_t before = sb_now_ns();
-
-    sb_give_processor();
-    uint64_t took = sb_now_ns() - before, usual = sb_lent_ns();
-    atomic_store_explicit(&lent, took > usual ? took : usual - (usual - took) / LENT_WEIGHT,
-                          memory_order_relaxed);
-}
-
-uint64_t sb_lent_ns(void)
-{
-    return atomic_load_explicit(&lent, memory_order_relaxed);
-}
-
 void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns)
 {
     struct timespec limit = {(time_t)(limit_ns / 1000000000u), (long)(limit_ns % 1000000000u)};

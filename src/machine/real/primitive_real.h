@@ -262,8 +262,6 @@ void sb_fence_all(void);
 void sb_futex_wait(uint32_t *word, uint32_t expected, uint64_t limit_ns);
 void sb_futex_wake(uint32_t *word);
 void sb_give_processor(void);
-void sb_lend_processor(void);
-uint64_t sb_lent_ns(void);
 static inline uint64_t sb_now_ns(void)
 {
     struct timespec now;
