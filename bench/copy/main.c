@@ -250,7 +250,13 @@ typedef struct journey {
     double *written, *read; /* nanoseconds of each trip */
 } journey_t;
 
-static _Alignas(2 * SB_LINE) sb_word64_t ball;
+static sb_wide_flag_t ball;
+static sb_word32_t sleepers; /* none: who publishes looks at no line that the other has */
+
+/* Where other programs have the processors, the other thread may have none until their time is
+ * over. No turn on processors of their own takes so many looks. */
+static const sb_waiter_t waiter = {
+    .paused_spins = LOOKS, .yield = true, .sleep_after_ns = UINT64_MAX};
 
 static cpu_set_t processors; /* that the program may use */
 
@@ -267,18 +273,6 @@ static void pin(uint32_t thread)
         pthread_setaffinity_np(pthread_self(), sizeof one, &one);
 }
 
-/* Where other programs have the processors, the other thread may have none until their time is
- * over. No turn on processors of their own takes so many looks. */
-static void await(uint64_t value)
-{
-    for (uint32_t looks = 0; sb_load64(&ball, SB_ACQUIRE) != value; looks++) {
-        if (looks < LOOKS)
-            sb_pause();
-        else
-            sched_yield();
-    }
-}
-
 static double elapsed(uint64_t start)
 {
     return (double)(sb_now_ns() - start);
@@ -290,12 +284,12 @@ static void *answer(void *given)
 
     pin(1);
     for (uint64_t i = 0; i < journey->trips; i++) {
-        await(2 * i + 1);
+        (void)sb_flag_wait(&ball.flag, 2 * i + 1, &waiter);
         uint64_t start = sb_now_ns();
         if (journey->bytes > 0)
             sb_copy(journey->to, journey->lines, journey->bytes);
         journey->read[i] = elapsed(start);
-        sb_store64(&ball, 2 * i + 2, SB_RELEASE);
+        sb_flag_publish(&ball.flag, 2 * i + 2);
     }
     return given;
 }
@@ -304,7 +298,8 @@ static void travel(journey_t *journey)
 {
     pthread_t other;
 
-    sb_store64(&ball, 0, SB_RELAXED);
+    /* Relaxed: the other thread is not there yet. */
+    sb_store64(&ball.flag.value, 0, SB_RELAXED);
     if (pthread_create(&other, NULL, answer, journey) != 0) {
         perror("sobor-bench-copy");
         exit(2);
@@ -314,8 +309,8 @@ static void travel(journey_t *journey)
         if (journey->bytes > 0)
             journey->write(journey->lines, journey->from, journey->bytes);
         journey->written[i] = elapsed(start);
-        sb_store64(&ball, 2 * i + 1, SB_RELEASE);
-        await(2 * i + 2);
+        sb_flag_publish(&ball.flag, 2 * i + 1);
+        (void)sb_flag_wait(&ball.flag, 2 * i + 2, &waiter);
     }
     pthread_join(other, NULL);
 }
@@ -472,6 +467,7 @@ int main(int argc, char **argv)
     sched_getaffinity(0, sizeof processors, &processors);
     pin(0);
     sb_machine_start();
+    sb_sleepers_share(&sleepers);
     printf("line round trip %.0f ns\n", round_trip());
     size_t below = measure_sizes(&choice, to, from, &least);
     measure_shared(&choice, to, from, lines);

@@ -22,13 +22,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Who gives its processor away while it waits sleeps after 2 ms, and reads the clock after each 64
- * times. On a busy machine a time alone says little. */
 #ifdef OPEN_MPI
 static const bool shared_asks = false; /* its windows of shared memory are used without rank 0 */
 #else
 static const bool shared_asks = true;
 #endif
+
+/* Who gives its processor away while it waits sleeps after 2 ms, and reads the clock after each 64
+ * times. On a busy machine a time alone says little. */
 enum { REQUESTS = 100, YIELDS = 200, WAIT_MS = 40, PATIENCE_S = 20, THREADS = 2, WINDOWS = 50 };
 
 #define TOO_LARGE ((MPI_Aint)1 << 60)
