@@ -2,19 +2,20 @@
 #include "select/cache.h"
 
 #include "base/config.h"
+#include "base/pages.h"
 #include "select/tuning.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 /* More than as many entries and rules as there may be take. */
 #define FILE_BYTES_MOST ((size_t)512 << 10)
+#define TEXT_BYTES (FILE_BYTES_MOST + 1)
 
 /* With what the first line begins in all versions. */
 #define FORMATS "sobor-prices "
@@ -303,7 +304,7 @@ static bool is_trusted(int file, const char *path, size_t *bytes, const char **f
     return *found == NULL;
 }
 
-/* The text of the file, to be freed; or NULL, with what is wrong. */
+/* The text of the file, in TEXT_BYTES of pages; or NULL, with what is wrong. */
 static char *load(int file, const char *path, char *error, size_t room)
 {
     const char *found;
@@ -315,12 +316,12 @@ static char *load(int file, const char *path, char *error, size_t room)
                  FILE_BYTES_MOST >> 10, found);
         return NULL;
     }
-    text = calloc(1, bytes + 1);
+    text = sb_pages_take(TEXT_BYTES);
     ssize_t length = text == NULL ? -1 : read(file, text, bytes);
     if (length >= 0 && memchr(text, '\0', (size_t)length) == NULL)
         return text;
     snprintf(error, room, "expected text, found %s", length < 0 ? strerror(errno) : "a zero byte");
-    free(text);
+    sb_pages_give(text, TEXT_BYTES);
     return NULL;
 }
 
@@ -341,7 +342,7 @@ sb_cache_read_t sb_cache_read(const char *path, sb_cache_t *cache, char *error, 
     bool right = text != NULL && read_lines(&reader, text);
     if (!right)
         cache->count = 0;
-    free(text);
+    sb_pages_give(text, TEXT_BYTES);
     if (file >= 0)
         close(file);
     return right ? SB_CACHE_READ : SB_CACHE_BROKEN;

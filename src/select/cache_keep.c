@@ -7,6 +7,7 @@
  */
 #include "select/cache.h"
 
+#include "base/pages.h"
 #include "select/tuning.h"
 
 #include <dlfcn.h>
@@ -211,16 +212,16 @@ static bool replace(const char *path, const char *fresh, sb_cache_t *cache,
 bool sb_cache_keep(const sb_cache_entry_t *entry, char *error, size_t room)
 {
     char path[SB_CACHE_PATH], fresh[SB_CACHE_PATH + 4];
-    sb_cache_t *cache = calloc(1, sizeof *cache);
+    sb_cache_t *cache = sb_pages_take(sizeof *cache);
 
     if (cache == NULL || !sb_cache_path(SB_CACHE_USER, path, sizeof path)) {
         snprintf(error, room, "there is no folder for it: neither XDG_CACHE_HOME nor HOME is set");
-        free(cache);
+        sb_pages_give(cache, sizeof *cache);
         return false;
     }
     make_folders(path);
     snprintf(fresh, sizeof fresh, "%s.new", path);
     bool kept = replace(path, fresh, cache, entry, error, room);
-    free(cache);
+    sb_pages_give(cache, sizeof *cache);
     return kept;
 }

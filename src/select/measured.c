@@ -2,10 +2,10 @@
 #include "select/measured.h"
 
 #include "base/config.h"
+#include "base/pages.h"
 #include "select/tuning.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -69,12 +69,12 @@ void sb_measured_find(sb_measured_t *measured, uint32_t ranks, const char *mpi)
     snprintf(measured->key.mpi, sizeof measured->key.mpi, "%s", mpi);
     if (!sb_measured_wanted() || sb_config()->cache.number == 0)
         return;
-    sb_cache_t *cache = malloc(sizeof *cache);
+    sb_cache_t *cache = sb_pages_take(sizeof *cache);
     for (int place = 0; cache != NULL && place < SB_CACHE_PLACES; place++) {
         if (sb_cache_path(place, path, sizeof path))
             look_in(measured, cache, path);
     }
-    free(cache);
+    sb_pages_give(cache, sizeof *cache);
 }
 
 void sb_measured_price(sb_measured_t *measured, const char *name, double value)

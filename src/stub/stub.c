@@ -17,6 +17,7 @@
 #include "base/collectives.h"
 #include "base/compiler.h"
 #include "base/forms.h"
+#include "base/pages.h"
 #include "stub/narrow.h"
 
 #include <sobor/sobor.h>
@@ -166,7 +167,7 @@ static char *tuning_text(void)
 {
     const char *path = getenv("SOBOR_TUNING");
     FILE *file = path == NULL ? NULL : fopen(path, "re");
-    char *text = file == NULL ? NULL : malloc(TUNING_MOST);
+    char *text = file == NULL ? NULL : sb_pages_take(TUNING_MOST);
 
     if (text != NULL)
         text[fread(text, 1, TUNING_MOST - 1, file)] = '\0';
@@ -262,7 +263,7 @@ static bool wants_baselines(void)
         wanted = has_rule(rules, baselines[b].of, quoted) ||
                  (wish != NULL && strlen(wish) == length && strncmp(wish, quoted + 1, length) == 0);
     }
-    free(rules);
+    sb_pages_give(rules, TUNING_MOST);
     return wanted;
 }
 

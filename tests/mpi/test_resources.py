@@ -88,6 +88,36 @@ def test_small_memory_bound(tester):
     assert shared["alive"] - shared["start"] <= 2 * 2048, shared
 
 
+MAPPED = 16
+
+
+def mapped(result) -> list[bool]:
+    """Of the blocks of `blocks`, which ones the C library has mapped apart."""
+    lines = re.findall(r"^(?:begin|end) (.*)$", result.stdout, re.MULTILINE)
+    assert len(lines) == 2, result.tail()
+    return [int(word) == MAPPED for line in lines for word in line.split()]
+
+
+@pytest.mark.skipif(jobs.WITH_HEAP != "", reason="long blocks are of the shared heap")
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
+def test_blocks_of_malloc(tester, key, tmp_path):
+    """Long blocks lie in their pages as without Sobor, also where it reads files and measures: a
+    copy is slower between blocks that lie in different ways."""
+    mpi = usable_mpi(key)
+    bare = tester.run(mpi, 2, ["blocks"])
+    tester.expect_pass(bare)
+    if tester.bare_only:
+        return
+    rules = tmp_path / "rules.json"
+    rules.write_text('{"rules": [{"collective": "bcast", "algorithm": "ring"}]}')
+    files = {"SOBOR_PRICES": None, "XDG_CACHE_HOME": str(tmp_path), "SOBOR_TUNING": str(rules)}
+    for _ in ("measured", "read"):
+        result = tester.run(mpi, 2, ["blocks"], sobor=files)
+        tester.expect_pass(result, served=True)
+        both = zip(mapped(bare), mapped(result), strict=True)
+        assert all(served for host, served in both if host), result.tail()
+
+
 def available_gib() -> float:
     """Free memory of the machine."""
     text = Path("/proc/meminfo").read_text()

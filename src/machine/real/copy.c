@@ -10,10 +10,9 @@
  * which of the two is the faster, unless the look has met the trap. This file is compiled so that
  * the compiler makes no memcpy of the loops (unit.copy_loops looks for one).
  */
+#include "base/pages.h"
 #include "machine/primitive.h"
 #include "machine/real/copy_way.h"
-
-#include <stdlib.h>
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -175,14 +174,14 @@ static void choose(sb_copy_t *loop, char *pages)
 void sb_copy_start(void)
 {
     size_t bytes = 2 * PAIR;
-    char *pages = aligned_alloc(SB_PAGE, bytes);
+    char *pages = sb_pages_take(bytes);
 
     sb_copy_use(sb_instructions_best());
     if (pages == NULL)
         return;
     memset(pages, 0, bytes);
     choose(usual[0], pages);
-    free(pages);
+    sb_pages_give(pages, bytes);
 }
 
 #if defined(__SSE2__)
