@@ -29,6 +29,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
+import building  # noqa: E402
 import jobs  # noqa: E402
 from mpis import QUERY, WORK, Mpi, all_mpis  # noqa: E402
 
@@ -101,7 +102,7 @@ def read_line(folder: str, line: str, most: int, strict: bool) -> Case | None:
     program = Path(folder) / words[0]
     pairs = [word.split("=", 1) for word in words[2:] if "=" in word]
     options = dict(pairs)
-    extension = options.get("strict") == "false"
+    extension = options.get("strict", "").lower() == "false"
     if extension if strict else "xfail" in options:
         return None
     ranks = int(words[1]) if len(words) > 1 else RANKS
@@ -133,6 +134,21 @@ def read_cases(build: Path, source: Path, folder: str, most: int, strict: bool) 
             yield case
 
 
+def libraries(mpi: Mpi, build: Path) -> str:
+    """What every program is linked with, so that ranks give way to other jobs while they wait.
+
+    The suite's own libraries are made without: libtool takes no such objects into them.
+    """
+    besides = building.functions_besides(mpi)
+    objects = building.make_objects(
+        build / "helpers",
+        [building.PROGRAMS / name for name in besides],
+        [mpi.compilers["c"], "-std=gnu17", "-O2", "-fPIC"],
+    )
+    names = (name for functions in besides.values() for name in functions)
+    return " ".join([*objects, *(f"-Wl,--export-dynamic-symbol={name}" for name in names)])
+
+
 def configure(mpi: Mpi, source: Path, build: Path) -> None:
     """Configures the suite for an MPI, once."""
     if (build / "config.status").exists():
@@ -162,18 +178,18 @@ def run_tool(command: list[str], folder: Path, log: Path) -> None:
         sys.exit(f"{' '.join(command)}: exit status {done.returncode}; see {log}")
 
 
-def build_folder(build: Path, folder: str, programs: set[str]) -> set[str]:
+def build_folder(mpi: Mpi, build: Path, folder: str, programs: set[str]) -> set[str]:
     """Builds the programs of a folder; returns those that cannot be had."""
     log = build / f"build-{folder.replace('/', '-')}.out"
     wanted = sorted(p for p in programs if not (build / folder / p).exists())
     if wanted:
-        command = ["make", "-k", f"-j{os.cpu_count()}", *wanted]
+        command = ["make", "-k", f"-j{os.cpu_count()}", f"LIBS={libraries(mpi, build)}", *wanted]
         with log.open("w") as out:
             subprocess.run(command, cwd=build / folder, stdout=out, stderr=out, check=False)
     return {p for p in programs if not (build / folder / p).exists()}
 
 
-def build_all(build: Path, cases: list[Case]) -> list[Case]:
+def build_all(mpi: Mpi, build: Path, cases: list[Case]) -> list[Case]:
     """Builds what the tests need; returns those that can be run."""
     for folder in HELPERS:
         if (build / folder / "Makefile").exists():
@@ -181,7 +197,7 @@ def build_all(build: Path, cases: list[Case]) -> list[Case]:
     missing = set()
     for folder in sorted({case.folder for case in cases}):
         programs = {case.program for case in cases if case.folder == folder}
-        gone = build_folder(build, folder, programs)
+        gone = build_folder(mpi, build, folder, programs)
         missing |= {(folder, program) for program in gone}
         if gone:
             print(f"not built in {folder}: {' '.join(sorted(gone))}", flush=True)
@@ -329,7 +345,7 @@ def main() -> int:
         sys.exit(f"{source}: expected MPICH's test suite with its configure")
     build = WORK / "mpich-suite" / mpi.key
     configure(mpi, source, build)
-    cases = build_all(build, select_cases(arguments, build, source))
+    cases = build_all(mpi, build, select_cases(arguments, build, source))
     settings = {f"SOBOR_{word}".split("=", 1)[0]: word.split("=", 1)[1] for word in arguments.set}
     rounds = algorithm_rounds() if arguments.each_algorithm else [{}]
     bare: dict = {}

@@ -57,7 +57,8 @@ def _source(name: str) -> Path:
     raise FileNotFoundError(f"no program {name} in {PROGRAMS}")
 
 
-def _besides(mpi: Mpi) -> dict[str, list[str]]:
+def functions_besides(mpi: Mpi) -> dict[str, list[str]]:
+    """What C programs have besides, and its functions that stand in for others."""
     return {} if EMULATOR else {**BESIDES, **BESIDES_OF.get(mpi.key, {})}
 
 
@@ -97,7 +98,9 @@ def _compile(command: list[str], target: Path) -> None:
     fresh.replace(target)
 
 
-def _objects(folder: Path, sources: list[Path], command: list[str], inside: bool) -> list[str]:
+def make_objects(
+    folder: Path, sources: list[Path], command: list[str], inside: bool = False
+) -> list[str]:
     """Sources that several programs share, each compiled once for all of them."""
     objects = []
     folder.mkdir(parents=True, exist_ok=True)
@@ -128,7 +131,7 @@ def build(mpi: Mpi, name: str) -> Path:
     target.parent.mkdir(parents=True, exist_ok=True)
     parts = IN_ROW if name == "row" else (name,) if name in IN_ROW else ()
     own = [*([] if name in IN_ROW else [source]), *INSIDE.get(name, [])]
-    besides = _besides(mpi) if source.suffix == ".c" else {}
+    besides = functions_besides(mpi) if source.suffix == ".c" else {}
     shared = [*SHARED, *besides] if source.suffix == ".c" else []
     helpers = [PROGRAMS / helper for helper in shared]
     engine = [CORE, *FRONT] if inside else []
@@ -137,15 +140,13 @@ def build(mpi: Mpi, name: str) -> Path:
     with _alone(target):
         if not _is_fresh(target, [*sources, *helpers, *engine], compiler, inside):
             command = [compiler, *flags]
-            objects = _objects(target.parent / "helpers", helpers, [*command, "-O2"], False)
+            objects = make_objects(target.parent / "helpers", helpers, [*command, "-O2"])
             for part in parts:
                 renamed = [*command, f"-Dmain={part}_main"]
-                objects += _objects(
-                    target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed, False
-                )
+                objects += make_objects(target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed)
             if inside:
                 command += _inside_flags(mpi)
-                objects += [*_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
+                objects += [*make_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
             exported = [
                 f"-Wl,--export-dynamic-symbol={f}"
                 for names in [*besides.values(), EXPORTED.get(name, [])]

@@ -60,6 +60,7 @@ def test_lines_for_others(suite):
     """Extensions are for MPICH alone, what is expected to fail there is for the others."""
     assert suite.read_line("coll", "p_bcast 4 strict=false", 0, True) is None
     assert suite.read_line("coll", "p_bcast 4 strict=false", 0, False) is not None
+    assert suite.read_line("errors/datatype", "type_lb_nullarg 1 strict=FALSE", 0, True) is None
     assert suite.read_line("errors", "reduceop 4 xfail=ticket1", 0, False) is None
     assert suite.read_line("errors", "reduceop 4 xfail=ticket1", 0, True) is not None
 
