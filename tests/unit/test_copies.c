@@ -18,9 +18,9 @@ typedef struct memory {
     unsigned char *to;
 } memory_t;
 
-static const size_t sizes[] = {0,    1,    63,   64,   65,   255,   256,   511,
-                               512,  2047, 2048, 2049, 2111, 2112,  2303,  2304,
-                               2305, 4096, 4159, 8192, 8193, 32768, 65535, MOST};
+static const size_t sizes[] = {0,    1,    31,   32,   63,   64,   65,    255,   256,  300,
+                               384,  511,  512,  513,  2047, 2048, 2049,  2111,  2112, 2303,
+                               2304, 2305, 4096, 4159, 8192, 8193, 32768, 65535, MOST};
 
 static int set_up(void **state)
 {
@@ -68,6 +68,9 @@ static void check(sb_copy_t *copy, const memory_t *memory)
         }
         for (size_t offset = 0; offset < PAGE; offset += 16)
             check_one(copy, memory, 16, offset, sizes[i]);
+        /* Over the end of a page, which may be done apart. */
+        for (size_t before = 0; before < sizes[i] && before < PAGE / 4; before++)
+            check_one(copy, memory, before % 5, PAGE - MARGIN - before, sizes[i]);
     }
 }
 

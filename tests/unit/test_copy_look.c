@@ -29,9 +29,60 @@ static void no_piece_is_copied_again_at_once(void **state)
     free(pages);
 }
 
+static bool goes_over(const char *to, size_t bytes)
+{
+    return (uintptr_t)to / SB_PAGE != ((uintptr_t)to + bytes - 1) / SB_PAGE;
+}
+
+/* As where a store over the end of a page takes its time. */
+static void slow_over_pages(void *restrict to, const void *restrict from, size_t bytes)
+{
+    memcpy(to, from, bytes);
+    for (uint64_t began = sb_now_ns(); goes_over(to, bytes) && sb_now_ns() - began < 1000;)
+        continue;
+}
+
+static void never(void *restrict to, const void *restrict from, size_t bytes)
+{
+    (void)to;
+    (void)from;
+    (void)bytes;
+}
+
+/* So much slower or faster that no disturbance makes it another finding. */
+static void a_library_that_is_slow_over_pages_is_found(void **state)
+{
+    char *pages = sb_pages_take(2 * PAIR);
+
+    (void)state;
+    assert_true(are_trapped(slow_over_pages, pages));
+    assert_false(are_trapped(never, pages));
+    sb_pages_give(pages, 2 * PAIR);
+}
+
+static void what_is_trapped_is_copied_narrowly(void **state)
+{
+    (void)state;
+    char *at = (char *)(16 * SB_PAGE);
+
+    trapped_most = BRIEF_MOST;
+    assert_true(is_trapped(at - 16, 256));
+    assert_true(is_trapped(at - 64, 80));
+    assert_true(is_trapped(at - 496, 512));
+    assert_false(is_trapped(at - 64, 128)); /* whole lines */
+    assert_false(is_trapped(at - 8, 256));  /* vectors of 16 bytes go over the end too */
+    assert_false(is_trapped(at - 16, 528));
+    trapped_most = 0;
+    assert_false(is_trapped(at - 16, 256));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(no_piece_is_copied_again_at_once)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_piece_is_copied_again_at_once),
+        cmocka_unit_test(a_library_that_is_slow_over_pages_is_found),
+        cmocka_unit_test(what_is_trapped_is_copied_narrowly),
+    };
 
     return cmocka_run_group_tests_name("copy look", tests, NULL, NULL);
 }

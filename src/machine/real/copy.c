@@ -9,6 +9,12 @@
  * each class of sizes. What is not in caches can not be foreseen by it: long copies show themselves
  * which of the two is the faster, unless the look has met the trap. This file is compiled so that
  * the compiler makes no memcpy of the loops (unit.copy_loops looks for one).
+ *
+ * Brief copies have a trap of their own. A store of a vector that goes over the end of a page takes
+ * its time on some processors (Intel's), and what comes after it waits, most of all loads that have
+ * the same place in the page as what was to be stored: 64 to 512 bytes take memcpy, which stores by
+ * vectors of up to 64 bytes, two to five times as long. No vector of 16 bytes goes over an end
+ * where the target begins at a multiple of 16, as it does with malloc and in a segment.
  */
 #include "base/pages.h"
 #include "machine/primitive.h"
@@ -23,6 +29,7 @@
 
 #define VECTOR_BYTES 16
 #define COPY_VECTORS vectors_baseline
+#define COPY_END end_baseline
 #define COPY_LOOP copy_baseline
 #define COPY_TARGET
 #include "machine/real/copy_loop.h"
@@ -31,12 +38,14 @@
 
 #define VECTOR_BYTES 32
 #define COPY_VECTORS vectors_avx
+#define COPY_END end_avx
 #define COPY_LOOP copy_avx
 #define COPY_TARGET __attribute__((target("avx")))
 #include "machine/real/copy_loop.h"
 
 #define VECTOR_BYTES 64
 #define COPY_VECTORS vectors_avx512
+#define COPY_END end_avx512
 #define COPY_LOOP copy_avx512
 #define COPY_TARGET __attribute__((target("avx512f")))
 #include "machine/real/copy_loop.h"
@@ -49,6 +58,49 @@ static sb_copy_t *const loops[SB_INSTRUCTIONS] = {copy_baseline};
 
 #endif
 
+enum { NARROW = 16 };
+
+/* By vectors of 16 bytes, many at once. Where one may go over the end of a page, none overlaps. */
+static void copy_narrow(void *restrict target, const void *restrict source, size_t bytes)
+{
+    enum { MANY = NARROW * VECTORS_MOST };
+    char *to = target;
+    const char *from = source;
+    size_t at = 0;
+
+    for (; at + MANY <= bytes; at += MANY)
+        vectors_baseline(to + at, from + at, MANY);
+    for (; at + NARROW <= bytes; at += NARROW)
+        vectors_baseline(to + at, from + at, NARROW);
+    memcpy(to + at, from + at, bytes - at);
+}
+
+/* Of copies to which the trap does something. Longer ones memcpy does by a loop. */
+#define BRIEF_MOST ((size_t)512)
+
+/* Up to so many bytes the library's copy is slow there; 0: it is not. */
+static size_t trapped_most = BRIEF_MOST;
+
+/*
+ * Of a target that goes over the end of a page. Whole lines from the beginning of one do so by no
+ * vector. They are the ones that the library copies fast here, so nothing is jumped over for them.
+ */
+static inline bool is_trapped(const void *to, size_t bytes)
+{
+    uintptr_t place = (uintptr_t)to;
+
+    return SB_UNLIKELY((place | bytes) % SB_LINE != 0) &&
+           SB_UNLIKELY((bytes <= trapped_most) & (place % NARROW == 0));
+}
+
+void sb_copy_over_page(void *restrict to, const void *restrict from, size_t bytes)
+{
+    if (is_trapped(to, bytes))
+        copy_narrow(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
 /* Classes of doubling sizes from SB_COPY_LONG on; the last holds all that is longer. */
 #define CLASSES 6
 
@@ -60,13 +112,10 @@ static sb_copy_t *shared = copy_baseline;
 static sb_copy_t *long_loop;
 static sb_way_t ways[SB_WAY_CLASSES];
 
-static size_t class_of(size_t bytes)
+/* Without a loop: of 2 KiB such a thing is seen. */
+static inline size_t class_of(size_t bytes)
 {
-    size_t size_class = 0;
-
-    while (size_class + 1 < CLASSES && bytes >= SB_COPY_LONG << (size_class + 1))
-        size_class++;
-    return size_class;
+    return sb_min(63 - (size_t)__builtin_clzll(bytes / SB_COPY_LONG), CLASSES - 1);
 }
 
 static void copy_by_library(void *restrict to, const void *restrict from, size_t bytes)
@@ -74,12 +123,19 @@ static void copy_by_library(void *restrict to, const void *restrict from, size_t
     memcpy(to, from, bytes);
 }
 
+/* Apart, so that shorter copies save no registers for it: 2 KiB take as long as six of those. */
+static __attribute__((noinline)) void copy_tried(void *restrict to, const void *restrict from,
+                                                 size_t bytes)
+{
+    sb_way_copy(&ways[sb_way_class(bytes)], long_loop, copy_by_library, 0, to, from, bytes);
+}
+
 void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (bytes < SB_COPY_FAR || long_loop == NULL)
         usual[class_of(bytes)](to, from, bytes);
     else
-        sb_way_copy(&ways[sb_way_class(bytes)], long_loop, copy_by_library, 0, to, from, bytes);
+        copy_tried(to, from, bytes);
 }
 
 void sb_copy_shared_long(void *restrict to, const void *restrict from, size_t bytes)
@@ -95,6 +151,7 @@ bool sb_copy_use(sb_instructions_t set)
         usual[size_class] = loops[set];
     shared = loops[set];
     long_loop = NULL;
+    trapped_most = BRIEF_MOST;
     return true;
 }
 
@@ -103,6 +160,7 @@ bool sb_copy_use(sb_instructions_t set)
 #define TRIALS 4
 /* Of short pieces several are timed at once, of so many bytes together. */
 #define TRIAL_LEAST ((size_t)16 << 10)
+#define TRIAL_BRIEF ((size_t)4 << 10)
 
 /* From one pair of pieces to the next. */
 #define PAIR (2 * (TRIAL_MOST + SB_PAGE))
@@ -114,11 +172,12 @@ bool sb_copy_use(sb_instructions_t set)
  */
 static uint64_t shortest_time(sb_copy_t *copy, char *to, const char *from, size_t bytes)
 {
+    size_t row = bytes < SB_COPY_LONG ? TRIAL_BRIEF : sb_max(bytes, TRIAL_LEAST);
     uint64_t shortest = UINT64_MAX;
 
     for (int i = 0; i < TRIALS; i++) {
         uint64_t began = sb_now_ns();
-        for (size_t copied = 0; copied < sb_max(bytes, TRIAL_LEAST); copied += bytes) {
+        for (size_t copied = 0; copied < row; copied += bytes) {
             copy(to, from, bytes);
             copy(to + PAIR, from + PAIR, bytes);
         }
@@ -171,6 +230,26 @@ static void choose(sb_copy_t *loop, char *pages)
     long_loop = trapped ? NULL : loop;
 }
 
+static const size_t brief_sizes[] = {64, 256, 384, BRIEF_MOST};
+
+/* Whether they are, beside copies of which no vector goes over an end. */
+static bool are_trapped(sb_copy_t *library, char *pages)
+{
+    static const size_t places[][2] = {
+        {SB_PAGE - 144, 16}, {SB_PAGE - 48, 2048}, {SB_PAGE - 16, 64}};
+    char *other = pages + TRIAL_MOST + SB_PAGE;
+    uint64_t sum_library = 0, sum_narrow = 0;
+
+    for (size_t i = 0; i < SB_COUNT_OF(places) * SB_COUNT_OF(brief_sizes); i++) {
+        const size_t *place = places[i % SB_COUNT_OF(places)];
+        size_t bytes = brief_sizes[i / SB_COUNT_OF(places)];
+        char *to = pages + place[0], *from = other + place[1];
+        sum_library += shortest_time(library, to, from, bytes);
+        sum_narrow += shortest_time(copy_narrow, to, from, bytes);
+    }
+    return 4 * sum_library > 5 * sum_narrow;
+}
+
 void sb_copy_start(void)
 {
     size_t bytes = 2 * PAIR;
@@ -181,6 +260,7 @@ void sb_copy_start(void)
         return;
     memset(pages, 0, bytes);
     choose(usual[0], pages);
+    trapped_most = are_trapped(copy_by_library, pages) ? BRIEF_MOST : 0;
     sb_pages_give(pages, bytes);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * One copy of long data, for copy.c, which defines VECTOR_BYTES, COPY_VECTORS and COPY_LOOP (names)
- * and COPY_TARGET (an attribute). Included once for each set of instructions.
+ * One copy of long data, for copy.c, which defines VECTOR_BYTES, COPY_VECTORS, COPY_END and
+ * COPY_LOOP (names) and COPY_TARGET (an attribute). Included once for each set of instructions.
  */
 
 /* Loads all before it stores any. */
@@ -21,6 +21,16 @@ COPY_VECTORS(char *to, const char *from, size_t bytes)
         target[i] = held[i];
 }
 
+/* A line of what was loaded, or of the source again: by short vectors over the end of a page. */
+COPY_TARGET static inline __attribute__((always_inline)) void COPY_END(char *to, const char *from,
+                                                                       const char *held)
+{
+    if (SB_UNLIKELY(sb_copy_goes_over_page(to, SB_LINE)))
+        vectors_baseline(to, from, SB_LINE);
+    else
+        COPY_VECTORS(to, held, SB_LINE);
+}
+
 /*
  * Whole lines of the target, and what is left before and behind in two lines that overlap with
  * them. Those are loaded first and stored last: a load waits for stores just before it that have
@@ -38,11 +48,12 @@ COPY_TARGET static void COPY_LOOP(void *restrict to, const void *restrict from, 
         COPY_VECTORS((char *)to + at, (const char *)from + at, round);
     for (; at + SB_LINE <= bytes; at += SB_LINE)
         COPY_VECTORS((char *)to + at, (const char *)from + at, SB_LINE);
-    COPY_VECTORS(to, ends[0], SB_LINE);
-    COPY_VECTORS((char *)to + bytes - SB_LINE, ends[1], SB_LINE);
+    COPY_END(to, from, ends[0]);
+    COPY_END((char *)to + bytes - SB_LINE, (const char *)from + bytes - SB_LINE, ends[1]);
 }
 
 #undef VECTOR_BYTES
 #undef COPY_VECTORS
 #undef COPY_LOOP
+#undef COPY_END
 #undef COPY_TARGET

@@ -98,14 +98,34 @@ bool sb_copy_use(sb_instructions_t set);
 /* For each class of sizes takes the best loop or the library's memcpy, by a short measurement. */
 void sb_copy_start(void);
 
+/* Of bytes less than that, whose target goes over the end of a page: copy.c says why apart. */
+void sb_copy_over_page(void *restrict to, const void *restrict from, size_t bytes);
+
 /* Of SB_COPY_LONG bytes and more. */
 void sb_copy_long(void *restrict to, const void *restrict from, size_t bytes);
 void sb_copy_shared_long(void *restrict to, const void *restrict from, size_t bytes);
 
+static inline bool sb_copy_goes_over_page(const void *to, size_t bytes)
+{
+    return (((uintptr_t)to + bytes - 1) ^ (uintptr_t)to) >= SB_PAGE;
+}
+
+/*
+ * Of less than SB_COPY_LONG. For most it is memcpy and three instructions that jump nowhere: 256
+ * bytes take no longer than some twenty.
+ */
+static inline void sb_copy_short(void *restrict to, const void *restrict from, size_t bytes)
+{
+    if (SB_UNLIKELY(sb_copy_goes_over_page(to, bytes)))
+        sb_copy_over_page(to, from, bytes);
+    else
+        memcpy(to, from, bytes);
+}
+
 static inline void sb_copy(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (bytes < SB_COPY_LONG)
-        memcpy(to, from, bytes);
+        sb_copy_short(to, from, bytes);
     else
         sb_copy_long(to, from, bytes);
 }
@@ -124,7 +144,7 @@ static inline void sb_copy_words(void *restrict to, const void *restrict from, s
 static inline void sb_copy_shared(void *restrict to, const void *restrict from, size_t bytes)
 {
     if (bytes < SB_COPY_LONG)
-        memcpy(to, from, bytes);
+        sb_copy_short(to, from, bytes);
     else
         sb_copy_shared_long(to, from, bytes);
 }
@@ -151,7 +171,7 @@ static inline void sb_copy_message(void *restrict to, const void *restrict from,
                                    sb_copy_t *usual)
 {
     if (bytes < SB_COPY_LONG)
-        memcpy(to, from, bytes);
+        sb_copy_short(to, from, bytes);
     else
         sb_copy_far_long(to, from, bytes, usual);
 }
