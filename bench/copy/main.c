@@ -16,8 +16,8 @@
  * much offsets matter to it. A second table is of copies into lines that another core has read, as
  * ranks do it, and of that core's copies out of them.
  *
- * Without options it takes one to two minutes. All pairs of a size take 20 to 90 seconds up to 64
- * KiB, 10 minutes at 1 MiB and three quarters of an hour at 4 MiB, all sizes an hour and a half.
+ * Without options it takes about a minute. All pairs of a size take 5 to 25 seconds up to 128 KiB,
+ * 10 minutes at 1 MiB and three quarters of an hour at 4 MiB, all sizes an hour and a half.
  */
 #include "machine/machine.h"
 
@@ -394,8 +394,8 @@ static char *map(void)
 static const char usage[] =
     "usage: sobor-bench-copy [--sources STEP] [--sizes BYTES,...] [STEP]\n"
     "Steps are at least 1 and at most 4096, sizes multiples of 16 up to 4M.\n"
-    "--sources 16 is all pairs of offsets: 20 to 90 seconds a size up to 64K, 10 minutes at 1M,\n"
-    "an hour and a half for all sizes; without it all take one to two minutes.\n";
+    "--sources 16 is all pairs of offsets: 5 to 25 seconds a size up to 128K, 10 minutes at 1M,\n"
+    "an hour and a half for all sizes; without it all take about a minute.\n";
 
 static bool is_step(const char *text, size_t *step)
 {
