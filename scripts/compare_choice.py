@@ -139,7 +139,8 @@ def few_points(cores: int, machine: str) -> Iterator[Point]:
     for collective in COLLECTIVES:
         half = collective == "allgather" or (collective in REDUCTIONS and cores > CORES_QUICK)
         many = cores // 2 if half else cores
-        for ranks, sizes in ((8, (64, 4096)), (16, (256,)), (many, (64,))):
+        few = (64, 256, 4096) if collective == "reduce_scatter_block" else (64, 4096)
+        for ranks, sizes in ((8, few), (16, (256,)), (many, (64,))):
             for size in sizes_of(collective, ranks, sizes):
                 yield Point(collective, machine, ranks, size)
 
@@ -331,12 +332,15 @@ def exceptions(answers: dict[Point, Answer]) -> Iterator[str]:
             key = (point.collective, point.machine, point.ranks, answer.chosen, answer.best)
             size = short_size(point.bytes) if point.bytes else "-"
             lines[key].append(f"{size}: {answer.ratio:.2f}")
+    if not lines:
+        return
     yield "| | machine | ranks | chosen | best | bytes: ratio |"
     yield "| --- | --- | ---: | --- | --- | --- |"
     for (collective, machine, ranks, chosen, best), cells in lines.items():
         yield (
             f"| {collective} | `{machine}` | {ranks} | `{chosen}` | `{best}` | {', '.join(cells)} |"
         )
+    yield ""
 
 
 def swaps(answers: dict[Point, Answer]) -> Iterator[str]:
@@ -361,7 +365,7 @@ def page_text(answers: dict[Point, Answer], machines: list[str]) -> str:
         f"{within} of {len(ratios)} points within {LIMIT}; geometric mean {mean(ratios):.3f}, "
         f"worst {max(ratios):.2f}."
     )
-    lines = [head, "", *summary(answers, machines), "", *exceptions(answers), "", *swaps(answers)]
+    lines = [head, "", *summary(answers, machines), "", *exceptions(answers), *swaps(answers)]
     return "\n".join([*lines, ""])
 
 
@@ -378,7 +382,7 @@ def write(answers: dict[Point, Answer], machines: list[str]) -> None:
         if is_high(answer)
     ]
     lines = ",\n".join("  " + json.dumps(row) for row in rows)
-    LISTED.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+    LISTED.write_text(f"[\n{lines}\n]\n" if rows else "[]\n", encoding="utf-8")
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)

@@ -99,7 +99,8 @@ typedef struct part {
     sb_range_t below; /* what it and the ranks that it leads want */
     uint32_t end;     /* of the ranks that it leads, which are those from itself on */
     uint32_t leader;  /* of the block that it does not lead, if it is not of the last leaders */
-    bool meets;       /* combines what the last leaders have */
+    bool meets;       /* combines what the last leaders have, */
+    bool in_turn;     /* and each of those waits for another one first */
     bool hands_down;
     sb_status_t data;
 } part_t;
@@ -133,6 +134,26 @@ static sb_status_t climb(part_t *part, uint64_t use, sb_range_t piece)
     return SB_OK;
 }
 
+/*
+ * As sb_blocks_add, of the last leaders, but waits for the one behind this rank first: else all of
+ * them stand in line for the flag of the first, and then for that of the next.
+ */
+static sb_status_t add_in_turn(const part_t *part, uint64_t use, size_t skip, sb_fold_t *fold)
+{
+    sb_team_t *team = part->team;
+    uint32_t top = sb_block_top(team->size), count = (team->size + top - 1) / top;
+    uint32_t next = team->rank / top + 1;
+
+    for (uint32_t i = 0; i < count; i++) {
+        sb_status_t status = wait_published(team, (next + i) % count * top, use);
+        if (status != SB_OK)
+            return status;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        sb_fold_add(fold, sb_blocks_data(team, part->reduction, i * top, use) + skip);
+    return SB_OK;
+}
+
 /* Combines what the last leaders have published of a piece, but for its first `skip` bytes. */
 static sb_status_t meet(part_t *part, uint64_t use, size_t skip, char *to, size_t bytes)
 {
@@ -141,7 +162,9 @@ static sb_status_t meet(part_t *part, uint64_t use, size_t skip, char *to, size_
     sb_fold_t fold;
 
     sb_fold_begin(&fold, part->reduction->operation, to, bytes);
-    sb_status_t status = sb_blocks_add(team, part->reduction, use, last, skip, &fold);
+    sb_status_t status = part->in_turn
+                             ? add_in_turn(part, use, skip, &fold)
+                             : sb_blocks_add(team, part->reduction, use, last, skip, &fold);
     if (status == SB_OK)
         part->data = sb_first(part->data, sb_fold_end(&fold));
     return status;
@@ -248,6 +271,9 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, take
     part.below = part.own;
     if (taker == TAKER_EACH)
         part.below = sb_parts_of(reduction, team->size, team->rank, part.end);
+    /* Where all want the same lines, or those of the flags, it is better that who comes late finds
+     * them near. */
+    part.in_turn = taker == TAKER_EACH && reduction->bytes > SB_SLOT_PAYLOAD;
     if (taker == TAKER_ROOT) {
         part.meets = team->rank == reduction->root;
         part.hands_down = false;
