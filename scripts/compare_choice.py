@@ -3,9 +3,10 @@
 
 For every machine file with at least 64 cores on a node, 8, 16, half as many ranks as cores and as
 many as cores, every collective operation with several algorithms, and sizes from 8 bytes to
-64 KiB: the simulated time of the algorithm that is chosen, over that of the fastest of those that
-are chosen among. Each time is the median of 16 calls after others: 16, one turn of a rank's slots,
-or as many as bring all of a ring into use and are behind the first trial of the copy policy.
+64 KiB, or of few ranks up to 512 KiB: the simulated time of the algorithm that is chosen, over that
+of the fastest of those that are chosen among. Each time is the median of 16 calls after others: 16,
+one turn of a rank's slots, or as many as bring all of a ring into use and are behind the first
+trial of the copy policy; of long ones that of 4 calls.
 
 And the same with other prices: how much longer what is chosen takes where lines and bytes are taken
 to cost what they do on another of the machines, for what is chosen by the machine's own prices.
@@ -55,6 +56,10 @@ CALLS = 16
 # none of its trials.
 WARMUPS = {1024: 256, 4096: 160, 16384: 80}
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536)
+# Longer ones, of few ranks: of more they take minutes. Their calls are few; a trial of the copy
+# policy is over by then.
+LONG_SIZES = (131072, 524288)
+LONG_CALLS = (4, 40)
 # Bytes of the simulator's element of a reduction.
 ELEMENT = 8
 # What all ranks together receive in one call: more takes minutes to simulate.
@@ -68,6 +73,17 @@ COLLECTIVES = (
     "allreduce",
     "reduce_scatter_block",
     "scan",
+)
+# Of reductions but those that deal parts out, the same one is far the fastest of all long ones.
+LONG_ONES = (
+    ("bcast", 16, 131072),
+    ("bcast", 16, 524288),
+    ("allgather", 8, 131072),
+    ("reduce", 8, 131072),
+    ("allreduce", 8, 131072),
+    ("reduce_scatter_block", 8, 131072),
+    ("reduce_scatter_block", 8, 524288),
+    ("scan", 8, 131072),
 )
 # Their algorithms follow from the built-in prices alone, as the test unit.select looks for.
 REDUCTIONS = COLLECTIVES[3:]
@@ -128,6 +144,8 @@ def all_points(cores: int, machine: str) -> Iterator[Point]:
         for ranks in (8, 16, cores // 2, cores):
             for size in sizes_of(collective, ranks, SIZES):
                 yield Point(collective, machine, ranks, size)
+    for collective, ranks, size in LONG_ONES:
+        yield Point(collective, machine, ranks, size)
 
 
 def few_points(cores: int, machine: str) -> Iterator[Point]:
@@ -160,8 +178,13 @@ def asked_bytes(point: Point) -> int:
     return (point.bytes + least - 1) // least * least
 
 
+def calls_of(point: Point) -> tuple[int, int]:
+    """Calls that are timed, and those before."""
+    return LONG_CALLS if point.bytes in LONG_SIZES else (CALLS, warmups(point))
+
+
 def warmups(point: Point) -> int:
-    """Calls before those that are timed."""
+    """Calls before those that are timed, where these are CALLS."""
     slow = point.collective in ("barrier", "allgather")
     return CALLS if slow else WARMUPS.get(point.bytes, CALLS)
 
@@ -220,7 +243,7 @@ class Kept:
         keys = {name: " ".join(map(str, (*point, name, *how))) for name in names}
         missing = [name for name in names if keys[name] not in self.times]
         if missing:
-            wanted = calls or (CALLS, warmups(point))
+            wanted = calls or calls_of(point)
             for name, us in simulate(point, missing, wanted, machine, native).items():
                 self.times[keys[name]] = us
             self.save()

@@ -286,11 +286,17 @@ static double brought(const sb_shape_t *shape)
     return rest > 0 ? (double)(shape->ranks - rest) / rest : 0;
 }
 
+/* Bytes of a call that a rank's cache can hold, if other calls leave it alone. */
+static double held(const sb_prices_t *price)
+{
+    return 2 * price->alone_most;
+}
+
 /* Whether that takes the room that what this rank receives has in its cache without it: of as much
  * as a cache holds half is other things. */
 static bool displaces(const sb_shape_t *shape, double bytes)
 {
-    double holds = 2 * shape->prices->alone_most, received = bytes * shape->ranks;
+    double holds = held(shape->prices), received = bytes * shape->ranks;
     double slots = SB_RELAY_SLOTS * fmin(bytes, (double)SB_RELAY_CHUNK_MOST) * (brought(shape) + 1);
 
     return brought(shape) > 0 && received <= holds && received + slots > holds;
@@ -307,11 +313,13 @@ static double nearness(const sb_shape_t *shape, size_t bytes)
 }
 
 /* In one group nothing is brought near, but nobody waits for those who have not yet read what was
- * given before; nothing is gained by that where what a rank receives leaves its own cache. */
+ * given before; nothing is gained by that where what a rank receives leaves its own cache, or what
+ * all receive the one that they share. */
 static double saved(const sb_shape_t *shape, double bytes)
 {
     const sb_prices_t *price = shape->prices;
-    bool kept = bytes * shape->ranks <= price->alone_most;
+    double received = bytes * shape->ranks;
+    bool kept = received <= held(price) && received * shape->ranks <= price->alone_all;
 
     return kept ? price->next_line + price->alone_byte * bytes - price->alone_rank * shape->ranks
                 : 0;

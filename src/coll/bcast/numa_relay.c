@@ -122,11 +122,11 @@ static double cost(const sb_shape_t *shape, size_t bytes)
     const sb_prices_t *price = shape->prices;
     uint32_t depth = sb_tree_depth(shape->ranks, shape->tree_arity);
     bool grouped = shape->stages > 1 && shape->ungrouped == NULL;
-    /* What the root's own group reads is near by anyway; so is all where ranks share a cache. */
-    double others = grouped ? 1 - (double)shape->fan[0] / shape->ranks : 0;
-    double saved = !grouped       ? -price->relay_again
-                   : shape->apart ? price->relay_saved_apart
-                                  : others * price->relay_saved;
+    /* Where ranks share a cache all is near by anyway. */
+    double saved = !grouped              ? -price->relay_again
+                   : shape->apart        ? price->relay_saved_apart
+                   : sb_cost_calm(shape) ? price->relay_saved
+                                         : 0;
     double fits = (double)sb_min(bytes, FITS_CACHES);
     /* The first bytes come a copy later, which is not felt where a large group shares it. */
     double first = grouped && !shape->apart && FIRST_COPIED > shape->fan[0] * FEW_BYTES
