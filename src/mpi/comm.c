@@ -272,12 +272,15 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
     *comm = NULL;
     if (handle == sb_host.comm_null)
         return true;
-    pthread_once(&once, start);
     *comm = sb_comm_find(handle);
-    if (*comm != NULL || keyval == MPI_KEYVAL_INVALID || *place_among_freed(handle) != NULL)
+    if (*comm != NULL || *place_among_freed(handle) != NULL)
         return true;
+    /* Before our own communicators are made, which may get the handle of one that was freed. */
     if (!is_communicator(handle, &inter, result))
         return false;
+    pthread_once(&once, start);
+    if (keyval == MPI_KEYVAL_INVALID)
+        return true;
     if (is_of_threads(handle))
         return true;
     *comm = make(handle, inter);

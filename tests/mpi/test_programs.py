@@ -173,6 +173,7 @@ PROGRAMS = [
     Program(("threads",), open_mpi=(2, 4)),
     Program(("rma",), open_mpi=(2, 3)),
     Program(("first_use",), open_mpi=(2,)),
+    Program(("freed",), open_mpi=(2,)),
     Program(("io", "data.bin"), open_mpi=(3,)),
     Program(("fault", "work"), open_mpi=(4,)),
 ]
