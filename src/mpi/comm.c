@@ -167,7 +167,8 @@ static void survey(sb_comm_t *comm, bool inter)
         comm->why = SB_WHY_INTERCOMMUNICATOR;
     else if (comm->size == 1)
         comm->why = SB_WHY_SIZE_1;
-    comm->open = comm->why == SB_WHY_NONE ? ~0u : 0;
+    if (comm->why == SB_WHY_NONE)
+        sb_count_calls(comm);
     comm->usage.comm = comm->comm;
     comm->usage.rank = comm->rank;
     comm->usage.size = comm->size;
@@ -262,7 +263,7 @@ static void judge_early(sb_comm_t *comm)
     if (comm->why != SB_WHY_NONE || !sb_world_goes_without())
         return;
     comm->why = SB_WHY_ABSENT;
-    comm->open = 0;
+    comm->open = comm->asking = 0;
 }
 
 bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)

@@ -40,9 +40,9 @@ typedef struct sb_comm {
      * server alone is elsewhere: of communicators there may be many that never have one. */
     _Alignas(SB_LINE) _Atomic uintptr_t handle; /* SB_HANDLE_BITS of comm; 0: it is free */
     uint32_t open;                              /* bit c: calls of collective c may be served */
-    uint32_t unless_revoked; /* or these, if the communicator is not revoked: open is 0 then */
-    bool timed;              /* calls are: they are reported, or the one at hand is a trial's */
-    bool leaving;            /* the host is freeing the communicator: the record is in no chain */
+    uint32_t asking; /* or these, but not as long as it is new, or if it is revoked: open is 0 */
+    bool timed;      /* calls are: they are reported, or the one at hand is a trial's */
+    bool leaving;    /* the host is freeing the communicator: the record is in no chain */
     bool lost; /* this rank had no memory to take part in the set-up, in which the others wait */
     sb_why_host_t why; /* of those that may not */
     int rank;
@@ -62,7 +62,7 @@ typedef struct sb_comm {
     sb_trial_t *trial;    /* for which the call at hand is timed, or NULL */
     uint64_t trial_began; /* when that call did */
     sb_tried_t *trials;
-    uint64_t passed; /* calls that went to the host because the communicator was new */
+    uint64_t due; /* the first call for which it is no longer new */
     uint64_t generation;
     sb_trace_comm_t *traced; /* where calls are recorded; NULL: there was none yet */
     void (*leave_cluster)(struct sb_comm *comm); /* of a cluster: ends it and its wire */
@@ -106,6 +106,9 @@ sb_comm_t *sb_comm_find(MPI_Comm handle);
  * to return.
  */
 bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result);
+
+/* Calls that may be served are counted from now on, until one is due for which a server is made. */
+void sb_count_calls(sb_comm_t *comm);
 
 /* Ties a record with a server to its communicator: the host tells of its end, however it comes. */
 void sb_comm_tie(sb_comm_t *comm);

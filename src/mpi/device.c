@@ -50,6 +50,15 @@ static int read_adds(struct dl_phdr_info *info, size_t size, void *adds)
     return 1;
 }
 
+/* Objects that the process has loaded so far. */
+static unsigned long long count_loaded(void)
+{
+    unsigned long long adds = 0;
+
+    dl_iterate_phdr(read_adds, &adds);
+    return adds;
+}
+
 /* A loaded object by the beginning of its file's name. */
 typedef struct object {
     const char *begins;
@@ -104,9 +113,8 @@ static void look_for(size_t i)
 /* The runtimes that are loaded; looks for them if objects were loaded since the last time. */
 static uint32_t loaded_runtimes(void)
 {
-    unsigned long long adds = 0;
+    unsigned long long adds = count_loaded();
 
-    dl_iterate_phdr(read_adds, &adds);
     /* Pairs with the release of looked_at below: whoever sees the number sees what was found. */
     if (adds == atomic_load_explicit(&looked_at, memory_order_acquire))
         return are_present();
@@ -120,17 +128,26 @@ static uint32_t loaded_runtimes(void)
 
 #if defined(SB_ABI_OMPI40)
 /* What this host is loaded with where it can use devices that it does not answer for: Level Zero's
- * and, before 5.0, those of ROCm. */
+ * and, before 5.0, those of ROCm. To look through some hundred objects takes longer than all else
+ * that begins a team, so they are looked through once they are more. */
 static bool has_component(void)
 {
     static const char *const components[] = {"mca_accelerator_ze.", "libuct_ze.", "libuct_rocm."};
+    /* As looked_at; the lowest bit: whether there was one. 0: nobody has looked. */
+    static _Atomic unsigned long long found;
+    unsigned long long adds = count_loaded(), known;
 
-    for (size_t i = 0; i < SB_COUNT_OF(components); i++) {
+    /* Relaxed: there is nothing but the word itself. */
+    known = atomic_load_explicit(&found, memory_order_relaxed);
+    if (known >> 1 == adds)
+        return (known & 1) != 0;
+    bool has = sb_host.ze_component != NULL;
+    for (size_t i = 0; i < SB_COUNT_OF(components) && !has; i++) {
         object_t component = {.begins = components[i]};
-        if (dl_iterate_phdr(is_wanted, &component) != 0)
-            return true;
+        has = dl_iterate_phdr(is_wanted, &component) != 0;
     }
-    return sb_host.ze_component != NULL;
+    atomic_store_explicit(&found, adds << 1 | has, memory_order_relaxed);
+    return has;
 }
 
 static bool host_supports_devices(void)

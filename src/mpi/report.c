@@ -7,7 +7,6 @@
 #include "coll/barrier/barrier.h"
 #include "mpi/prices.h"
 #include "mpi/self.h"
-#include "select/select.h"
 #include "team/hierarchy.h"
 
 #include <inttypes.h>
@@ -232,12 +231,14 @@ static void append_groups(text_t *text, sb_team_t *team, const sb_algorithm_t *b
     sb_groups_free(&groups);
 }
 
-void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier)
+void sb_report_team(sb_team_t *team, sb_plan_table_t *plan)
 {
-    text_t text = {.length = 0};
+    text_t text;
 
     if (sb_config()->verbose.number < 2 || team->rank != 0)
         return;
+    const sb_algorithm_t *barrier = sb_planned(plan, SB_BARRIER, 0, false)->algorithm;
+    text.length = 0;
     append_groups(&text, team, barrier);
     if (team->rules != NULL)
         append(&text, ", %u rules of its tuning file", team->rules->count);

@@ -5,6 +5,7 @@
 #include "cluster/cluster.h"
 #include "coll/coll.h"
 #include "mpi/host.h"
+#include "select/select.h"
 
 /*
  * What SOBOR_VERBOSE reports: one line for each communicator, from its rank 0, in the order in
@@ -67,8 +68,8 @@ void sb_report_start(void);
  * for now: at the end of the process MPI may have ended, and nobody says when it does. */
 void sb_report_begin(sb_usage_t *usage);
 
-/* A team was made, which meets by this barrier: one line at SOBOR_VERBOSE=2. */
-void sb_report_team(sb_team_t *team, const sb_algorithm_t *barrier);
+/* A team was made, whose choices are these: one line at SOBOR_VERBOSE=2. */
+void sb_report_team(sb_team_t *team, sb_plan_table_t *plan);
 
 /* The same of a cluster. */
 void sb_report_cluster(const sb_cluster_t *cluster);

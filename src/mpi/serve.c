@@ -15,10 +15,21 @@ bool sb_is_revoked(const sb_comm_t *comm)
            revoked != 0;
 }
 
+static sb_comm_t *admit_new(sb_comm_t *comm)
+{
+    if (sb_is_new(comm))
+        return sb_pass(comm, SB_WHY_NEW);
+    comm->open = comm->asking;
+    comm->asking = 0;
+    return comm;
+}
+
 sb_comm_t *sb_admit_asking(sb_comm_t *comm, sb_collective_t collective)
 {
-    if ((comm->unless_revoked >> collective & 1) == 0)
+    if ((comm->asking >> collective & 1) == 0)
         return sb_pass(comm, comm->why);
+    if (!sb_server_exists(&comm->server))
+        return admit_new(comm);
     if (sb_is_revoked(comm))
         return sb_leave_to_host();
     sb_fetch_near(comm);

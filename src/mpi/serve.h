@@ -51,10 +51,17 @@ static inline void sb_fetch_near(const sb_comm_t *comm)
         sb_fetch_ahead(comm->near[i], 1);
 }
 
+/* Whether the call at hand is one before SOBOR_SERVE_AFTER. All members count alike, whatever the
+ * arguments of one: so those are not looked at before. */
+static inline bool sb_is_new(const sb_comm_t *comm)
+{
+    return comm->usage.passed[SB_WHY_NEW] + 1 < comm->due;
+}
+
 /* Whether the host knows that the communicator is revoked: its own calls on it return that. */
 bool sb_is_revoked(const sb_comm_t *comm);
 
-/* As sb_admit, where the host has to be asked first. */
+/* As sb_admit, of a new communicator, or where the host has to be asked first. */
 sb_comm_t *sb_admit_asking(sb_comm_t *comm, sb_collective_t collective);
 
 /* The call on this record, if it may be served. */
@@ -63,8 +70,7 @@ static inline sb_comm_t *sb_admit(sb_comm_t *comm, sb_collective_t collective)
     if (SB_UNLIKELY(comm == NULL))
         return sb_leave_to_host();
     if (SB_UNLIKELY((comm->open >> collective & 1) == 0))
-        return comm->unless_revoked == 0 ? sb_pass(comm, comm->why)
-                                         : sb_admit_asking(comm, collective);
+        return comm->asking == 0 ? sb_pass(comm, comm->why) : sb_admit_asking(comm, collective);
     sb_fetch_near(comm);
     return comm;
 }
@@ -129,8 +135,8 @@ static inline bool sb_message_bytes(int64_t count, size_t size, size_t *bytes)
            *bytes <= SB_BYTES_MOST;
 }
 
-/* Sets up the server, if it is time to: SOBOR_SERVE_AFTER. Collective. False: the call is the
- * host's, and counted. */
+/* Sets up the server, unless ranks on several nodes count further. Collective. False: the call is
+ * the host's, and counted. */
 bool sb_first_use(sb_comm_t *comm);
 
 /* The ranks of MPI_COMM_WORLD on this node, the processors that they may use together, and whether

@@ -75,11 +75,13 @@ static void complain(sb_comm_t *comm, const sb_reason_t *reason)
 static void tell_refused(sb_comm_t *comm)
 {
     static atomic_flag said = ATOMIC_FLAG_INIT;
-    sb_choice_t choice = sb_choose(SB_BARRIER, &comm->plan->shape, comm->plan->settings, 0, false);
+    bool any = (comm->plan->ruled & (1u << SB_BARRIER)) != 0 ||
+               strcmp(comm->plan->settings->algorithm[SB_BARRIER], "auto") != 0;
 
-    if (choice.refused == NULL || comm->rank != 0)
+    if (!any || comm->rank != 0)
         return;
-    if (!atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
+    sb_choice_t choice = sb_choose(SB_BARRIER, &comm->plan->shape, comm->plan->settings, 0, false);
+    if (choice.refused != NULL && !atomic_flag_test_and_set_explicit(&said, memory_order_relaxed))
         sb_log_once("%s: %s cannot serve a communicator of %d ranks (%s); using %s",
                     (comm->plan->ruled & (1u << SB_BARRIER)) != 0 ? "SOBOR_TUNING"
                                                                   : "SOBOR_BARRIER_ALGORITHM",
@@ -142,7 +144,7 @@ static void make_team(sb_comm_t *comm, const sb_front_t *front)
     sb_shape_t shape = sb_team_shape(comm->server.team);
     sb_plan_start(comm->plan, &shape, &comm->server.team->settings);
     tell_refused(comm);
-    sb_report_team(comm->server.team, sb_planned(comm->plan, SB_BARRIER, 0, false)->algorithm);
+    sb_report_team(comm->server.team, comm->plan);
     comm->why = SB_WHY_ALGORITHM;
 }
 
@@ -192,7 +194,7 @@ static void open_up(sb_comm_t *comm)
     comm->open = comm->usage.served ? offered(comm) : 0;
     if (!sb_host_revokes())
         return;
-    comm->unless_revoked = comm->open;
+    comm->asking = comm->open;
     comm->open = 0;
 }
 
@@ -241,31 +243,39 @@ static void set_up(sb_comm_t *comm, sb_members_t *members, sb_why_host_t why)
         note_node(comm->server.cluster == NULL ? comm->server.team : comm->server.cluster->team);
 }
 
-/* Whether it is time, for one of its ranks as for all: they may be on several nodes, each of which
- * counts to a number of its own. */
-static bool is_due(const sb_comm_t *comm, sb_why_host_t why)
+/* The call for which the server is made, the same for all of its ranks. Those on several nodes
+ * count to another number than those of one, each of which may have its own. */
+static uint64_t due_call(const sb_comm_t *comm, bool spans)
 {
-    uint64_t after =
-        why == SB_WHY_SPANS_NODES ? sb_world_serve_spanning_after() : sb_world_serve_after();
+    if (comm->comm == sb_host.comm_world)
+        return 1;
+    return spans ? sb_world_serve_spanning_after() : sb_world_serve_after();
+}
 
-    return comm->comm == sb_host.comm_world || comm->passed >= after;
+static void count_to(sb_comm_t *comm, uint64_t due)
+{
+    comm->due = due;
+    comm->asking = sb_is_new(comm) ? ~0u : 0;
+    comm->open = ~comm->asking;
+}
+
+void sb_count_calls(sb_comm_t *comm)
+{
+    count_to(comm, sb_min(due_call(comm, false), due_call(comm, true)));
 }
 
 bool sb_first_use(sb_comm_t *comm)
 {
-    bool due = false;
     sb_members_t members;
 
-    comm->passed++;
     if (comm->lost)
         return false;
-    if (is_due(comm, SB_WHY_NONE) || is_due(comm, SB_WHY_SPANS_NODES)) {
-        sb_why_host_t why = sb_members_open(&members, comm->comm, comm->size);
-        due = is_due(comm, why);
-        if (due)
-            set_up(comm, &members, why);
-        sb_members_close(&members);
-    }
+    sb_why_host_t why = sb_members_open(&members, comm->comm, comm->size);
+    count_to(comm, due_call(comm, why == SB_WHY_SPANS_NODES));
+    bool is_new = sb_is_new(comm);
+    if (!is_new)
+        set_up(comm, &members, why);
+    sb_members_close(&members);
     return sb_server_exists(&comm->server) ||
-           (!comm->lost && sb_pass(comm, due ? comm->why : SB_WHY_NEW) != NULL);
+           (!comm->lost && sb_pass(comm, is_new ? SB_WHY_NEW : comm->why) != NULL);
 }

@@ -220,14 +220,19 @@ static sb_why_host_t more_of(sb_why_host_t why, sb_why_host_t next)
 static sb_why_host_t judge(sb_members_t *members)
 {
     sb_why_host_t why = SB_WHY_NONE;
+    const sb_profile_t *first = NULL;
 
     for (int rank = 0; rank < members->size; rank++) {
-        if (world_rank(members, rank) == MPI_UNDEFINED)
+        int there = world_rank(members, rank);
+        if (there == MPI_UNDEFINED)
             return SB_WHY_FOREIGN_RANKS;
         /* That some are elsewhere is known to all; what one rank says, to those of its node. */
-        if (members->is_on_board && (why == SB_WHY_NONE || why == SB_WHY_DISABLED))
-            why = more_of(why, judge_profiles(sb_members_profile(members, 0),
-                                              sb_members_profile(members, (uint32_t)rank)));
+        if (!members->is_on_board || (why != SB_WHY_NONE && why != SB_WHY_DISABLED))
+            continue;
+        const sb_profile_t *profile = sb_board_told((uint32_t)there, progress);
+        if (rank == 0)
+            first = profile;
+        why = more_of(why, judge_profiles(first, profile));
     }
     return why;
 }

@@ -54,10 +54,16 @@ static void keep_shape(sb_hierarchy_t *hierarchy, const sb_groups_t *groups)
     }
 }
 
+/* Behind all stages of one that was made for so many. */
+static uint32_t *room_of(const sb_hierarchy_t *hierarchy, size_t stages)
+{
+    return (uint32_t *)(void *)(hierarchy->stage + stages);
+}
+
 /* All ranks in one group, where there is no hierarchy and groups may be of any size. */
 static void make_flat(sb_hierarchy_t *hierarchy, uint32_t rank, uint32_t size, const char *reason)
 {
-    uint32_t *room = (uint32_t *)(void *)(hierarchy + 1);
+    uint32_t *room = room_of(hierarchy, 1);
 
     for (uint32_t i = 0; i < size; i++)
         room[i] = i;
@@ -69,26 +75,23 @@ static void make_flat(sb_hierarchy_t *hierarchy, uint32_t rank, uint32_t size, c
     hierarchy->meets = false; /* too many, perhaps */
 }
 
-/*
- * The hierarchy and its members in one piece of memory, with room for twice all ranks: the groups
- * of one rank have no member in common but itself, and no more leaders than members.
- */
 static sb_hierarchy_t *make(const sb_groups_t *groups, unsigned levels, uint32_t most,
                             const sb_team_t *team)
 {
-    size_t room = 2 * ((size_t)team->size + SB_STAGES_MOST);
-    sb_hierarchy_t *made = calloc(1, sizeof *made + room * sizeof(uint32_t));
+    size_t stages = sb_max(groups->count, 1);
+    sb_hierarchy_t *made = calloc(1, sb_hierarchy_bytes(stages, team->size));
 
     if (made == NULL)
         return NULL;
     made->levels = levels;
     made->most = most;
     made->refusal = groups->refusal;
+    made->stage = (sb_stage_shape_t *)(void *)(made->group + stages);
     if (groups->count == 0) {
         make_flat(made, team->rank, team->size, groups->refusal);
     } else {
         keep_shape(made, groups);
-        keep_own(made, groups, team->rank, (uint32_t *)(void *)(made + 1));
+        keep_own(made, groups, team->rank, room_of(made, stages));
     }
     return made;
 }

@@ -29,15 +29,26 @@ typedef struct sb_hierarchy {
     unsigned levels;     /* a set of SB_LEVEL_BIT: those it was asked to go by */
     uint32_t most;       /* members that a group may have; 0: any number */
     const char *refusal; /* why it goes by no levels, or NULL */
-    uint32_t stages;
-    sb_stage_shape_t stage[SB_STAGES_MOST];
-    uint32_t led;                     /* groups that this rank leads: the first of `group` */
-    uint32_t count;                   /* groups that it belongs to */
-    uint32_t lowest;                  /* stage of the first of them */
-    bool meets;                       /* the last of them joins the leaders of all stages */
-    sb_group_t group[SB_STAGES_MOST]; /* from the lowest level up */
     struct sb_hierarchy *next;
+    sb_stage_shape_t *stage; /* of all stages */
+    uint32_t stages;
+    uint32_t led;       /* groups that this rank leads: the first of `group` */
+    uint32_t count;     /* groups that it belongs to */
+    uint32_t lowest;    /* stage of the first of them */
+    bool meets;         /* the last of them joins the leaders of all stages */
+    sb_group_t group[]; /* from the lowest level up */
 } sb_hierarchy_t;
+
+/*
+ * One of so many stages, at least one, is one piece of memory of so many bytes. It has room for
+ * twice all ranks: the groups of one rank have no member in common but itself, and no more leaders
+ * than members.
+ */
+static inline size_t sb_hierarchy_bytes(size_t stages, size_t ranks)
+{
+    return sizeof(sb_hierarchy_t) + stages * (sizeof(sb_group_t) + sizeof(sb_stage_shape_t)) +
+           2 * (ranks + stages) * sizeof(uint32_t);
+}
 
 /*
  * The team's hierarchy by `levels`, with groups of at most `most`, made at the first call and kept.

@@ -72,15 +72,15 @@ static summary_t summarise(const sb_place_t *places, size_t ranks)
     summary_t all = {.known = true, .local = ranks, .apart = ranks > 1};
 
     for (size_t i = 0; i < ranks; i++) {
-        size_t quota = places[i].quota_cpus;
+        size_t quota = places[i].quota_cpus, own = sb_cpus_count(places[i].cpus);
         sb_cpus_join(all.cpus, places[i].cpus);
-        all.disjoint += sb_cpus_count(places[i].cpus);
-        all.known = all.known && !sb_cpus_empty(places[i].cpus);
+        all.disjoint += own;
+        all.known = all.known && own > 0;
         if (quota > 0 && (all.quota == 0 || quota < all.quota))
             all.quota = quota;
         all.local = sb_max(all.local, places[i].local_ranks);
         all.allowed = sb_max(all.allowed, places[i].allowed_cpus);
-        all.apart = all.apart && places[i].allowed_cpus == sb_cpus_count(places[i].cpus);
+        all.apart = all.apart && places[i].allowed_cpus == own;
     }
     size_t together = sb_cpus_count(all.cpus);
     all.apart = all.apart && all.disjoint == together;

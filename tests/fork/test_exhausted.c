@@ -21,9 +21,11 @@ static unsigned hierarchies_left = UINT32_MAX;
 
 void *__wrap_calloc(size_t count, size_t bytes)
 {
-    size_t members = 2 * (RANKS + SB_STAGES_MOST) * sizeof(uint32_t);
+    size_t stages = 1;
 
-    if (count == 1 && bytes == sizeof(sb_hierarchy_t) + members && hierarchies_left-- == 0) {
+    while (stages < SB_STAGES_MOST && bytes != sb_hierarchy_bytes(stages, RANKS))
+        stages++;
+    if (count == 1 && stages < SB_STAGES_MOST && hierarchies_left-- == 0) {
         hierarchies_left = 0;
         return NULL;
     }

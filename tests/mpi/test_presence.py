@@ -150,6 +150,15 @@ def test_no_memory(tester, host, what):
     tester.expect_pass(tester.run(host, 2, ["no_memory", what], sobor=settings, timeout=SECONDS))
 
 
+def test_wrong_calls_count(tester, host):
+    """Calls before the first that is served count whatever their arguments."""
+    tester.expect_pass(tester.run(host, 2, ["first_use", "counted"]))
+    settings = {"SOBOR_SERVE_AFTER": "2"}
+    result = tester.run(host, 2, ["first_use", "counted"], sobor=settings)
+    tester.expect_pass(result, served=True)
+    assert any(r.bcast == 1 and r.reasons == ["new"] for r in result.reports), result.tail()
+
+
 def test_the_first_rank_counts_for_all(tester, host):
     """SOBOR_SERVE_AFTER that differs between ranks: all count by one of the values."""
     result = run_mixed(tester, host, 2, "export SOBOR_SERVE_AFTER=2")
