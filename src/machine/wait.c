@@ -4,9 +4,8 @@
  *
  *   1. look at the flag again and again: the answer is usually a line transfer away;
  *   2. look with the processor's pause in between, and let the host MPI make progress;
- *   3. after some time (none where ranks outnumber processors, see patience.h) give the processor
- *      away between looks, still with progress: a rank inside Sobor must serve rendezvous and
- *      one-sided traffic;
+ *   3. after some time (none where ranks outnumber processors) give the processor away between
+ *      looks, still with progress: a rank inside Sobor must serve rendezvous and one-sided traffic;
  *   4. sleep in the kernel until the flag is published, waking now and then for some time of
  *      progress: who has one-sided traffic with this rank sends the next request when it has the
  *      answer to the last one, and so gets several answers between two sleeps.
@@ -19,7 +18,6 @@
  * A wait for what no flag tells has the stages 2 and 3 only.
  */
 #include "machine/machine.h"
-#include "machine/patience.h"
 
 /* Looks between two readings of the clock while spinning; a reading costs about one look. */
 #define LOOKS_PER_CLOCK 64
@@ -49,12 +47,10 @@ typedef struct waiting {
     uint64_t started; /* 0: the clock was not read yet */
     uint64_t now;
     uint64_t checked;
-    uint64_t patience; /* how long it keeps its processor */
     uint64_t sleep;
     uint64_t woke; /* when it had its processor again */
     bool wanted;   /* it is to stay awake, by what progress said last */
     bool away;     /* the last turn gave the processor away */
-    bool gave;     /* some turn did */
     bool counted;  /* among the sleepers */
 } waiting_t;
 
@@ -117,38 +113,6 @@ static bool keeps_processor(const waiting_t *state, const sb_waiter_t *waiter)
     return state->wanted && waiter->yield_after_ns > 0 && state->now - state->woke < KEPT_NS;
 }
 
-static bool has_own_processor(const sb_waiter_t *waiter)
-{
-    return waiter->yield && waiter->yield_after_ns > 0;
-}
-
-static uint64_t patience(const sb_waiter_t *waiter)
-{
-    return has_own_processor(waiter)
-               ? sb_patience_ns(waiter->yield_after_ns, waiter->sleep_after_ns)
-               : 0;
-}
-
-/* Stage 3: one turn. */
-static void give_processor(waiting_t *state, const sb_waiter_t *waiter)
-{
-    if (state->gave || !has_own_processor(waiter))
-        sb_give_processor();
-    else
-        sb_patience_ended(state->patience, waiter->yield_after_ns);
-    state->gave = true;
-}
-
-/* At the end of a wait whose time was read. */
-static void settle_patience(const waiting_t *state, const sb_waiter_t *waiter)
-{
-    uint64_t waited = state->now - state->started;
-
-    if (has_own_processor(waiter) && !state->gave && waited > waiter->yield_after_ns &&
-        waited <= state->patience)
-        sb_patience_paid(waited, waiter->yield_after_ns);
-}
-
 /*
  * Stages 3 and 4: one turn of giving the processor away after look number `looks`. Returns how many
  * more looks it has taken.
@@ -173,12 +137,12 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
         state->woke = waiter->awake_ns > 0 ? sb_now_ns() : 0;
         return 0;
     }
-    if (waiter->yield && waited >= state->patience) {
+    if (waiter->yield && waited >= waiter->yield_after_ns) {
         if (keeps_processor(state, waiter)) {
             sb_pause();
             return 0;
         }
-        give_processor(state, waiter);
+        sb_give_processor();
         state->woke = state->wanted ? sb_now_ns() : 0;
         return 0;
     }
@@ -231,11 +195,10 @@ sb_status_t sb_flag_wait_long(sb_flag_t *flag, uint64_t value, const sb_waiter_t
     if (sb_spin(&flag->value, value, waiter->bare_spins, false) >= value ||
         sb_spin(&flag->value, value, waiter->paused_spins, true) >= value)
         return SB_OK;
-    waiting_t state = {.patience = patience(waiter)};
+    waiting_t state = {0};
     sb_status_t status = take_turns(flag, value, &state, waiter);
     if (state.counted)
         count_out(flag);
-    settle_patience(&state, waiter);
     return status;
 }
 

@@ -45,13 +45,11 @@ long syscall(long number, ...)
                  argument[5]);
 }
 
-static useconds_t others_us = PATIENCE_NS / 1000;
-
 /* In place of the C library's: others take their time with the processor. */
 int sched_yield(void)
 {
     asked.yields++;
-    return others_us == 0 ? 0 : usleep(others_us);
+    return usleep(PATIENCE_NS / 1000);
 }
 
 /* A wait, looked at whenever the rank would let the host make progress or look after its peers. */
@@ -206,73 +204,6 @@ static void who_is_wanted_keeps_its_own_processor(void **state)
     assert_in_range(asked.yields, 0, FEW_YIELDS);
 }
 
-/* A wait for what comes after so much time, or when the processor was given away `most` times. */
-static struct {
-    uint64_t ends;
-    uint32_t most;
-} outside;
-
-static bool publish_in_time(void *context)
-{
-    scene_t *scene = context;
-
-    if (sb_now_ns() >= outside.ends || asked.yields >= outside.most)
-        sb_flag_publish(&scene->flag, 1);
-    return false;
-}
-
-enum { USUAL_NS = 1000 };
-
-/* How often a rank with a processor of its own gives it away in such a wait. */
-static uint32_t yields_within(uint64_t ns, uint32_t most)
-{
-    scene_t scene = {0};
-    sb_waiter_t waiter = sleeper(&scene);
-
-    waiter.progress = publish_in_time;
-    waiter.check = NULL;
-    waiter.yield_after_ns = USUAL_NS;
-    waiter.sleep_after_ns = UINT64_MAX;
-    outside.ends = sb_now_ns() + ns;
-    outside.most = most;
-    assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
-    return asked.yields;
-}
-
-enum { LONG_US = 20000, SHORT_NS = 2000000, LOSSES = 32 };
-
-static const uint64_t never = UINT64_C(1) << 40;
-
-/* What others take is measured when they do; then a wait is over before that. The account may have
- * been overdrawn by the tests before. */
-static void who_gets_its_processor_back_late_keeps_it_longer(void **state)
-{
-    uint32_t losses = 0;
-
-    (void)state;
-    others_us = LONG_US;
-    while (losses < LOSSES && yields_within(SHORT_NS, 1) == 1)
-        losses++;
-    assert_true(losses < LOSSES);
-    assert_int_equal(yields_within(SHORT_NS, 1), 0);
-}
-
-/* Each wait but the first few is as long as those few were kept, and longer. */
-static void who_keeps_it_in_vain_gives_it_away_as_soon_as_ever(void **state)
-{
-    uint32_t early = 0;
-
-    (void)state;
-    others_us = LONG_US / 4;
-    for (int wait = 0; wait < LOSSES; wait++) {
-        uint64_t before = sb_now_ns();
-        assert_int_equal(yields_within(never, 1), 1);
-        early += sb_now_ns() - before < UINT64_C(1700) * others_us;
-    }
-    assert_true(early > LOSSES / 2);
-    others_us = PATIENCE_NS / 1000;
-}
-
 static void who_is_to_sleep_does_so_though_wanted(void **state)
 {
     scene_t scene = {.publish_at = TURNS, .wanted_at = 1};
@@ -341,8 +272,6 @@ int main(void)
         cmocka_unit_test(who_is_wanted_stays_awake),
         cmocka_unit_test(who_is_wanted_makes_progress_at_each_look),
         cmocka_unit_test(who_is_wanted_keeps_its_own_processor),
-        cmocka_unit_test(who_gets_its_processor_back_late_keeps_it_longer),
-        cmocka_unit_test(who_keeps_it_in_vain_gives_it_away_as_soon_as_ever),
         cmocka_unit_test(who_is_to_sleep_does_so_though_wanted),
         cmocka_unit_test(who_fails_is_no_sleeper),
         cmocka_unit_test(who_gives_up_is_no_sleeper),
