@@ -56,9 +56,7 @@ CALLS = 16
 # none of its trials.
 WARMUPS = {1024: 256, 4096: 160, 16384: 80}
 SIZES = (8, 64, 256, 1024, 4096, 16384, 65536)
-# Longer ones, of few ranks: of more they take minutes. Their calls are few; a trial of the copy
-# policy is over by then.
-LONG_SIZES = (131072, 524288)
+# Those of longer ones are few; a trial of the copy policy is over by then.
 LONG_CALLS = (4, 40)
 # Bytes of the simulator's element of a reduction.
 ELEMENT = 8
@@ -74,7 +72,8 @@ COLLECTIVES = (
     "reduce_scatter_block",
     "scan",
 )
-# Of reductions but those that deal parts out, the same one is far the fastest of all long ones.
+# Points of longer messages, of few ranks: of more they take minutes. Of reductions but those that
+# deal parts out, the same one is far the fastest of all long ones.
 LONG_ONES = (
     ("bcast", 16, 131072),
     ("bcast", 16, 524288),
@@ -180,7 +179,7 @@ def asked_bytes(point: Point) -> int:
 
 def calls_of(point: Point) -> tuple[int, int]:
     """Calls that are timed, and those before."""
-    return LONG_CALLS if point.bytes in LONG_SIZES else (CALLS, warmups(point))
+    return LONG_CALLS if point.bytes > SIZES[-1] else (CALLS, warmups(point))
 
 
 def warmups(point: Point) -> int:

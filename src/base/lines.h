@@ -3,6 +3,7 @@
 #define SB_BASE_LINES_H
 
 #include "base/compiler.h"
+#include "base/pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +24,19 @@
 /* As calloc, of memory that begins on a line. NULL: memory is exhausted. */
 static inline void *sb_alloc_lines(size_t bytes)
 {
-    void *made =
-        bytes > SIZE_MAX - SB_LINE ? NULL : aligned_alloc(SB_LINE, sb_round_up(bytes, SB_LINE));
-
+    if (bytes >= SB_PAGES_LEAST)
+        return sb_pages_take(bytes);
+    void *made = aligned_alloc(SB_LINE, sb_round_up(bytes, SB_LINE));
     return made == NULL ? NULL : memset(made, 0, bytes);
+}
+
+/* Gives that back, which was so long. NULL: there is nothing to give back. */
+static inline void sb_free_lines(void *made, size_t bytes)
+{
+    if (bytes >= SB_PAGES_LEAST)
+        sb_pages_give(made, bytes);
+    else
+        free(made);
 }
 
 #endif

@@ -6,14 +6,18 @@
 #include <sys/mman.h>
 
 /*
- * Pages of zeros, for what is needed for a moment and may take 128 KiB or more. The C library maps
- * such blocks apart, 16 bytes past a page, until the first of them is given back: from then on what
- * is no longer than that comes from its heap. So the program's own blocks would lie elsewhere than
- * without Sobor, with other bytes of a line than the peers', which slows every copy.
+ * Pages of zeros, of which those that are never touched take no memory. For all that may take
+ * SB_PAGES_LEAST bytes or more and is given back before the process ends: the C library maps such
+ * blocks apart, 16 bytes past a page, until it is given back the first of them, and from then on
+ * what is no longer than that comes from its heap. So the program's own blocks would lie elsewhere
+ * than without Sobor, in other ways than the peers', which slows every copy between them.
  */
+#define SB_PAGES_LEAST ((size_t)128 << 10)
+
 static inline void *sb_pages_take(size_t bytes)
 {
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return pages == MAP_FAILED ? NULL : pages;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "base/shelf.h"
 
+#include "base/pages.h"
+
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #define PLACES 64
 
@@ -16,11 +17,9 @@ typedef struct sb_shelf {
 static sb_shelf_t *new_shelf(sb_shelves_t *shelves)
 {
     sb_shelf_t *shelf = malloc(sizeof *shelf);
-    void *base = shelf == NULL ? MAP_FAILED
-                               : mmap(NULL, PLACES * shelves->bytes, PROT_READ | PROT_WRITE,
-                                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *base = shelf == NULL ? NULL : sb_pages_take(PLACES * shelves->bytes);
 
-    if (base == MAP_FAILED) {
+    if (base == NULL) {
         free(shelf);
         return NULL;
     }

@@ -6,6 +6,7 @@
  * the node falls apart into its ranks. Where rank 0 does not know what messages cost, it tries some
  * before the teams are made: meanwhile others wait without keeping it from its processor.
  */
+#include "base/pages.h"
 #include "cluster/arrival/arrival.h"
 #include "cluster/lanes.h"
 #include "cluster/pings.h"
@@ -276,7 +277,7 @@ sb_status_t sb_cluster_create(sb_cluster_t **cluster, const sb_front_t *front, c
     made->front.settings = &made->settings;
     made->net = *net;
     made->rank = net->rank;
-    made->window = malloc(2 * SB_WINDOW * SB_SEGMENT_BYTES);
+    made->window = sb_pages_take(SB_WINDOW_BYTES);
     sb_status_t status = set_up(made, node);
     if (status == SB_OK)
         *cluster = made;
@@ -293,7 +294,7 @@ void sb_cluster_destroy(sb_cluster_t *cluster)
     }
     sb_map_free(&cluster->map);
     if (!cluster->lingers)
-        free(cluster->window);
+        sb_pages_give(cluster->window, SB_WINDOW_BYTES);
     free(cluster->streams);
     free(cluster->rows);
     free(cluster->items);

@@ -25,6 +25,9 @@
 /* Segments of one call that may be under way at once. */
 #define SB_WINDOW 8
 
+/* Two of each: sb_cluster_segment. */
+#define SB_WINDOW_BYTES (2 * SB_WINDOW * SB_SEGMENT_BYTES)
+
 /* Segments between what a node does before the leaders' messages and what it does after them. */
 #define SB_BEHIND 3
 

@@ -280,9 +280,7 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
     if (!is_communicator(handle, &inter, result))
         return false;
     pthread_once(&once, start);
-    if (keyval == MPI_KEYVAL_INVALID)
-        return true;
-    if (is_of_threads(handle))
+    if (keyval == MPI_KEYVAL_INVALID || is_of_threads(handle))
         return true;
     *comm = make(handle, inter);
     if (*comm != NULL) {

@@ -65,7 +65,7 @@ typedef struct sb_usage {
 void sb_report_start(void);
 
 /* A communicator comes into use; a record of its ranks alone. With sessions alone its name is asked
- * for now: at the end of the process MPI may have ended, and nobody says when it does. */
+ * for at once: when the process ends MPI may have ended too, and nobody says when it does. */
 void sb_report_begin(sb_usage_t *usage);
 
 /* A team was made, whose choices are these: one line at SOBOR_VERBOSE=2. */

@@ -6,6 +6,7 @@
  */
 #include "team/leave.h"
 
+#include "base/lines.h"
 #include "team/hierarchy.h"
 
 #include <pthread.h>
@@ -101,7 +102,7 @@ void sb_team_free(sb_team_t *team)
     sb_team_hierarchies_free(team);
     sb_locality_free(&team->locality);
     free(team->rules);
-    free(team);
+    sb_free_lines(team, sizeof *team);
 }
 
 /* Ends what this rank has of a resource, but for its block, which is returned. */
@@ -110,7 +111,7 @@ static sb_block_t leave_resource(sb_resource_t *resource, uint32_t members)
     sb_block_t block = resource->block;
 
     sb_resource_leave(resource, members);
-    free(resource);
+    sb_free_lines(resource, resource->own);
     return block;
 }
 

@@ -140,11 +140,12 @@ sb_status_t sb_resource_make(sb_team_t *team, uint32_t slot, const sb_resource_s
     sb_status_t status = share_memory(team, &shared, size, size->willing && made != NULL);
 
     if (status == SB_OK) {
+        shared.own = size->own;
         *made = shared;
         team->resource[slot] = made;
         return SB_OK;
     }
-    free(made);
+    sb_free_lines(made, size->own);
     if (status == SB_ERR_UNSUPPORTED)
         team->refused |= 1u << slot;
     return status;
@@ -159,6 +160,7 @@ sb_status_t sb_resource_renew(sb_team_t *team, uint32_t slot, const sb_resource_
         return status;
     sb_resource_leave(old, team->size);
     sb_arena_give(&old->block);
+    shared.own = old->own;
     *old = shared;
     return SB_OK;
 }

@@ -20,6 +20,7 @@
 /* The memory: one block of each member, of the same size, in the owner's region and so on the
  * owner's NUMA node. */
 typedef struct sb_resource {
+    size_t own;   /* bytes of the struct that begins with this */
     size_t bytes; /* of every member's block */
     char **bases; /* the blocks of all ranks, where they are mapped here */
     sb_block_t block;

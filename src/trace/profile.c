@@ -11,10 +11,10 @@
 #include "trace/trace.h"
 
 #include "base/log.h"
+#include "base/pages.h"
 #include "trace/clock.h"
 
 #include <pthread.h>
-#include <sys/mman.h>
 
 enum { PLACES = 1 << 16, CELLS = PLACES / 2, CELLS_TOUCHED = 1 << 9, ALL_KEPT_LOG2 = 9 };
 
@@ -23,10 +23,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 bool sb_trace_begin_sums(void)
 {
     size_t cells = CELLS * sizeof(sb_trace_cell_t), places = PLACES * sizeof(uint16_t);
-    void *memory = mmap(NULL, cells + places, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *memory = sb_pages_take(cells + places);
 
-    if (memory == MAP_FAILED) {
+    if (memory == NULL) {
         sb_log("SOBOR_PROFILE: no memory for %zu bytes; calls are not recorded", cells + places);
         return false;
     }

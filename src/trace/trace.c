@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/pages.h"
 #include "trace/clock.h"
 
 #include <errno.h>
@@ -10,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,14 +25,6 @@ static const char *_Atomic given_names[SB_TRACE_ALGORITHMS];
 bool sb_trace_is_wanted(void)
 {
     return sb_config()->trace.text[0] != '\0' || sb_config()->profile.text[0] != '\0';
-}
-
-static void *take_memory(size_t bytes)
-{
-    void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-    return memory == MAP_FAILED ? NULL : memory;
 }
 
 void sb_trace_touch(void *memory, size_t bytes)
@@ -85,9 +77,9 @@ static bool has_room(void)
     trace->room = 1;
     while (2 * trace->room <= wanted)
         trace->room *= 2;
-    trace->comms = take_memory(SB_TRACE_COMMS_MOST * sizeof *trace->comms);
+    trace->comms = sb_pages_take(SB_TRACE_COMMS_MOST * sizeof *trace->comms);
     if (trace->comms != NULL)
-        trace->records = take_memory(trace->room * sizeof *trace->records);
+        trace->records = sb_pages_take(trace->room * sizeof *trace->records);
     if (trace->records == NULL)
         sb_log("SOBOR_TRACE_BUFFER: no memory for %zu bytes; calls are not recorded",
                (size_t)(trace->room * sizeof *trace->records));

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import jobs
 import pytest
+import test_resources
 from aftermath import wait_until
 from random_cases import SEED, run_drawn, served_calls
 
@@ -311,6 +312,19 @@ def test_communicators(tester, long_run, key, way):
     few = {"o41": 30, "m40": 8}[key]
     result = run_on(tester, key, "0,0,1", ["spanning", way, count.get(way, few)], {})
     tester.expect_pass(result, served=True)
+
+
+@pytest.mark.skipif(jobs.WITH_HEAP != "", reason="long blocks are of the shared heap")
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_blocks_of_malloc(tester, key):
+    """Long blocks of the program lie where they do without Sobor."""
+    bare = run_on(tester, key, "0,0,1", ["blocks"], None)
+    tester.expect_pass(bare)
+    if tester.bare_only:
+        return
+    result = run_on(tester, key, "0,0,1", ["blocks"], {})
+    tester.expect_pass(result, served=True)
+    test_resources.expect_places(bare, result)
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])

@@ -55,6 +55,7 @@ static void a_library_that_is_slow_over_pages_is_found(void **state)
     char *pages = sb_pages_take(2 * PAIR);
 
     (void)state;
+    assert_non_null(pages);
     assert_true(are_trapped(slow_over_pages, pages));
     assert_false(are_trapped(never, pages));
     sb_pages_give(pages, 2 * PAIR);

@@ -17,7 +17,7 @@ static void leave_dirty(size_t bytes)
 
 static void begins_on_a_line_and_is_zero(void **state)
 {
-    static const size_t lengths[] = {1, 63, 64, 65, 4096, 100001};
+    static const size_t lengths[] = {1, 63, 64, 65, 4096, 100001, SB_PAGES_LEAST, 200001};
 
     (void)state;
     for (size_t i = 0; i < SB_COUNT_OF(lengths); i++) {
@@ -27,7 +27,7 @@ static void begins_on_a_line_and_is_zero(void **state)
         assert_int_equal((uintptr_t)made % SB_LINE, 0);
         for (size_t at = 0; at < lengths[i]; at++)
             assert_int_equal(made[at], 0);
-        free(made);
+        sb_free_lines(made, lengths[i]);
     }
 }
 

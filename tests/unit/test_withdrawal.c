@@ -8,6 +8,7 @@
 
 #include "base/config.h"
 #include "base/forms.h"
+#include "base/pages.h"
 #include "cluster/cluster.h"
 #include "data/fold.h"
 
@@ -296,8 +297,8 @@ static void what_lingers_is_kept(void **state)
     wire.fails = 1;
     assert_int_equal(sb_cluster_barrier(cluster), SB_ERR_NETWORK);
     sb_cluster_destroy(cluster);
-    memset(window, 1, 2 * SB_WINDOW * SB_SEGMENT_BYTES);
-    free(window);
+    memset(window, 1, SB_WINDOW_BYTES);
+    sb_pages_give(window, SB_WINDOW_BYTES);
 }
 
 int main(void)
