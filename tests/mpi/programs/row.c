@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs one after the other in one job, since to begin a job takes longer than some of them. Of
- * each Sobor, where it is there, must have served calls.
+ * each Sobor, where it is there and serves new communicators at once, must have served calls.
  *
  * usage: row PROGRAM [ARGUMENT...] [+ PROGRAM [ARGUMENT...]]... */
 #include "support.h"
@@ -8,6 +8,7 @@
 #include "../../../include/sobor/sobor.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* building.py gives each program's own `main` such a name. */
@@ -49,7 +50,8 @@ static void run(int argc, char **argv)
         i++;
     CHECK(i < sizeof programs / sizeof *programs, "no program %s", argv[0]);
     programs[i].run(argc, argv);
-    CHECK(dlsym(RTLD_DEFAULT, "sobor_counters") == NULL || served() > before,
+    CHECK(dlsym(RTLD_DEFAULT, "sobor_counters") == NULL || getenv("SOBOR_SERVE_AFTER") == NULL ||
+              served() > before,
           "Sobor served no call of %s", argv[0]);
 }
 
