@@ -146,7 +146,8 @@ static void find_libmpi(void *caller)
         libmpi = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
 }
 
-/* Every family of MPI libraries has its mark; see the documentation, "How it works". */
+/* Every family of MPI libraries has its mark; see the documentation, "How it works". NULL: it is of
+ * none of them, with handles and constants that no back end knows. */
 static const char *family(void)
 {
     int major = -1, minor = -1;
@@ -157,7 +158,7 @@ static const char *family(void)
         return "ompi40";
     if (abi_version != NULL && abi_version(&major, &minor) == 0 && major > 0)
         return "mpiabi1";
-    return "mpich12";
+    return dlsym(libmpi, "MPIR_Dup_fn") != NULL ? "mpich12" : NULL;
 }
 
 #define TUNING_MOST ((size_t)1 << 20)
@@ -315,9 +316,12 @@ static void load_backend(void)
 {
     char folder[3072], path[4096];
 
-    if (!own_folder(folder, sizeof folder))
+    if (abi == NULL)
+        complain("this MPI is of a family that Sobor does not know, so every call goes to it", "");
+    if (abi == NULL || !own_folder(folder, sizeof folder))
+    const char *abi = family();
         return;
-    snprintf(path, sizeof path, "%s/sobor-%s%s.so", folder, family(),
+    snprintf(path, sizeof path, "%s/sobor-%s%s.so", folder, abi,
              wants_baselines() ? "-baselines" : "");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {

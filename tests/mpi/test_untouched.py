@@ -94,6 +94,25 @@ def test_version_query_is_left_alone():
     assert not names & {"MPI_Get_version", "MPI_Abi_get_version", "MPI_Get_library_version"}
 
 
+def test_an_mpi_of_another_family(tmp_path):
+    """Its handles are none that a back end knows: all calls are its own, and that is said once."""
+    library, program = tmp_path / "libmpi.so", tmp_path / "foreign"
+    compiler = ["cc", "-O1", *building.WARNINGS, f"-I{building.SOURCES}"]
+    made_up = [*compiler, "-shared", "-fPIC", str(building.PROGRAMS / "foreign_mpi.c")]
+    subprocess.run([*made_up, "-o", str(library)], check=True)
+    source = str(building.PROGRAMS / "foreign.c")
+    search = [f"-L{tmp_path}", "-lmpi", f"-Wl,-rpath,{tmp_path}"]
+    subprocess.run([*compiler, source, *search, "-o", str(program)], check=True)
+    bare = subprocess.run([program], capture_output=True, text=True, check=False)
+    done = preloaded([program])
+    assert bare.returncode == done.returncode == 0, done.stdout + done.stderr
+    assert "FAIL" not in done.stdout and done.stdout == bare.stdout
+    assert bare.stderr == ""
+    assert done.stderr == (
+        "sobor: this MPI is of a family that Sobor does not know, so every call goes to it\n"
+    )
+
+
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
 @pytest.mark.parametrize("preload", [False, True], ids=["bare", "preloaded"])
 def test_late_load(tester, key, preload):
