@@ -42,6 +42,11 @@ void *sb_backend_function(const char *name)
     return NULL;
 }
 
+void *sb_backend_around(const char *name, void *tool)
+{
+    return sb_around_tool(name, tool);
+}
+
 const char *sb_backend_last_algorithm(void)
 {
     return atomic_load_explicit(&sb_last_algorithm_name, memory_order_relaxed);

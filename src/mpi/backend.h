@@ -13,6 +13,9 @@ __attribute__((visibility("default"))) int sb_backend_start(void *libmpi);
 /* The function that stands in for MPI_<name>, or NULL. */
 __attribute__((visibility("default"))) void *sb_backend_function(const char *name);
 
+/* Where MPI_<name> leads if a profiling tool behind the preloaded object has one, `tool`. */
+__attribute__((visibility("default"))) void *sb_backend_around(const char *name, void *tool);
+
 /* The algorithm of this process's last call, "host", or NULL before the first. */
 __attribute__((visibility("default"))) const char *sb_backend_last_algorithm(void);
 

@@ -303,8 +303,15 @@ int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MP
                (size, small, info, comm, base, place))
 }
 
+/* ---- beginning and end ---- */
+
 static void initialise(void)
 {
+    static bool begun;
+
+    if (begun)
+        return;
+    begun = true;
     sb_world_join();
     sb_recording_expect();
 }
@@ -312,26 +319,24 @@ static void initialise(void)
 /* What follows the host's initialisation, which has come to this. */
 static int initialised(int error)
 {
+    static bool done;
+
+    if (done)
+        return error;
+    done = true;
     sb_world_tell(error == MPI_SUCCESS);
     if (error == MPI_SUCCESS)
         sb_recording_begin();
     return error;
 }
 
-int sb_mpi_Init(int *argc, char ***argv)
+static void finalise(void)
 {
-    initialise();
-    return initialised(sb_host.Init(argc, argv));
-}
+    static bool done;
 
-int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
-{
-    initialise();
-    return initialised(sb_host.Init_thread(argc, argv, required, provided));
-}
-
-int sb_mpi_Finalize(void)
-{
+    if (done)
+        return;
+    done = true;
     sb_recording_end();
     sb_summary_write();
     sb_comm_report();
@@ -339,5 +344,79 @@ int sb_mpi_Finalize(void)
     sb_arena_depart();
     sb_progress_stop();
     sb_private_self_free();
+}
+
+static bool comes_by; /* who initialised the host came by here */
+
+int sb_mpi_Init(int *argc, char ***argv)
+{
+    comes_by = true;
+    initialise();
+    return initialised(sb_host.Init(argc, argv));
+}
+
+int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    comes_by = true;
+    initialise();
+    return initialised(sb_host.Init_thread(argc, argv, required, provided));
+}
+
+int sb_mpi_Finalize(void)
+{
+    finalise();
     return sb_host.Finalize();
+}
+
+/*
+ * A tool's functions that the program comes to first. Most call PMPI_X, which are those above. Some
+ * take the host's from dlsym(RTLD_NEXT), as Darshan does, and that leads past Sobor where the tool
+ * was loaded after it: as a library that the program is linked with, for one. So what belongs
+ * around the host's function is done around the tool's too, unless it was done by then. What a tool
+ * that goes past does in its MPI_Finalize comes after the end then, as what callbacks of
+ * MPI_COMM_SELF do; and what it does in its MPI_Init before Sobor's own: sb_world_catch_up.
+ */
+static struct {
+    __typeof__(&PMPI_Init) Init;
+    __typeof__(&PMPI_Init_thread) Init_thread;
+    __typeof__(&PMPI_Finalize) Finalize;
+} tool;
+static bool goes_past;
+
+static int tool_initialised(int error)
+{
+    goes_past = !comes_by;
+    return initialised(error);
+}
+
+static int around_Init(int *argc, char ***argv)
+{
+    initialise();
+    return tool_initialised(tool.Init(argc, argv));
+}
+
+static int around_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    initialise();
+    return tool_initialised(tool.Init_thread(argc, argv, required, provided));
+}
+
+static int around_Finalize(void)
+{
+    if (goes_past)
+        finalise();
+    return tool.Finalize();
+}
+
+void *sb_around_tool(const char *name, void *function)
+{
+#define SB_AROUND(wrapped)                                                                         \
+    if (strcmp(name, #wrapped) == 0) {                                                             \
+        tool.wrapped = (__typeof__(tool.wrapped))(uintptr_t)function;                              \
+        return (void *)(uintptr_t)around_##wrapped;                                                \
+    }
+    SB_AROUND(Init)
+    SB_AROUND(Init_thread)
+    SB_AROUND(Finalize)
+    return function;
 }

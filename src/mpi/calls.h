@@ -26,4 +26,7 @@ __typeof__(PMPI_Init) sb_mpi_Init;
 __typeof__(PMPI_Init_thread) sb_mpi_Init_thread;
 int sb_mpi_Finalize(void);
 
+/* What the program comes to in place of a tool's MPI_<name>, which that calls in turn. */
+void *sb_around_tool(const char *name, void *function);
+
 #endif

@@ -276,6 +276,7 @@ bool sb_comm_get(MPI_Comm handle, sb_comm_t **comm, int *result)
     *comm = sb_comm_find(handle);
     if (*comm != NULL || *place_among_freed(handle) != NULL)
         return true;
+    sb_world_catch_up();
     /* Before our own communicators are made, which may get the handle of one that was freed. */
     if (!is_communicator(handle, &inter, result))
         return false;

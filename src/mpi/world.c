@@ -23,6 +23,7 @@ _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_B
 static sb_job_t job;
 static bool job_is_known;
 static atomic_bool decided_without; /* a communicator was left to the host for want of a board */
+static _Thread_local bool is_joining; /* between sb_world_join and sb_world_tell */
 static bool is_alone;
 static bool is_whole;  /* all of the job have signed, with this build; read by MPI_Init's thread */
 static bool is_traced; /* all of the job record calls, in one format */
@@ -85,6 +86,7 @@ void sb_world_join(void)
         sb_board_join(&job, gauged);
     if (known)
         sign();
+    is_joining = known;
 }
 
 static bool is_as_launched(void)
@@ -131,8 +133,9 @@ void sb_world_tell(bool initialised)
 {
     sb_profile_t profile;
 
-    if (!has_job())
+    if (!is_joining)
         return;
+    is_joining = false;
     if (!initialised || !is_as_launched()) {
         sb_board_tell(NULL, 0);
         sb_roster_abstain();
@@ -146,6 +149,12 @@ void sb_world_tell(bool initialised)
     if (profile.greeting.enabled)
         prepare_memory();
     sb_board_tell(&profile, sizeof profile);
+}
+
+void sb_world_catch_up(void)
+{
+    if (is_joining && sb_world_is_open())
+        sb_world_tell(true);
 }
 
 uint64_t sb_world_key(void)

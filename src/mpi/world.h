@@ -14,6 +14,10 @@
 void sb_world_join(void);
 void sb_world_tell(bool initialised);
 
+/* Does the latter now if MPI is initialised, and nobody has come to it: a tool's MPI_Init may call
+ * the host past Sobor, and make collective calls before it returns. */
+void sb_world_catch_up(void);
+
 /* Calls on a communicator from which on it is served, counted by all alike. */
 uint64_t sb_world_serve_after(void);
 

@@ -61,10 +61,12 @@ typedef void *function_function_t(const char *name);
 typedef const char *last_function_t(void);
 typedef void counters_function_t(uint64_t counters[3]);
 typedef int node_function_t(uint32_t node[3]);
+typedef void *around_function_t(const char *name, void *tool);
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static void *libmpi;
 static function_function_t *backend_function;
+static around_function_t *backend_around;
 static last_function_t *backend_last;
 static counters_function_t *backend_counters;
 static node_function_t *backend_node;
@@ -315,11 +317,11 @@ static void hand_over_counts(void *backend)
 static void load_backend(void)
 {
     char folder[3072], path[4096];
+    const char *abi = family();
 
     if (abi == NULL)
         complain("this MPI is of a family that Sobor does not know, so every call goes to it", "");
     if (abi == NULL || !own_folder(folder, sizeof folder))
-    const char *abi = family();
         return;
     snprintf(path, sizeof path, "%s/sobor-%s%s.so", folder, abi,
              wants_baselines() ? "-baselines" : "");
@@ -337,6 +339,7 @@ static void load_backend(void)
     backend_counters = (counters_function_t *)(uintptr_t)dlsym(handle, "sb_backend_counters");
     backend_node = (node_function_t *)(uintptr_t)dlsym(handle, "sb_backend_node");
     backend_function = (function_function_t *)(uintptr_t)dlsym(handle, "sb_backend_function");
+    backend_around = (around_function_t *)(uintptr_t)dlsym(handle, "sb_backend_around");
 #ifdef SB_COUNTING
     hand_over_counts(handle);
 #endif
@@ -385,6 +388,8 @@ static void set_targets(void)
 #ifdef SB_COUNTING
         has_tool[i] = tool != NULL;
 #endif
+        if (tool != NULL && backend_around != NULL)
+            tool = backend_around(names[i], tool);
         set_target(FUNCTIONS + i, target);
         set_target(i, tool != NULL ? tool : target);
     }

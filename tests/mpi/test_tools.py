@@ -17,19 +17,21 @@ from mpis import BUILD, LAUNCH_ENVIRONMENT, PRELOAD, REPOSITORY, WORK, YIELDING
 from conftest import usable_mpi
 
 
-def build_tool(mpi):
+def build_tool(mpi, name: str = "tool"):
     """The tool as a shared object, with the MPI's own compiler."""
-    target = WORK / f"tool-{mpi.key}.so"
+    target = WORK / f"{name}-{mpi.key}.so"
     target.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         [
             mpi.compilers["c"],
             "-shared",
             "-fPIC",
-            str(building.PROGRAMS / "tool.c"),
+            str(building.PROGRAMS / f"{name}.c"),
             "-o",
             str(target),
+            "-ldl",
         ],
+        env={**os.environ, **LAUNCH_ENVIRONMENT},
         check=True,
     )
     return target
@@ -54,6 +56,22 @@ def test_both_see_every_barrier(tester, key):
         tester.expect_pass(result)
         assert tool_count(result) == tool_count(bare) > 0, preload
         assert sum(report.barrier for report in result.reports) > 0, preload
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
+def test_tool_that_goes_past(tester, key):
+    """Darshan takes the host's MPI_Init from behind itself, also where Sobor stands before it: as
+    where a program is linked with it."""
+    mpi = usable_mpi(key)
+    program = [tester.program(mpi, "basics"), "1000"]
+    tool = build_tool(mpi, "tool_past")
+    says = [f"tool: {what} right" for what in ("begins", "goes on", "ends", "is gone")]
+    for preload in tool, f"{tool}:{PRELOAD}", f"{PRELOAD}:{tool}":
+        ours = {"environment" if preload == tool else "sobor": {"LD_PRELOAD": str(preload)}}
+        result = tester.run_command(mpi, 2, program, **ours)
+        tester.expect_pass(result, served=preload != tool)
+        told = [line for line in result.stdout.splitlines() if line.startswith("tool: ")]
+        assert told == says, preload
 
 
 def run_tool(*command: object, **environment: str) -> subprocess.CompletedProcess:
