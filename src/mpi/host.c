@@ -165,12 +165,20 @@ static int is_in_host(struct dl_phdr_info *object, size_t bytes, void *place)
     return 1;
 }
 
+/* MPI_BCAST or PMPI_BCAST: MPI's own functions have small letters. */
+static bool is_in_capitals(const char *symbol)
+{
+    const char *name = symbol + (symbol[0] == 'P');
+
+    return strncmp(name, "MPI_", 4) == 0 && strpbrk(name, "abcdefghijklmnopqrstuvwxyz") == NULL;
+}
+
 /* Some libraries hold their Fortran bindings as well: mpi_bcast_, mpi_bcast_f08ts_,
- * MPIR_Bcast_cdesc. */
+ * MPIR_Bcast_cdesc. Where a binding has several names dladdr tells any of them. */
 static bool is_binding(const char *symbol)
 {
     return symbol != NULL && (strncmp(symbol, "mpi_", 4) == 0 || strncmp(symbol, "pmpi", 4) == 0 ||
-                              strstr(symbol, "_cdesc") != NULL);
+                              strstr(symbol, "_cdesc") != NULL || is_in_capitals(symbol));
 }
 
 /* dladdr searches all names of the object: it is asked where nothing else tells. */

@@ -74,6 +74,16 @@ def test_tool_that_goes_past(tester, key):
         assert told == says, preload
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_binding_inside_the_library(tester, key):
+    """A Fortran binding that the MPI's own library holds is the program's, by whatever name."""
+    mpi = usable_mpi(key)
+    library = build_tool(mpi, "inside_mpi")
+    result = tester.run(mpi, 2, ["inside"], sobor={"LD_PRELOAD": f"{PRELOAD}:{library}"})
+    tester.expect_pass(result, served=True)
+    assert sum(report.barrier for report in result.reports) >= 100, result.tail()
+
+
 def run_tool(*command: object, **environment: str) -> subprocess.CompletedProcess:
     """A tool of the bench, among other tests: ranks of hosts give processors away.
 
