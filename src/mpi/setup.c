@@ -252,9 +252,13 @@ static uint64_t due_call(const sb_comm_t *comm, bool spans)
     return spans ? sb_world_serve_spanning_after() : sb_world_serve_after();
 }
 
+/* Where this node had less to count, calls were looked at that others have only counted: those that
+ * went to the host for that are among the ones before. */
 static void count_to(sb_comm_t *comm, uint64_t due)
 {
-    comm->due = due;
+    const uint64_t *passed = comm->usage.passed;
+
+    comm->due = due - sb_min(due, passed[SB_WHY_ARGUMENTS] + passed[SB_WHY_OPERATOR]);
     comm->asking = sb_is_new(comm) ? ~0u : 0;
     comm->open = ~comm->asking;
 }

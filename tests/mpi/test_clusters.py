@@ -314,6 +314,14 @@ def test_communicators(tester, long_run, key, way):
     tester.expect_pass(result, served=True)
 
 
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_callback_in_finalize(tester, key):
+    """What MPI_Finalize tells a program of may still use communicators over several nodes."""
+    result = run_on(tester, key, "0,0,1", ["teardown", "in-finalize"], {})
+    tester.expect_pass(result, served=True)
+    assert "callback in finalize" in result.stdout, result.tail()
+
+
 @pytest.mark.skipif(jobs.WITH_HEAP != "", reason="long blocks are of the shared heap")
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_blocks_of_malloc(tester, key):

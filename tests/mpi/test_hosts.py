@@ -531,6 +531,21 @@ def test_little_memory(tester, hosts):
     assert all(r.where == "cluster" and r.nodes == 3 for r in worlds(result)), result.tail()
 
 
+def test_calls_count_on_all_hosts(tester, hosts):
+    """Calls before the first that is served are counted alike where one host has less to count.
+
+    A call that was wrong is among them.
+    """
+    mpi = usable_mpi("o41")
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    command = [AGENT.parent / "sooner.sh", tester.program(mpi, "first_use"), "counted"]
+    settings = {"SOBOR_SERVE_AFTER": "2", "SOBOR_TRIALS": "off"}
+    result = run_on(tester, mpi, hosts, settings, EVEN, command, 60)
+    tester.expect_pass(result, served=True)
+    assert any(r.bcast == 1 and r.reasons == ["new"] for r in result.reports), result.tail()
+
+
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_one_host_without(tester, hosts, key):
     """Where only one host's ranks are preloaded, these find out, and nobody waits."""
