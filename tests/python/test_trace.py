@@ -243,6 +243,21 @@ def test_clocks_that_nobody_compared(tmp_path):
     assert "cannot be compared" in "".join(views.summary(analysis.analyse(trace)))
 
 
+def test_hosts_of_one_name(tmp_path):
+    """Hosts are told apart though all have the name that their containers were given."""
+    apart = 10**13
+    for rank in range(4):
+        shift = 0 if rank < 2 else apart
+        made = [("barrier", 0, 10 + rank + shift, 20 + shift)]
+        times = {"opened": START + shift, "closed": START + shift + MS}
+        make_file(tmp_path / "t", rank, 4, made, node=1 + rank // 2, **times)
+    trace = files.read(str(tmp_path / "t"), no_tools)
+    assert trace.hosts == {0: "a", 1: "a", 2: "a (2)", 3: "a (2)"}
+    # Nobody has compared their clocks.
+    assert trace.clock_error is None and analysis.match(trace, trace.calls).count == 0
+    assert analysis.analyse(trace)["hosts"] == 2
+
+
 def test_what_is_missing_is_said(tmp_path):
     """A rank without a file, one that lost calls, one that was ended, and another job's file."""
     make_file(tmp_path / "t", 0, 3, [("barrier", 0, 0, 10, {"first": 4})], calls=4)

@@ -2,6 +2,7 @@
 """Reads the files of a trace (src/trace/trace.h) into one table of calls with one clock."""
 
 import signal
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -200,7 +201,7 @@ def _join(files: list[File], notes: list[str], sites: Sites) -> Trace:
     trace = Trace(
         size=files[0].size,
         ranks=[file.rank for file in files],
-        hosts={file.rank: file.host for file in files},
+        hosts=_hosts(files),
         calls=np.concatenate(parts),
         comms=tables.comms,
         sites=sites.names(),
@@ -211,6 +212,18 @@ def _join(files: list[File], notes: list[str], sites: Sites) -> Trace:
     )
     trace.notes.extend(_incomplete(files))
     return trace
+
+
+def _hosts(files: list[File]) -> dict[int, str]:
+    """Of each rank its host; those of one name, as of containers, are told apart."""
+    names: dict[int, str] = {}
+    alike: Counter[str] = Counter()
+    for file in files:
+        if file.node not in names:
+            alike[file.host] += 1
+            number = alike[file.host]
+            names[file.node] = file.host if number == 1 else f"{file.host} ({number})"
+    return {file.rank: names[file.node] for file in files}
 
 
 def _incomplete(files: list[File]) -> list[str]:
