@@ -4,6 +4,8 @@
 # installed sobor command runs. Without a network the rest of the installation stands.
 folder=$1
 here=$(dirname "$0")
+# The command does not look there, so pip must not take for installed what it finds there.
+unset PYTHONPATH
 
 make_environment() {
     python=$("$here/find_python.sh") &&

@@ -10,6 +10,8 @@
 #                       the rest: pip keeps one processor busy at most
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# The command does not look there, so pip must not take for installed what it finds there.
+unset PYTHONPATH
 
 # Without these nothing can be built or shown.
 NEEDED=(cmake ninja-build gcc pkg-config libhwloc-dev libjansson-dev

@@ -19,7 +19,7 @@ case "$1 $2" in
 "-m venv") mkdir -p "${@: -1}/bin" && ln -s "$0" "${@: -1}/bin/python" ;;
 "-m ensurepip") touch .venv/bin/pip ;;
 "-m pip")
-    echo "pip ${*:3}" >>"$LOG"
+    echo "pip ${*:3}${PYTHONPATH:+ beside $PYTHONPATH}" >>"$LOG"
     [ -e .venv/later ] || case "$*" in
     *--python* | *--root-user-action*) echo "no such option" >&2; exit 2 ;;
     esac
@@ -91,6 +91,15 @@ def test_a_pip_that_installs_into_no_other_environment(system):
     assert not list(system.checkout.glob(".peers/*.failed"))
     assert (system.checkout / ".peers/mpich5/.complete").exists()
     assert sum(line.endswith("pip>=22.3") for line in answer.log) == 1
+
+
+@pytest.mark.parametrize("words", [["setup.sh", "--tests"], ["install_command.sh", "FOLDER"]])
+def test_packages_elsewhere_are_not_taken_for_installed(system, tmp_path, words):
+    """Modules of a cluster set PYTHONPATH, at which pip looks and the command does not."""
+    given = [word.replace("FOLDER", str(tmp_path / "venv")) for word in words]
+    answer = system(*given, PYTHONPATH="/module/site-packages")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.log and not [line for line in answer.log if "beside" in line]
 
 
 def test_a_pip_that_knows_no_action_of_root(system, tmp_path):
