@@ -17,6 +17,7 @@ import pytest
 
 from conftest import ROOT
 from sobor import console
+from sobor.bench.target import make_target
 from sobor.errors import SoborError
 from sobor.profile import compare, estimate, files, first, page, report, views
 from sobor.profile import run as profile_run
@@ -111,6 +112,23 @@ def test_sides_of_a_comparison_differ(command, fake_native, monkeypatch):
         refused = command("profile", "--compare", "1", "--set", setting, "--", "sh")
         assert refused.status == 2 and "leave out --set SOBOR" in refused.err
     assert len(asked) == 2
+
+
+def test_a_trace_is_no_profile(command, fake_native, monkeypatch):
+    """Ranks do one of both; that was said at the end of the program, in other words."""
+    refused = command("profile", "--print", "--set", "TRACE=t", "--", "sh")
+    assert refused.status == 2 and "SOBOR_TRACE is set" in refused.err
+    monkeypatch.setenv("SOBOR_TRACE", "t")
+    assert command("profile", "--compare", "2", "--", "sh").status == 2
+    assert command("profile", "--print", "--set", "TRACE=", "--", "sh").status == 0
+
+
+def test_first_calls_have_the_heap_if_the_others_have(fake_native, openmpi, monkeypatch):
+    target = make_target("mpirun", fake_native)
+    for value, count in (("off", 0), ("on", 1)):
+        monkeypatch.setenv("SOBOR_HEAP", value)
+        launch = first._launch(2, (("bcast", 8),), target, fake_native, 2)
+        assert " ".join(launch.argv).count(f"LD_PRELOAD={fake_native.heap}:") == count
 
 
 def test_estimate_where_sobor_is_off(fake_native, monkeypatch, tmp_path):

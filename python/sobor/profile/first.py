@@ -12,6 +12,7 @@ from sobor.bench.target import Target, make_target
 from sobor.errors import SoborError
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import Native
+from sobor.run import HEAP
 
 Row = dict[str, Any]
 #: Operations of a kind of communicator, each with the bytes of its longest call.
@@ -94,6 +95,7 @@ def _launch(ranks: int, uses: Uses, target: Target, native: Native, cores: int) 
         *("--first", "--collectives", ",".join(name for name, _size in uses)),
         *("--sizes", ",".join(str(size or 8) for _name, size in uses)),
     ]
-    forward = Forward(str(native.preload), variables.present(os.environ), {}, os.environ)
+    heap = str(native.heap) if variables.is_on(HEAP, {}, os.environ) else None
+    forward = Forward(str(native.preload), variables.present(os.environ), {}, os.environ, heap)
     launch = plan_launch(command, forward)
     return Launch(launch.argv, {**launch.env, **target.environment(ranks > cores)}, launch.warnings)

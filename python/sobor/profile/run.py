@@ -19,6 +19,7 @@ from sobor.launchers import Launch
 from sobor.native import find_native
 from sobor.profile import compare, files, views
 from sobor.run import environment, prepare, shell_command
+from sobor.trace.run import VARIABLE as TRACE
 
 VARIABLE = "SOBOR_PROFILE"
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2, signal.SIGCONT)
@@ -44,6 +45,7 @@ def profile(wanted: Wanted) -> int:
             f"--compare sets {variables.SWITCH} itself, off for the host and on for Sobor",
             f"leave out --set {variables.SWITCH}",
         )
+    _refuse_trace(wanted.settings)
     if wanted.show:
         launch = _launch(wanted, wanted.settings, Path("sobor-profile"))
         print(shell_command(launch))
@@ -56,6 +58,16 @@ def profile(wanted: Wanted) -> int:
     if result is not None:
         views.show(result, wanted.json_file, console.err())
     return status
+
+
+def _refuse_trace(settings: list[str]) -> None:
+    """Ranks that record a trace write no sums."""
+    given = {**os.environ, **variables.parse_settings(settings)}
+    if given.get(TRACE):
+        raise SoborError(
+            f"{TRACE} is set, so ranks would record their calls and sum nothing",
+            f"unset {TRACE}, or take sobor trace",
+        )
 
 
 def _launch(wanted: Wanted, settings: list[str], folder: Path) -> Launch:
