@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from conftest import write_program
 from sobor import tuning
 from sobor.bench.tuning import rules_of, write
 
@@ -131,6 +132,20 @@ def test_bench_writes_a_file(command, fake_native, openmpi, tmp_path):
     result = command(*words, "--algorithms", "bcast:ring,bcast:auto")
     assert "0 rules written" in result.err
     assert json.loads(file.read_text())["rules"] == []
+
+
+def test_bench_keeps_the_file_where_nothing_was_measured(
+    command, fake_native, openmpi, launcher_folder, tmp_path
+):
+    """A job that fails says nothing of what is best."""
+    text = '#!/bin/sh\n[ "$1" != --version ] || { echo "mpirun (Open MPI) 4.1.4"; exit; }\nexit 3\n'
+    write_program(launcher_folder / "mpirun", text)
+    file = tmp_path / "tuning.json"
+    file.write_text("mine")
+    result = command("bench", "bcast", "--ranks", "2", "--write-tuning", str(file))
+    assert result.status == 1 and "exit status 3" in result.err
+    assert "nothing was measured" in result.err and "best" not in result.err
+    assert file.read_text() == "mine"
 
 
 @pytest.mark.parametrize(

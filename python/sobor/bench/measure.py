@@ -52,7 +52,7 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
         make_others=lambda: _draw(rows, plot),
     )
     if files.tuning is not None:
-        _write_tuning(rows, files.tuning)
+        _write_tuning(rows, files.tuning, status)
     return status
 
 
@@ -177,9 +177,12 @@ def _write(rows: list[Row], explain: bool) -> None:
     limits.write(rows, console.out())
 
 
-def _write_tuning(rows: list[Row], file: str) -> None:
+def _write_tuning(rows: list[Row], file: str, status: int) -> None:
+    if not rows:
+        console.print_warning(f"--write-tuning: nothing was measured, so {file} is not written")
+        return
     rules = tuning.rules_of(rows)
-    tuning.write(file, rules, rows[0]["launcher"] if rows else "no launcher")
+    tuning.write(file, rules, rows[0]["launcher"])
     if (nodes := tuning.nodes_of(rows)) > 1:
         console.print_warning(
             f"--write-tuning: rules are of the ranks of one node: what those of {nodes} nodes did "
@@ -189,7 +192,8 @@ def _write_tuning(rows: list[Row], file: str) -> None:
         console.print_warning(
             f"{file} has {len(rules)} rules, and Sobor takes {RULES_MOST}: take some out"
         )
-    best = "" if tuning.nodes_of(rows) > 1 else ": what Sobor chooses is best everywhere"
+    says_all = status == 0 and tuning.nodes_of(rows) == 1
+    best = ": what Sobor chooses is best everywhere" if says_all else ""
     use = f"; use it by --set TUNING={file}" if rules else best
     count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
     print(f"\n{count} written to {file}{use}", file=sys.stderr)
