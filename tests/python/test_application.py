@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from conftest import option
+from conftest import option, write_program
 
 LONG = os.environ.get("SOBOR_TEST_LONG", "") not in ("", "0")
 
@@ -57,6 +57,22 @@ def test_competing_leaders_pay(command, real_native, tmp_path, program, most):
 def test_some_curves(command, fake_native, tmp_path):
     words = ["study", "application", "asp", "--curves", "p", "--out", str(tmp_path), "--json", "-"]
     assert {row["x"] for row in command(*words).json} == {"p"}
+
+
+def test_a_program_here_gets_its_own_environment(
+    command, fake_native, make_launcher, tmp_path, monkeypatch
+):
+    """No folder of Sobor's Python for one in Python; and its path may have blanks."""
+    make_launcher("mpirun", "openmpi4")
+    monkeypatch.setenv("PYTHONPATH", "/of/the/program")
+    said = 'echo "$PYTHONPATH $SOBOR_COLLECTIVES ${SOBOR_TRACE:+traced} $1"'
+    text = f"#!/bin/sh\n{said} >'{tmp_path}/said'\nprintf 'caf\\351\\n' >&2\nexit 3\n"
+    program = write_program(tmp_path / "a b" / "asp", text)
+    given = f"command=mpirun -n 2 '{program}' 12"
+    words = ["study", "application", "asp", "--with", "machine=here", "--with", given]
+    result = command(*words, "--out", str(tmp_path))
+    assert (tmp_path / "said").read_text() == "/of/the/program none traced 12\n"
+    assert result.status == 2 and "exit status 3" in result.err
 
 
 @pytest.mark.parametrize(

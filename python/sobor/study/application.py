@@ -11,18 +11,19 @@ what it does is read from its trace.
 import os
 import random
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from sobor.errors import SoborError
+from sobor.launchers.options import split_words
 from sobor.machines import find_machine
+from sobor.run import environment, prepare
 from sobor.simulate.engine import check_engine, run_engine
 from sobor.study.figure import Figure, Point, Run, Setting, number, size, text, words
 from sobor.times import parse_time
+from sobor.trace.run import VARIABLE as TRACE
 
 CURVES = ("host", "p", "cp")
 COMPUTING, BROADCAST, OTHER = "computing", "broadcast", "other collectives"
@@ -126,20 +127,24 @@ def _variables(run: Run, curve: str) -> Mapping[str, str]:
 
 
 def _run_traced(run: Run, variables: Mapping[str, str], folder: str) -> None:
-    command = run["command"].split()
+    command = split_words(run["command"], "command")
     if not command:
         raise SoborError(
             "command: with machine=here expected a launcher and a program, found nothing",
             "such as --with 'command=mpirun -n 4 ./asp 1024'; the sources are in "
             "share/sobor/examples",
         )
-    given = [word for pair in variables.items() for word in ("--set", "=".join(pair))]
-    line = [sys.executable, "-m", "sobor", "trace", "--output", folder, *given, "--", *command]
-    paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH")]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
+    settings = [f"{name}={value}" for name, value in {**variables, TRACE: folder}.items()]
+    launch = prepare(command, settings, os.environ)
     try:
         done = subprocess.run(
-            line, capture_output=True, text=True, timeout=_TIME_LIMIT, env=environment, check=False
+            launch.argv,
+            env=environment(launch),
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_TIME_LIMIT,
+            check=False,
         )
     except subprocess.TimeoutExpired:
         raise SoborError(f"{run['command']}: no end after {_TIME_LIMIT} s") from None

@@ -2,6 +2,7 @@
 """Parameters of a platform, and the block algorithm BAGDS (Feldman, Nazarova 2016)."""
 
 from sobor.errors import SoborError
+from sobor.launchers.options import split_words
 from sobor.model.allgather import METHODS, Link, crossing, plan
 from sobor.platform.analysis import ELEMENT, TWO_POINTS, fit_two
 from sobor.platform.run import Wanted, measure
@@ -23,7 +24,7 @@ def _link(run: Run) -> Link:
 
 
 def _measured(run: Run) -> dict:
-    command = run["command"].split()
+    command = split_words(run["command"], "command")
     if not command:
         raise SoborError("command: expected a launcher, such as srun -N 4 -n 64, found nothing")
     run.tell(f"platform -- {run['command']}")

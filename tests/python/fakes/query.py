@@ -16,6 +16,7 @@ VARIABLES = {
     "SOBOR_TRACE": ("text", "", "A folder for traces."),
     "SOBOR_PROFILE": ("text", "", "A folder for sums."),
     "SOBOR_HEAP": ("switch", "off", "A shared heap."),
+    "SOBOR_COLLECTIVES": ("text", "all", "What is served."),
     "SOBOR_WAIT": ("choice", "auto", "How a rank waits."),
 }
 ALGORITHMS = [
