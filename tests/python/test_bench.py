@@ -191,6 +191,25 @@ def test_slurm_counts_the_nodes_of_an_allocation(
     assert "--overcommit" in target.start(9, 4) or nodes != "2"
 
 
+@pytest.mark.parametrize(
+    ("command", "found"),
+    [
+        ("mpirun -n 2 ./app", "./app"),
+        ("mpirun --oversubscribe sh -c true", "sh"),
+        ("mpirun app", "app"),
+        ("mpirun --mca btl self --unlisted sh", None),
+        ("mpirun --bind-to none --unlisted 4", None),
+    ],
+)
+def test_a_launcher_alone_is_expected(fake_native, openmpi, command, found):
+    """A program behind it would be started in the place of the bench."""
+    if found is None:
+        assert make_target(command, fake_native).command == command
+        return
+    with pytest.raises(SoborError, match=f"{command}: expected .*, found {found} behind it"):
+        make_target(command, fake_native)
+
+
 def test_the_users_own_options_are_not_overruled(request_of, fake_native, openmpi):
     request = request_of(launcher="mpirun --bind-to hwthread --mca coll ^tuned")
     words = " ".join(command_of(request, fake_native, 2).argv)

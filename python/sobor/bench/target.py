@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sobor.bench import peers
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, recognise
-from sobor.launchers.options import bare, split_words
+from sobor.launchers.options import bare, named_program, split_words
 from sobor.libmpi import Library, library_at, library_of
 from sobor.native import Native, build_remedy
 
@@ -85,6 +85,12 @@ def make_target(
         raise SoborError(
             f"{words[0]} is not an MPI launcher that Sobor knows",
             "use Open MPI's mpirun, MPICH's or Intel MPI's mpiexec, or srun",
+        )
+    program = named_program(words[1:], launcher.family)
+    if program is not None:
+        raise SoborError(
+            f"{command}: expected a launcher with its options, found {program} behind it",
+            "leave the program out: the one that is started is Sobor's own",
         )
     library = library_at(libmpi) if libmpi else library_of(launcher, environ)
     if library is None:

@@ -109,6 +109,16 @@ def program_index(arguments: list[str], family: Family) -> int:
     return min(index, len(arguments))
 
 
+def named_program(arguments: list[str], family: Family) -> str | None:
+    """The program among the arguments, unless it may be the value of an option nobody lists."""
+    index = program_index(arguments, family)
+    if index == len(arguments):
+        return None
+    before = arguments[index - 1] if index else ""
+    open_end = _is_option(before) and "=" not in before and bare(before) not in _TABLES[family]
+    return None if open_end else arguments[index]
+
+
 def options_of(arguments: list[str], family: Family) -> Iterator[tuple[int, str]]:
     """The launcher's own options: position and name without dashes."""
     table = _TABLES[family]
