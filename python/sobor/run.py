@@ -21,7 +21,11 @@ _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
 def run(command: list[str], settings: list[str], show: bool, json_file: str | None) -> None:
     """Takes the place of this process by the command, or shows it."""
-    launch = prepare(command, settings, os.environ)
+    begin(prepare(command, settings, os.environ), show, json_file)
+
+
+def begin(launch: Launch, show: bool, json_file: str | None = None) -> None:
+    """Takes the place of this process by what was prepared, or shows it."""
     for warning in launch.warnings:
         write_warning(warning)
     if json_file:

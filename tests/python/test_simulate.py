@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 
 from conftest import option
+from sobor.simulate import run
 from sobor.simulate.timeline import Record, draw, joined, round_step
 
 KUNPENG = ("--machine", "kunpeng920-2s")
@@ -158,6 +159,7 @@ def test_simulator_that_is_not_there(command, fake_native):
         (["bcast", *KUNPENG, "--mode", "timed", "--relaxed"], "--relaxed explores"),
         (["bcast", *KUNPENG, "--timeline", "a.svg", "--map", "core,numa"], "found several"),
         (["bcast", *KUNPENG, "--timeline", "a.svg", "--algorithm", "all"], "found several"),
+        (["bcast", *KUNPENG, "--timeline", "a.svg", "--check"], "--timeline draws what happens"),
         (["bcast", *KUNPENG, "--json", "/nowhere/a.json"], "--json: /nowhere/a.json: expected"),
         (["bcast", *KUNPENG, "--timeline", "/"], "--timeline: /: expected a file"),
         (["--list", "cray"], "--list: no machine cray"),
@@ -210,6 +212,21 @@ def test_timeline(command, fake_native, arguments, tmp_path):
     title = f"simulated barrier flat, 4 ranks by core on {machine}: ranks take turns"
     assert title in texts  # The stand-in for the topology has two cores.
     assert {"waiting", "copying", "notifying", "time, µs"} <= set(texts)
+
+
+def test_timeline_of_a_run_that_a_fault_ended(command, fake_native, monkeypatch, tmp_path):
+    """There are no records of it: the fault is shown, not that they are missing."""
+    fault = {"collective": "barrier", "algorithm": "flat", "ranks": 2, "map": "core"}
+
+    def ended(_native, words, _timeline):
+        assert words[words.index("--mode") + 1] == "timed"
+        return [{**fault, "violations": ["rank 0 waits for ever"]}]
+
+    monkeypatch.setattr(run, "run_engine", ended)
+    words = ["--check", "--mode", "timed", "--timeline", str(tmp_path / "picture.svg")]
+    result = command("simulate", "barrier", *KUNPENG, "--ranks", "2", *words)
+    assert result.status == 1 and "rank 0 waits for ever" in result.out
+    assert "written" not in result.err and not list(tmp_path.glob("*.svg"))
 
 
 def boxes(svg, name):

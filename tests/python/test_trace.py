@@ -574,6 +574,22 @@ def test_site_of_a_file_that_is_gone():
     assert resolve_by_tools("/nowhere/app", 0x1234) == "app+0x1234"
 
 
+def test_site_whose_names_are_no_text(tmp_path, monkeypatch):
+    tool = tmp_path / "addr2line"
+    tool.write_text("#!/bin/sh\nprintf 'caf\\351\\n??:0\\n'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert resolve_by_tools("/bin/sh", 64) == "sh caf\ufffd"
+
+
+def test_trace_makes_no_folder_for_what_cannot_be_started(command, fake_native, tmp_path):
+    folder = tmp_path / "trace"
+    for words in (["--", "mpirun-of-nobody"], ["--set", "RINGS=1", "--", "sh"]):
+        result = command("trace", "-o", str(folder), *words)
+        assert result.status == 2 and "recorded" not in result.err
+        assert not folder.exists()
+
+
 def test_trace_sets_it_up(command, fake_native, executed, tmp_path):
     folder = tmp_path / "new" / "trace"
     result = command("trace", "-o", str(folder), "--", "sh", "-c", "true")

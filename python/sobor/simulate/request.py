@@ -240,6 +240,12 @@ def _switch(value: bool) -> str:
 def _check_timeline(options: Options, jobs: tuple[Job, ...]) -> None:
     if options.timeline is None:
         return
+    if _checks(options) and options.mode != "timed":
+        raise SoborError(
+            "--timeline draws what happens by the clock; of interleavings that are explored there "
+            "is no picture",
+            "add --mode timed, or leave out --timeline",
+        )
     several = len(jobs) > 1
     several = several or options.algorithms == "all" or "," in (options.algorithms or "")
     several = several or "," in (options.sizes or "")

@@ -21,18 +21,20 @@ def simulate(options: Options, native: Native) -> int:
     """Simulates, writes table, files and picture; 1 if a check found a fault."""
     check_engine(native)
     request = make_request(options, native)
-    rows = _run_all(request, native)
-    _write(rows, request)
+    drawn: list[Path] = []
+    rows = _run_all(request, native, drawn)
+    _write(rows, request, drawn)
     return _FAULT if any(table.faults(row) for row in rows) else 0
 
 
-def _run_all(request: Request, native: Native) -> list[Row]:
+def _run_all(request: Request, native: Native, drawn: list[Path]) -> list[Row]:
+    """The rows of all runs; adds pictures that were made to `drawn`."""
     rows: list[Row] = []
     with counter(36) as progress:
         task = progress.add_task("starting", total=len(request.jobs))
         for job in request.jobs:
             progress.update(task, description=f"{request.collective}: {job.title}")
-            rows += _run(job, request, native)
+            rows += _run(job, request, native, drawn)
             progress.advance(task)
     # Messages say which machine by its name, wherever its file is.
     return [
@@ -41,16 +43,19 @@ def _run_all(request: Request, native: Native) -> list[Row]:
     ]
 
 
-def _run(job: Job, request: Request, native: Native) -> list[Row]:
+def _run(job: Job, request: Request, native: Native, drawn: list[Path]) -> list[Row]:
     if request.timeline is None:
         return run_engine(native, job.arguments, None)
     with tempfile.TemporaryDirectory(prefix="sobor-") as folder:
         path = Path(folder) / "timeline.json"
         rows = run_engine(native, job.arguments, path)
+        if not path.exists() and any(map(table.faults, rows)):
+            return rows  # a run that a fault has ended
         records = timeline.read_records(path)
     title = _picture_title(rows[0], job, request)
     picture = timeline.draw(records, job.ranks, _nodes(job, request, native), title)
     request.timeline.write_text(picture, encoding="utf-8")
+    drawn.append(request.timeline)
     return rows
 
 
@@ -73,10 +78,10 @@ def _nodes(job: Job, request: Request, native: Native) -> list[int]:
     return nodes if len(nodes) == job.ranks and min(nodes) >= 0 else []
 
 
-def _write(rows: list[Row], request: Request) -> None:
+def _write(rows: list[Row], request: Request, drawn: list[Path]) -> None:
     if not rows:
         raise SoborError("no algorithm can do this; sobor info --algorithms lists them")
     write = partial(
         table.write, rows, request.machine, request.checks, request.histogram, console.out()
     )
-    outputs.show(rows, request.json_file, write, request.timeline)
+    outputs.show(rows, request.json_file, write, *drawn)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sobor import console
 from sobor.errors import SoborError
-from sobor.run import run
+from sobor.run import begin, prepare
 
 VARIABLE = "SOBOR_TRACE"
 
@@ -23,13 +23,15 @@ def trace(command: list[str], folder: str, settings: list[str], show: bool) -> N
         raise SoborError(
             f"--output: {folder} holds a trace already", "name another folder, or remove it"
         )
+    # What stands in the way is said before a folder is made.
+    launch = prepare(command, [*settings, f"{VARIABLE}={path}"], os.environ)
     if not show:
         _make(path, folder)
         console.err().print(
             f"sobor: calls are recorded in {folder}; afterwards: sobor report {folder}"
         )
         sys.stderr.flush()
-    run(command, [*settings, f"{VARIABLE}={path}"], show, json_file=None)
+    begin(launch, show)
 
 
 def _make(path: Path, folder: str) -> None:

@@ -61,7 +61,7 @@ def resolve_by_tools(path: str, offset: int) -> str:
     command = [tool, "-f", "-C", "-e", path, hex(address)]
     try:
         answer = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=True
+            command, capture_output=True, text=True, errors="replace", timeout=_SECONDS, check=True
         ).stdout.splitlines()
     except (OSError, subprocess.SubprocessError):
         return plain
