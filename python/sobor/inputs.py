@@ -10,6 +10,9 @@ from typing import Any
 
 from sobor.errors import SoborError
 
+#: No number of ours is longer than a processor has them.
+_MOST = (1 << 63) - 1
+
 
 @dataclass(frozen=True)
 class Value:
@@ -40,7 +43,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_whole(value: Any, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= _MOST
 
 
 TEXT = Value("a text", lambda value: isinstance(value, str))

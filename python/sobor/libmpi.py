@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sobor.errors import SoborError
 from sobor.launchers import Family, Launcher, known_on_path, recognise
+from sobor.native import AS_GIVEN
 
 # The names of the library for each ABI, as its back end is called.
 NAMES = {
@@ -126,7 +127,9 @@ def system_libraries() -> dict[str, Path]:
     """The libraries that the dynamic linker's cache knows, name to path."""
     for tool in ("ldconfig", "/sbin/ldconfig"):
         try:
-            answer = subprocess.run([tool, "-p"], capture_output=True, text=True, check=False)
+            answer = subprocess.run(
+                [tool, "-p"], capture_output=True, text=True, errors=AS_GIVEN, check=False
+            )
         except OSError:
             continue
         return parse_cache(answer.stdout)

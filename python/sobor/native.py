@@ -15,6 +15,9 @@ from sobor.errors import SoborError
 PREFIX_VARIABLE = "SOBOR_PREFIX"
 _PACKAGE = Path(__file__).resolve().parent
 _QUERY_SECONDS = 60
+#: What tools say has words of users and names of files in it, which may be no text: as Python has
+#: those of its own command line.
+AS_GIVEN = "surrogateescape"
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ def _ask(tool: Path, arguments: tuple[str, ...], environ: Mapping[str, str] | No
             env=None if environ is None else dict(environ),
             capture_output=True,
             text=True,
+            errors=AS_GIVEN,
             timeout=_QUERY_SECONDS,
             check=False,
         )
@@ -163,7 +167,7 @@ def build_remedy(
 def packages_remedy() -> str:
     """What to do where this Python lacks the packages of pictures and of sobor report."""
     if sys.prefix != sys.base_prefix:
-        return build_remedy(f"{sys.executable} -m pip install numpy matplotlib")
+        return build_remedy(f"{sys.executable} -I -m pip install numpy matplotlib")
     return build_remedy(
         f"install numpy and matplotlib for {sys.executable}; with Debian's: apt install "
         "python3-numpy python3-matplotlib"

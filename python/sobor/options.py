@@ -5,6 +5,7 @@ A command takes one with `option("--json")`, and adds what is special to it as a
 value is several of a kind, `many=True` says so alike everywhere.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -79,9 +80,18 @@ WORDS = {
 }
 
 
+def finite(value: float | None) -> float | None:
+    """Refuses what has limits and keeps to none: of nan nothing is less or more."""
+    if value is not None and not math.isfinite(value):
+        raise typer.BadParameter(f"expected a number, found {value}")
+    return value
+
+
 def option(name: str, note: str = "", *, many: bool = False, **limits: Any) -> Any:
     """The option of that name, for Annotated; `note` goes on where the common words end."""
     word = WORDS[name]
+    if limits:
+        limits["callback"] = finite
     help_text = word.help
     if many:
         help_text = f"{help_text.removesuffix('.')}; several with commas between."

@@ -18,6 +18,7 @@ _NEEDED = ("rich", "typer")
 _OF_RUN = ("--set", "--heap", "--print", "--json")
 #: Commands whose last words are a program's, with options of its own.
 _WITH_LAUNCHER = ("run", "trace", "profile", "platform")
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -34,6 +35,8 @@ def main(arguments: list[str] | None = None) -> int:
     except BrokenPipeError:
         _give_up_output()
         return 1
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except OSError as error:
         _give_up_output()
         where = error.filename or "what is written"

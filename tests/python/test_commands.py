@@ -151,6 +151,14 @@ def test_completion_is_silent_without_native_parts(command, monkeypatch, tmp_pat
     [
         ("bench --rounds 0", "--rounds", "0"),
         ("bench --seconds soon", "--seconds", "soon"),
+        ("bench --timeout inf", "--timeout", "inf"),
+        ("bench --seconds nan", "--seconds", "nan"),
+        ("estimate x.json --seconds nan", "--seconds", "nan"),
+        ("platform --seconds nan -- mpirun", "--seconds", "nan"),
+        ("platform --timeout inf -- mpirun", "--timeout", "inf"),
+        ("simulate --calibrate x.json --seconds nan", "--seconds", "nan"),
+        ("model efficiency --calls barrier:0x1 --operations inf", "--operations", "inf"),
+        ("model efficiency --calls barrier:0x1 --flops nan", "--flops", "nan"),
         ("model allgather --element -7", "--element", "-7"),
     ],
 )

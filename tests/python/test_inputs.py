@@ -49,6 +49,7 @@ GOOD = {"name": "a", "ranks": 2, "rows": [ROW, ROW], "unknown": 3}
         ({**GOOD, "ranks": True}, "ranks: expected a whole number of at least 1, found true"),
         ({**GOOD, "ranks": 0}, "ranks: expected a whole number of at least 1, found 0"),
         ({**GOOD, "ranks": 2.0}, "ranks: expected a whole number of at least 1, found 2.0"),
+        ({**GOOD, "ranks": 1 << 63}, "ranks: expected a whole number of at least 1, found 9223"),
         ({**GOOD, "rows": {}}, "rows: expected a list, found {}"),
         ({**GOOD, "rows": [ROW, None]}, "rows[1]: expected an object, found null"),
         ({**GOOD, "rows": [{**ROW, "on": 1}]}, "rows[0].on: expected true or false, found 1"),

@@ -9,6 +9,8 @@ from conftest import ROOT, write_program
 from sobor import native
 from sobor.errors import SoborError
 from sobor.native import Native, candidates, find_native
+from sobor.simulate.calibrate import calibrate
+from sobor.simulate.engine import run_engine
 from sobor.version import __version__
 
 
@@ -47,7 +49,7 @@ def test_remedies_where_there_is_no_checkout(command, fake_native, openmpi, monk
     """There make has nothing to build, and pip alone would be another Python's."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     plot = ("bench", "bcast", "--plot", "x.svg")
-    shown = {"pip": " -m pip install numpy matplotlib", "apt": "apt install python3-numpy "}
+    shown = {"pip": " -I -m pip install numpy matplotlib", "apt": "apt install python3-numpy "}
     for found in (ROOT, None):
         monkeypatch.setattr(native, "_checkout", lambda *_, found=found: found)
         monkeypatch.setattr(sys, "prefix", "/of/an/environment")
@@ -75,6 +77,21 @@ def _words(result):
 def test_query_that_fails_shows_its_message(fake_native):
     with pytest.raises(SoborError, match="expected barrier or bcast"):
         fake_native.query("choice", "--collective", "gather")
+
+
+def test_words_that_are_no_text(tmp_path):
+    """What a tool says may have a file's name in it, or a word of the command line."""
+    tools = Native(tmp_path)
+    for tool in (tools.query_tool, tools.simulator, tools.calibrator):
+        write_program(tool, "#!/bin/sh\nprintf 'sobor: no caf\\351\\n' >&2\nexit 2\n")
+    for ask in (
+        lambda: tools.query("version"),
+        lambda: run_engine(tools, (), None),
+        lambda: calibrate(tools, str(tmp_path / "x.json"), 1.0),
+    ):
+        with pytest.raises(SoborError) as error:
+            ask()
+        assert error.value.message == "no caf\udce9"
 
 
 def test_query_without_json(tmp_path):

@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -295,6 +296,17 @@ def test_an_installation_without_a_network_says_where_packages_go(tmp_path):
     )  # fmt: skip
     assert answer.returncode == 0 and not (tmp_path / "venv").exists()
     assert "of 3.10 or later" in answer.stderr and "not with\npip --user" in answer.stderr
+
+
+def test_an_interrupt_is_no_fault(fake_native):
+    """While it finds out what to start, as on a slow file system."""
+    write_program(fake_native.query_tool, "#!/bin/sh\nkill -INT $PPID\nexec sleep 60\n")
+    answer = subprocess.run(
+        [sys.executable, "-I", ROOT / "python" / "sobor", "run", "--set", "RING=1MiB", "--", "sh"],
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        capture_output=True, text=True, timeout=50, check=False,
+    )  # fmt: skip
+    assert (answer.returncode, answer.stdout, answer.stderr) == (130, "", "")
 
 
 def test_letters_that_the_output_does_not_have(fake_native):

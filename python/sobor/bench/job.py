@@ -114,7 +114,8 @@ def run_launch(launch: Launch, limit: float, on_row: Callable[[Row], None]) -> O
             start_new_session=True,
         )
         late = threading.Event()
-        watch = threading.Timer(limit, lambda: (late.set(), _stop(process)))
+        longest = min(limit, threading.TIMEOUT_MAX)
+        watch = threading.Timer(longest, lambda: (late.set(), _stop(process)))
         watch.start()
         try:
             for row in _rows(process):

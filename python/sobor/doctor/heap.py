@@ -50,6 +50,7 @@ def _try(patient: Patient) -> bool:
             env={**patient.environ, **changes},
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=_SECONDS,
             check=False,
         )

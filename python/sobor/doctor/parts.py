@@ -59,6 +59,7 @@ def _preload(patient: Patient) -> Finding:
             env={**patient.environ, "LD_PRELOAD": str(library)},
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=_SECONDS,
             check=False,
         )

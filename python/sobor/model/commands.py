@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from sobor.options import Group, JsonFile, option
+from sobor.options import Group, JsonFile, finite, option
 
 app = typer.Typer(
     cls=Group,
@@ -233,10 +233,14 @@ def efficiency_command(
         typer.Option(metavar="TIME", help="T_1, on one rank; else by the other two, or the trace."),
     ] = None,
     operations: Annotated[
-        float | None, typer.Option(min=1, metavar="N", help="Floating point operations.")
+        float | None,
+        typer.Option(min=1, metavar="N", callback=finite, help="Floating point operations."),
     ] = None,
     flops: Annotated[
-        float | None, typer.Option(min=1, metavar="RATE", help="Of them in a second, of one core.")
+        float | None,
+        typer.Option(
+            min=1, metavar="RATE", callback=finite, help="Of them in a second, of one core."
+        ),
     ] = None,
     per_node: Annotated[
         int | None,

@@ -10,7 +10,7 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sobor.errors import SoborError
 from sobor.machines import SUFFIX, read_machine
-from sobor.native import Native, build_remedy
+from sobor.native import AS_GIVEN, Native, build_remedy
 from sobor.outputs import check_writable
 from sobor.progress import bar
 
@@ -45,7 +45,9 @@ def _measure(native: Native, path: Path, name: str, seconds: float) -> None:
     with bar(*columns) as progress:
         progress.add_task("measuring; other work on this machine disturbs it")
         try:
-            answer = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+            answer = subprocess.run(
+                command, stderr=subprocess.PIPE, text=True, errors=AS_GIVEN, check=False
+            )
         except OSError as error:
             raise SoborError(f"{native.calibrator}: {error.strerror}", build_remedy()) from None
     if answer.returncode != 0:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from sobor.errors import SoborError
-from sobor.native import Native, build_remedy
+from sobor.native import AS_GIVEN, Native, build_remedy
 
 Row = dict[str, Any]
 
@@ -27,7 +27,9 @@ def run_engine(native: Native, arguments: tuple[str, ...], timeline: Path | None
     if timeline is not None:
         command += ["--timeline", str(timeline)]
     try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
+        answer = subprocess.run(
+            command, capture_output=True, text=True, errors=AS_GIVEN, check=False
+        )
     except OSError as error:
         raise SoborError(f"{native.simulator}: {error.strerror}", build_remedy()) from None
     if answer.returncode not in (0, _FAULT):
