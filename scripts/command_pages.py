@@ -104,7 +104,9 @@ def _man(name: str, command: Any) -> str:
         chosen = [each for each in _parameters(command) if each.param_type_name == kind]
         lines += [f".SH {title}"] if chosen else []
         for each in chosen:
-            lines += [".TP", f".B {_escaped(_written(each, ''))}", _escaped(_explained(each))]
+            # In the language of --help a backslash is written as two.
+            explained = _escaped(_explained(each).replace("\\\\", "\\"))
+            lines += [".TP", f".B {_escaped(_written(each, ''))}", explained]
     others = getattr(command, "commands", {})
     lines += [".SH COMMANDS"] if others else []
     for word, each in others.items():
