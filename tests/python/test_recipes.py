@@ -128,6 +128,13 @@ def test_options_of_containers_exist(path):
     assert all(f"option({name} " in options for name in re.findall(r"-D(SOBOR_\w+)", text))
 
 
+def test_images_are_made_of_the_source_alone():
+    """What a checkout has besides may be gigabytes, and goes to who builds the image."""
+    made = (ROOT / ".gitignore").read_text().split()
+    left_out = set((ROOT / ".dockerignore").read_text().splitlines())
+    assert {word.strip("/") for word in made if word.startswith("/")} | {".git"} <= left_out
+
+
 def test_no_placeholders():
     for folder in ("packaging", "containers", "docs"):
         for path in (ROOT / folder).rglob("*"):
