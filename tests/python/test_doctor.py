@@ -266,6 +266,12 @@ def test_leftovers(patient):
     assert found["MPI files"].data == {"files": ["vader_segment.x"]}
 
 
+def test_names_of_leftovers_are_no_commands(patient):
+    """Anybody may make files there, and what is shown is to be typed, maybe by root."""
+    found = by_name(leftovers.check(patient({"/dev/shm/ompi_;reboot": ""})))
+    assert found["MPI files"].remedy.endswith("rm -r '/dev/shm/ompi_;reboot'")
+
+
 def test_files_in_use_are_no_leftovers(patient):
     maps = "7f0-7f1 rw-s 0 00:17 3 {}\n"
     found = by_name(

@@ -2,6 +2,7 @@
 """Files in /dev/shm that earlier runs have left: Sobor's, which should not be, and MPI's."""
 
 import re
+import shlex
 from collections.abc import Iterator
 
 from sobor.doctor.finding import Finding, Patient, Status
@@ -83,5 +84,6 @@ def _summary(files: list[tuple[str, int]]) -> str:
 
 
 def _removal(files: list[tuple[str, int]]) -> str:
-    shown = [f"{_SHM}/{name}" for name in _names(files)[:3]]
+    # Anybody may have made them, and given them names that a shell would take for commands.
+    shown = [shlex.quote(f"{_SHM}/{name}") for name in _names(files)[:3]]
     return f"rm -r {' '.join(shown)}{' ...' if len(files) > len(shown) else ''}"
