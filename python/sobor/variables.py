@@ -11,8 +11,14 @@ from sobor.native import PREFIX_VARIABLE, Native
 SWITCH = "SOBOR"
 SERVED = "SOBOR_COLLECTIVES"
 PREFIX = "SOBOR_"
-# Read by the command itself, or set by environment modules; the library does not know them.
-COMMAND_VARIABLES = frozenset({PREFIX_VARIABLE, "SOBOR_PYTHON", "SOBOR_PRELOAD"})
+# Read by the command itself, set by environment modules, or of the build (docs/install.md); the
+# library does not know them.
+COMMAND_VARIABLES = frozenset(
+    {
+        *(PREFIX_VARIABLE, "SOBOR_PYTHON", "SOBOR_PRELOAD"),
+        *(f"SOBOR_{abi}_INCLUDE" for abi in ("OMPI", "MPICH", "MPIABI")),
+    }
+)
 
 
 def present(environ: Mapping[str, str]) -> dict[str, str]:

@@ -24,9 +24,10 @@ static const sb_variable_t variables[] = {
 #undef SB_NUMBER
 };
 
-/* Names of other programs of ours, which read them: no variables of the library. */
+/* Names that other programs of ours read, or the build: no variables of the library. */
 static const char *const foreign[] = {
-    "SOBOR_PREFIX=", "SOBOR_PYTHON=", "SOBOR_PRELOAD=", "SOBOR_BENCH_", "SOBOR_TEST_"};
+    "SOBOR_PREFIX=", "SOBOR_PYTHON=",       "SOBOR_PRELOAD=",       "SOBOR_BENCH_",
+    "SOBOR_TEST_",   "SOBOR_OMPI_INCLUDE=", "SOBOR_MPICH_INCLUDE=", "SOBOR_MPIABI_INCLUDE="};
 
 static sb_config_t config;
 static bool from_environment[SB_COUNT_OF(variables)];

@@ -13,6 +13,7 @@ def test_present_leaves_out_those_of_the_command():
         "SOBOR_RING": "8",
         "SOBOR_PREFIX": "/x",
         "SOBOR_PRELOAD": "/s",
+        "SOBOR_OMPI_INCLUDE": "/i",
         "SOBORX": "1",
         "A": "1",
     }
