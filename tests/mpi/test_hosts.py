@@ -22,6 +22,7 @@ from random_cases import SEED, run_drawn
 from test_apps import check_hpcc_output, need, write_hpcc_input
 from test_clusters import named, worlds
 from test_mpi4py_suite import COLLECTIVES, SHORTER, read_outcome, suite_command
+from test_tools import build_tool
 
 from conftest import usable_mpi
 
@@ -199,6 +200,20 @@ def test_several_hosts(tester, hosts, key, segment):
     local = named(result, "one_host")
     assert len(local) == 2, result.tail()
     assert all(r.where == "shm" and r.barrier == r.bcast == 40 for r in local), result.tail()
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "m50"])
+def test_tool_that_goes_past(tester, hosts, key):
+    """Its collectives in MPI_Finalize come when clusters have ended; it calls the host's itself."""
+    if tester.bare_only:
+        pytest.skip("only the bare MPI is asked for")
+    mpi = usable_mpi(key)
+    preload = f"{PRELOAD}:{build_tool(mpi, 'tool_past')}"
+    result = run_both(tester, mpi, hosts, {"LD_PRELOAD": preload, "SOBOR_TRIALS": "off"})
+    tester.expect_pass(result, served=True)
+    assert [report.where for report in worlds(result)][:1] == ["cluster"], result.tail()
+    told = [line for line in result.stdout.splitlines() if line.startswith("tool: ")]
+    assert told == [f"tool: {what} right" for what in ("begins", "goes on", "ends", "is gone")]
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])
