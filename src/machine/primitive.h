@@ -37,6 +37,8 @@
  *                                     look or without, until it is at least `value`; returns what
  *                                     was seen last (acquire), 0 if `looks` is 0
  *   sb_keep_order                     the compiler keeps the order of what is before and after
+ *   sb_order_streamed                 what this thread has stored before is ordered before what it
+ *                                     stores next, also what went past its caches
  *   sb_fence_all                      every running process executes a full fence, where the
  *                                     system can do that
  *   sb_anyone_sleeps                  false: no rank of the job is in sb_futex_wait

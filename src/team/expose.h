@@ -13,6 +13,9 @@
  *   kernel copy   they lie in the owner's private memory, which the system lets the reader reach
  *   neither       the reader tells the owner, who stages them in shared memory
  *
+ * A program may have stored these bytes past its caches, and left no fence behind that: its owner
+ * puts that in order (sb_order_streamed) before it says where they are.
+ *
  * Whether a kernel copy is allowed depends on more than can be asked (users, namespaces, filters of
  * system calls, security modules), so it is tried when the team first needs it. A program that
  * gives up its rights may end it at any time: what has failed once between two members is not tried

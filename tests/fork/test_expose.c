@@ -947,6 +947,126 @@ static int run_pair(const char *what, const char *cma, int (*body)(rank_context_
     return run_apart(what, cma, body, NULL);
 }
 
+#if defined(__x86_64__)
+
+/* What goes past the caches ends within a line, which stays with its core until something takes it
+ * from there: no fence is behind it. */
+enum { STREAMED = 1000, STREAMED_WORDS = STREAMED / sizeof(uint64_t) };
+
+static void stream(void *to, uint64_t value)
+{
+    for (size_t i = 0; i < STREAMED_WORDS; i++)
+        __builtin_ia32_movnti64((long long *)to + i, (long long)value);
+}
+
+static int holds_others(const char *what, const void *at, uint64_t value)
+{
+    const uint64_t *words = at;
+    uint64_t wrong = 0;
+
+    for (size_t i = 0; i < STREAMED_WORDS; i++)
+        wrong += words[i] != value;
+    if (wrong > 0)
+        fprintf(stderr, "%s: %llu words are not those of call %llu\n", what,
+                (unsigned long long)wrong, (unsigned long long)value);
+    return wrong > 0;
+}
+
+static int stream_bcast(sb_team_t *team, uint32_t root, char *memory, uint64_t value)
+{
+    const sb_stream_t whole = {.base = memory, .bytes = STREAMED};
+
+    if (team->rank == root)
+        stream(memory, value);
+    return (sb_bcast(&sb_bcast_ring, team, root, &whole) != SB_OK) +
+           holds_others("a broadcast", memory, value);
+}
+
+static int stream_exchange(sb_team_t *team, char *memory, uint64_t value)
+{
+    sb_stream_t from[2], to[2];
+    const sb_parts_t parts = {.send = from, .receive = to};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        from[i] = (sb_stream_t){.base = memory + i * STREAMED, .bytes = STREAMED};
+        to[i] = (sb_stream_t){.base = memory + (2 + i) * STREAMED, .bytes = STREAMED};
+        stream(from[i].base, value);
+    }
+    return (sb_alltoall_direct.parts(team, &parts) != SB_OK) +
+           holds_others("an exchange", to[1 - team->rank].base, value);
+}
+
+/* The root clears what the other puts its part into. */
+static int stream_gather(sb_team_t *team, uint32_t root, char *memory, uint64_t value)
+{
+    const sb_stream_t from = {.base = memory, .bytes = STREAMED};
+    sb_stream_t to[2];
+    const sb_parts_t parts = {.root = root, .send = &from, .receive = to};
+
+    for (uint32_t i = 0; i < 2; i++)
+        to[i] = (sb_stream_t){.base = memory + (1 + i) * STREAMED, .bytes = STREAMED};
+    for (uint32_t i = 0; i < STREAMED_WORDS; i++)
+        ((uint64_t *)(void *)memory)[i] = value;
+    if (team->rank == root)
+        stream(to[1 - root].base, 0);
+    int failed = sb_gather_direct.parts(team, &parts) != SB_OK;
+    return failed + (team->rank == root ? holds_others("a gather", to[1 - root].base, value) : 0);
+}
+
+static int stream_reduce(sb_team_t *team, uint32_t root, char *memory, uint64_t value)
+{
+    const sb_reduction_t reduction = {.root = root,
+                                      .operation = sb_fold_operator(SB_SUM, SB_UINT64),
+                                      .bytes = STREAMED,
+                                      .send = memory,
+                                      .receive = team->rank == root ? memory + STREAMED : NULL};
+
+    stream(memory, value);
+    int failed = sb_algorithm_prepare(&sb_reduce_rings, team, STREAMED) != SB_OK ||
+                 sb_reduce_rings.reduction(team, &reduction) != SB_OK;
+    return failed +
+           (team->rank == root ? holds_others("a reduce", reduction.receive, 2 * value) : 0);
+}
+
+/* What a program has stored past its caches is there for who reads it where it is, and does not
+ * fall upon what others have put there since. */
+static int run_streamed(rank_context_t *context, void *argument)
+{
+    enum { CALLS = 20000 };
+    sb_team_t *team = team_with_mesh(context);
+    char *memory = aligned_alloc(SB_LINE, sb_round_up((size_t)4 * STREAMED, SB_LINE));
+    int failures = team == NULL || memory == NULL;
+
+    (void)argument;
+    for (uint64_t call = 0; call < CALLS && failures == 0; call++) {
+        uint32_t root = call / 16 % 2;
+        failures += stream_bcast(team, root, memory, 4 * call + 1);
+        failures += stream_exchange(team, memory, 4 * call + 2);
+        failures += stream_gather(team, root, memory, 4 * call + 3);
+        failures += stream_reduce(team, root, memory, 4 * call + 4);
+    }
+    if (failures == 0)
+        failures += sb_rings(team)->expose.copied + sb_mesh(team)->expose.copied == 0;
+    free(memory);
+    leave(context, team);
+    return failures;
+}
+
+static int run_streams(void)
+{
+    return run_pair("what was stored past the caches", "on", run_streamed);
+}
+
+#else
+
+/* A release orders all stores. */
+static int run_streams(void)
+{
+    return 0;
+}
+
+#endif
+
 /* Several that share two processors. */
 static int run(const char *what, const char *cma, int (*body)(rank_context_t *, void *),
                void *argument)
@@ -978,7 +1098,7 @@ static int run_with_the_kernel(void)
            run("broadcasts: none may", "on", run_bcast_refused, &losers[2]) +
            run("reduces: one may not read any more", "on", run_reduce_refused, &losers[0]) +
            run("reduces: none may", "on", run_reduce_refused, &losers[2]) +
-           run_pair("scans of two ranks", "on", run_scan_lent) +
+           run_pair("scans of two ranks", "on", run_scan_lent) + run_streams() +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +
            run_pair("one of two may not read a part any more", "auto", run_sole_refused) +

@@ -258,6 +258,7 @@ static sb_status_t show_and_wait(sb_team_t *team, const sb_stream_t *stream, con
     sb_cursor_t end = pulled_end(cursor, plan);
     uint64_t least;
 
+    sb_order_streamed();
     sb_slot_show_words(team, SB_NOTE_RING, plan, sizeof *plan);
     sb_cursor_pass(cursor, SB_LINE);
     sb_status_t status =

@@ -180,6 +180,7 @@ void sb_lent_show(const sb_team_t *team, const sb_reduction_t *reduction)
     const sb_workspace_t *space = sb_workspace(team);
     const sb_exposure_t exposed = sb_expose_at(reduction->send);
 
+    sb_order_streamed();
     sb_copy(&sb_workspace_head(team, team->rank)->given.exposed, &exposed, sizeof exposed);
     sb_flow_commit(&space->out, space->cursor.position + LENT);
 }

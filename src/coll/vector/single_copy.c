@@ -8,6 +8,10 @@
  * waits for ever. On a rank's flow to one other, the staged bytes follow behind the position that
  * the message took; what was exposed to all comes to one reader as a message on the flow to it.
  *
+ * What the program has stored past its caches, with no fence behind it, would be there for this
+ * rank alone, and could fall upon what others write. So before others reach into its memory in a
+ * call it is put in order.
+ *
  * A rank that has failed must not be written to: its memory may be another's by then. So before a
  * sender pushes it claims the invitation, by one atomic addition; the reader that leaves withdraws
  * it, by another. Whoever was first has its way: the sender does not push, or the reader waits for
@@ -34,6 +38,8 @@ void sb_offer(sb_team_t *team, sb_sending_t *sending)
     plan.position = out->cursor.position;
     plan.exposed = sb_expose_at(sending->stream->base);
     plan.fragment = sb_staged_fragment(team, sending, out->cursor.window);
+    if (mesh->offer_count == 0)
+        sb_order_streamed();
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     sb_cursor_pass(&out->cursor, SB_LINE);
     mesh->offer[mesh->offer_count++] =
@@ -49,6 +55,8 @@ void sb_invite(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)
 
     if (stream->base == NULL || !sb_flow_try_reserve(&out->slots, mesh->calls + 1))
         return;
+    if (mesh->invitations == 0)
+        sb_order_streamed();
     sb_put_plan(mesh, out, SB_NOTE_PLAN, &plan);
     mesh->peer[peer].invited = mesh->calls + 1;
     mesh->invitations++;

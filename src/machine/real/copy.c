@@ -288,8 +288,7 @@ static inline void stream(void *restrict to, const void *restrict from, size_t b
         _mm_stream_si128(line + 3, d);
     }
     memcpy(line, source, (bytes - head) % SB_LINE);
-    /* Streaming stores are not ordered by a release. */
-    _mm_sfence();
+    sb_order_streamed();
 }
 
 void sb_copy_streaming(void *restrict to, const void *restrict from, size_t bytes)

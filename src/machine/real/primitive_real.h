@@ -224,6 +224,15 @@ static inline void sb_keep_order(void)
     atomic_signal_fence(memory_order_seq_cst);
 }
 
+/* Stores past the caches are not ordered by a release, and programs may leave no fence behind them.
+ */
+static inline void sb_order_streamed(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_sfence();
+#endif
+}
+
 static inline void sb_pause(void)
 {
 #if defined(__x86_64__)

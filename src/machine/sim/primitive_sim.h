@@ -107,6 +107,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_sleepers_unknown() ((void)0)
 /* A rank executes its source line by line. */
 #define sb_keep_order() ((void)0)
+#define sb_order_streamed() ((void)0)
 
 /* The state of the running rank that stands for a process's own; made as a copy of `start`. */
 void *sb_sim_process_state(const void *start, size_t bytes);
