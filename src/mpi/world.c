@@ -22,7 +22,7 @@ _Static_assert(sizeof(sb_hello_t) <= SB_BOARD_BOX && sizeof(sb_reason_t) <= SB_B
 
 static sb_job_t job;
 static bool job_is_known;
-static atomic_bool decided_without; /* a communicator was left to the host for want of a board */
+static atomic_bool decided_without;   /* a communicator was left to the host for want of a board */
 static _Thread_local bool is_joining; /* between sb_world_join and sb_world_tell */
 static bool is_alone;
 static bool is_whole;  /* all of the job have signed, with this build; read by MPI_Init's thread */
