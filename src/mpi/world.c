@@ -30,12 +30,22 @@ static bool is_traced; /* all of the job record calls, in one format */
 static uint64_t serve_spanning_after; /* as rank 0 has signed */
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
+/* What the host calls itself. */
+static const char *host_name(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+
+    sb_host.Get_library_version(text, &length);
+    return text;
+}
+
 static void read_job(void)
 {
-    bool read = sb_job_read(&job);
+    bool read = sb_job_read(&job, strstr(host_name(), "Open MPI") != NULL);
 
     is_alone = read && job.size == 1;
-    job_is_known = read && job.size > 1;
+    job_is_known = read && !is_alone;
 }
 
 /*
@@ -58,11 +68,7 @@ static bool has_roster(void)
 /* Open MPI 5 does not find its place on the node where PMIx was used before MPI_Init. */
 static bool is_open_mpi_4(void)
 {
-    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0;
-
-    sb_host.Get_library_version(text, &length);
-    return strstr(text, "Open MPI v4") != NULL;
+    return strstr(host_name(), "Open MPI v4") != NULL;
 }
 
 static void sign(void)
@@ -82,7 +88,7 @@ void sb_world_join(void)
     bool gauged = !is_alone && sb_prices_read(known ? job.local : 0);
 
     /* Relaxed: a program does not use communicators and initialise MPI at the same time. */
-    if (known && !atomic_load_explicit(&decided_without, memory_order_relaxed))
+    if (known && job.size > 0 && !atomic_load_explicit(&decided_without, memory_order_relaxed))
         sb_board_join(&job, gauged);
     if (known)
         sign();
@@ -164,7 +170,7 @@ uint64_t sb_world_key(void)
 
 bool sb_world_is_one_node(void)
 {
-    return has_job() && job.local == job.size;
+    return has_job() && job.size > 0 && job.local == job.size;
 }
 
 bool sb_world_is_traced(void)

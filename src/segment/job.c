@@ -64,26 +64,42 @@ static bool hash_pmi(uint64_t *key)
 }
 
 /*
- * Hydra passes on what its own shell was told by another launcher, as by `srun --mpi=pmix`: then
- * each rank has that shell's words of PMIx too. mpirun of Open MPI passes PMI's on.
+ * Hydra passes on what its own shell was told by another launcher, as by `srun --mpi=pmix` or by
+ * mpirun of Open MPI: then each rank has that shell's words of PMIx too. mpirun of Open MPI passes
+ * PMI's on, to programs of its own MPI.
  */
-static bool is_of_pmi(void)
+static bool is_of_pmi(bool open_mpi)
 {
-    return getenv("OMPI_COMM_WORLD_SIZE") == NULL && getenv("PMI_RANK") != NULL &&
+    return !(open_mpi && getenv("OMPI_COMM_WORLD_SIZE") != NULL) && getenv("PMI_RANK") != NULL &&
            getenv("PMI_SIZE") != NULL;
 }
 
-bool sb_job_read(sb_job_t *job)
+/*
+ * Where ranks go by words of two jobs, those whose numbers the other job has too find nothing wrong
+ * before MPI_Init, and go without. So must the rest, and not as if there were no words: they would
+ * wait for the former. A job of one rank goes by none.
+ */
+static bool tell_mixed(sb_job_t *job, int64_t size)
+{
+    *job = (sb_job_t){.size = 0};
+    return size > 1;
+}
+
+bool sb_job_read(sb_job_t *job, bool open_mpi)
 {
     static const char *const ranks[] = {"PMIX_RANK", "PMI_RANK"};
     static const char *const sizes[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
 
     *job = (sb_job_t){.key = SB_HASH_START};
-    bool by_pmi = is_of_pmi() && hash_pmi(&job->key);
+    bool of_pmi = is_of_pmi(open_mpi), by_pmi = of_pmi && hash_pmi(&job->key);
     int64_t rank = number_of(ranks + by_pmi, SB_COUNT_OF(ranks) - by_pmi);
     int64_t size = number_of(sizes + by_pmi, SB_COUNT_OF(sizes) - by_pmi);
-    if (rank < 0 || size <= rank || !(by_pmi || hash_pmix(&job->key) || hash_pmi(&job->key)))
+    if (rank < 0 || size < 0 || (of_pmi && getenv("PMI_SPAWNED") != NULL) ||
+        !(by_pmi || hash_pmix(&job->key) || hash_pmi(&job->key)))
         return false;
+    sb_launcher_set_pmi(by_pmi);
+    if (size <= rank)
+        return tell_mixed(job, size);
     job->rank = (uint32_t)rank;
     job->size = (uint32_t)size;
     job->local = sb_launcher_local_ranks();

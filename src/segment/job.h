@@ -15,8 +15,10 @@ typedef struct sb_job {
 
 /*
  * Returns false if this launcher does not say enough. All ranks of a job get the same answer: it
- * follows from what the launcher does alike for all.
+ * follows from what the launcher does alike for all. Where words of another launcher, which runs
+ * the launcher, are mixed with its own, that is said too, by a size of 0 where no rank of its
+ * number can be. `open_mpi`: the program's MPI is that.
  */
-bool sb_job_read(sb_job_t *job);
+bool sb_job_read(sb_job_t *job, bool open_mpi);
 
 #endif

@@ -5,7 +5,6 @@
 #include "base/config.h"
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
 /*
@@ -18,6 +17,14 @@ static const char *const count_variables[] = {
     "PMI_LOCAL_SIZE",
     "MV2_COMM_WORLD_LOCAL_SIZE",
 };
+
+/* The first of them that counts. */
+static size_t nearest;
+
+void sb_launcher_set_pmi(bool pmi)
+{
+    nearest = pmi ? 1 : 0;
+}
 
 /* Reads a positive number and moves `text` behind it; 0 if there is none. */
 static uint32_t read_count(const char **text)
@@ -72,7 +79,7 @@ static uint32_t slurm_count(void)
 
 uint32_t sb_launcher_local_ranks(void)
 {
-    for (size_t i = 0; i < SB_COUNT_OF(count_variables); i++) {
+    for (size_t i = nearest; i < SB_COUNT_OF(count_variables); i++) {
         uint32_t count = plain_count(count_variables[i]);
         if (count > 0)
             return count;

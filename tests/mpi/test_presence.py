@@ -51,6 +51,32 @@ def test_words_of_another_launcher(tester, key):
     tester.expect_pass(result, served=True)
 
 
+@pytest.mark.parametrize("key", ["m40", "i21"])
+def test_words_of_a_rank(tester, key):
+    """Hydra in a rank of Open MPI's mpirun: it passes on which rank of how many that is."""
+    outer = {
+        "PMIX_RANK": "1",
+        "PMIX_NAMESPACE": "outer",
+        "PMIX_SERVER_URI41": "server.1;tcp4://127.0.0.1:1",
+        "OMPI_COMM_WORLD_RANK": "1",
+        "OMPI_COMM_WORLD_SIZE": "2",
+        "OMPI_COMM_WORLD_LOCAL_SIZE": "2",
+    }
+    result = tester.run(usable_mpi(key), 3, ["scarce"], sobor={}, environment=outer)
+    tester.expect_pass(result, served=True)
+
+
+def test_words_of_two_jobs(tester):
+    """A size that another launcher has said: some of the ranks can be its, and one cannot."""
+    program = shlex.quote(str(tester.program(usable_mpi("o41"), "scarce")))
+    script = f"OMPI_COMM_WORLD_SIZE=2 exec {program}"
+    result = tester.run_command(
+        usable_mpi("o41"), 3, ["bash", "-c", script], sobor={"SOBOR_VERBOSE": "1"}, timeout=SECONDS
+    )
+    tester.expect_pass(result)
+    assert reasons(result) <= {"absent-ranks"}, result.tail()
+
+
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_a_rank_without_sobor(tester, host, ranks):
     """As a statically linked program, or a wrapper that unsets LD_PRELOAD."""
