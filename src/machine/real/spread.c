@@ -154,6 +154,22 @@ static bool look_at_all(void)
     return before;
 }
 
+/*
+ * Linux from 6.2 on keeps what a thread has asked for: one that was given the few processors of its
+ * control group would not have those that the group is given later. So it is given all that there
+ * are, of which the system leaves it the group's, unless it might run on less than that before.
+ * Where that is no longer its own, it is all as well.
+ */
+static void let_go(const cpu_set_t *allowed)
+{
+    cpu_set_t all, left;
+
+    memset(&all, 0xff, sizeof all);
+    if (sched_setaffinity(0, sizeof all, &all) != 0 ||
+        sched_getaffinity(0, sizeof left, &left) != 0 || !CPU_EQUAL(&left, allowed))
+        (void)sched_setaffinity(0, sizeof *allowed, allowed);
+}
+
 /* Whether this thread now runs there. Afterwards it may run where it might before. */
 static bool go(int processor, const cpu_set_t *allowed)
 {
@@ -164,11 +180,7 @@ static bool go(int processor, const cpu_set_t *allowed)
     if (sched_setaffinity(0, sizeof only, &only) != 0)
         return false;
     say((uint64_t)processor + 1);
-    if (sched_setaffinity(0, sizeof *allowed, allowed) != 0) {
-        /* What it might run on was changed in between: to all that the system leaves it, then. */
-        memset(&only, 0xff, sizeof only);
-        (void)sched_setaffinity(0, sizeof only, &only);
-    }
+    let_go(allowed);
     return true;
 }
 
