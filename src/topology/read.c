@@ -252,12 +252,24 @@ static sb_processor_t processor_of(hwloc_obj_t package)
                              info_of(package, "CPUModelNumber"));
 }
 
+/* Arm's processors have no names, but numbers that tell them apart. */
+static void name_model(sb_topology_t *topology, hwloc_obj_t package)
+{
+    const char *model = info_of(package, "CPUModel"), *part = info_of(package, "CPUPart");
+    const char *implementer = info_of(package, "CPUImplementer");
+
+    if (model != NULL)
+        snprintf(topology->model, sizeof topology->model, "%s", model);
+    else if (implementer != NULL && part != NULL)
+        snprintf(topology->model, sizeof topology->model, "implementer %.40s, part %.40s",
+                 implementer, part);
+}
+
 static void read_rest(sb_topology_t *topology, hwloc_topology_t hwloc)
 {
     hwloc_obj_t package = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, 0);
-    const char *model = info_of(package, "CPUModel");
 
-    snprintf(topology->model, sizeof topology->model, "%s", model == NULL ? "" : model);
+    name_model(topology, package);
     topology->processor = processor_of(package);
     copy_cpus(topology->cpus, hwloc_topology_get_topology_cpuset(hwloc));
     copy_cpus(topology->allowed, hwloc_topology_get_allowed_cpuset(hwloc));

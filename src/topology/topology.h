@@ -57,7 +57,7 @@ typedef struct sb_topology_counts {
 typedef struct sb_topology {
     sb_topology_counts_t counts;
     bool here;       /* it is the one that this process runs on */
-    char model[128]; /* the processors', as the machine names it; or empty */
+    char model[128]; /* the processors', as the machine names it or numbers it; or empty */
     sb_processor_t processor;
     uint64_t memory;                  /* bytes in all; 0: not known */
     size_t cache[SB_LEVEL_L3 + 1];    /* bytes of one of that level; 0: none, or not known */

@@ -1280,6 +1280,7 @@ static void a_machine_says_its_processor(void **state)
     assert_int_equal(processor_that_says(zen4, SB_COUNT_OF(zen4)), SB_PROCESSOR_ZEN4);
     close_machine(NULL);
     assert_int_equal(processor_that_says(arm, SB_COUNT_OF(arm)), SB_PROCESSOR_NEOVERSE_V2);
+    assert_string_equal(scene.topology->model, "implementer 0x41, part 0xd4f");
     close_machine(NULL);
     assert_int_equal(processor_that_says(NULL, 0), SB_PROCESSOR_OTHER);
 }
