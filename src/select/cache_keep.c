@@ -168,6 +168,14 @@ static void make_folders(const char *path)
     mkdir(inner, 0700);
 }
 
+/* Also where it is of a time to come: by a clock, or a server's, that was wrong. */
+static bool is_stale(const struct stat *left)
+{
+    time_t now = time(NULL);
+
+    return now >= left->st_mtime + STALE_SECONDS || now + STALE_SECONDS <= left->st_mtime;
+}
+
 /* A file that is this process's alone; -1: it cannot be had. */
 static int open_new(const char *path)
 {
@@ -177,8 +185,7 @@ static int open_new(const char *path)
 
     if (file >= 0 || errno != EEXIST)
         return file;
-    if (lstat(path, &left) != 0 || time(NULL) < left.st_mtime + STALE_SECONDS ||
-        unlink(path) != 0) {
+    if (lstat(path, &left) != 0 || !is_stale(&left) || unlink(path) != 0) {
         errno = EEXIST;
         return -1;
     }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define HEAD "sobor-prices 1\n"
@@ -406,11 +407,15 @@ static void one_process_writes_at_a_time(void **state)
     fclose(fopen(fresh, "w"));
     assert_false(sb_cache_keep(&entry, error, sizeof error));
     assert_non_null(strstr(error, "another process is writing it"));
-    /* A minute later its writer is no more. */
-    static const struct timespec old[2] = {{1000, 0}, {1000, 0}};
-    assert_int_equal(utimensat(AT_FDCWD, fresh, old, 0), 0);
-    assert_true(sb_cache_keep(&entry, error, sizeof error));
-    assert_int_not_equal(access(fresh, F_OK), 0);
+    /* A minute later its writer is no more, nor is one of a time to come. */
+    const time_t wrong[] = {1000, time(NULL) + 100000};
+    for (size_t i = 0; i < SB_COUNT_OF(wrong); i++) {
+        const struct timespec times[2] = {{wrong[i], 0}, {wrong[i], 0}};
+        fclose(fopen(fresh, "w"));
+        assert_int_equal(utimensat(AT_FDCWD, fresh, times, 0), 0);
+        assert_true(sb_cache_keep(&entry, error, sizeof error));
+        assert_int_not_equal(access(fresh, F_OK), 0);
+    }
 }
 
 /* Sets the variable; NULL: it is none. */
