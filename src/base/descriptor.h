@@ -4,7 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
+
+/* Linux 6.3. */
+#if !defined MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8U
+#endif
 
 /*
  * A descriptor to be kept, from one that was just opened; -1 with errno set if there is none. It is
@@ -19,6 +25,19 @@ static inline int sb_descriptor_kept(int fd)
     close(fd);
     errno = error;
     return kept;
+}
+
+/*
+ * Likewise of a new anonymous file. Where a system is set to it (vm.memfd_noexec), it makes none
+ * that could be executed; earlier ones know of no other kind.
+ */
+static inline int sb_descriptor_of_memory(const char *name, unsigned flags)
+{
+    int fd = memfd_create(name, MFD_CLOEXEC | MFD_NOEXEC_SEAL | flags);
+
+    if (fd < 0 && errno == EINVAL)
+        fd = memfd_create(name, MFD_CLOEXEC | flags);
+    return sb_descriptor_kept(fd);
 }
 
 #endif

@@ -214,8 +214,7 @@ static bool make_file(void)
 
     /* Beyond this limit the system would send a signal. */
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= SB_HEAP_ARENA_BYTES)
-        file =
-            sb_descriptor_kept(memfd_create(SB_HEAP_ARENA_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+        file = sb_descriptor_of_memory(SB_HEAP_ARENA_NAME, MFD_ALLOW_SEALING);
     if (file < 0)
         return false;
     sb_heap_arena.file = file;

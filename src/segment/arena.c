@@ -228,13 +228,26 @@ static bool take_from(owned_t *owned, size_t bytes, sb_block_t *block)
     return true;
 }
 
+static bool take_from_kind(bool fresh, size_t bytes, sb_block_t *block)
+{
+    for (size_t i = 0; i < arena.owned_count; i++) {
+        if (arena.owned[i]->fresh == fresh && take_from(arena.owned[i], bytes, block))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Where regions were made for the occasion, peers cannot open the others: such as ranks in user
+ * namespaces of their own. Those who have such a one mapped need no name for what else is in it, as
+ * all further communicators of the same ranks.
+ */
 static sb_status_t take_locked(sb_block_t *block, size_t bytes, sb_arena_source_t source,
                                size_t sharers, sb_reason_t *reason)
 {
-    for (size_t i = 0; source == SB_ARENA_ANY && i < arena.owned_count; i++) {
-        if (take_from(arena.owned[i], bytes, block))
-            return SB_OK;
-    }
+    if (source == SB_ARENA_ANY &&
+        (take_from_kind(true, bytes, block) || take_from_kind(false, bytes, block)))
+        return SB_OK;
     sb_status_t status = grow(bytes, source, sharers, reason);
     if (status != SB_OK)
         return status;

@@ -34,14 +34,17 @@ static uint64_t read_keyed(const char *folder, const char *name, const char *key
 }
 
 /* Narrows the limits by one group. The root group has no limit file, or an enormous number in it.
- */
+ * Above memory.high nobody is killed, but each of the group waits whenever it takes a page. */
 static void look_at_memory(void *context, const char *folder, bool unified)
 {
     sb_limits_t *limits = context;
-    uint64_t limit, usage;
+    uint64_t limit = UINT64_MAX, high = UINT64_MAX, usage;
 
-    if (!read_number(&limit, folder, unified ? "memory.max" : "memory.limit_in_bytes") ||
-        limit >= UINT64_MAX / 4 ||
+    read_number(&limit, folder, unified ? "memory.max" : "memory.limit_in_bytes");
+    if (unified)
+        read_number(&high, folder, "memory.high");
+    limit = sb_min(limit, high);
+    if (limit >= UINT64_MAX / 4 ||
         !read_number(&usage, folder, unified ? "memory.current" : "memory.usage_in_bytes"))
         return;
     uint64_t reclaimable =

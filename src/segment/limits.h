@@ -10,7 +10,8 @@
  * reserved.
  */
 typedef struct sb_limits {
-    uint64_t group_limit;       /* of the tightest control group, v1 or v2; UINT64_MAX: none */
+    uint64_t group_limit;       /* of the tightest control group, v1 or v2, or from where it is
+                                   slowed down; UINT64_MAX: none */
     uint64_t group_available;   /* of that group: limit less use, reclaimable file pages not counted
                                    as use */
     uint64_t machine_available; /* the kernel's estimate for the whole machine */

@@ -48,6 +48,21 @@ uint64_t sb_process_start_time(int pid)
     return read_stat(pid, &line) ? line.start_time : 0;
 }
 
+static uint64_t own_start;
+static int own_pid;
+
+/*
+ * Whether this process began later than it did: checkpointing tools that make processes anew, with
+ * the numbers that they had, cannot make them as old as they were. Others of its job are then what
+ * they were with another start time too.
+ */
+static bool was_restored(void)
+{
+    uint64_t now = own_pid == getpid() && own_start != 0 ? sb_process_start_time(own_pid) : 0;
+
+    return now != 0 && now != own_start;
+}
+
 bool sb_process_alive(int pid, uint64_t start_time)
 {
     stat_line_t line;
@@ -59,7 +74,7 @@ bool sb_process_alive(int pid, uint64_t start_time)
     /* A first thread that has ended looks like a process that has, while others of it live on. */
     if ((line.state == 'Z' || line.state == 'X') && line.threads <= 1)
         return false;
-    return start_time == 0 || line.start_time == start_time;
+    return start_time == 0 || line.start_time == start_time || was_restored();
 }
 
 /*
@@ -86,6 +101,8 @@ static void read_identity(void)
 {
     struct stat file;
 
+    own_pid = getpid();
+    own_start = sb_process_start_time(own_pid);
     own_namespace = stat("/proc/self/ns/pid", &file) == 0 ? (uint64_t)file.st_ino : 0;
     own_node = read_node();
 }

@@ -25,7 +25,7 @@ uint64_t sb_process_node(void);
 /*
  * False if it is certain that the process has ended: there is none of this pid, it waits to be
  * reaped, all its threads included, or it is another one that started at another time (start_time
- * 0: not compared).
+ * 0: not compared; nor is it in a process that was itself restored from a checkpoint since).
  */
 bool sb_process_alive(int pid, uint64_t start_time);
 

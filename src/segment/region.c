@@ -78,7 +78,7 @@ static sb_status_t draw_key(sb_remote_key_t *key, sb_region_kind_t kind, size_t 
 static int open_new(sb_region_t *region)
 {
     if (region->key.kind == SB_REGION_MEMFD)
-        return sb_descriptor_kept(memfd_create("sobor", MFD_CLOEXEC));
+        return sb_descriptor_of_memory("sobor", 0);
     name_t name = region_name(&region->key);
     int fd = sb_descriptor_kept(shm_open(name.text, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     region->linked = fd >= 0;

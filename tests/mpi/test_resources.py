@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import jobs
@@ -76,6 +77,22 @@ def test_private_memory(tester, key):
     short, long = (figures(result, "private_kib") for result in runs)
     growth = (long["loop"] - long["start"]) - (short["loop"] - short["start"])
     assert growth <= 256, f"{growth} KiB more for {few} more communicators: {short}, {long}"
+
+
+IN_USER_NAMESPACE = ("unshare", "--user", "--map-root-user")
+
+
+@pytest.mark.parametrize("key", ["o41", "i21"])
+def test_many_communicators_by_name(tester, key):
+    """Ranks in user namespaces of their own find memory by names: it serves as many."""
+    if subprocess.run([*IN_USER_NAMESPACE, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("no user namespaces")
+    mpi, ranks, alive = usable_mpi(key), 2, 60
+    command = [*IN_USER_NAMESPACE, tester.program(mpi, "many"), "50", str(alive)]
+    result = tester.run_command(mpi, ranks, command, sobor={"SOBOR_MEMORY": "64MiB"}, timeout=120)
+    tester.expect_pass(result, served=True)
+    refused = [report for report in result.reports if report.host > 0]
+    assert not refused, result.tail()
 
 
 def test_small_memory_bound(tester):

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -45,6 +46,23 @@ int posix_fallocate(int fd, off_t offset, off_t bytes)
         return EINTR;
     }
     return syscall(SYS_fallocate, fd, 0, offset, bytes) == 0 ? 0 : errno;
+}
+
+/* A system that makes no anonymous files that could be executed, and one that knows of no others.
+ */
+static enum { USUAL_FILES, NONE_EXECUTABLE, NO_SUCH_FLAG } files;
+
+int memfd_create(const char *name, unsigned flags)
+{
+    const unsigned noexec = 8;
+
+    if (files == NONE_EXECUTABLE && (flags & noexec) == 0)
+        errno = EACCES;
+    else if (files == NO_SUCH_FLAG && (flags & noexec) != 0)
+        errno = EINVAL;
+    else
+        return (int)syscall(SYS_memfd_create, name, flags);
+    return -1;
 }
 
 /* Names that this process has removed. */
@@ -489,6 +507,30 @@ static void names_last_as_long_as_their_set_up(void **state)
     expect_in_child(names_stay_as_long_as_set_ups);
 }
 
+/* Communicators of ranks that cannot open each other's files: all but the first need no name, and
+ * hardly any more memory. */
+static bool later_blocks_are_where_peers_are(void)
+{
+    sb_block_t unseen, first, later[4];
+    bool right = take(&unseen, SB_ARENA_ANY) && take(&first, SB_ARENA_FRESH_NAMED) &&
+                 first.region != unseen.region;
+
+    sb_arena_settle(&first);
+    for (size_t i = 0; right && i < SB_COUNT_OF(later); i++)
+        right = take(&later[i], SB_ARENA_ANY) && later[i].region == first.region;
+    sb_arena_give(&first);
+    for (size_t i = 0; right && i < SB_COUNT_OF(later); i++)
+        sb_arena_give(&later[i]);
+    /* It has gone with its last block. */
+    return right && take(&first, SB_ARENA_ANY) && first.region == unseen.region;
+}
+
+static void those_with_a_name_come_first(void **state)
+{
+    (void)state;
+    expect_in_child(later_blocks_are_where_peers_are);
+}
+
 static bool is_let_go(void)
 {
     sb_attachment_t *first, *second;
@@ -562,6 +604,21 @@ static void where_memfd_is_forbidden_names_serve(void **state)
     if (!can_refuse_calls())
         LEAVE_OUT("no filters of system calls here");
     expect_in_child(names_serve_without_memfd);
+}
+
+/* vm.memfd_noexec */
+static void memory_is_never_executable(void **state)
+{
+    sb_region_t region;
+    sb_reason_t reason;
+
+    (void)state;
+    for (files = NONE_EXECUTABLE; files <= NO_SUCH_FLAG; files++) {
+        assert_int_equal(sb_region_create(&region, SB_REGION_MEMFD, 65536, -1, &reason), SB_OK);
+        assert_true(child_sees(&region.key, 0));
+        sb_region_close(&region);
+    }
+    files = USUAL_FILES;
 }
 
 static bool make_without_output(void)
@@ -648,6 +705,51 @@ static void the_dead_are_known(void **state)
     assert_false(sb_process_alive(child, started)); /* not reaped yet */
     waitpid(child, NULL, 0);
     assert_false(sb_process_alive(child, started));
+}
+
+/* Linux 5.6. */
+#if !defined CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
+/* Enters a namespace of time in which the machine has run for longer: all that is asked for has
+ * started later, as after a checkpoint. */
+static bool time_passes(void)
+{
+    static const char later[] = "boottime 5000 0";
+
+    if (unshare(CLONE_NEWTIME) != 0)
+        return false;
+    int offsets = open("/proc/self/timens_offsets", O_WRONLY | O_CLOEXEC);
+    int space = open("/proc/self/ns/time_for_children", O_RDONLY | O_CLOEXEC);
+    bool passes = offsets >= 0 && space >= 0 && write(offsets, later, sizeof later - 1) > 0;
+    close(offsets);
+    passes = passes && setns(space, CLONE_NEWTIME) == 0;
+    close(space);
+    return passes;
+}
+
+static bool knows_the_living_after_a_checkpoint(void)
+{
+    uint64_t space = sb_process_namespace(), started = sb_process_start_time(getppid());
+
+    return space != 0 && started != 0 && time_passes() &&
+           sb_process_start_time(getppid()) != started && sb_process_alive(getppid(), started) &&
+           !sb_process_alive(4194303, started);
+}
+
+/* Before any other test, as above. */
+static void a_checkpoint_kills_nobody(void **state)
+{
+    (void)state;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(time_passes() ? 0 : 77);
+    int status;
+    waitpid(child, &status, 0);
+    if (status != 0)
+        LEAVE_OUT("no namespaces of time");
+    expect_in_child(knows_the_living_after_a_checkpoint);
 }
 
 static void *go_on(void *nothing)
@@ -1034,6 +1136,12 @@ static void limits_of_control_groups(void **state)
     assert_int_equal(limits.group_available, 700000);
     assert_int_equal(limits.machine_available, 2000 * 1024);
 
+    /* From there on it would be slowed down. */
+    write_file(root, "/sys/fs/cgroup/job/step/memory.high", "450000\n");
+    sb_limits_read(root, &limits);
+    assert_int_equal(limits.group_limit, 450000);
+    assert_int_equal(limits.group_available, 150000);
+
     write_file(root, "/proc/self/cgroup", "5:cpu,memory:/old\n1:name=systemd:/\n");
     write_file(root, "/sys/fs/cgroup/memory/old/memory.limit_in_bytes", "500000\n");
     write_file(root, "/sys/fs/cgroup/memory/old/memory.usage_in_bytes", "600000\n");
@@ -1128,6 +1236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_proc_nobody_is_dead),
         cmocka_unit_test(who_and_where_is_read_once),
+        cmocka_unit_test(a_checkpoint_kills_nobody),
         cmocka_unit_test(extents_merge),
         cmocka_unit_test(extents_survive_random_use),
         cmocka_unit_test(anonymous_regions_are_shared),
@@ -1141,9 +1250,11 @@ int main(void)
         cmocka_unit_test(boards_of_others_stay),
         cmocka_unit_test(a_rank_without_room_keeps_others_together),
         cmocka_unit_test(names_last_as_long_as_their_set_up),
+        cmocka_unit_test(those_with_a_name_come_first),
         cmocka_unit_test(attachments_go_with_their_region),
         cmocka_unit_test(a_limit_of_file_sizes_does_not_kill),
         cmocka_unit_test(where_memfd_is_forbidden_names_serve),
+        cmocka_unit_test(memory_is_never_executable),
         cmocka_unit_test(what_is_no_region_is_left_alone),
         cmocka_unit_test(the_dead_are_known),
         cmocka_unit_test(all_see_the_same_start_time),
