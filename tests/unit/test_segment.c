@@ -48,8 +48,8 @@ int posix_fallocate(int fd, off_t offset, off_t bytes)
     return syscall(SYS_fallocate, fd, 0, offset, bytes) == 0 ? 0 : errno;
 }
 
-/* A system that makes no anonymous files that could be executed, and one that knows of no others.
- */
+/* A system that makes no anonymous files that could be executed, and one that cannot be told that
+ * they are not to be, as the one that runs this may be. */
 static enum { USUAL_FILES, NONE_EXECUTABLE, NO_SUCH_FLAG } files;
 
 int memfd_create(const char *name, unsigned flags)
@@ -61,7 +61,8 @@ int memfd_create(const char *name, unsigned flags)
     else if (files == NO_SUCH_FLAG && (flags & noexec) != 0)
         errno = EINVAL;
     else
-        return (int)syscall(SYS_memfd_create, name, flags);
+        return (int)syscall(SYS_memfd_create, name,
+                            files == NONE_EXECUTABLE ? flags & ~noexec : flags);
     return -1;
 }
 
