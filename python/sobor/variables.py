@@ -11,14 +11,15 @@ from sobor.native import PREFIX_VARIABLE, Native
 SWITCH = "SOBOR"
 SERVED = "SOBOR_COLLECTIVES"
 PREFIX = "SOBOR_"
-# Read by the command itself, set by environment modules, or of the build (docs/install.md); the
-# library does not know them.
-COMMAND_VARIABLES = frozenset(
+# Read by the command itself, set by environment modules, or of the build (docs/install.md), the
+# bench and the tests; the library passes over the same ones (src/base/config.c).
+FOREIGN_VARIABLES = frozenset(
     {
         *(PREFIX_VARIABLE, "SOBOR_PYTHON", "SOBOR_PRELOAD"),
         *(f"SOBOR_{abi}_INCLUDE" for abi in ("OMPI", "MPICH", "MPIABI")),
     }
 )
+FOREIGN_PREFIXES = ("SOBOR_BENCH_", "SOBOR_TEST_")
 
 
 def present(environ: Mapping[str, str]) -> dict[str, str]:
@@ -26,8 +27,12 @@ def present(environ: Mapping[str, str]) -> dict[str, str]:
     return {
         name: environ[name]
         for name in sorted(environ)
-        if (name == SWITCH or name.startswith(PREFIX)) and name not in COMMAND_VARIABLES
+        if (name == SWITCH or name.startswith(PREFIX)) and not _is_foreign(name)
     }
+
+
+def _is_foreign(name: str) -> bool:
+    return name in FOREIGN_VARIABLES or name.startswith(FOREIGN_PREFIXES)
 
 
 def parse_settings(settings: Iterable[str]) -> dict[str, str]:

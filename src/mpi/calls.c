@@ -305,13 +305,23 @@ int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MP
 
 /* ---- beginning and end ---- */
 
+/* How far this process has come, by whichever way. */
+static enum stage { BEFORE, INITIALISING, INITIALISED, FINALISED } stage;
+
+/* Whether it comes there for the first time. */
+static bool enter(enum stage next)
+{
+    bool first = stage < next;
+
+    if (first)
+        stage = next;
+    return first;
+}
+
 static void initialise(void)
 {
-    static bool begun;
-
-    if (begun)
+    if (!enter(INITIALISING))
         return;
-    begun = true;
     sb_world_join();
     sb_recording_expect();
 }
@@ -319,11 +329,8 @@ static void initialise(void)
 /* What follows the host's initialisation, which has come to this. */
 static int initialised(int error)
 {
-    static bool done;
-
-    if (done)
+    if (!enter(INITIALISED))
         return error;
-    done = true;
     sb_world_tell(error == MPI_SUCCESS);
     if (error == MPI_SUCCESS)
         sb_recording_begin();
@@ -332,11 +339,8 @@ static int initialised(int error)
 
 static void finalise(void)
 {
-    static bool done;
-
-    if (done)
+    if (!enter(FINALISED))
         return;
-    done = true;
     sb_recording_end();
     sb_summary_write();
     sb_comm_report();
@@ -346,18 +350,14 @@ static void finalise(void)
     sb_private_self_free();
 }
 
-static bool comes_by; /* who initialised the host came by here */
-
 int sb_mpi_Init(int *argc, char ***argv)
 {
-    comes_by = true;
     initialise();
     return initialised(sb_host.Init(argc, argv));
 }
 
 int sb_mpi_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
-    comes_by = true;
     initialise();
     return initialised(sb_host.Init_thread(argc, argv, required, provided));
 }
@@ -381,11 +381,11 @@ static struct {
     __typeof__(&PMPI_Init_thread) Init_thread;
     __typeof__(&PMPI_Finalize) Finalize;
 } tool;
-static bool goes_past;
+static bool goes_past; /* its MPI_Init did, so its MPI_Finalize does */
 
 static int tool_initialised(int error)
 {
-    goes_past = !comes_by;
+    goes_past = stage < INITIALISED;
     return initialised(error);
 }
 

@@ -39,15 +39,18 @@ def reasons(result) -> set[str]:
     return set(re.findall(r"reason=(\S+)", result.stderr))
 
 
+#: Of PMIx, to whatever a shell that it has started runs.
+SHELL = {
+    "PMIX_RANK": "0",
+    "PMIX_NAMESPACE": "outer",
+    "PMIX_SERVER_URI41": "server.1;tcp4://127.0.0.1:1",
+}
+
+
 @pytest.mark.parametrize("key", ["m40", "i21"])
 def test_words_of_another_launcher(tester, key):
     """Hydra in a shell that PMIx has started: all its ranks are told that they are that shell."""
-    outer = {
-        "PMIX_RANK": "0",
-        "PMIX_NAMESPACE": "outer",
-        "PMIX_SERVER_URI41": "server.1;tcp4://127.0.0.1:1",
-    }
-    result = tester.run(usable_mpi(key), 2, ["scarce"], sobor={}, environment=outer)
+    result = tester.run(usable_mpi(key), 2, ["scarce"], sobor={}, environment=SHELL)
     tester.expect_pass(result, served=True)
 
 
@@ -55,9 +58,8 @@ def test_words_of_another_launcher(tester, key):
 def test_words_of_a_rank(tester, key):
     """Hydra in a rank of Open MPI's mpirun: it passes on which rank of how many that is."""
     outer = {
+        **SHELL,
         "PMIX_RANK": "1",
-        "PMIX_NAMESPACE": "outer",
-        "PMIX_SERVER_URI41": "server.1;tcp4://127.0.0.1:1",
         "OMPI_COMM_WORLD_RANK": "1",
         "OMPI_COMM_WORLD_SIZE": "2",
         "OMPI_COMM_WORLD_LOCAL_SIZE": "2",

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """SOBOR_* variables given with --set and found in the environment."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from sobor import variables
@@ -14,10 +17,18 @@ def test_present_leaves_out_those_of_the_command():
         "SOBOR_PREFIX": "/x",
         "SOBOR_PRELOAD": "/s",
         "SOBOR_OMPI_INCLUDE": "/i",
+        "SOBOR_TEST_LONG": "1",
         "SOBORX": "1",
         "A": "1",
     }
     assert variables.present(environ) == {"SOBOR": "on", "SOBOR_RING": "8"}
+
+
+def test_the_library_passes_over_the_same():
+    source = Path(__file__).parents[2] / "src" / "base" / "config.c"
+    table = re.search(r"foreign\[\] = \{(.*?)\};", source.read_text("utf-8"), re.DOTALL)
+    names = {f"{name}=" for name in variables.FOREIGN_VARIABLES}
+    assert set(re.findall(r'"(.*?)"', table[1])) == names | set(variables.FOREIGN_PREFIXES)
 
 
 @pytest.mark.parametrize(

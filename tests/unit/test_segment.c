@@ -619,7 +619,13 @@ static void memory_is_never_executable(void **state)
         assert_true(child_sees(&region.key, 0));
         sb_region_close(&region);
     }
+}
+
+static int make_usual_files(void **state)
+{
+    (void)state;
     files = USUAL_FILES;
+    return 0;
 }
 
 static bool make_without_output(void)
@@ -1255,7 +1261,7 @@ int main(void)
         cmocka_unit_test(attachments_go_with_their_region),
         cmocka_unit_test(a_limit_of_file_sizes_does_not_kill),
         cmocka_unit_test(where_memfd_is_forbidden_names_serve),
-        cmocka_unit_test(memory_is_never_executable),
+        cmocka_unit_test_teardown(memory_is_never_executable, make_usual_files),
         cmocka_unit_test(what_is_no_region_is_left_alone),
         cmocka_unit_test(the_dead_are_known),
         cmocka_unit_test(all_see_the_same_start_time),
