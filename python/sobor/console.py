@@ -14,6 +14,8 @@ from sobor.errors import SoborError
 
 # A pipe has no width: no row of ours is cut or wrapped.
 _PIPE_WIDTH = 100_000
+# Rows of a table of names and numbers; JSON has all.
+_ROWS_MOST = 16
 
 
 def _console(stream) -> Console:
@@ -78,6 +80,23 @@ def table(
             no_wrap=column not in wrap or not console.is_terminal,
         )
     return grid
+
+
+def tables(console: Console, shown: list[tuple], more: str) -> None:
+    """Writes tables of names and numbers, each a title, columns and rows, cut where they are long.
+
+    `more` says where the rest is. One without rows is left out.
+    """
+    for title, columns, rows in shown:
+        if not rows:
+            continue
+        heading(console, title)
+        made = table(console, *columns, right=tuple(columns[1:]))
+        for row in rows[:_ROWS_MOST]:
+            made.add_row(*map(Text, row))
+        console.print(indented(made))
+        if len(rows) > _ROWS_MOST:
+            console.print(f"  and {len(rows) - _ROWS_MOST} more: {more}")
 
 
 def line(console: Console, name: str, value: str, width: int) -> None:

@@ -2,6 +2,7 @@
 """What a check found, and what all checks may look at."""
 
 import os
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -10,6 +11,8 @@ from typing import Any
 from sobor.errors import SoborError
 from sobor.native import Native
 from sobor.system.files import Files
+
+_SECONDS = 10
 
 
 class Status(str, Enum):
@@ -62,3 +65,18 @@ class Patient:
             return self.native.query(*question, environ=self.environ)
         except SoborError:
             return None
+
+    def run(self, command: list[str], changes: Mapping[str, str]) -> subprocess.CompletedProcess:
+        """A short program in this environment with these changes, and what it has said.
+
+        OSError, subprocess.TimeoutExpired: it could not be run, or has not ended.
+        """
+        return subprocess.run(
+            command,
+            env={**self.environ, **changes},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_SECONDS,
+            check=False,
+        )

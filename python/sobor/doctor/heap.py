@@ -13,7 +13,6 @@ from sobor.doctor.finding import Finding, Patient, Status
 
 SECTION = "Heap"
 _ARENA = 64 << 30
-_SECONDS = 10
 _THP = "/sys/kernel/mm/transparent_hugepage"
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 # A long block, and whether it came out of the arena.
@@ -45,15 +44,7 @@ def _try(patient: Patient) -> bool:
         "PMI_RANK": "0",
     }
     try:
-        done = subprocess.run(
-            [sys.executable, "-S", "-c", _TRIAL],
-            env={**patient.environ, **changes},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
+        done = patient.run([sys.executable, "-S", "-c", _TRIAL], changes)
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.stdout.strip() == "True"

@@ -17,7 +17,6 @@ from sobor.native import build_remedy
 from sobor.version import __version__
 
 SECTION = "Sobor"
-_SECONDS = 10
 # In a process of its own: what a back end does there stays there. A Python without ctypes cannot
 # tell. A build with sanitizers is loaded into programs that have them, and Python has not.
 _SANITIZED = {"ASAN_OPTIONS": "verify_asan_link_order=0:detect_leaks=0"}
@@ -54,15 +53,7 @@ def _preload(patient: Patient) -> Finding:
     except SoborError as error:
         return Finding(SECTION, "preload object", Status.FAIL, error.message, error.remedy)
     try:
-        answer = subprocess.run(
-            ["/bin/true"],
-            env={**patient.environ, "LD_PRELOAD": str(library)},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
+        answer = patient.run(["/bin/true"], {"LD_PRELOAD": str(library)})
         problem = answer.stderr.strip() or (answer.returncode and f"exit {answer.returncode}")
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)
@@ -90,15 +81,7 @@ def _back_ends(patient: Patient) -> Finding:
 def _load(library: Path, patient: Patient) -> str:
     """What the dynamic linker says against a back end, such as a library that is not here."""
     try:
-        answer = subprocess.run(
-            [sys.executable, "-I", "-c", _LOAD, str(library)],
-            env={**patient.environ, **_SANITIZED},
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_SECONDS,
-            check=False,
-        )
+        answer = patient.run([sys.executable, "-I", "-c", _LOAD, str(library)], _SANITIZED)
     except (OSError, subprocess.TimeoutExpired) as error:
         return f"{library}: {error}"
     if answer.returncode == 0:

@@ -38,7 +38,7 @@ def page(result: dict[str, Any]) -> str:
         verdict=escape(first),
         summary="\n".join(f"<p>{escape(line)}</p>" for line in others),
         bars="\n".join(_section(*each, colours) for each in _BARS[kind](result)),
-        tables="\n".join(_table(*table) for table in views.tables(result) if table[2]),
+        tables="\n".join(table(*one) for one in views.tables(result) if one[2]),
         command=escape(_command(kind, result)),
         machine=escape(_machine()),
     )
@@ -111,7 +111,8 @@ def _draw(bars: list[Bar]) -> str:
     return "\n".join(lines)
 
 
-def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
+def table(title: str, columns: list[str], rows: list[list[str]]) -> str:
+    """A table below its title."""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "\n".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows

@@ -13,9 +13,6 @@ from sobor.profile.sums import of_any_rank
 from sobor.sizes import human_size
 from sobor.times import short_time
 
-#: Rows of a table on the terminal; the page and JSON have all.
-_MOST = 16
-
 Table = tuple[str, list[str], list[list[str]]]
 
 
@@ -187,15 +184,7 @@ def write(result: dict[str, Any], out: Console) -> None:
     """Writes the words and the tables."""
     for line in summary(result):
         out.print(Text(line))
-    for title, columns, rows in tables(result):
-        if rows:
-            console.heading(out, title)
-            grid = console.table(out, *columns, right=tuple(columns[1:]))
-            for row in rows[:_MOST]:
-                grid.add_row(*map(Text, row))
-            out.print(console.indented(grid))
-            if len(rows) > _MOST:
-                out.print(f"  and {len(rows) - _MOST} more: --json")
+    console.tables(out, tables(result), "--json")
 
 
 def show(result: dict[str, Any], json_file: str | None, out: Console) -> None:

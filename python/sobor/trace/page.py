@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sobor.bench.figures import percent
+from sobor.profile.page import table
 from sobor.trace import views
 from sobor.trace.analysis import Calls
 from sobor.trace.files import COLLECTIVES, Trace
@@ -27,7 +28,7 @@ def page(trace: Trace, rows: np.ndarray, calls: Calls, report: dict[str, Any]) -
     template = Template(resources.files(__package__).joinpath("page.html").read_text("utf-8"))
     lines = [f"<p>{escape(line)}</p>" for line in views.summary(report)]
     notes = [f'<p class="note">{escape(note)}</p>' for note in report["notes"]]
-    tables = [_table(*table) for table in views.tables(report) if table[2]]
+    tables = [table(*one) for one in views.tables(report) if one[2]]
     data, said = timeline(trace, rows, calls, report)
     return template.substitute(
         summary="\n".join([*lines, *notes]),
@@ -78,17 +79,6 @@ def _arrivals(report: dict[str, Any]) -> str:
 def colours(operations: list[dict[str, Any]]) -> list[str]:
     """A colour for each operation, in their order."""
     return [COLOURS[min(place, len(COLOURS) - 1)] for place in range(len(operations))]
-
-
-def _table(title: str, columns: list[str], rows: list[list[str]]) -> str:
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
-    )
-    return (
-        f"<h2>{escape(title)}</h2>\n<table><thead><tr>{head}</tr></thead>\n"
-        f"<tbody>\n{body}\n</tbody></table>"
-    )
 
 
 def timeline(

@@ -11,9 +11,6 @@ from sobor.bench.figures import figure, percent
 from sobor.sizes import short_size
 from sobor.trace.otherwise import WAYS
 
-#: Rows of a table of ranks or call sites; JSON has all.
-_MOST = 16
-
 Table = tuple[str, list[str], list[list[str]]]
 
 
@@ -159,16 +156,4 @@ def write(report: dict[str, Any], out: Console) -> None:
         out.print(Text(line))
     for note in report["notes"]:
         out.print(Text.assemble(("note: ", "bold yellow"), note))
-    for title, columns, rows in tables(report):
-        if rows:
-            console.heading(out, title)
-            _write_table(columns, rows, out)
-
-
-def _write_table(columns: list[str], rows: list[list[str]], out: Console) -> None:
-    grid = console.table(out, *columns, right=tuple(columns[1:]))
-    for row in rows[:_MOST]:
-        grid.add_row(*map(Text, row))
-    out.print(console.indented(grid))
-    if len(rows) > _MOST:
-        out.print(f"  and {len(rows) - _MOST} more: --json or --html")
+    console.tables(out, tables(report), "--json or --html")
