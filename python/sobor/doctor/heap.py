@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from sobor.doctor.finding import Finding, Patient, Status
 
 SECTION = "Heap"
-_ARENA = 64 << 30
+#: Bytes of the file that each process would have.
+ARENA = 64 << 30
 _THP = "/sys/kernel/mm/transparent_hugepage"
 _YAMA = "/proc/sys/kernel/yama/ptrace_scope"
 # A long block, and whether it came out of the arena.
@@ -56,7 +57,7 @@ def _reasons(patient: Patient) -> Iterator[str]:
     if resource.getrlimit(resource.RLIMIT_AS)[0] != resource.RLIM_INFINITY:
         yield "the address space is limited (ulimit -v)"
     files = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    if files != resource.RLIM_INFINITY and files < _ARENA:
+    if files != resource.RLIM_INFINITY and files < ARENA:
         yield "files are limited to less than 64 GiB (ulimit -f)"
     if mmap.PAGESIZE != 4096:
         yield f"pages are of {mmap.PAGESIZE} bytes, not 4096"

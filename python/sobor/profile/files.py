@@ -35,7 +35,7 @@ CELL_BYTES, COUNT_BYTES = _CELL.size, _COUNT.size
 #: Communicators that every rank has, whether it calls on them or not.
 OF_ALL = ("MPI_COMM_WORLD", "MPI_COMM_SELF")
 #: As src/trace/profile.c keeps them: all of the first, of later ones ever fewer.
-_ALL_KEPT = 1 << 9
+ALL_KEPT = 1 << 9
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def _cell_of(cell: tuple, labels: list[str]) -> tuple[str, int, str, bool]:
 
 def weight(number: int) -> int:
     """For how many calls one that was kept stands."""
-    return 1 << (number // _ALL_KEPT).bit_length()
+    return 1 << (number // ALL_KEPT).bit_length()
 
 
 def _calls(file: File, labels: list[str], clock: tuple[int, Callable]) -> Iterator[Call]:
