@@ -50,13 +50,15 @@ static void look_at_memory(void *context, const char *folder, bool unified)
     uint64_t reclaimable =
         read_keyed(folder, "memory.stat", unified ? "inactive_file " : "total_inactive_file ");
     usage -= sb_min(usage, reclaimable);
+    if (limit < limits->group_limit)
+        limits->group_version = unified ? 2 : 1;
     limits->group_limit = sb_min(limits->group_limit, limit);
     limits->group_available = sb_min(limits->group_available, limit - sb_min(limit, usage));
 }
 
 void sb_limits_read(const char *root, sb_limits_t *limits)
 {
-    *limits = (sb_limits_t){UINT64_MAX, UINT64_MAX, UINT64_MAX};
+    *limits = (sb_limits_t){UINT64_MAX, UINT64_MAX, UINT64_MAX, 0};
     sb_cgroup_each(root, "memory", look_at_memory, limits);
     uint64_t kib = read_keyed(root, "proc/meminfo", "MemAvailable:");
     if (kib > 0)

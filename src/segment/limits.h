@@ -15,6 +15,7 @@ typedef struct sb_limits {
     uint64_t group_available;   /* of that group: limit less use, reclaimable file pages not counted
                                    as use */
     uint64_t machine_available; /* the kernel's estimate for the whole machine */
+    unsigned group_version;     /* of control groups, of the tightest; 0: there is no limit */
 } sb_limits_t;
 
 /* Reads the limits; `root` is "" or, in tests, a folder that stands for /. */

@@ -152,11 +152,12 @@ json_t *sb_query_segment(const sb_query_t *query)
     try_single_copy(&trials[CMA]);
     sb_limits_read("", &limits);
     json_t *answer = json_pack(
-        "{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I}", "memfd", describe(&trials[MEMFD]), "named",
+        "{s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:o, s:I}", "memfd", describe(&trials[MEMFD]), "named",
         describe(&trials[NAMED]), "cma", describe(&trials[CMA]), "shm_free_bytes",
         show_free_bytes("/dev/shm"), "memory_limit_bytes", show_limit(limits.group_limit),
-        "memory_limit_left_bytes", show_limit(limits.group_available), "memory_left_bytes",
-        show_limit(sb_limits_available(&limits)), "bound_bytes", (json_int_t)usage.bound);
+        "memory_limit_left_bytes", show_limit(limits.group_available), "memory_limit_version",
+        (int)limits.group_version, "memory_left_bytes", show_limit(sb_limits_available(&limits)),
+        "bound_bytes", (json_int_t)usage.bound);
     munmap(trials, TRIALS * sizeof *trials);
     return answer;
 }

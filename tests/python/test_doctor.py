@@ -117,17 +117,16 @@ def test_small_dev_shm(patient, monkeypatch):
     assert "--shm-size" in found.remedy
 
 
-def test_full_memory_group(patient):
-    group = "/sys/fs/cgroup"
-    files = {
-        "/proc/self/cgroup": "0::/\n",
-        "/proc/self/mountinfo": f"30 20 0:26 / {group} rw - cgroup2 cgroup2 rw\n",
-        f"{group}/memory.max": str(100 << 20),
-        f"{group}/memory.current": str(90 << 20),
-    }
-    found = by_name(memory.check(patient(files)))["memory cgroup"]
-    assert found.status is Status.WARN
-    assert found.value == "90 MiB used of 100 MiB (version 2)"
+@pytest.mark.parametrize(("left", "status"), [(10, Status.WARN), (70, Status.OK)])
+def test_memory_group(patient, monkeypatch, left, status):
+    """What is left is the library's word: it knows what the kernel can take back."""
+    segment = {"memory_limit_bytes": 100 << 20, "memory_limit_version": 2}
+    segment["memory_limit_left_bytes"] = left << 20
+    monkeypatch.setenv("FAKE_SEGMENT", json.dumps(segment))
+    found = by_name(memory.check(patient()))["memory cgroup"]
+    assert found.status is status
+    assert found.value == f"{100 - left} MiB used of 100 MiB (version 2)"
+    assert found.data == {"limit_bytes": 100 << 20, "used_bytes": 100 - left << 20, "version": 2}
 
 
 # --- single copy ------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 
 import pytest
 
-from sobor.system.cgroup import cpu_limit, memory_limit
+from sobor.system.cgroup import cpu_limit
 from sobor.system.cpus import read_cpus, read_nodes
 from sobor.system.files import Files, format_list, parse_list
 
@@ -39,24 +39,11 @@ def test_kernel_list(text, numbers):
 
 def test_no_limits(tree):
     files = tree({"/proc/self/cgroup": "0::/", "/proc/self/mountinfo": V2_MOUNT})
-    assert memory_limit(files) is None
     assert cpu_limit(files) is None
-
-
-def test_version_1_writes_a_huge_number_for_no_limit(tree):
-    files = tree(
-        {
-            "/proc/self/cgroup": "4:memory:/",
-            "/proc/self/mountinfo": v1_mount("memory"),
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes": str((1 << 63) - 4096),
-        }
-    )
-    assert memory_limit(files) is None
 
 
 def test_nothing_to_read(tree):
     files = tree({})
-    assert memory_limit(files) is None
     assert cpu_limit(files) is None
 
 
@@ -66,48 +53,38 @@ def test_version_2_takes_the_tightest_of_all_above(tree):
         {
             "/proc/self/cgroup": "0::/user/job",
             "/proc/self/mountinfo": V2_MOUNT,
-            f"{group}/memory.max": "max",
             f"{group}/cpu.max": "max 100000",
-            "/sys/fs/cgroup/user/memory.max": "1048576",
-            "/sys/fs/cgroup/user/memory.current": "4096",
             "/sys/fs/cgroup/user/cpu.max": "150000 100000",
         }
     )
-    limit = memory_limit(files)
-    assert (limit.version, limit.limit, limit.used) == (2, 1 << 20, 4096)
-    assert limit.folder == "/sys/fs/cgroup/user"
-    assert cpu_limit(files).cpus == 1.5
+    assert cpu_limit(files) == 1.5
 
 
 def test_version_1(tree):
     files = tree(
         {
-            "/proc/self/cgroup": "9:name=systemd:/x\n4:memory:/box\n3:cpu,cpuacct:/box\n0::/",
-            "/proc/self/mountinfo": v1_mount("memory") + v1_mount("cpu,cpuacct") + V2_MOUNT,
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes": str((1 << 63) - 4096),
-            "/sys/fs/cgroup/memory/box/memory.limit_in_bytes": str(64 << 20),
-            "/sys/fs/cgroup/memory/box/memory.usage_in_bytes": "8192",
+            "/proc/self/cgroup": "9:name=systemd:/x\n3:cpu,cpuacct:/box\n0::/",
+            "/proc/self/mountinfo": v1_mount("cpu,cpuacct") + V2_MOUNT,
             "/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_quota_us": "50000",
             "/sys/fs/cgroup/cpu,cpuacct/box/cpu.cfs_period_us": "100000",
             "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_quota_us": "-1",
             "/sys/fs/cgroup/cpu,cpuacct/cpu.cfs_period_us": "100000",
         }
     )
-    limit = memory_limit(files)
-    assert (limit.version, limit.limit, limit.used) == (1, 64 << 20, 8192)
-    assert (cpu_limit(files).version, cpu_limit(files).cpus) == (1, 0.5)
+    assert cpu_limit(files) == 0.5
 
 
 def test_container_that_sees_only_its_own_group(tree):
     """The mount's root is the group itself, so the group's folder is the mount point."""
     files = tree(
         {
-            "/proc/self/cgroup": "4:memory:/docker/abc",
-            "/proc/self/mountinfo": v1_mount("memory", root="/docker/abc"),
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes": "1000000",
+            "/proc/self/cgroup": "4:cpu:/docker/abc",
+            "/proc/self/mountinfo": v1_mount("cpu", root="/docker/abc"),
+            "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": "50000",
+            "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
         }
     )
-    assert memory_limit(files).limit == 1000000
+    assert cpu_limit(files) == 0.5
 
 
 def test_hyperthreads_binding_and_quota(tree):

@@ -1140,6 +1140,7 @@ static void limits_of_control_groups(void **state)
     write_file(root, "/sys/fs/cgroup/job/step/memory.current", "300000\n");
     sb_limits_read(root, &limits);
     assert_int_equal(limits.group_limit, 1000000);
+    assert_int_equal(limits.group_version, 2);
     assert_int_equal(limits.group_available, 700000);
     assert_int_equal(limits.machine_available, 2000 * 1024);
 
@@ -1156,6 +1157,7 @@ static void limits_of_control_groups(void **state)
     write_file(root, "/sys/fs/cgroup/memory/memory.usage_in_bytes", "600000\n");
     sb_limits_read(root, &limits);
     assert_int_equal(sb_limits_available(&limits), 0);
+    assert_int_equal(limits.group_version, 1);
     snprintf(command, sizeof command, "rm -r %s", root);
     assert_int_equal(system(command), 0);
 }

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.sizes import human_size
-from sobor.system.cgroup import memory_limit
 
 SECTION = "Shared memory"
 _SHM = "/dev/shm"
@@ -25,7 +24,8 @@ def check(patient: Patient) -> Iterator[Finding]:
     segment = patient.ask("segment") or {}
     yield from _kinds(segment)
     yield _shm_folder(patient)
-    yield _group_limit(patient)
+    if "memory_limit_bytes" in segment:
+        yield _group_limit(segment)
     if isinstance(segment.get("bound_bytes"), int):
         bound = segment["bound_bytes"]
         value = f"at most {human_size(bound)} for each rank"
@@ -60,14 +60,15 @@ def _shm_folder(patient: Patient) -> Finding:
     return Finding(SECTION, _SHM, Status.OK, value, data=data)
 
 
-def _group_limit(patient: Patient) -> Finding:
-    limit = memory_limit(patient.files)
+def _group_limit(segment: dict) -> Finding:
+    """As the library reads it, which counts what the kernel can take back as free."""
+    limit = segment["memory_limit_bytes"]
     if limit is None:
         return Finding(SECTION, "memory cgroup", Status.OK, "no limit", data={"limit_bytes": None})
-    used = limit.used or 0
-    data = {"limit_bytes": limit.limit, "used_bytes": limit.used, "version": limit.version}
-    value = f"{human_size(used)} used of {human_size(limit.limit)} (version {limit.version})"
-    if limit.limit - used < _GROUP_FREE_SMALL:
+    left, version = segment["memory_limit_left_bytes"], segment["memory_limit_version"]
+    data = {"limit_bytes": limit, "used_bytes": limit - left, "version": version}
+    value = f"{human_size(limit - left)} used of {human_size(limit)} (version {version})"
+    if left < _GROUP_FREE_SMALL:
         remedy = "raise the memory limit, or make Sobor smaller: --set MEMORY=4MiB"
         return Finding(SECTION, "memory cgroup", Status.WARN, value, remedy, data)
     return Finding(SECTION, "memory cgroup", Status.OK, value, data=data)

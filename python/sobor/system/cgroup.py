@@ -1,33 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Memory and CPU limits of the control groups this process is in, versions 1 and 2."""
+"""CPU quotas of the control groups this process is in, versions 1 and 2."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from sobor.system.files import Files
-
-# Version 1 writes a huge number where there is no limit.
-_NO_LIMIT = 1 << 60
-
-
-@dataclass(frozen=True)
-class MemoryLimit:
-    """The tightest memory limit, and what is used under it."""
-
-    version: int
-    folder: str
-    limit: int
-    used: int | None
-
-
-@dataclass(frozen=True)
-class CpuLimit:
-    """The tightest CPU quota, as a number of CPUs."""
-
-    version: int
-    folder: str
-    cpus: float
 
 
 @dataclass(frozen=True)
@@ -38,27 +16,11 @@ class _Mount:
     point: str
 
 
-def memory_limit(files: Files) -> MemoryLimit | None:
-    """The tightest memory limit of this process's groups, or None where there is none."""
-    found = []
-    for version, folder in _folders(files, "memory"):
-        names = ("memory.max", "memory.current")
-        if version == 1:
-            names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
-        limit, used = (files.read_int(f"{folder}/{name}") for name in names)
-        if limit is not None and limit < _NO_LIMIT:
-            found.append(MemoryLimit(version, folder, limit, used))
-    return min(found, key=lambda limit: limit.limit, default=None)
-
-
-def cpu_limit(files: Files) -> CpuLimit | None:
-    """The tightest CPU quota of this process's groups, or None where there is none."""
-    found = []
-    for version, folder in _folders(files, "cpu"):
-        quota, period = _quota(files, version, folder)
-        if quota > 0 and period > 0:
-            found.append(CpuLimit(version, folder, quota / period))
-    return min(found, key=lambda limit: limit.cpus, default=None)
+def cpu_limit(files: Files) -> float | None:
+    """The tightest CPU quota of this process's groups, as a number of CPUs; None: there is none."""
+    quotas = [_quota(files, version, folder) for version, folder in _folders(files)]
+    cpus = (quota / period for quota, period in quotas if quota > 0 and period > 0)
+    return min(cpus, default=None)
 
 
 def _quota(files: Files, version: int, folder: str) -> tuple[int, int]:
@@ -71,13 +33,13 @@ def _quota(files: Files, version: int, folder: str) -> tuple[int, int]:
     return -1, -1
 
 
-def _folders(files: Files, controller: str) -> Iterator[tuple[int, str]]:
-    """The folders of this process's groups with that controller, from the group to the root."""
+def _folders(files: Files) -> Iterator[tuple[int, str]]:
+    """The folders of this process's groups that have quotas, from the group to the root."""
     groups = _groups(files)
     for mount in _mounts(files):
-        if mount.version == 1 and controller not in mount.controllers:
+        if mount.version == 1 and "cpu" not in mount.controllers:
             continue
-        key = "" if mount.version == 2 else controller
+        key = "" if mount.version == 2 else "cpu"
         if key in groups:
             for folder in _up_to_root(mount, groups[key]):
                 yield mount.version, folder

@@ -41,8 +41,7 @@ def read_cpus(files: Files) -> Cpus:
     online = parse_list(files.read(f"{_CPU}/online")) or allowed
     allowed = [cpu for cpu in allowed if cpu in set(online)]
     cores = {_core_of(files, cpu) for cpu in allowed}
-    quota = cpu_limit(files)
-    return Cpus(online, allowed, len(cores), None if quota is None else quota.cpus)
+    return Cpus(online, allowed, len(cores), cpu_limit(files))
 
 
 def _core_of(files: Files, cpu: int) -> tuple[int, ...]:

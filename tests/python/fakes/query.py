@@ -182,6 +182,8 @@ ANSWERS = {
             "cma": {"ok": True, "detail": ""},
             "shm_free_bytes": 1 << 30,
             "memory_limit_bytes": None,
+            "memory_limit_left_bytes": None,
+            "memory_limit_version": 0,
             "bound_bytes": 64 << 20,
         }
     ),
