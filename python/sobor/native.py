@@ -15,6 +15,8 @@ from sobor.errors import SoborError
 PREFIX_VARIABLE = "SOBOR_PREFIX"
 _PACKAGE = Path(__file__).resolve().parent
 _QUERY_SECONDS = 60
+# It measures for three seconds, but of many cores each for some milliseconds at least.
+_TUNE_SECONDS = 600
 #: What tools say has words of users and names of files in it, which may be no text: as Python has
 #: those of its own command line.
 AS_GIVEN = "surrogateescape"
@@ -91,14 +93,19 @@ class Native:
 
     def tune(self, *arguments: str) -> Any:
         """Has sobor-tune measure and returns its JSON answer."""
-        return _ask(self.tuner, arguments)
+        return _ask(self.tuner, arguments, seconds=_TUNE_SECONDS)
 
     def model(self, *arguments: str) -> Any:
         """Asks sobor-model and returns its JSON answer."""
         return _ask(self.model_tool, arguments)
 
 
-def _ask(tool: Path, arguments: tuple[str, ...], environ: Mapping[str, str] | None = None) -> Any:
+def _ask(
+    tool: Path,
+    arguments: tuple[str, ...],
+    environ: Mapping[str, str] | None = None,
+    seconds: float = _QUERY_SECONDS,
+) -> Any:
     """Runs a tool of the native parts and returns its JSON answer."""
     command = [str(tool), *arguments]
     try:
@@ -108,13 +115,13 @@ def _ask(tool: Path, arguments: tuple[str, ...], environ: Mapping[str, str] | No
             capture_output=True,
             text=True,
             errors=AS_GIVEN,
-            timeout=_QUERY_SECONDS,
+            timeout=seconds,
             check=False,
         )
     except OSError as error:
         raise SoborError(f"{tool}: {error.strerror}", build_remedy()) from None
     except subprocess.TimeoutExpired:
-        raise SoborError(f"{' '.join(command)}: no answer in {_QUERY_SECONDS} s") from None
+        raise SoborError(f"{' '.join(command)}: no answer in {seconds} s") from None
     if answer.returncode != 0:
         detail = answer.stderr.strip() or f"exit status {answer.returncode}"
         raise SoborError(detail.removeprefix("sobor: "))

@@ -18,6 +18,7 @@
 #include "base/compiler.h"
 #include "base/forms.h"
 #include "base/pages.h"
+#include "stub/complain.h"
 #include "stub/narrow.h"
 
 #include <sobor/sobor.h>
@@ -30,7 +31,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char *const names[] = {
 #define SB_FUNCTION(name) #name,
@@ -70,16 +70,6 @@ static around_function_t *backend_around;
 static last_function_t *backend_last;
 static counters_function_t *backend_counters;
 static node_function_t *backend_node;
-
-static void complain(const char *what, const char *detail)
-{
-    char line[1024];
-    int length =
-        snprintf(line, sizeof line, "sobor: %s%s%s\n", what, detail[0] ? ": " : "", detail);
-
-    if (length > 0 && write(STDERR_FILENO, line, sb_min((size_t)length, sizeof line - 1)) < 0)
-        return; /* nobody left to tell */
-}
 
 static bool is_own(const void *address)
 {
@@ -320,19 +310,22 @@ static void load_backend(void)
     const char *abi = family();
 
     if (abi == NULL)
-        complain("this MPI is of a family that Sobor does not know, so every call goes to it", "");
+        sb_stub_complain_once(
+            "this MPI is of a family that Sobor does not know, so every call goes to it", "");
     if (abi == NULL || !own_folder(folder, sizeof folder))
         return;
     snprintf(path, sizeof path, "%s/sobor-%s%s.so", folder, abi,
              wants_baselines() ? "-baselines" : "");
     void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (handle == NULL) {
-        complain("the back end cannot be loaded, so every call goes to the host MPI", dlerror());
+        sb_stub_complain_once("the back end cannot be loaded, so every call goes to the host MPI",
+                              dlerror());
         return;
     }
     start_function_t *start = (start_function_t *)(uintptr_t)dlsym(handle, "sb_backend_start");
     if (start == NULL || start(libmpi) != 0) {
-        complain("the back end does not fit this MPI, so every call goes to the host MPI", path);
+        sb_stub_complain_once(
+            "the back end does not fit this MPI, so every call goes to the host MPI", path);
         return;
     }
     backend_last = (last_function_t *)(uintptr_t)dlsym(handle, "sb_backend_last_algorithm");
@@ -408,7 +401,8 @@ void *sb_stub_resolve(size_t index, void *caller)
     void *target = __atomic_load_n(&sb_stub_targets[index], __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     if (target == NULL) {
-        complain("called, but no MPI library of this process has it", names[index % FUNCTIONS]);
+        sb_stub_complain("called, but no MPI library of this process has it",
+                         names[index % FUNCTIONS]);
         abort();
     }
     return target;

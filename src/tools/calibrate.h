@@ -31,8 +31,9 @@ typedef struct sb_calibration {
     const sb_topology_t *topology;
     sb_core_t *cores;
     size_t count;
-    double seconds; /* for everything, about */
-    double *hops;   /* count × count, ns: half of a round trip over two flags */
+    size_t partners; /* of the cores before it that each is measured with; 0: all */
+    double seconds;  /* for everything, about */
+    double *hops;    /* count × count, ns: half of a round trip over two flags */
     sb_measure_t number[SB_NUMBERS];
 } sb_calibration_t;
 
@@ -46,6 +47,16 @@ bool sb_is_known(const sb_calibration_t *calibration, sb_number_t number);
 
 /* The cores of this machine that this process may use. */
 void sb_calibration_read_machine(sb_calibration_t *calibration);
+
+/* Whether a pair of cores is measured, a < b: each with the one before it, and with as many more as
+ * partners says, dealt evenly over the rest. */
+bool sb_calibration_has_pair(size_t partners, size_t a, size_t b);
+
+/* How many pairs of so many cores that are. */
+size_t sb_calibration_pairs(size_t partners, size_t count);
+
+/* Mean time of a hop between any two of the first cores, ns: the measured ones stand for all. */
+double sb_calibration_mean_hop(const sb_calibration_t *calibration, size_t cores);
 
 /* Each fills in the numbers that it is named after, using a share of the seconds. */
 void sb_calibrate_lines(sb_calibration_t *calibration);

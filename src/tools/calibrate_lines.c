@@ -192,7 +192,8 @@ typedef struct summary {
 static void measure_pairs(sb_calibration_t *calibration, summary_t *summary)
 {
     size_t count = calibration->count;
-    double seconds = SHARE * calibration->seconds / (double)(count * (count - 1) / 2);
+    size_t pairs = sb_calibration_pairs(calibration->partners, count);
+    double seconds = SHARE * calibration->seconds / (double)pairs;
     sb_partner_t *partner = sb_partner_start();
     double result[WHATS];
 
@@ -201,6 +202,8 @@ static void measure_pairs(sb_calibration_t *calibration, summary_t *summary)
         board_t *board = sb_map(sizeof *board, calibration->cores[a].unit[SB_LEVEL_NUMA]);
         shuffle(board);
         for (size_t b = a + 1; b < count; b++) {
+            if (!sb_calibration_has_pair(calibration->partners, a, b))
+                continue;
             sb_partner_move(partner, calibration->cores[b].cpu);
             measure_pair(board, partner, seconds < PAIR_SECONDS ? PAIR_SECONDS : seconds, result);
             sb_level_kind_t near = sb_cores_level(&calibration->cores[a], &calibration->cores[b]);

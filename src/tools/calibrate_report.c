@@ -229,8 +229,8 @@ void sb_calibration_write(const sb_calibration_t *calibration, const char *path,
     snprintf(title, sizeof title, "%s: %zu core%s, measured here",
              *model == '\0' ? "Machine" : model, calibration->count,
              calibration->count == 1 ? "" : "s");
-    json_object_set_new(file, "name", json_string(name));
-    json_object_set_new(file, "title", json_string(title));
+    json_object_set_new(file, "name", sb_tool_text(name));
+    json_object_set_new(file, "title", sb_tool_text(title));
     json_object_set_new(file, "notes", make_notes());
     json_object_set_new(file, "processor",
                         json_string(sb_processor_name(calibration->topology->processor)));

@@ -4,9 +4,7 @@
 #include "base/config.h"
 #include "topology/levels.h"
 
-#include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define RANKS_MOST 65536
@@ -172,20 +170,6 @@ size_t sb_query_ring(void)
 
     sb_settings_self(&settings);
     return (size_t)settings.ring_bytes;
-}
-
-json_t *sb_query_text(const char *text)
-{
-    json_t *string = json_string(text);
-
-    if (string != NULL)
-        return string;
-    char *plain = strdup(text);
-    for (char *at = plain; at != NULL && *at != '\0'; at++)
-        *at = isascii((unsigned char)*at) ? *at : '?';
-    string = plain == NULL ? NULL : json_string(plain);
-    free(plain);
-    return string;
 }
 
 static void print_help(void)

@@ -60,9 +60,6 @@ void sb_query_close_machine(sb_query_machine_t *machine);
 /* Places of the ranks as they are dealt over the machine; to be freed. */
 sb_place_t *sb_query_places(const sb_query_t *query, const sb_topology_t *topology);
 
-/* A JSON string of any bytes: those that are not UTF-8 are shown as question marks. */
-json_t *sb_query_text(const char *text);
-
 /* What is wrong with a tuning file, or null. */
 json_t *sb_query_tuning_error(const char *path);
 

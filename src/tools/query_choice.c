@@ -179,7 +179,7 @@ json_t *sb_query_choice(const sb_query_t *query)
     return json_pack("{s:s, s:I, s:I, s:b, s:s, s:o, s:b, s:o, s:o}", "collective",
                      sb_collective_name(query->collective), "bytes", (json_int_t)query->bytes,
                      "ranks", (json_int_t)query->ranks, "oversubscribed", shape.oversubscribed,
-                     "algorithm", name, "reason", sb_query_text(choice.reason), "trials",
+                     "algorithm", name, "reason", sb_tool_text(choice.reason), "trials",
                      choice.own != NULL, "candidates", list_candidates(query, &shape, &choice),
                      "measured", list_measured(query, &shape, &settings));
 }

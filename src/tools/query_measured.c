@@ -41,14 +41,14 @@ json_t *sb_query_prices(const sb_query_t *query)
 
 static json_t *text_or_null(const char *text)
 {
-    return *text == '\0' ? json_null() : sb_query_text(text);
+    return *text == '\0' ? json_null() : sb_tool_text(text);
 }
 
 /* "bcast 0 4096 2 0 host", as parts. */
 static json_t *describe_rule(const sb_rule_t *rule, const char *mpi, const char *file)
 {
     return json_pack(
-        "{s:o, s:s, s:s, s:I, s:o, s:I, s:b, s:s}", "file", sb_query_text(file), "mpi", mpi,
+        "{s:o, s:s, s:s, s:I, s:o, s:I, s:b, s:s}", "file", sb_tool_text(file), "mpi", mpi,
         "collective", sb_collective_name((sb_collective_t)rule->collective), "from",
         (json_int_t)rule->bytes_from, "to",
         rule->bytes_to == UINT64_MAX ? json_null() : json_integer((json_int_t)rule->bytes_to),

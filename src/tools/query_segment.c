@@ -118,7 +118,7 @@ static void try_single_copy(trial_t *trial)
 
 static json_t *describe(const trial_t *trial)
 {
-    return json_pack("{s:b, s:o}", "ok", trial->ok, "detail", sb_query_text(trial->detail.text));
+    return json_pack("{s:b, s:o}", "ok", trial->ok, "detail", sb_tool_text(trial->detail.text));
 }
 
 static json_t *show_limit(uint64_t bytes)

@@ -37,8 +37,8 @@ static json_t *describe_network(const network_t *network)
     return json_pack("{s:f, s:f, s:f, s:f, s:o?, s:o?}", "latency_ns", network->prices.latency,
                      "overhead_ns", network->prices.overhead, "byte_ns", network->prices.byte,
                      "eager_bytes", network->prices.eager, "file",
-                     network->file == NULL ? NULL : sb_query_text(network->file), "error",
-                     error == NULL ? NULL : sb_query_text(error));
+                     network->file == NULL ? NULL : sb_tool_text(network->file), "error",
+                     error == NULL ? NULL : sb_tool_text(error));
 }
 
 /* What keeps Sobor from serving any call of these ranks; NULL: nothing does. */

@@ -38,8 +38,8 @@ static json_t *machine_name(const sb_query_t *query, const sb_query_machine_t *m
     const char *model = machine->topology == NULL ? "" : machine->topology->model;
 
     if (query->machine != NULL)
-        return sb_query_text(query->machine);
-    return sb_query_text(*model != '\0' ? model : "this machine");
+        return sb_tool_text(query->machine);
+    return sb_tool_text(*model != '\0' ? model : "this machine");
 }
 
 static json_t *list_levels(const sb_levels_t *levels)

@@ -12,7 +12,7 @@ json_t *sb_query_tuning_error(const char *path)
     char error[1024];
     sb_rules_t rules;
 
-    return sb_tuning_read(path, &rules, error, sizeof error) ? json_null() : sb_query_text(error);
+    return sb_tuning_read(path, &rules, error, sizeof error) ? json_null() : sb_tool_text(error);
 }
 
 /* {"from": 0, "to": null}: null is no limit. */
@@ -73,6 +73,6 @@ json_t *sb_query_tuning(const sb_query_t *query)
     bool right = sb_tuning_read(path, &rules, error, sizeof error);
     for (uint32_t i = 0; i < rules.count; i++)
         json_array_append_new(list, describe_rule(&rules.rule[i]));
-    return json_pack("{s:o, s:o, s:o}", "file", sb_query_text(path), "error",
-                     right ? json_null() : sb_query_text(error), "rules", list);
+    return json_pack("{s:o, s:o, s:o}", "file", sb_tool_text(path), "error",
+                     right ? json_null() : sb_tool_text(error), "rules", list);
 }

@@ -101,7 +101,7 @@ static json_t *error_of(const sb_variable_t *variable, const json_t *choices, co
         return json_null();
     char message[1024];
     snprintf(message, sizeof message, "expected %s, found \"%s\"", phrase, text);
-    return sb_query_text(message);
+    return sb_tool_text(message);
 }
 
 /* The value in use, in one spelling for each meaning of a switch and each algorithm. */
@@ -114,7 +114,7 @@ static json_t *value_of(const sb_variable_t *variable, const char *text)
         return json_string(algorithm->name);
     if (variable->type == SB_TYPE_SWITCH && sb_variable_parse(variable, text, &value) == NULL)
         return json_string(value.number != 0 ? "on" : "off");
-    return sb_query_text(text);
+    return sb_tool_text(text);
 }
 
 /*

@@ -542,7 +542,7 @@ json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t 
                         options->rotate ? json_string("rotate") : json_integer(options->root));
     json_object_set_new(result, "calls", json_integer(options->calls));
     json_object_set_new(result, "seed", json_integer((json_int_t)options->seed));
-    json_object_set_new(result, "arrival", json_string(options->arrival.text));
+    json_object_set_new(result, "arrival", sb_tool_text(options->arrival.text));
     return result;
 }
 

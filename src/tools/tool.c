@@ -3,6 +3,7 @@
 
 #include "base/config.h"
 
+#include <ctype.h>
 #include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,6 +129,20 @@ void sb_options_print(const sb_options_t *options)
 bool sb_tool_help(int count, char **words)
 {
     return count > 1 && (strcmp(words[1], "--help") == 0 || strcmp(words[1], "-h") == 0);
+}
+
+json_t *sb_tool_text(const char *text)
+{
+    json_t *string = json_string(text);
+
+    if (string != NULL)
+        return string;
+    char *plain = strdup(text);
+    for (char *at = plain; at != NULL && *at != '\0'; at++)
+        *at = isascii((unsigned char)*at) ? *at : '?';
+    string = plain == NULL ? NULL : json_string(plain);
+    free(plain);
+    return string;
 }
 
 void sb_tool_answer(json_t *answer, size_t precision)

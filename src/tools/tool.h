@@ -56,6 +56,10 @@ sb_collective_t sb_tool_collective(const char *name, const char *text);
 /* Whether help was asked for, as the first word after the tool's name. */
 bool sb_tool_help(int count, char **words);
 
+/* A JSON string of any bytes, such as a path's: those that are not UTF-8 are shown as question
+ * marks. */
+json_t *sb_tool_text(const char *text);
+
 /* Prints the answer and frees it; NULL means that memory ran out, and ends the tool. */
 void sb_tool_answer(json_t *answer, size_t precision);
 

@@ -16,19 +16,9 @@
 #define SECONDS_LEAST 0.1
 #define SECONDS_MOST 3600
 #define DIGITS 17 /* of numbers: all that they have */
-
-/* Mean time of a hop between any two of the first cores, ns. */
-static double mean_hop(const sb_calibration_t *calibration, size_t ranks)
-{
-    double sum = 0;
-    size_t pairs = 0;
-
-    for (size_t a = 0; a < ranks; a++) {
-        for (size_t b = 0; b < a; b++, pairs++)
-            sum += calibration->hops[a * calibration->count + b];
-    }
-    return sum / (double)pairs;
-}
+/* Of pairs of cores, whatever the seconds; but so many for each core. */
+#define PAIRS_MOST 1000
+#define PARTNERS_LEAST 4
 
 /* The number for the level at which the first cores meet; 0: it was not measured. */
 static double at_level(const sb_calibration_t *calibration, size_t ranks, sb_number_t nearest)
@@ -43,7 +33,7 @@ static double at_level(const sb_calibration_t *calibration, size_t ranks, sb_num
 /* What `ranks` ranks have to reckon with, a core for each. */
 static void set_prices(sb_measured_t *measured, const sb_calibration_t *calibration, size_t ranks)
 {
-    double line = mean_hop(calibration, ranks);
+    double line = sb_calibration_mean_hop(calibration, ranks);
     double read = at_level(calibration, ranks, SB_NUMBER_READ_L2);
     double overlap = calibration->number[SB_NUMBER_READ_OVERLAP].value;
     double rate = at_level(calibration, ranks, SB_NUMBER_COPY_L2);
@@ -68,7 +58,7 @@ static json_t *describe(const sb_measured_t *measured, const char *error)
                                 json_real(sb_price_get(&measured->prices, i)));
     }
     return json_pack("{s:i, s:o, s:o}", "ranks", (int)measured->key.ranks, "prices", prices,
-                     "error", error == NULL ? json_null() : json_string(error));
+                     "error", error == NULL ? json_null() : sb_tool_text(error));
 }
 
 /* Why it was not kept; NULL: it was. */
@@ -119,6 +109,8 @@ static json_t *measure(int argc, char **argv)
     sb_calibration_read_machine(&calibration);
     if (calibration.count < 2)
         sb_tool_fail("this process may use one core alone: no line passes between cores");
+    if (sb_calibration_pairs(0, calibration.count) > PAIRS_MOST)
+        calibration.partners = sb_max(PARTNERS_LEAST, PAIRS_MOST / calibration.count);
     sb_pin(calibration.cores[0].cpu);
     sb_calibrate_switch(&calibration);
     sb_calibrate_lines(&calibration);
@@ -155,7 +147,8 @@ static json_t *keep_rules(int argc, char **argv)
     bool kept = sb_measured_keep_rules(&measured, &entry.rules, "tune", error, sizeof error);
     const char *why = reason(kept, error);
     return json_pack("[{s:i, s:s, s:i, s:o}]", "ranks", (int)ranks, "mpi", argv[2], "rules",
-                     (int)entry.rules.count, "error", why == NULL ? json_null() : json_string(why));
+                     (int)entry.rules.count, "error",
+                     why == NULL ? json_null() : sb_tool_text(why));
 }
 
 int main(int argc, char **argv)
@@ -165,7 +158,8 @@ int main(int argc, char **argv)
     json_t *entries = rules ? keep_rules(argc, argv) : measure(argc, argv);
 
     bool there = sb_cache_path(SB_CACHE_USER, path, sizeof path);
-    sb_tool_answer(json_pack("{s:s?, s:o}", "file", there ? path : NULL, "entries", entries),
+    sb_tool_answer(json_pack("{s:o, s:o}", "file", there ? sb_tool_text(path) : json_null(),
+                             "entries", entries),
                    DIGITS);
     return 0;
 }

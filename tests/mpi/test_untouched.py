@@ -108,9 +108,15 @@ def test_an_mpi_of_another_family(tmp_path):
     assert bare.returncode == done.returncode == 0, done.stdout + done.stderr
     assert "FAIL" not in done.stdout and done.stdout == bare.stdout
     assert bare.stderr == ""
-    assert done.stderr == (
-        "sobor: this MPI is of a family that Sobor does not know, so every call goes to it\n"
-    )
+    said = "sobor: this MPI is of a family that Sobor does not know, so every call goes to it\n"
+    assert done.stderr == said
+    for number in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"):
+        assert preloaded([program], **{number: "0"}).stderr == said
+        assert preloaded([program], **{number: "1"}).stderr == ""
+    # Of mpirun in a script of sbatch, and of one launcher in a rank of another.
+    second = {"OMPI_COMM_WORLD_LOCAL_RANK": "1"}
+    assert preloaded([program], **second, SLURM_LOCALID="0").stderr == ""
+    assert preloaded([program], **second, MPI_LOCALRANKID="0").stderr == said
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])

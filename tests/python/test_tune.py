@@ -45,6 +45,20 @@ def test_what_is_measured_is_kept_and_found(command, real_native, kept):
         assert values[name]["value"] == pytest.approx(value, abs=1e-3, rel=1e-5)
 
 
+def test_a_folder_whose_name_is_no_text(real_native, monkeypatch, tmp_path):
+    """As of a user whose home was named in Latin letters of another encoding."""
+    cache = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    monkeypatch.setenv("XDG_CACHE_HOME", cache)
+    answer = real_native.tune("--rules", "Some MPI 1", "2")
+    assert answer["entries"][0]["error"] is None
+    assert answer["file"] == f"{tmp_path}/caf?/sobor/prices"
+    assert os.path.isfile(f"{cache}/sobor/prices")
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("XDG_CACHE_HOME", os.fsdecode(os.fsencode(tmp_path) + b"/file/\xe9"))
+    answer = real_native.tune("--rules", "Some MPI 1", "2")
+    assert answer["entries"][0]["error"].startswith(f"{tmp_path}/file/?/sobor/prices: ")
+
+
 def test_people_see_a_table(command, real_native, kept):
     out = command("tune", "--quick").out
     assert f"Prices in {kept}" in out
