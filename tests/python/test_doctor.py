@@ -3,6 +3,8 @@
 
 import json
 import os
+import struct
+import time
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -265,6 +267,39 @@ def test_leftovers(patient):
     assert found["MPI files"].data == {"files": ["vader_segment.x"]}
 
 
+@pytest.mark.parametrize(
+    ("words", "where", "age", "is_left"),
+    [
+        ((8, 1), 0, 0, True),  # its process has ended
+        ((7, 1), 0, 3600, False),
+        ((0, 0), 0, 3600, True),  # nobody came
+        ((0, 0), 0, 0, False),
+        ((), 0, 3600, True),
+        ((7, 1), 1, 3600, True),  # of another namespace, where 7 is another process
+        ((8, 1), 1, 0, False),
+    ],
+)
+def test_boards_that_are_left(patient, words, where, age, is_left):
+    """A job that is killed while its ranks come leaves a name that is told by what is in it."""
+    tree = patient({"/proc/self/ns/pid": "", "/proc/7/stat": ""})
+    namespace = tree.files.path("/proc/self/ns/pid").stat().st_ino
+    name = f"sobor.board.{namespace + where}.0123456789abcdef"
+    board = tree.files.path(f"/dev/shm/{name}")
+    board.write_bytes(struct.pack(f"={len(words)}Q", *words))
+    then = time.time() - age
+    os.utime(board, (then, then))
+    found = by_name(leftovers.check(tree))
+    assert found["/dev/shm"].data == {"files": [name] if is_left else []}
+    assert (found["/dev/shm"].status is Status.WARN) == is_left
+
+
+def test_what_has_a_boards_name_is_not_waited_for(patient):
+    tree = patient({"/proc/self/ns/pid": ""})
+    namespace = tree.files.path("/proc/self/ns/pid").stat().st_ino
+    os.mkfifo(tree.files.path(f"/dev/shm/sobor.board.{namespace}.0"))
+    assert by_name(leftovers.check(tree))["/dev/shm"].status is Status.OK
+
+
 def test_names_of_leftovers_are_no_commands(patient):
     """Anybody may make files there, and what is shown is to be typed, maybe by root."""
     found = by_name(leftovers.check(patient({"/dev/shm/ompi_;reboot": ""})))
@@ -304,6 +339,14 @@ def test_parts_settings(patient, monkeypatch):
     warnings = {finding.name: finding.value for finding in found if finding.status is Status.WARN}
     assert warnings["switch"] == "Sobor is switched off"
     assert 'found "abc"' in warnings["SOBOR_RING"]
+
+
+def test_parts_of_another_version(patient, monkeypatch):
+    """As of an old installation that SOBOR_PREFIX names, beside a newer command."""
+    assert "parts" not in by_name(parts.check(patient()))
+    monkeypatch.setattr(parts, "__version__", "99.0")
+    found = by_name(parts.check(patient()))["parts"]
+    assert found.status is Status.WARN and "SOBOR_PREFIX" in found.remedy
 
 
 def test_preload_that_does_not_load(patient):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files in /dev/shm that earlier runs have left: Sobor's, which should not be, and MPI's."""
 
+import os
 import re
 import shlex
+import struct
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from sobor.doctor.finding import Finding, Patient, Status
 from sobor.sizes import human_size
@@ -11,7 +15,12 @@ from sobor.sizes import human_size
 SECTION = "Leftovers"
 _SHM = "/dev/shm"
 # sobor.PID.NAMESPACE.NONCE: the process that made it, and the namespace its number belongs to.
-_OURS = re.compile(r"^sobor\.(\d+)\.(\d+)\.")
+# sobor.board.NAMESPACE.HASH: the file says which process that is, once there is one.
+_OURS = re.compile(r"^sobor\.(\d+|board)\.(\d+)\.")
+# The words with which a board begins: the process, and when it began. Within so many seconds they
+# are there, or nobody comes any more (src/segment/board.c).
+_FOUNDER = struct.Struct("=QQ")
+_FOUNDED_WITHIN = 10
 _OF_MPI = re.compile(
     r"vader_segment|sm_segment|ompi_|open_mpi|mpich_sh|Intel_MPI|impi_shm|psm2_shm|xhc_|acoll_"
 )
@@ -65,13 +74,37 @@ def _is_used(name: str, used: str) -> bool:
 
 
 def _is_stale(patient: Patient, name: str) -> bool:
-    """Whether the maker is a process of this namespace that has ended."""
-    pid, namespace = _OURS.match(name).groups()
+    """Whether the maker is a process of this namespace that has ended.
+
+    Boards last as long as the ranks of a node come: of others an old one is left too.
+    """
+    maker, namespace = _OURS.match(name).groups()
     try:
-        mine = patient.files.path("/proc/self/ns/pid").stat().st_ino
+        mine = patient.files.path("/proc/self/ns/pid").stat().st_ino == int(namespace)
+        if maker != "board":
+            return mine and _has_ended(patient, maker)
+        board = patient.files.path(f"{_SHM}/{name}")
+        founder = _founder(board)
+        if mine and founder:
+            return _has_ended(patient, founder)
+        return time.time() - board.stat().st_mtime > _FOUNDED_WITHIN
     except OSError:
         return False
-    return mine == int(namespace) and not patient.files.path(f"/proc/{pid}").exists()
+
+
+def _has_ended(patient: Patient, pid: int | str) -> bool:
+    return not patient.files.path(f"/proc/{pid}").exists()
+
+
+def _founder(board: Path) -> int:
+    """The process that came first, or 0. Anybody may have made what has the name, as a pipe."""
+    file = os.open(board, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    try:
+        words = os.read(file, _FOUNDER.size)
+    finally:
+        os.close(file)
+    founder, started = _FOUNDER.unpack(words) if len(words) == _FOUNDER.size else (0, 0)
+    return founder if started else 0
 
 
 def _names(files: list[tuple[str, int]]) -> list[str]:

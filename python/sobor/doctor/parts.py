@@ -2,6 +2,7 @@
 """Checks Sobor's own parts: the preload object, the back ends, the settings, Python."""
 
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +14,7 @@ from sobor.doctor.mpis import built
 from sobor.errors import SoborError
 from sobor.launchers.plan import check_preload_path
 from sobor.libmpi import NAMES
-from sobor.native import build_remedy
+from sobor.native import PREFIX_VARIABLE, build_remedy
 from sobor.version import __version__
 
 SECTION = "Sobor"
@@ -42,6 +43,7 @@ def check(patient: Patient) -> Iterator[Finding]:
     else:
         yield _preload(patient)
         yield _back_ends(patient)
+        yield from _versions(patient)
         yield from _settings(patient)
     yield Finding(SECTION, "Python", Status.OK, f"{platform.python_version()} ({sys.executable})")
 
@@ -53,7 +55,8 @@ def _preload(patient: Patient) -> Finding:
     except SoborError as error:
         return Finding(SECTION, "preload object", Status.FAIL, error.message, error.remedy)
     try:
-        answer = patient.run(["/bin/true"], {"LD_PRELOAD": str(library)})
+        command = [shutil.which("true") or "/bin/true"]
+        answer = patient.run(command, {"LD_PRELOAD": str(library)})
         problem = answer.stderr.strip() or (answer.returncode and f"exit {answer.returncode}")
     except (OSError, subprocess.TimeoutExpired) as error:
         problem = str(error)
@@ -76,6 +79,15 @@ def _back_ends(patient: Patient) -> Finding:
             return Finding(SECTION, "back ends", Status.FAIL, problem, _load_remedy(), data)
     value = ", ".join(present) + (f" (not built: {', '.join(missing)})" if missing else "")
     return Finding(SECTION, "back ends", Status.OK, value, data=data)
+
+
+def _versions(patient: Patient) -> Iterator[Finding]:
+    """Whether the parts are this command's, or those of another Sobor that SOBOR_PREFIX names."""
+    version = (patient.ask("version") or {}).get("version", __version__)
+    if version != __version__:
+        value = f"those in {patient.native.prefix} are of version {version}"
+        remedy = f"use the command that belongs to them, or unset {PREFIX_VARIABLE}"
+        yield Finding(SECTION, "parts", Status.WARN, value, remedy, {"version": version})
 
 
 def _load(library: Path, patient: Patient) -> str:

@@ -125,7 +125,9 @@ def measured_file(measured: dict[str, Any]) -> str:
         return f"by {measured['by']}, in {measured['file']}"
     if not measured["cache"]:
         return "none: SOBOR_CACHE is off; each job measures for itself"
-    return f"none yet; sobor tune or the first job writes {measured['place'] or 'none'}"
+    if not measured["place"]:
+        return "none: XDG_CACHE_HOME and HOME are not set; each job measures for itself"
+    return f"none yet; sobor tune or the first job writes {measured['place']}"
 
 
 def _groups(groups: dict[str, Any], out: Console) -> None:
