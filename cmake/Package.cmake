@@ -5,8 +5,13 @@
 include(CMakePackageConfigHelpers)
 set(made ${PROJECT_BINARY_DIR}/packaging)
 configure_file(${PROJECT_SOURCE_DIR}/packaging/sobor.pc.in ${made}/sobor.pc @ONLY)
+# Before 1.0 a second number that rises may break something.
+set(compatible SameMajorVersion)
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+  set(compatible SameMinorVersion)
+endif()
 write_basic_package_version_file(${made}/soborConfigVersion.cmake
-  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMajorVersion ARCH_INDEPENDENT)
+  VERSION ${PROJECT_VERSION} COMPATIBILITY ${compatible} ARCH_INDEPENDENT)
 install(FILES ${made}/sobor.pc DESTINATION lib/pkgconfig)
 install(FILES ${PROJECT_SOURCE_DIR}/packaging/soborConfig.cmake ${made}/soborConfigVersion.cmake
   DESTINATION lib/cmake/sobor)

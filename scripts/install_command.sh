@@ -6,6 +6,8 @@ folder=$1
 here=$(dirname "$0")
 # The command does not look there, so pip must not take for installed what it finds there.
 unset PYTHONPATH
+# For all users, whatever the umask of who installs.
+umask 022
 
 make_environment() {
     python=$("$here/find_python.sh") &&
@@ -16,7 +18,14 @@ make_environment() {
             $requirements
 }
 
-if ! make_environment; then
+# Those who use the command may not write there what Python compiles, and would wait for it each time.
+compile_command() {
+    "$folder/bin/python" -m compileall -q "$(dirname "$folder")/python" || true
+}
+
+if make_environment; then
+    compile_command
+else
     rm -rf "$folder"
     echo "The sobor command needs the Python packages typer and rich, which could not be installed" >&2
     echo "into $folder. Install them for python3, of 3.10 or later, where all users find them (not with" >&2

@@ -3,6 +3,8 @@
 # vendor_packages.sh FOLDER: called by cpack. Puts the Python packages of the sobor command, which
 # are of Python alone, into the folder of its own: a package must not depend on a network.
 set -eu
+# For all users, whatever the umask of who makes the package.
+umask 022
 folder=$1
 here=$(dirname "$0")
 # Debian's Python has no pip unless python3-pip is there; that of make build has.

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The Debian package: installs, runs and goes, over an overlay of this system."""
 
+import contextlib
 import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -54,7 +56,10 @@ rm -f $T/root/var/lib/man-db/auto-update
 chroot $T/root /bin/sh -e -c '
 cd /tmp/u
 dpkg -i *.deb >/dev/null
-sobor --version
+mkdir old
+printf "#!/bin/sh\nexit 1\n" >old/python3
+chmod +x old/python3
+PATH=/tmp/u/old:$PATH sobor --version
 sobor run --print -- env
 sobor info --json >info.json
 sobor doctor --short || true
@@ -65,14 +70,37 @@ cmake -S . -B b >/dev/null && cmake --build b >/dev/null && ./b/user
 du -sm /usr/lib/sobor | cut -f1
 dpkg -r sobor >/dev/null
 ls -d /usr/lib/sobor /usr/bin/sobor 2>/dev/null || echo gone
+dpkg -i *.deb >/dev/null
+rm -r /usr/lib/sobor
+dpkg -r sobor >/dev/null
+ls -d /usr/bin/sobor 2>/dev/null || echo gone too
 '
 """
 
 
 @pytest.fixture(scope="module")
-def package(tmp_path_factory):
+def build():
+    """The folder of this build."""
+    return os.environ.get("NATIVE_TEST_PREFIX", str(ROOT / "build" / "release"))
+
+
+@contextlib.contextmanager
+def list_kept(build):
+    """What is installed or packed is listed in the build's folder: users remove it by that."""
+    path = Path(build, "install_manifest.txt")
+    before = path.read_bytes() if path.exists() else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            path.write_bytes(before)
+        else:
+            path.unlink(missing_ok=True)
+
+
+@pytest.fixture(scope="module")
+def package(build, tmp_path_factory):
     """The package of this build."""
-    build = os.environ.get("NATIVE_TEST_PREFIX", str(ROOT / "build" / "release"))
     if not os.path.exists(f"{build}/CPackConfig.cmake"):
         pytest.skip("no build folder")
     folder = tmp_path_factory.mktemp("package")
@@ -92,9 +120,12 @@ def package(tmp_path_factory):
         "--config",
         f"{build}/CPackConfig.cmake",
     ]
-    made = subprocess.run(
-        command, cwd=build, capture_output=True, text=True, timeout=200, check=False
-    )
+    # As hardened systems have it for root: the package is for all users.
+    with list_kept(build):
+        made = subprocess.run(
+            command, cwd=build, capture_output=True, text=True, timeout=200, check=False,
+            umask=0o077,
+        )  # fmt: skip
     said = made.stdout + made.stderr
     if made.returncode != 0 and "No matching distribution" in said:
         pytest.skip("the command's Python packages cannot be fetched")
@@ -123,8 +154,25 @@ def test_what_is_in_it(package):
     ):
         assert name in listed
     assert re.search(r"share/sobor/modulefiles/sobor/[\d.]+\n", listed)
+    assert all(re.match(r"([d-]rw[x-]r-[x-]r-[x-]|l)", line) for line in listed.splitlines()), (
+        listed
+    )
     assert "__pycache__" not in listed and "matplotlib" not in listed
     assert not re.search(r"\./(?!usr/)\w", listed)
+
+
+def test_an_installation_is_for_all_users(build, package, tmp_path):
+    """Whatever the umask; the package's build has made what is installed."""
+    with list_kept(build):
+        done = subprocess.run(
+            ["cmake", "--install", build], env={**os.environ, "DESTDIR": str(tmp_path)},
+            capture_output=True, text=True, timeout=60, check=False, umask=0o077,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    made = [path for path in tmp_path.rglob("*") if not path.is_symlink()]
+    assert len(made) > 100
+    assert not [path for path in made if path.stat().st_mode & 0o055 not in (0o055, 0o044)]
+    assert not [path for path in made if path.is_dir() and path.stat().st_mode & 0o055 != 0o055]
 
 
 def test_installs_runs_and_goes(package, tmp_path):
@@ -151,7 +199,7 @@ def test_installs_runs_and_goes(package, tmp_path):
     assert "Sobor will work with" in done.stdout
     here = [line for line in lines if line in ("here", "not here")]
     assert here == ["not here", "here", "not here"]
-    assert lines[-1] == "gone" and int(lines[-2]) <= 30
+    assert lines[-2:] == ["gone", "gone too"] and int(lines[-3]) <= 30
 
 
 @pytest.mark.parametrize(
@@ -173,3 +221,12 @@ def test_module_file(package, tmp_path, command):
     library = re.search(r"SOBOR_PRELOAD=([^;\s]+)", done.stdout)
     assert library is not None, done.stdout + done.stderr
     assert os.path.samefile(library[1], tmp_path / "usr/lib/sobor/libsobor.so")
+    # An administrator's own tree: what is copied there does not set paths of nothing.
+    shutil.copytree(modules, tmp_path / "copy")
+    done = subprocess.run(
+        [command, "bash", "load", "sobor"],
+        env={**os.environ, "MODULEPATH": str(tmp_path / "copy")},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert "SOBOR_PRELOAD=" not in done.stdout, done.stdout
+    assert "of the installation" in done.stdout + done.stderr

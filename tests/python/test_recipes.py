@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, write_program
 
 SPACK = ROOT / "packaging/spack/packages/sobor/package.py"
 
@@ -54,7 +54,10 @@ def test_spack(recipe, mpi, header):
     package.spec = {"mpi": types.SimpleNamespace(headers=headers, name=mpi)}
     package.prefix = types.SimpleNamespace(lib="/opt/sobor/lib")
     given = dict(package.cmake_args())
-    assert given[f"SOBOR_{header}_INCLUDE"] == "/mpi/include"
+    assert given.pop(f"SOBOR_{header}_INCLUDE") == "/mpi/include"
+    # One back end: of the system's MPIs there may be more.
+    headers = [value for name, value in given.items() if name.endswith("_INCLUDE")]
+    assert headers == [False, False]
     assert all(re.search(rf"\b{name}\b", cmake) for name in given), given
     # The same versions that the build and the command ask for.
     asked = {words[1] for words in said if words[0] == "depends_on"}
@@ -99,6 +102,31 @@ def test_spack_command_has_its_packages(recipe, tmp_path):
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert answer.stdout == f"{package}\n", answer.stderr
+
+
+#: Makes an environment in which it is Python itself, and notes what is asked of it there.
+PYTHON = """#!/bin/sh
+case "$1 $2" in
+"-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+"-m pip" | "-m compileall") echo "$*" >"${0%/bin/python}/$2" ;;
+esac
+"""
+
+
+def test_environment_of_an_installation_is_for_all_users(tmp_path):
+    """Whatever the umask of who installs; what only that one may write is compiled at once."""
+    python = write_program(tmp_path / "python3", PYTHON)
+    folder = tmp_path / "lib/sobor/venv"
+    folder.parent.mkdir(parents=True)
+    done = subprocess.run(
+        [ROOT / "scripts/install_command.sh", folder],
+        env={**os.environ, "SOBOR_PYTHON": str(python)},
+        capture_output=True, text=True, check=False, umask=0o077,
+    )  # fmt: skip
+    assert done.returncode == 0 and done.stderr == ""
+    assert folder.stat().st_mode & 0o777 == 0o755
+    assert (folder / "pip").stat().st_mode & 0o777 == 0o644
+    assert (folder / "compileall").read_text() == f"-m compileall -q {folder.parent}/python\n"
 
 
 @pytest.mark.parametrize(

@@ -35,11 +35,15 @@ class Sobor(CMakePackage):
         """One back end, of the MPI that it is built with."""
         headers = self.spec["mpi"].headers.directories[0]
         is_openmpi = self.spec["mpi"].name == "openmpi"
-        name = "SOBOR_OMPI_INCLUDE" if is_openmpi else "SOBOR_MPICH_INCLUDE"
+        names = ["SOBOR_OMPI_INCLUDE", "SOBOR_MPICH_INCLUDE"]
+        mine, other = names if is_openmpi else reversed(names)
         return [
             self.define("SOBOR_BUILD_TESTS", False),
             self.define("SOBOR_INSTALL_PYTHON_PACKAGES", False),
-            self.define(name, headers),
+            self.define(mine, headers),
+            # Those of the system are not looked for.
+            self.define(other, False),
+            self.define("SOBOR_MPIABI_INCLUDE", False),
         ]
 
     @run_after("install", when="+python")
