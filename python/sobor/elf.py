@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Looks into a program's file for what a preload cannot reach: static linking, set-user-id."""
+"""Looks into a program's file for what a preload cannot reach: static linking, set-user-id, ..."""
 
 import mmap
 import os
@@ -10,6 +10,8 @@ import struct
 
 _MAGIC = b"\x7fELF"
 _CLASS_64, _LITTLE_ENDIAN = 2, 1
+# Where a file says what it is for: class, order of bytes, and the processor in two bytes.
+_HEADER_BYTES, _KIND = 20, (4, 5, 18, 19)
 _PT_INTERP = 3
 _SHT_DYNAMIC, _DT_NEEDED = 6, 1
 _SYMBOL_TABLES = (2, 11)  # SHT_SYMTAB, SHT_DYNSYM
@@ -19,8 +21,8 @@ _SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
 _ENTRY_POINTS = (b"\0PMPI_Init\0", b"\0PMPI_Init_thread\0", b"\0MPI_Init\0", b"\0MPI_Init_thread\0")
 
 
-def preload_obstacle(program: str) -> str | None:
-    """Why a preload has no effect on this program, with the remedy, or None."""
+def preload_obstacle(program: str, preload: str | None = None) -> str | None:
+    """Why a preload, of that file, has no effect on this program, with the remedy; or None."""
     path = shutil.which(program)
     if path is None:
         return None
@@ -31,10 +33,19 @@ def preload_obstacle(program: str) -> str | None:
             if file.read(len(_MAGIC)) != _MAGIC:
                 return None
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as image:
+                if preload is not None and _is_for_another(image[:_HEADER_BYTES], preload):
+                    return f"{program} is for another kind of processor than {preload}"
                 return _obstacle_in(image, program)
     except (OSError, ValueError, IndexError, OverflowError, struct.error):
         # Not a program as the dynamic linker knows it.
         return None
+
+
+def _is_for_another(header: bytes, preload: str) -> bool:
+    """Whether two files differ in word length, order of bytes or processor: the linker skips it."""
+    with open(preload, "rb") as file:
+        ours = file.read(_HEADER_BYTES)
+    return ours.startswith(_MAGIC) and any(header[at] != ours[at] for at in _KIND)
 
 
 _LIBRARIES = (

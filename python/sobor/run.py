@@ -58,7 +58,8 @@ def prepare(
     ours = str(preload or native.preload)
     forward = Forward(ours, variables.present(environ), chosen, environ, heap)
     launch = plan_launch(command, forward)
-    launch.warnings.extend(filter(None, map(elf.preload_obstacle, launch.programs)))
+    obstacles = (elf.preload_obstacle(program, ours) for program in launch.programs)
+    launch.warnings.extend(filter(None, obstacles))
     return launch
 
 

@@ -11,11 +11,13 @@ from sobor.native import PREFIX_VARIABLE, Native
 SWITCH = "SOBOR"
 SERVED = "SOBOR_COLLECTIVES"
 PREFIX = "SOBOR_"
-# Read by the command itself, set by environment modules, or of the build (docs/install.md), the
-# bench and the tests; the library passes over the same ones (src/base/config.c).
+# Read by the command itself, set by environment modules, ours or a site's own (as Spack writes
+# them), or of the build (docs/install.md), the bench and the tests; the library passes over the
+# same ones (src/base/config.c).
 FOREIGN_VARIABLES = frozenset(
     {
         *(PREFIX_VARIABLE, "SOBOR_PYTHON", "SOBOR_PRELOAD"),
+        *(f"SOBOR_{word}" for word in ("ROOT", "DIR", "HOME", "VERSION")),
         *(f"SOBOR_{abi}_INCLUDE" for abi in ("OMPI", "MPICH", "MPIABI")),
     }
 )

@@ -24,10 +24,12 @@ static const sb_variable_t variables[] = {
 #undef SB_NUMBER
 };
 
-/* Names that other programs of ours read, or the build: no variables of the library. */
+/* Names that other programs of ours read, or the build, and those by which module files of sites
+ * say where an installation is: no variables of the library. */
 static const char *const foreign[] = {
     "SOBOR_PREFIX=", "SOBOR_PYTHON=",       "SOBOR_PRELOAD=",       "SOBOR_BENCH_",
-    "SOBOR_TEST_",   "SOBOR_OMPI_INCLUDE=", "SOBOR_MPICH_INCLUDE=", "SOBOR_MPIABI_INCLUDE="};
+    "SOBOR_TEST_",   "SOBOR_OMPI_INCLUDE=", "SOBOR_MPICH_INCLUDE=", "SOBOR_MPIABI_INCLUDE=",
+    "SOBOR_ROOT=",   "SOBOR_DIR=",          "SOBOR_HOME=",          "SOBOR_VERSION="};
 
 static sb_config_t config;
 static bool from_environment[SB_COUNT_OF(variables)];

@@ -44,6 +44,28 @@ def test_flux_run_is_no_submitter(said, make_launcher):
 
 
 @pytest.mark.parametrize(
+    ("line", "warned"),
+    [
+        ("env -i A=1 srun -n 2 sh", True),
+        ("timeout 60 env --ignore-environment srun sh", True),
+        ("env - sh", True),
+        ("env -i mpirun -n 2 sh", False),  # it stands on the launcher's line
+        ("env A=1 srun -n 2 sh", False),
+        (
+            "env A=1 srun env -i sh",
+            False,
+        ),  # not looked at, as what starts a program may be anything
+        ("srun env -i sh", False),
+        ("timeout 60 sh env -i", False),
+        ("sh -i", False),
+    ],
+)
+def test_environment_that_is_cleared(said, make_launcher, line, warned):
+    make_launcher("srun", "slurm")
+    assert ("put sobor run -- behind it" in said(*line.split())) == warned
+
+
+@pytest.mark.parametrize(
     ("name", "warned"),
     [("mpirun_rsh", True), ("mpiexec_mpt", True), ("prun", True), ("prte", True), ("prune", False)],
 )

@@ -3,6 +3,7 @@
 
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -46,6 +47,20 @@ def test_mpi_of_a_library(tmp_path):
     source.write_text("int MPI_Init(int *c, char ***v) { return !c + !v; }\n")
     subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
     assert preload_obstacle(compile_c(tmp_path, FOREIGN_MPI, str(library))) is None
+
+
+@needs_compiler
+@pytest.mark.parametrize("place", [4, 18], ids=["32 bits", "another processor"])
+def test_program_of_another_kind(tmp_path, place):
+    program = compile_c(tmp_path, PROGRAM)
+    preload = tmp_path / "libsobor.so"
+    content = bytearray(Path(program).read_bytes())
+    preload.write_bytes(content)
+    assert preload_obstacle(program, str(preload)) is None
+    content[place] ^= 3
+    Path(program).write_bytes(content)
+    assert "another kind of processor" in preload_obstacle(program, str(preload))
+    assert preload_obstacle(program, str(tmp_path / "none")) is None
 
 
 def test_set_user_id(tmp_path):

@@ -31,7 +31,7 @@ PAGE_OF = {
 FOREIGN = {"mpi.h", "hwloc.h", "mpi_abi.h"}
 # Read by the command, the build or the tests; the library does not know them.
 OTHER_NAMES = re.compile(
-    r"SOBOR_(X|PREFIX|PRELOAD|PYTHON|BUILD|TEST_\w+|(OMPI|MPICH|MPIABI)_INCLUDE|ABIS|SANITIZE|COVERAGE)"
+    r"SOBOR_(X|ROOT|PREFIX|PRELOAD|PYTHON|BUILD|TEST_\w+|(OMPI|MPICH|MPIABI)_INCLUDE|ABIS|SANITIZE|COVERAGE)"
 )
 
 

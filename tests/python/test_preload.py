@@ -69,6 +69,15 @@ def test_openmpi_keeps_the_users_preload_before_ours(plan, option, environ):
     assert given == [f"LD_PRELOAD=/a.so:/b.so:{LIBRARY}"]
 
 
+@pytest.mark.parametrize("heap", ["/opt/sobor/lib/sobor/libsobor-heap.so", None])
+def test_one_heap_of_whatever_installation(heap):
+    """As a command of another version has put it there, inside which this one runs."""
+    old = "/old/libsobor-heap.so"
+    environ = {"LD_PRELOAD": f"{old}:/a.so:/old/libsobor.so"}
+    merged = Forward(LIBRARY, {}, {}, environ, heap).merged_preload(None)
+    assert merged == f"{heap or old}:/a.so:{LIBRARY}"
+
+
 def test_openmpi_same_preload_in_every_program(plan):
     launch = plan("mpirun -x LD_PRELOAD=/a.so a : -x LD_PRELOAD=/a.so b", "openmpi4")
     assert launch.argv.count(f"LD_PRELOAD=/a.so:{LIBRARY}") == 2

@@ -17,6 +17,7 @@ def test_present_leaves_out_those_of_the_command():
         "SOBOR_PREFIX": "/x",
         "SOBOR_PRELOAD": "/s",
         "SOBOR_OMPI_INCLUDE": "/i",
+        "SOBOR_ROOT": "/r",
         "SOBOR_TEST_LONG": "1",
         "SOBORX": "1",
         "A": "1",

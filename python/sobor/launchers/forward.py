@@ -10,12 +10,13 @@ from sobor.launchers.recognition import Launcher
 LD_PRELOAD = "LD_PRELOAD"
 
 
-# Either of them, of whatever installation: one is enough.
+# Either of them, of whatever installation: one is enough. So is one heap.
 _OURS = frozenset({"libsobor.so", "libsobor-profile.so"})
+_HEAP = "libsobor-heap.so"
 
 
-def _is_ours(preload: str) -> bool:
-    return preload.rpartition("/")[2] in _OURS
+def _name(preload: str) -> str:
+    return preload.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,8 @@ class Forward:
         theirs = self.inherited_preload if user is None else user
         words = re.split(r"[:\s]+", theirs) if theirs else []
         first = [self.heap] if self.heap else []
-        kept = (word for word in words if word and word != self.heap and not _is_ours(word))
+        ours = _OURS | {_HEAP} if self.heap else _OURS
+        kept = (word for word in words if word and _name(word) not in ours)
         return ":".join([*first, *kept, self.preload])
 
     def as_environment(self, user: str | None = None) -> dict[str, str]:

@@ -30,6 +30,8 @@ _WRAPPERS = {
     "timeout": "-k --kill-after -s --signal",
 }
 
+_CLEARING = ("-", "-i", "--ignore-environment")
+
 
 def plan_launch(command: list[str], forward: Forward) -> Launch:
     """The command with the preload in it, as its launcher wants it."""
@@ -40,10 +42,16 @@ def plan_launch(command: list[str], forward: Forward) -> Launch:
     arguments = command[start + 1 :]
     built = _BUILDERS[launcher.family](launcher, arguments, forward)
     programs = _programs(launcher, arguments)
+    warnings = [*built.warnings, *doubts(launcher, arguments, programs, forward)]
+    # The launchers of the others are given all on their line.
+    if launcher.family is Family.PLAIN:
+        warnings += _of_cleared_environment(command)
+    elif launcher.family is Family.SRUN:
+        warnings += _of_cleared_environment(command[:start])
     return replace(
         built,
         argv=[*command[: start + 1], *built.argv],
-        warnings=[*built.warnings, *doubts(launcher, arguments, programs, forward)],
+        warnings=warnings,
         launcher=launcher,
         programs=programs,
     )
@@ -89,6 +97,21 @@ def _launcher_index(command: list[str]) -> int:
             return 0
         index += 1
     return 0
+
+
+def _of_cleared_environment(words: list[str]) -> list[str]:
+    """A warning where env, among the words that start the rest, takes away what is given by it."""
+    for at, word in enumerate(words):
+        name = Path(word).name
+        following = next((w for w in words[at + 1 :] if w in _CLEARING or w[:1] != "-"), "")
+        if name == "env" and following in _CLEARING:
+            return [
+                f"{word} {following} takes away the preload, which comes by the environment here; "
+                "put sobor run -- behind it"
+            ]
+        if name not in _WRAPPERS and is_program(word):
+            break
+    return []
 
 
 def _refuse_preload_before_launcher(words: list[str]) -> None:
