@@ -212,13 +212,45 @@ def test_ranks_of_several_communicators_are_counted_once():
     assert sum(point["total_ms"] for point in result["points"]) == pytest.approx(6.0)
 
 
+@pytest.fixture
+def stopped(fake_native, monkeypatch, tmp_path):
+    """A file of two operations; the status of each job that would measure them, and the jobs."""
+    file, jobs = tmp_path / "x.json", []
+    file.write_text(json.dumps(PROFILE))
+    monkeypatch.setattr(first, "serve_after", lambda _native: 1)
+    monkeypatch.setattr(first, "measure", lambda *_: [])
+
+    def run(status):
+        monkeypatch.setattr(
+            estimate, "measure", lambda request, *_: jobs.append(request) or (status, [])
+        )
+        return estimate.estimate(str(file), "mpirun", 0.1, None)
+
+    return run, jobs
+
+
+def test_an_estimate_is_stopped_at_once(stopped):
+    """Not job by job."""
+    run, jobs = stopped
+    with pytest.raises(KeyboardInterrupt):
+        run(130)
+    assert len(jobs) == 1
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_an_estimate_without_what_could_not_be_measured(stopped, status):
+    run, jobs = stopped
+    assert run(status) == status
+    assert len(jobs) == 2
+
+
 def test_few_ranks_count_little(fake_native, monkeypatch, tmp_path):
     """What 1 of 1000 ranks does long is not what is measured."""
     rows = [row("bcast", 8, 100.0, 0.0, members=1000), row("scan", 8, 500.0, 0.0, members=1)]
     file = tmp_path / "x.json"
     file.write_text(json.dumps({**PROFILE, "ranks": 1000, "calls": rows}))
     asked = []
-    monkeypatch.setattr(estimate, "_measured", lambda rows, *_: asked.extend(rows) or {})
+    monkeypatch.setattr(estimate, "_measured", lambda rows, *_: (0, asked.extend(rows) or {}))
     monkeypatch.setattr(first, "serve_after", lambda _native: 1)
     monkeypatch.setattr(first, "measure", lambda *_: [])
     assert estimate.estimate(str(file), "mpirun", 0.1, None) == 0

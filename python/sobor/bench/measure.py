@@ -23,7 +23,8 @@ from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 from sobor.tuning import RULES_MOST, VARIABLE
 
-_INTERRUPTED = 130
+#: The status of what the user has stopped.
+INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class _Run:
                         status = 1
             except KeyboardInterrupt:
                 progress.console.print("stopped; what was measured so far:")
-                status = _INTERRUPTED
+                status = INTERRUPTED
         return status
 
     def _one(self, number: int, job: Job, progress: Progress, task) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sobor import console, outputs, variables
-from sobor.bench.measure import measure
+from sobor.bench.measure import INTERRUPTED, measure
 from sobor.bench.request import make_request
 from sobor.errors import SoborError
 from sobor.inputs import read_json
@@ -46,7 +46,7 @@ def load(file: str) -> dict[str, Any]:
 
 
 def estimate(file: str, launcher: str, seconds: float, json_file: str | None) -> int:
-    """Measures what the profile has most of, and writes the estimate."""
+    """Measures what the profile has most of, and writes the estimate; 1 if a job failed."""
     outputs.check(json_file)
     profile = load(file)
     if views.kind_of(profile) != "profile":
@@ -60,11 +60,11 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
     native, cores = find_native(), read_cpus(Files()).usable
     variables.refuse_unserved("sobor estimate", native, variables.SWITCH)
     after, kinds = first.serve_after(native), profile.get("communicators", [])
-    gains = _measured(important(rows, kinds, after), profile["ranks"], launcher, seconds)
+    status, gains = _measured(important(rows, kinds, after), profile["ranks"], launcher, seconds)
     set_up = first.measure(kinds, launcher, native, cores, after)
     result = predict(profile, gains, set_up, after)
     views.show(result, json_file, console.out())
-    return 0
+    return status
 
 
 def ranks_of(row: Row, world: int) -> int:
@@ -96,15 +96,15 @@ def _moving(row: Row) -> float:
     return row["total_us_mean"] - views.waiting_us(row)
 
 
-def _measured(rows: list[Row], world: int, launcher: str, seconds: float) -> Gains:
-    """What Sobor gains at each point of the rows."""
+def _measured(rows: list[Row], world: int, launcher: str, seconds: float) -> tuple[int, Gains]:
+    """The status, as of the bench, and what Sobor gains at each point of the rows."""
     native, cores = find_native(), read_cpus(Files()).usable
     jobs: dict[tuple[str, int], set[int]] = {}
     for row in rows:
         operation, size, ranks = point_of(row, world)
         if ranks > 1 and (operation == "barrier" or size > 0):
             jobs.setdefault((operation, ranks), set()).add(size or 8)
-    gains = {}
+    gains, worst = {}, 0
     for (operation, ranks), sizes in jobs.items():
         request = make_request(
             native, collectives=operation, ranks=str(ranks),
@@ -112,12 +112,15 @@ def _measured(rows: list[Row], world: int, launcher: str, seconds: float) -> Gai
             algorithms=None, seconds=seconds, seed=1, rounds=None, host_only=False, sync=None,
             libmpi=None, timeout=None,
         )  # fmt: skip
-        _status, measured = measure(request, native, cores)
+        status, measured = measure(request, native, cores)
+        if status == INTERRUPTED:
+            raise KeyboardInterrupt
+        worst = max(worst, status)
         for row in measured:
             if row.get("ratio"):
                 saved = row["host_us"] - row["sobor_us"]
                 gains[operation, row["bytes"] or 0, ranks] = Gain(row["ratio"], saved)
-    return gains
+    return worst, gains
 
 
 def _moving_then(moving: float, calls: float, gain: Gain | None, share: float) -> float:
