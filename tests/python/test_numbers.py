@@ -7,7 +7,7 @@ import pytest
 
 from conftest import ROOT
 from sobor import tuning
-from sobor.doctor import heap
+from sobor.doctor import heap, leftovers
 from sobor.profile import files
 
 
@@ -16,6 +16,7 @@ from sobor.profile import files
     [
         ("team/rules.h", "SB_RULES_MOST", tuning.RULES_MOST),
         ("heap/arena.h", "SB_HEAP_ARENA_BYTES", heap.ARENA),
+        ("segment/board.c", "FOUNDED_WITHIN", leftovers.FOUNDED_WITHIN),
         ("trace/trace.h", "SB_TRACE_VERSION", files.VERSION),
         ("trace/profile.c", "ALL_KEPT_LOG2", files.ALL_KEPT.bit_length() - 1),
     ],

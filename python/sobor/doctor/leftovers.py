@@ -20,7 +20,7 @@ _OURS = re.compile(r"^sobor\.(\d+|board)\.(\d+)\.")
 # The words with which a board begins: the process, and when it began. Within so many seconds they
 # are there, or nobody comes any more (src/segment/board.c).
 _FOUNDER = struct.Struct("=QQ")
-_FOUNDED_WITHIN = 10
+FOUNDED_WITHIN = 10
 _OF_MPI = re.compile(
     r"vader_segment|sm_segment|ompi_|open_mpi|mpich_sh|Intel_MPI|impi_shm|psm2_shm|xhc_|acoll_"
 )
@@ -87,7 +87,7 @@ def _is_stale(patient: Patient, name: str) -> bool:
         founder = _founder(board)
         if mine and founder:
             return _has_ended(patient, founder)
-        return time.time() - board.stat().st_mtime > _FOUNDED_WITHIN
+        return time.time() - board.stat().st_mtime > FOUNDED_WITHIN
     except OSError:
         return False
 
