@@ -18,10 +18,16 @@ static inline bool is_long_form(void)
 #define EMULATED false
 #endif
 
-/* Of so many that are drawn an emulator has a tenth, the first, unless time does not count. */
+/* An emulator takes ten times as long, unless time does not count. */
+static inline bool takes_few(void)
+{
+    return EMULATED && !is_long_form();
+}
+
+/* Of so many that are drawn it has a tenth, the first. */
 static inline unsigned drawn(unsigned all)
 {
-    return EMULATED && !is_long_form() ? all / 10 : all;
+    return takes_few() ? all / 10 : all;
 }
 
 /* A quarter of the calls where time counts. */

@@ -340,13 +340,12 @@ QUICK = ("-i", "test_cco_nb_buf", "-i", "test_cco_pr_buf")
 SIZES = {False: 100, True: 600}
 
 
+@pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("place", [Place((2, 2)), Place((2, 1, 1), dealt=True)])
-def test_hpcc(tester, hosts, long_run, place):
+def test_hpcc(tester, hosts, place):
     """HPCC finds nothing wrong over several hosts, and its calls are served."""
-    if not long_run and place.dealt:
-        pytest.skip("only with SOBOR_TEST_LONG=1")
     program = need("hpcc")
-    write_hpcc_input(tester.folder, sum(place.ranks), SIZES[long_run])
+    write_hpcc_input(tester.folder, sum(place.ranks), SIZES[True])
     sobor = None if tester.bare_only else {"SOBOR_TRIALS": "off"}
     result = run_on(tester, usable_mpi("o41"), hosts, sobor, place, [program], limit=300)
     assert result.returncode == 0 and not result.timed_out, result.tail()

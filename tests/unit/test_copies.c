@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine's copies move every byte and no other, wherever both sides lie in a line and a page.
  */
+#include "../long_form.h"
 #include "testing.h"
 
 #include "machine/machine.h"
@@ -61,10 +62,10 @@ static void check_one(sb_copy_t *copy, const memory_t *memory, size_t from, size
 static void check(sb_copy_t *copy, const memory_t *memory)
 {
     for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
-        for (size_t pair = 0; pair < (size_t)SB_LINE * SB_LINE; pair++) {
-            /* The longest at fewer pairs: every offset of either side all the same. */
-            if (sizes[i] <= 4096 || pair % (sizes[i] <= 4 * PAGE ? 7 : 67) == 0)
-                check_one(copy, memory, pair / SB_LINE, pair % SB_LINE, sizes[i]);
+        /* The longest at fewer pairs: every offset of either side all the same. */
+        size_t step = sizes[i] > 4 * PAGE ? 67 : sizes[i] > PAGE || takes_few() ? 7 : 1;
+        for (size_t pair = 0; pair < (size_t)SB_LINE * SB_LINE; pair += step) {
+            check_one(copy, memory, pair / SB_LINE, pair % SB_LINE, sizes[i]);
         }
         for (size_t offset = 0; offset < PAGE; offset += 16)
             check_one(copy, memory, 16, offset, sizes[i]);

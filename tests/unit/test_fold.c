@@ -310,7 +310,7 @@ static void check_all(void)
             if (sb_fold_operator(operation, element) == NULL)
                 continue;
             size_t most = LONGEST / kinds[element].bytes;
-            bool few = EMULATED && !is_long_form();
+            bool few = takes_few();
             for (uint32_t n = 1; n <= SOURCES; n += few && n > 4 ? 4 : 1) {
                 check(operation, element, n, below(70));
                 if (n % 4 == 1)
