@@ -45,6 +45,10 @@
  *   sb_futex_wait, sb_futex_wake      sleep, while the word has the expected value, for at most so
  *                                     many nanoseconds; wake all that sleep on the word
  *   sb_pause, sb_give_processor       between two looks: rest a moment; let another process run
+ *   sb_lend_processor                 the same of a rank that has a processor of its own
+ *   sb_patience_ns                    how long a wait keeps that: `usual`, or longer where others
+ *                                     had it for long lately
+ *   sb_patience_among                 some team of this process has so many processors
  *   sb_until_mail                     a look at the network was in vain: it may be left out until
  *                                     something has come
  *   sb_handle_message                 baselines: what a library does for a message besides

@@ -4,8 +4,9 @@
  *
  *   1. look at the flag again and again: the answer is usually a line transfer away;
  *   2. look with the processor's pause in between, and let the host MPI make progress;
- *   3. after some time (none where ranks outnumber processors) give the processor away between
- *      looks, still with progress: a rank inside Sobor must serve rendezvous and one-sided traffic;
+ *   3. after some time (none where ranks outnumber processors, and longer where it was away for
+ *      long lately) give the processor away between looks, still with progress: a rank inside Sobor
+ *      must serve rendezvous and one-sided traffic;
  *   4. sleep in the kernel until the flag is published, waking now and then for some time of
  *      progress: who has one-sided traffic with this rank sends the next request when it has the
  *      answer to the last one, and so gets several answers between two sleeps.
@@ -47,6 +48,7 @@ typedef struct waiting {
     uint64_t started; /* 0: the clock was not read yet */
     uint64_t now;
     uint64_t checked;
+    uint64_t patience; /* how long it keeps a processor of its own; 0: not asked yet */
     uint64_t sleep;
     uint64_t woke; /* when it had its processor again */
     bool wanted;   /* it is to stay awake, by what progress said last */
@@ -107,10 +109,33 @@ static uint32_t idle_looks(uint32_t looks, const sb_waiter_t *waiter)
     return (uint32_t)sb_min(idle, every - 1 - looks % every);
 }
 
+static bool has_own_processor(const sb_waiter_t *waiter)
+{
+    return waiter->yield_after_ns > 0;
+}
+
 /* Where others may be waiting for this processor, it is given away at each look all the same. */
 static bool keeps_processor(const waiting_t *state, const sb_waiter_t *waiter)
 {
-    return state->wanted && waiter->yield_after_ns > 0 && state->now - state->woke < KEPT_NS;
+    return state->wanted && has_own_processor(waiter) && state->now - state->woke < KEPT_NS;
+}
+
+/* Whether it is time to give the processor away, for the first time or again. */
+static bool is_patience_over(waiting_t *state, uint64_t waited, const sb_waiter_t *waiter)
+{
+    if (!waiter->yield || waited < waiter->yield_after_ns)
+        return false;
+    if (has_own_processor(waiter) && state->patience == 0)
+        state->patience = sb_patience_ns(waiter->yield_after_ns);
+    return waited >= state->patience;
+}
+
+static void let_others_run(const sb_waiter_t *waiter)
+{
+    if (has_own_processor(waiter))
+        sb_lend_processor();
+    else
+        sb_give_processor();
 }
 
 /*
@@ -137,12 +162,12 @@ static uint32_t give_way(sb_flag_t *flag, uint64_t value, uint32_t looks, waitin
         state->woke = waiter->awake_ns > 0 ? sb_now_ns() : 0;
         return 0;
     }
-    if (waiter->yield && waited >= waiter->yield_after_ns) {
+    if (is_patience_over(state, waited, waiter)) {
         if (keeps_processor(state, waiter)) {
             sb_pause();
             return 0;
         }
-        sb_give_processor();
+        let_others_run(waiter);
         state->woke = state->wanted ? sb_now_ns() : 0;
         return 0;
     }

@@ -114,6 +114,7 @@ void sb_team_wait_for_member(sb_team_t *team, uint32_t rank, sb_flag_t *flag, ui
 
 void sb_team_set_waiter(sb_team_t *team)
 {
+    sb_patience_among(team->processors);
     team->waiter = *policy(sb_config()->wait.number, team->oversubscribed);
     team->waiter.check_every_ns = sb_config()->liveness.number * MILLISECOND;
     team->waiter.check = check_members;

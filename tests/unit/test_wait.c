@@ -45,11 +45,13 @@ long syscall(long number, ...)
                  argument[5]);
 }
 
+static useconds_t others_us = PATIENCE_NS / 1000;
+
 /* In place of the C library's: others take their time with the processor. */
 int sched_yield(void)
 {
     asked.yields++;
-    return usleep(PATIENCE_NS / 1000);
+    return others_us == 0 ? 0 : usleep(others_us);
 }
 
 /* A wait, looked at whenever the rank would let the host make progress or look after its peers. */
@@ -263,6 +265,66 @@ static void patience_ends_while_others_run(void **state)
     assert_true(asked.yields < FEW_YIELDS);
 }
 
+static bool publish_when_given(void *context)
+{
+    scene_t *scene = context;
+
+    if (asked.yields > 0)
+        sb_flag_publish(&scene->flag, 1);
+    return false;
+}
+
+/* How long a rank keeps a processor of its own in a wait: the least of some, as others run here. */
+static uint64_t kept_ns(void)
+{
+    uint64_t least = UINT64_MAX;
+
+    for (int wait = 0; wait < 5; wait++) {
+        scene_t scene = {0};
+        sb_waiter_t waiter = sleeper(&scene);
+        waiter.progress = publish_when_given;
+        waiter.check = NULL;
+        waiter.yield_after_ns = 1000;
+        waiter.sleep_after_ns = UINT64_MAX;
+        uint64_t began = sb_now_ns();
+        assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
+        least = sb_min(least, sb_now_ns() - began - UINT64_C(1000) * others_us);
+    }
+    return least;
+}
+
+enum { LONG_US = 3000, KEPT_NS = 2000000 };
+
+/* Here no processors are known: all processes that can run are too many. */
+static void where_many_wait_none_keeps_its_processor(void **state)
+{
+    (void)state;
+    others_us = LONG_US;
+    sb_lend_processor();
+    assert_true(kept_ns() < KEPT_NS);
+}
+
+/* More processors than there are processes. */
+static void who_gets_its_processor_back_late_keeps_it_as_long(void **state)
+{
+    (void)state;
+    sb_patience_among(UINT32_MAX / 2);
+    usleep(20000); /* until it is asked anew how many can run */
+    sb_lend_processor();
+    assert_true(kept_ns() > KEPT_NS);
+}
+
+static void who_gets_it_back_at_once_gives_it_away_at_once(void **state)
+{
+    (void)state;
+    sb_lend_processor();
+    others_us = 0;
+    assert_true(kept_ns() > KEPT_NS);
+    usleep(300000); /* until what was seen is forgotten */
+    assert_true(kept_ns() < KEPT_NS);
+    others_us = PATIENCE_NS / 1000;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -277,6 +339,9 @@ int main(void)
         cmocka_unit_test(who_gives_up_is_no_sleeper),
         cmocka_unit_test(who_has_slept_little_asks_nothing),
         cmocka_unit_test(patience_ends_while_others_run),
+        cmocka_unit_test(where_many_wait_none_keeps_its_processor),
+        cmocka_unit_test(who_gets_its_processor_back_late_keeps_it_as_long),
+        cmocka_unit_test(who_gets_it_back_at_once_gives_it_away_at_once),
     };
 
     sb_machine_start();

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "base/instructions.h"
+#include "machine/real/patience.h"
 
 #include <string.h>
 #include <time.h>

@@ -97,6 +97,10 @@ uint64_t sb_sim_now_ns(void);
 #define sb_futex_wake(word) SB_SITED_VOID(sb_sim_futex_wake(word))
 #define sb_pause() sb_sim_pause()
 #define sb_give_processor() sb_sim_give_processor()
+/* Nothing else runs there. */
+#define sb_lend_processor() sb_give_processor()
+#define sb_patience_ns(usual) (usual)
+#define sb_patience_among(processors) ((void)(processors))
 #define sb_until_mail() sb_sim_until_mail()
 #define sb_handle_message() sb_sim_handle_message()
 #define sb_now_ns() sb_sim_now_ns()
