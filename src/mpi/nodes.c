@@ -18,7 +18,6 @@
 typedef struct hello {
     sb_greeting_t greeting;
     uint32_t objection; /* see sb_front_t */
-    uint32_t unwilling; /* SOBOR_CLUSTER=off */
     uint32_t full;      /* SOBOR_CLUSTERS */
     uint32_t rules;     /* of its tuning file */
 } hello_t;
@@ -80,7 +79,6 @@ static sb_status_t say_hello(setup_t *setup)
     hello_t mine = {
         .greeting = profile.greeting,
         .objection = setup->front->objection,
-        .unwilling = sb_config()->cluster.number == SB_CLUSTER_OFF,
         /* Relaxed: a number that says how many there are. */
         .full =
             atomic_load_explicit(&clusters, memory_order_relaxed) >= sb_config()->clusters.number,
@@ -111,12 +109,11 @@ static sb_why_host_t judge_rank(const setup_t *setup, int rank)
 static sb_why_host_t judge_nodes(const setup_t *setup, bool *together)
 {
     size_t ranks = (size_t)setup->comm->size;
-    bool unwilling = false, full = false;
+    bool full = false;
     sb_map_t map;
 
     for (size_t rank = 0; rank < ranks; rank++) {
         setup->name[rank] = setup->hello[rank].greeting.node;
-        unwilling = unwilling || setup->hello[rank].unwilling;
         full = full || setup->hello[rank].full;
     }
     if (sb_map_make(&map, setup->name, NULL, (uint32_t)ranks) != SB_OK) {
@@ -130,7 +127,7 @@ static sb_why_host_t judge_nodes(const setup_t *setup, bool *together)
         return SB_WHY_NONE;
     if (nodes == ranks)
         return SB_WHY_ONE_RANK_NODES;
-    return unwilling ? SB_WHY_SPANS_NODES : full ? SB_WHY_CLUSTERS : SB_WHY_NONE;
+    return full ? SB_WHY_CLUSTERS : SB_WHY_NONE;
 }
 
 static sb_why_host_t judge(const setup_t *setup, bool *together)

@@ -27,6 +27,7 @@ static _Thread_local bool is_joining; /* between sb_world_join and sb_world_tell
 static bool is_alone;
 static bool is_whole;  /* all of the job have signed, with this build; read by MPI_Init's thread */
 static bool is_traced; /* all of the job record calls, in one format */
+static bool is_listed; /* this rank has signed that it records: so the list tells of the others */
 static uint64_t serve_spanning_after; /* as rank 0 has signed */
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
@@ -120,6 +121,7 @@ static void read_roster(void)
     sb_roster_verdict_t verdict = sb_roster_judge(job.size, progress);
     is_whole = verdict.whole;
     is_traced = verdict.traced;
+    is_listed = sb_trace_is_wanted() && sb_roster_read(job.rank).traces != 0;
     serve_spanning_after = verdict.serve_after;
     sb_roster_close();
 }
@@ -173,9 +175,10 @@ bool sb_world_is_one_node(void)
     return has_job() && job.size > 0 && job.local == job.size;
 }
 
+/* That all run with Sobor is the user's word; it is taken for this too where nobody else tells. */
 bool sb_world_is_traced(void)
 {
-    return is_traced || sb_config()->cluster.number == SB_CLUSTER_ON;
+    return is_traced || (!is_listed && sb_config()->cluster.number == SB_CLUSTER_ON);
 }
 
 uint64_t sb_world_serve_after(void)

@@ -238,9 +238,14 @@ def test_clocks_of_a_trace(tester, hosts, key):
     assert barriers.size and (barriers["left"] >= latest - 1e9 * trace.clock_error).all()
 
 
-@pytest.mark.parametrize("key", ["o41", "m40"])
-def test_clocks_without_a_rank(tester, hosts, key):
-    """Where a rank does not record, nobody waits for it; hosts then have clocks of their own."""
+@pytest.mark.parametrize(
+    ("key", "cluster"), [("o41", "auto"), ("o41", "on"), ("m40", "auto"), ("m40", "on")]
+)
+def test_clocks_without_a_rank(tester, hosts, key, cluster):
+    """Where a rank does not record, nobody waits for it; hosts then have clocks of their own.
+
+    What the launcher's list says counts, also where the user has said that all run with Sobor.
+    """
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
     mpi = usable_mpi(key)
@@ -251,7 +256,8 @@ def test_clocks_without_a_rank(tester, hosts, key):
         f'[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = {last} ] && unset SOBOR_TRACE\nexec "$@"\n'
     )
     command = ["sh", wrapper, tester.program(mpi, "several_hosts"), RANKS_PER_HOST]
-    result = run_on(tester, mpi, hosts, {"SOBOR_TRACE": str(folder)}, EVEN, command)
+    settings = {"SOBOR_TRACE": str(folder), "SOBOR_CLUSTER": cluster}
+    result = run_on(tester, mpi, hosts, settings, EVEN, command)
     tester.expect_pass(result)
     trace = files.read(str(folder))
     assert trace.ranks == list(range(last)) and trace.clock_error is None
