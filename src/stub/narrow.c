@@ -23,7 +23,7 @@ typedef int64_t word_t;
 typedef int function_t(word_t, word_t, word_t, word_t, word_t, word_t, word_t, word_t, word_t);
 
 /*
- * What the arguments are, each by a letter:
+ * The functions: name, number of arguments, and what these are, each by a letter:
  *
  *   b       a buffer, to which counts and places behind it belong
  *   n       a count, or the displacement unit of a window
@@ -34,34 +34,33 @@ typedef int function_t(word_t, word_t, word_t, word_t, word_t, word_t, word_t, w
  *   h       the communicator
  *   -       anything else
  */
-enum { BCAST, SCATTER, SCATTERV, GATHER, GATHERV, ALLGATHER, ALLGATHERV, ALLTOALL, ALLTOALLV };
-enum { ALLTOALLW = ALLTOALLV + 1, REDUCE, ALLREDUCE, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, SCAN };
-enum { EXSCAN = SCAN + 1, WIN_CREATE, WIN_ALLOCATE, WIN_ALLOCATE_SHARED, CALLS };
+#define EACH_CALL(CALL)                                                                            \
+    CALL(Bcast, 5, "bn-rh")                                                                        \
+    CALL(Scatter, 8, "ba-bn-rh")                                                                   \
+    CALL(Scatterv, 9, "bcp-bn-rh")                                                                 \
+    CALL(Gather, 8, "bn-ba-rh")                                                                    \
+    CALL(Gatherv, 9, "bn-bcp-rh")                                                                  \
+    CALL(Allgather, 7, "bn-bn-h")                                                                  \
+    CALL(Allgatherv, 8, "bn-bCP-h")                                                                \
+    CALL(Alltoall, 7, "bn-bn-h")                                                                   \
+    CALL(Alltoallv, 9, "bCP-bCP-h")                                                                \
+    CALL(Alltoallw, 9, "bCP-bCP-h")                                                                \
+    CALL(Reduce, 7, "--n--rh")                                                                     \
+    CALL(Allreduce, 6, "--n--h")                                                                   \
+    CALL(Reduce_scatter, 6, "--O--h")                                                              \
+    CALL(Reduce_scatter_block, 6, "--n--h")                                                        \
+    CALL(Scan, 6, "--n--h")                                                                        \
+    CALL(Exscan, 6, "--n--h")                                                                      \
+    CALL(Win_create, 6, "--n-h-")                                                                  \
+    CALL(Win_allocate, 6, "-n-h--")                                                                \
+    CALL(Win_allocate_shared, 6, "-n-h--")
 
-static struct {
-    const char *name, *shape;
-    function_t *host;
-} calls[CALLS] = {
-    [BCAST] = {"Bcast", "bn-rh", NULL},
-    [SCATTER] = {"Scatter", "ba-bn-rh", NULL},
-    [SCATTERV] = {"Scatterv", "bcp-bn-rh", NULL},
-    [GATHER] = {"Gather", "bn-ba-rh", NULL},
-    [GATHERV] = {"Gatherv", "bn-bcp-rh", NULL},
-    [ALLGATHER] = {"Allgather", "bn-bn-h", NULL},
-    [ALLGATHERV] = {"Allgatherv", "bn-bCP-h", NULL},
-    [ALLTOALL] = {"Alltoall", "bn-bn-h", NULL},
-    [ALLTOALLV] = {"Alltoallv", "bCP-bCP-h", NULL},
-    [ALLTOALLW] = {"Alltoallw", "bCP-bCP-h", NULL},
-    [REDUCE] = {"Reduce", "--n--rh", NULL},
-    [ALLREDUCE] = {"Allreduce", "--n--h", NULL},
-    [REDUCE_SCATTER] = {"Reduce_scatter", "--O--h", NULL},
-    [REDUCE_SCATTER_BLOCK] = {"Reduce_scatter_block", "--n--h", NULL},
-    [SCAN] = {"Scan", "--n--h", NULL},
-    [EXSCAN] = {"Exscan", "--n--h", NULL},
-    [WIN_CREATE] = {"Win_create", "--n-h-", NULL},
-    [WIN_ALLOCATE] = {"Win_allocate", "-n-h--", NULL},
-    [WIN_ALLOCATE_SHARED] = {"Win_allocate_shared", "-n-h--", NULL},
+enum {
+#define PLACE(name, count, letters) OF_##name,
+    EACH_CALL(PLACE) CALLS
 };
+
+static function_t *hosts[CALLS];
 
 /* The host's, which take a communicator and the address of an int, or an error. */
 typedef int ask_t(word_t comm, int *answer);
@@ -168,103 +167,52 @@ static void narrow(passed_t *passed)
     }
 }
 
-static int pass(int call, const passed_t *given)
+static int pass(function_t *host, passed_t *passed)
 {
-    passed_t passed = *given;
-    const word_t *w = passed.words;
+    const word_t *w = passed->words;
+    int error = look_at(passed);
 
-    passed.shape = calls[call].shape;
-    passed.fits = true;
-    int error = look_at(&passed);
     if (error != 0)
         return error;
-    narrow(&passed);
-    if (passed.fits) {
-        error = calls[call].host(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]);
+    narrow(passed);
+    if (passed->fits) {
+        error = host(w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8]);
     } else {
         error = ERR_COUNT;
-        raise_error(word_of(&passed, 'h'), error);
+        raise_error(word_of(passed, 'h'), error);
     }
     for (int i = 0; i < WORDS; i++)
-        free(passed.made[i]);
+        free(passed->made[i]);
     return error;
 }
 
-/* The functions, by how many arguments they have. */
-#define PASS(call, ...) return pass(call, &(passed_t){.words = {__VA_ARGS__}})
-#define WITH_5(name, call)                                                                         \
-    static int name(word_t a, word_t b, word_t c, word_t d, word_t e)                              \
-    {                                                                                              \
-        PASS(call, a, b, c, d, e);                                                                 \
-    }
-#define WITH_6(name, call)                                                                         \
-    static int name(word_t a, word_t b, word_t c, word_t d, word_t e, word_t f)                    \
-    {                                                                                              \
-        PASS(call, a, b, c, d, e, f);                                                              \
-    }
-#define WITH_7(name, call)                                                                         \
-    static int name(word_t a, word_t b, word_t c, word_t d, word_t e, word_t f, word_t g)          \
-    {                                                                                              \
-        PASS(call, a, b, c, d, e, f, g);                                                           \
-    }
-#define WITH_8(name, call)                                                                         \
-    static int name(word_t a, word_t b, word_t c, word_t d, word_t e, word_t f, word_t g,          \
-                    word_t h)                                                                      \
-    {                                                                                              \
-        PASS(call, a, b, c, d, e, f, g, h);                                                        \
-    }
-#define WITH_9(name, call)                                                                         \
-    static int name(word_t a, word_t b, word_t c, word_t d, word_t e, word_t f, word_t g,          \
-                    word_t h, word_t i)                                                            \
-    {                                                                                              \
-        PASS(call, a, b, c, d, e, f, g, h, i);                                                     \
-    }
+#define TAKE_5 word_t a, word_t b, word_t c, word_t d, word_t e
+#define TAKE_6 TAKE_5, word_t f
+#define TAKE_7 TAKE_6, word_t g
+#define TAKE_8 TAKE_7, word_t h
+#define TAKE_9 TAKE_8, word_t i
+#define GIVE_5 a, b, c, d, e
+#define GIVE_6 GIVE_5, f
+#define GIVE_7 GIVE_6, g
+#define GIVE_8 GIVE_7, h
+#define GIVE_9 GIVE_8, i
 
-WITH_5(bcast, BCAST)
-WITH_8(scatter, SCATTER)
-WITH_9(scatterv, SCATTERV)
-WITH_8(gather, GATHER)
-WITH_9(gatherv, GATHERV)
-WITH_7(allgather, ALLGATHER)
-WITH_8(allgatherv, ALLGATHERV)
-WITH_7(alltoall, ALLTOALL)
-WITH_9(alltoallv, ALLTOALLV)
-WITH_9(alltoallw, ALLTOALLW)
-WITH_7(reduce, REDUCE)
-WITH_6(allreduce, ALLREDUCE)
-WITH_6(reduce_scatter, REDUCE_SCATTER)
-WITH_6(reduce_scatter_block, REDUCE_SCATTER_BLOCK)
-WITH_6(scan, SCAN)
-WITH_6(exscan, EXSCAN)
-WITH_6(win_create, WIN_CREATE)
-WITH_6(win_allocate, WIN_ALLOCATE)
-WITH_6(win_allocate_shared, WIN_ALLOCATE_SHARED)
-
-#define ADDRESS(function) ((void *)(uintptr_t)(function))
+#define NARROW(name, count, letters)                                                               \
+    static int narrow_##name(TAKE_##count)                                                         \
+    {                                                                                              \
+        passed_t passed = {.shape = letters, .words = {GIVE_##count}, .fits = true};               \
+        return pass(hosts[OF_##name], &passed);                                                    \
+    }
+EACH_CALL(NARROW)
 
 void *sb_stub_narrow(void *libmpi, const char *name)
 {
-    void *const functions[CALLS] = {
-        ADDRESS(bcast),
-        ADDRESS(scatter),
-        ADDRESS(scatterv),
-        ADDRESS(gather),
-        ADDRESS(gatherv),
-        ADDRESS(allgather),
-        ADDRESS(allgatherv),
-        ADDRESS(alltoall),
-        ADDRESS(alltoallv),
-        ADDRESS(alltoallw),
-        ADDRESS(reduce),
-        ADDRESS(allreduce),
-        ADDRESS(reduce_scatter),
-        ADDRESS(reduce_scatter_block),
-        ADDRESS(scan),
-        ADDRESS(exscan),
-        ADDRESS(win_create),
-        ADDRESS(win_allocate),
-        ADDRESS(win_allocate_shared),
-    };
+    static const struct {
+        const char *name;
+        void (*narrow)(void);
+    } calls[CALLS] = {
+#define ROW(name, count, letters) {#name, (void (*)(void))narrow_##name},
+        EACH_CALL(ROW)};
 
     test_inter = (ask_t *)(uintptr_t)dlsym(libmpi, "PMPI_Comm_test_inter");
     own_size = (ask_t *)(uintptr_t)dlsym(libmpi, "PMPI_Comm_size");
@@ -277,8 +225,8 @@ void *sb_stub_narrow(void *libmpi, const char *name)
         if (strncmp(name, calls[call].name, length) != 0 || strcmp(name + length, "_c") != 0)
             continue;
         snprintf(symbol, sizeof symbol, "PMPI_%s", calls[call].name);
-        calls[call].host = (function_t *)(uintptr_t)dlsym(libmpi, symbol);
-        return calls[call].host == NULL ? NULL : functions[call];
+        hosts[call] = (function_t *)(uintptr_t)dlsym(libmpi, symbol);
+        return hosts[call] == NULL ? NULL : (void *)(uintptr_t)calls[call].narrow;
     }
     return NULL;
 }
