@@ -45,6 +45,15 @@ const sb_variable_t *sb_variable_at(size_t index)
     return &variables[index];
 }
 
+const sb_variable_t *sb_variable_find(const char *name, size_t length)
+{
+    for (size_t i = 0; i < SB_COUNT_OF(variables); i++) {
+        if (strlen(variables[i].name) == length && strncmp(variables[i].name, name, length) == 0)
+            return &variables[i];
+    }
+    return NULL;
+}
+
 /* Index of the word in a list separated by commas, or -1. */
 static int word_index(const char *list, const char *word, size_t length)
 {
@@ -196,18 +205,11 @@ static void read_variable(const sb_variable_t *variable, sb_value_t *value, bool
 
 static bool is_known(const char *assignment)
 {
-    size_t length = strcspn(assignment, "=");
-
     for (size_t i = 0; i < SB_COUNT_OF(foreign); i++) {
         if (strncmp(assignment, foreign[i], strlen(foreign[i])) == 0)
             return true;
     }
-    for (size_t i = 0; i < SB_COUNT_OF(variables); i++) {
-        if (strlen(variables[i].name) == length &&
-            strncmp(variables[i].name, assignment, length) == 0)
-            return true;
-    }
-    return false;
+    return sb_variable_find(assignment, strcspn(assignment, "=")) != NULL;
 }
 
 static void tell_unknown_names(void)
@@ -237,9 +239,10 @@ const sb_config_t *sb_config(void)
     return &config;
 }
 
-const sb_value_t *sb_variable_value(size_t index, bool *given)
+const sb_value_t *sb_variable_value(const sb_variable_t *variable, bool *given)
 {
     const sb_value_t *values = (const sb_value_t *)sb_config();
+    ptrdiff_t index = variable - variables;
 
     *given = from_environment[index];
     return &values[index];

@@ -72,8 +72,11 @@ const sb_config_t *sb_config(void);
 size_t sb_variable_count(void);
 const sb_variable_t *sb_variable_at(size_t index);
 
-/* The present value of variable `index`, and whether the environment gave it. */
-const sb_value_t *sb_variable_value(size_t index, bool *from_environment);
+/* The one whose name these characters are; NULL: there is none. */
+const sb_variable_t *sb_variable_find(const char *name, size_t length);
+
+/* The present value of one of them, and whether the environment gave it. */
+const sb_value_t *sb_variable_value(const sb_variable_t *variable, bool *from_environment);
 
 /*
  * Reads `text` as a value of `variable`. Returns NULL and fills `value`, or returns what was

@@ -203,16 +203,12 @@ static bool is_scarce(void)
 /* What a variable says, as the back end reads it; that tells of wrong values. */
 static uint64_t value_of(const char *name)
 {
-    sb_value_t value = {0};
+    const sb_variable_t *variable = sb_variable_find(name, strlen(name));
+    const char *text = getenv(name);
+    sb_value_t value;
 
-    for (size_t i = 0; i < sb_variable_count(); i++) {
-        const sb_variable_t *variable = sb_variable_at(i);
-        if (strcmp(variable->name, name) != 0)
-            continue;
-        const char *text = getenv(name);
-        if (text == NULL || sb_variable_parse(variable, text, &value) != NULL)
-            sb_variable_parse(variable, variable->standard, &value);
-    }
+    if (text == NULL || sb_variable_parse(variable, text, &value) != NULL)
+        sb_variable_parse(variable, variable->standard, &value);
     return value.number;
 }
 

@@ -243,13 +243,6 @@ static bool find_algorithm(const reader_t *reader, const json_t *given, sb_rule_
     return refuse(reader, "algorithm", known, given);
 }
 
-static const sb_variable_t *find_variable(const char *name, size_t *index)
-{
-    for (*index = 0; strcmp(sb_variable_at(*index)->name, name) != 0;)
-        ++*index;
-    return sb_variable_at(*index);
-}
-
 /* Whether the rule may set this at all. */
 static bool check_place(const reader_t *reader, sb_tunable_t tunable, const sb_rule_t *rule)
 {
@@ -276,14 +269,14 @@ static bool find_value(const reader_t *reader, sb_tunable_t tunable, const json_
 {
     const char *name = tunables[tunable].name;
     char word[64];
-    size_t index;
     sb_value_t value;
 
     if (!check_place(reader, tunable, rule))
         return false;
     if (tunable == SB_TUNE_ALGORITHM)
         return find_algorithm(reader, given, rule);
-    const sb_variable_t *variable = find_variable(tunables[tunable].variable, &index);
+    const char *named = tunables[tunable].variable;
+    const sb_variable_t *variable = sb_variable_find(named, strlen(named));
     word_of(given, word, sizeof word);
     const char *expected = sb_variable_parse(variable, word, &value);
     if (expected != NULL)
@@ -391,11 +384,9 @@ const char *sb_tuning_overruled(const sb_rule_t *rule, sb_tunable_t tunable)
     const char *name = tunables[tunable].variable != NULL
                            ? tunables[tunable].variable
                            : sb_collective_variable((sb_collective_t)rule->collective);
-    size_t index;
     bool given;
 
-    find_variable(name, &index);
-    sb_variable_value(index, &given);
+    sb_variable_value(sb_variable_find(name, strlen(name)), &given);
     return given ? name : NULL;
 }
 

@@ -109,24 +109,20 @@ static void parse_segment(const sb_option_t *option, void *field, const char *va
 static void parse_set(const sb_option_t *option, void *asked, const char *value)
 {
     const char *equals = strchr(value, '=');
-    char variable[64];
+    char name[64];
+    sb_value_t parsed;
 
     (void)asked;
     if (equals == NULL || strncmp(value, "SOBOR_", 6) != 0)
         sb_tool_fail("--%s: expected SOBOR_NAME=VALUE, found \"%s\"", option->name, value);
-    snprintf(variable, sizeof variable, "%.*s", (int)(equals - value), value);
-    for (size_t i = 0; i < sb_variable_count(); i++) {
-        sb_value_t parsed;
-        const sb_variable_t *known = sb_variable_at(i);
-        if (strcmp(known->name, variable) != 0)
-            continue;
-        const char *expected = sb_variable_parse(known, equals + 1, &parsed);
-        if (expected != NULL)
-            sb_tool_fail("%s: expected %s, found \"%s\"", variable, expected, equals + 1);
-        setenv(variable, equals + 1, 1);
-        return;
-    }
-    sb_tool_fail("--%s: %s is no variable of Sobor", option->name, variable);
+    snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
+    const sb_variable_t *variable = sb_variable_find(name, strlen(name));
+    if (variable == NULL)
+        sb_tool_fail("--%s: %s is no variable of Sobor", option->name, name);
+    const char *expected = sb_variable_parse(variable, equals + 1, &parsed);
+    if (expected != NULL)
+        sb_tool_fail("%s: expected %s, found \"%s\"", name, expected, equals + 1);
+    setenv(name, equals + 1, 1);
 }
 
 static void parse_mode(const sb_option_t *option, void *asked, const char *value)

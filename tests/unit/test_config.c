@@ -8,12 +8,10 @@
 
 static const sb_variable_t *variable(const char *name)
 {
-    for (size_t i = 0; i < sb_variable_count(); i++) {
-        if (strcmp(sb_variable_at(i)->name, name) == 0)
-            return sb_variable_at(i);
-    }
-    fail_msg("no variable %s", name);
-    return NULL;
+    const sb_variable_t *found = sb_variable_find(name, strlen(name));
+
+    assert_non_null(found);
+    return found;
 }
 
 static void sizes_are_read(void **state)
@@ -185,7 +183,7 @@ static void environment_is_read(void **state)
     assert_int_equal(sb_config()->ring.number, 65536);
     assert_int_equal(sb_config()->liveness.number, 500);
     for (size_t i = 0; i < sb_variable_count(); i++) {
-        sb_variable_value(i, &given);
+        sb_variable_value(sb_variable_at(i), &given);
         const char *name = sb_variable_at(i)->name;
         assert_int_equal(given, getenv(name) != NULL);
     }

@@ -20,19 +20,14 @@ typedef struct output {
     char text[4096];
 } output_t;
 
-static size_t index_of(const char *name)
+static const sb_variable_t *find(const char *name)
 {
-    size_t i = 0;
-
-    while (strcmp(sb_variable_at(i)->name, name) != 0)
-        i++;
-    return i;
+    return sb_variable_find(name, strlen(name));
 }
 
 /* Whether the process uses what it would use if the variable were not set. */
-static bool uses_default(size_t index)
+static bool uses_default(const sb_variable_t *variable)
 {
-    const sb_variable_t *variable = sb_variable_at(index);
     sb_settings_t settings;
     sb_value_t standard;
     bool given;
@@ -48,13 +43,14 @@ static bool uses_default(size_t index)
     }
     if (variable->type == SB_TYPE_TEXT)
         return sb_tuning_self() == NULL;
-    const sb_value_t *used = sb_variable_value(index, &given);
+    const sb_value_t *used = sb_variable_value(variable, &given);
     return sb_variable_parse(variable, variable->standard, &standard) == NULL &&
            used->number == standard.number && strcmp(used->text, standard.text) == 0;
 }
 
 /* What a process with this setting says; `status` tells whether it uses the default. */
-static output_t said_with(const char *name, const char *value, size_t index, int *status)
+static output_t said_with(const char *name, const char *value, const sb_variable_t *variable,
+                          int *status)
 {
     output_t said = {""};
     int ends[2];
@@ -64,7 +60,7 @@ static output_t said_with(const char *name, const char *value, size_t index, int
     if (child == 0) {
         dup2(ends[1], STDERR_FILENO);
         setenv(name, value, 1);
-        _exit(uses_default(index) ? 0 : 1);
+        _exit(uses_default(variable) ? 0 : 1);
     }
     close(ends[1]);
     FILE *lines = fdopen(ends[0], "r");
@@ -74,12 +70,12 @@ static output_t said_with(const char *name, const char *value, size_t index, int
     return said;
 }
 
-static void expect_refused(size_t index, const char *value)
+static void expect_refused(const sb_variable_t *variable, const char *value)
 {
-    const char *name = sb_variable_at(index)->name;
+    const char *name = variable->name;
     char found[128];
     int status;
-    output_t said = said_with(name, value, index, &status);
+    output_t said = said_with(name, value, variable, &status);
     const char *newline = strchr(said.text, '\n');
 
     snprintf(found, sizeof found, "%s%s%s", value[0] == '/' ? "" : "found \"", value,
@@ -131,11 +127,11 @@ static void numbers_out_of_range_are_refused(void **state)
         if (variable->type != SB_TYPE_COUNT && variable->type != SB_TYPE_BYTES)
             continue;
         decrease(variable->least, text, sizeof text);
-        expect_refused(i, text);
+        expect_refused(variable, text);
         increase(variable->most, text, sizeof text);
-        expect_refused(i, text);
+        expect_refused(variable, text);
         for (size_t w = 0; w < SB_COUNT_OF(wrong); w++)
-            expect_refused(i, wrong[w]);
+            expect_refused(variable, wrong[w]);
         numbers++;
     }
     assert_true(numbers >= 12);
@@ -161,32 +157,33 @@ static void wrong_words_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sb_variable_count(); i++) {
-        sb_variable_type_t type = sb_variable_at(i)->type;
+        const sb_variable_t *variable = sb_variable_at(i);
+        sb_variable_type_t type = variable->type;
         if (type != SB_TYPE_SWITCH && type != SB_TYPE_CHOICE && type != SB_TYPE_WORDS &&
             type != SB_TYPE_ALGORITHM)
             continue;
         for (size_t w = 0; w < SB_COUNT_OF(wrong); w++)
-            expect_refused(i, wrong[w]);
+            expect_refused(variable, wrong[w]);
     }
-    expect_refused(index_of("SOBOR_TUNING"), "/no/such/file");
+    expect_refused(find("SOBOR_TUNING"), "/no/such/file");
 }
 
 static void unknown_names_are_told(void **state)
 {
-    size_t index = index_of("SOBOR_RING");
+    const sb_variable_t *ring = find("SOBOR_RING");
     int status;
 
     (void)state;
-    output_t said = said_with("SOBOR_RINGS", "1MiB", index, &status);
+    output_t said = said_with("SOBOR_RINGS", "1MiB", ring, &status);
     assert_int_equal(status, 0);
     assert_non_null(strstr(said.text, "sobor: SOBOR_RINGS: expected the name of a variable"));
-    said = said_with("SOBOR_RIN", "1MiB", index, &status);
+    said = said_with("SOBOR_RIN", "1MiB", ring, &status);
     assert_non_null(strstr(said.text, "sobor: SOBOR_RIN: expected the name of a variable"));
     static const char *const silent[] = {"SOBOR_PREFIX",      "SOBOR_PYTHON", "SOBOR_PRELOAD",
                                          "SOBOR_TEST_LONG",   "SOBORNOST",    "SOBOR_RING",
                                          "SOBOR_OMPI_INCLUDE"};
     for (size_t i = 0; i < SB_COUNT_OF(silent); i++) {
-        said = said_with(silent[i], "1MiB", index_of("SOBOR_WAIT"), &status);
+        said = said_with(silent[i], "1MiB", find("SOBOR_WAIT"), &status);
         assert_string_equal(said.text, "");
         assert_int_equal(status, 0);
     }
