@@ -15,8 +15,6 @@
 
 /* The first region; each further one adds a quarter to what there is, up to the bound. */
 #define FIRST_REGION ((size_t)512 << 10)
-#define BOUND_LEAST ((uint64_t)4 << 20)
-#define BOUND_MOST ((uint64_t)64 << 20)
 #define REGIONS_MOST 64
 
 typedef struct owned {
@@ -40,18 +38,6 @@ static struct {
 static size_t page_bytes(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
-}
-
-/* SOBOR_MEMORY, or 1 % of the memory per core within bounds. */
-size_t sb_arena_bound(void)
-{
-    uint64_t wanted = sb_config()->memory.number;
-
-    if (wanted == 0) {
-        wanted = sb_topology_memory_per_core() / 100;
-        wanted = wanted < BOUND_LEAST ? BOUND_LEAST : wanted > BOUND_MOST ? BOUND_MOST : wanted;
-    }
-    return (size_t)wanted;
 }
 
 /* Half of what is left must hold this region once for each sharer, and what earlier ones miss. */

@@ -14,10 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define BOUND_LEAST ((uint64_t)4 << 20)
-#define BOUND_MOST ((uint64_t)64 << 20)
-#define PAGE 4096
-
 struct sb_attachment {
     char *base;
 };
@@ -30,18 +26,6 @@ typedef struct usage {
 
 SB_PROCESS_STATE(usage_t, usage, {0})
 
-/* As on the real machine. */
-size_t sb_arena_bound(void)
-{
-    uint64_t wanted = sb_config()->memory.number;
-
-    if (wanted == 0) {
-        wanted = sb_topology_memory_per_core() / 100;
-        wanted = wanted < BOUND_LEAST ? BOUND_LEAST : wanted > BOUND_MOST ? BOUND_MOST : wanted;
-    }
-    return (size_t)wanted;
-}
-
 sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t source, size_t sharers,
                           sb_reason_t *reason)
 {
@@ -50,7 +34,7 @@ sb_status_t sb_arena_take(sb_block_t *block, size_t bytes, sb_arena_source_t sou
     (void)source;
     (void)sharers;
     *block = (sb_block_t){0};
-    bytes = sb_round_up(bytes, PAGE);
+    bytes = sb_round_up(bytes, SB_PAGE);
     if (sb_config()->segment.number == SB_SEGMENT_OFF ||
         usage()->taken + bytes > sb_arena_bound()) {
         snprintf(reason->text, sizeof reason->text, "SOBOR_MEMORY of %zu KiB is used up",
