@@ -26,12 +26,6 @@ void sb_heap_arena_advise_huge(char *base)
         sb_next.madvise(base, SB_HEAP_ARENA_BYTES, MADV_HUGEPAGE);
 }
 
-static bool is_within(const void *at, size_t bytes)
-{
-    return sb_heap_arena_has(at) &&
-           bytes <= SB_HEAP_ARENA_BYTES - (size_t)((const char *)at - sb_heap_arena.base);
-}
-
 /* What must not be written gets other pages: those of the file hold what was there before. */
 static bool clear(char *from, size_t bytes, int rights, bool ours)
 {
@@ -104,7 +98,7 @@ static int give_back(char *at, size_t bytes)
 
 SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
 {
-    if (!is_within(at, bytes))
+    if (!sb_heap_arena_has_all(at, bytes))
         return sb_next.madvise(at, bytes, advice);
     /* A child that does not come by fork.c's handlers never has it; its pages may stay. */
     if (advice == MADV_DOFORK || advice == MADV_FREE)
@@ -117,7 +111,7 @@ SB_EXPORTED int madvise(void *at, size_t bytes, int advice)
 
 SB_EXPORTED int mprotect(void *at, size_t bytes, int rights)
 {
-    if (is_within(at, bytes))
+    if (sb_heap_arena_has_all(at, bytes))
         atomic_store_explicit(&sb_heap_arena.protected, true, memory_order_release);
     return sb_next.mprotect(at, bytes, rights);
 }

@@ -222,9 +222,9 @@ static bool make_file(void)
            fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
 }
 
-static char *reserve(size_t bytes, int flags, int file)
+static char *reserve(size_t bytes)
 {
-    void *at = mmap(NULL, bytes, PROT_NONE, flags | MAP_NORESERVE, file, 0);
+    void *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
     return at == MAP_FAILED ? NULL : at;
 }
@@ -232,7 +232,7 @@ static char *reserve(size_t bytes, int flags, int file)
 char *sb_heap_arena_map(int file)
 {
     size_t all = SB_HEAP_ARENA_BYTES + SB_HEAP_ARENA_ALIGNMENT;
-    char *room = reserve(all, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    char *room = reserve(all);
 
     if (room == NULL)
         return NULL;
@@ -253,7 +253,7 @@ static bool make_arena(void)
     if (!make_file())
         return false;
     char *base = sb_heap_arena_map(sb_heap_arena.file);
-    table = (entry_t *)(void *)reserve(PAGES * sizeof *table, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    table = (entry_t *)(void *)reserve(PAGES * sizeof *table);
     if (base == NULL || table == NULL)
         return false;
     sb_heap_arena.base = base;

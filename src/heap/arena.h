@@ -84,6 +84,13 @@ static inline bool sb_heap_arena_has(const void *address)
     return (uintptr_t)address - (uintptr_t)sb_heap_arena.base < SB_HEAP_ARENA_BYTES;
 }
 
+/* The same of so many bytes, all of them. */
+static inline bool sb_heap_arena_has_all(const void *address, size_t bytes)
+{
+    return sb_heap_arena_has(address) &&
+           bytes <= SB_HEAP_ARENA_BYTES - (size_t)((const char *)address - sb_heap_arena.base);
+}
+
 /*
  * At a multiple of `alignment`, a power of two. `fresh`: it is zero. Makes the arena at the first
  * call.

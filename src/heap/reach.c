@@ -283,8 +283,7 @@ static const char *reach(int process, uint64_t address, size_t bytes, bool told)
 
 static bool may_share(const void *base, size_t bytes)
 {
-    return sb_heap_arena_has(base) && sb_heap_arena_state() == SB_HEAP_ARENA_SHARED &&
-           bytes <= SB_HEAP_ARENA_BYTES - (size_t)((const char *)base - sb_heap_arena.base);
+    return sb_heap_arena_has_all(base, bytes) && sb_heap_arena_state() == SB_HEAP_ARENA_SHARED;
 }
 
 static bool shares(const void *base, size_t bytes)
