@@ -101,10 +101,6 @@ void sb_simulate_spanning(const sb_simulate_t *options, const sb_simulated_t *ma
 void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
                        sb_place_t *places, uint32_t *nodes, uint32_t *cores);
 
-/* What was run, as the first members of an object of the answer. */
-json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t *machine,
-                             const sb_algorithm_t *algorithm, size_t bytes);
-
 /* The same as sb_simulate_run for many schedules; the object says how many, and the violations. */
 json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *machine,
                             const sb_algorithm_t *algorithm, size_t bytes);

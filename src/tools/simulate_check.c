@@ -3,6 +3,7 @@
  */
 #include "tools/simulate_check.h"
 
+#include "tools/simulate_answer.h"
 #include "tools/simulate_explore.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A machine's file, read into the numbers that the engine works with. */
+/* A machine's file, read into the numbers that the engine works with; where ranks stand on it. */
 #include "tools/simulate.h"
 
 #include "tools/machines.h"
@@ -312,4 +312,46 @@ void sb_simulated_free(sb_simulated_t *machine)
     free(machine->name);
     free(machine->cores);
     free(machine->core_places);
+}
+
+static uint32_t node_of(const sb_simulate_t *options, uint32_t rank)
+{
+    uint32_t nodes = options->nodes;
+
+    return options->dealt ? rank % nodes : (uint32_t)((uint64_t)rank * nodes / options->ranks);
+}
+
+static uint32_t core_of(const sb_simulated_t *machine, const sb_place_t *place)
+{
+    uint32_t core = 0;
+
+    while (core + 1 < machine->model.cores &&
+           !sb_cpus_equal(place->cpus, machine->core_places[core].cpus))
+        core++;
+    return core;
+}
+
+/* The ranks of each node stand on it as they would without the others. */
+void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
+                       sb_place_t *places, uint32_t *nodes, uint32_t *cores)
+{
+    sb_place_t *here = calloc(options->ranks, sizeof *here);
+
+    for (uint32_t rank = 0; rank < options->ranks; rank++)
+        nodes[rank] = node_of(options, rank);
+    for (uint32_t node = 0; node < options->nodes; node++) {
+        uint32_t count = 0, local = 0;
+        for (uint32_t rank = 0; rank < options->ranks; rank++)
+            count += nodes[rank] == node;
+        if (here == NULL ||
+            (count > 0 && sb_places_map(here, count, machine->topology, options->mapping) != SB_OK))
+            sb_tool_fail("--ranks %u: the ranks could not be placed", options->ranks);
+        for (uint32_t rank = 0; rank < options->ranks; rank++) {
+            if (nodes[rank] != node)
+                continue;
+            places[rank] = here[local++];
+            cores[rank] = core_of(machine, &places[rank]);
+        }
+    }
+    free(here);
 }

@@ -2,9 +2,7 @@
 /*
  * One algorithm on the simulated machine: ranks make a team, or a cluster, call the collective a
  * number of times, and check what they get: every byte of a broadcast, and that nobody leaves a
- * barrier before all have come. A call's time is that of the rank that took longest; a barrier's
- * time counts from when the last rank came; in a chain of calls a call's time is that from the end
- * of the call before.
+ * barrier before all have come.
  */
 #include "tools/simulate.h"
 
@@ -14,23 +12,16 @@
 #include "select/tuning.h"
 #include "team/hello.h"
 #include "tools/self_sim.h"
+#include "tools/simulate_answer.h"
 #include "tools/simulate_check.h"
 #include "tools/simulate_parts.h"
 #include "tools/simulate_reduction.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define STREAM_STRAGGLER 5
 #define PATTERNS 251
-
-typedef struct call {
-    uint64_t last_entry;
-    uint64_t last_exit;
-    uint64_t longest; /* of one rank */
-} call_t;
 
 typedef struct run {
     const sb_simulate_t *options;
@@ -42,14 +33,9 @@ typedef struct run {
     uint32_t ranks;
     sb_profile_t *profiles; /* of each rank */
     uint32_t *entered;      /* calls, by each rank */
-    uint64_t *spent;        /* by each rank, in calls that count */
-    call_t *calls;
     unsigned char *pattern; /* call c sends the bytes from place c mod PATTERNS on */
     bool counts;            /* what follows is counted */
-    sb_sim_lines_t before;
-    sb_sim_lines_t after;
-    sb_sim_messages_t sent_before;
-    sb_sim_messages_t sent_after;
+    sb_timed_run_t timed;
 } run_t;
 
 static sb_status_t allgather(void *context, const void *mine, void *all, size_t bytes)
@@ -188,10 +174,10 @@ static uint32_t head_of(void *context, uint32_t rank, uint32_t node, bool last)
 
 static void note_call(run_t *run, uint32_t rank, uint32_t call, uint64_t entry, uint64_t leaving)
 {
-    call_t *noted = &run->calls[call];
+    sb_timed_call_t *noted = &run->timed.calls[call];
 
     if (call >= run->options->warmup)
-        run->spent[rank] += leaving - entry;
+        run->timed.spent[rank] += leaving - entry;
     noted->last_entry = entry > noted->last_entry ? entry : noted->last_entry;
     noted->last_exit = leaving > noted->last_exit ? leaving : noted->last_exit;
     noted->longest = leaving - entry > noted->longest ? leaving - entry : noted->longest;
@@ -412,8 +398,8 @@ static void begin_to_count(run_t *run, uint32_t rank)
     if (run->counts || (run->options->chained && rank != 0))
         return;
     run->counts = true;
-    sb_sim_lines(&run->before);
-    sb_sim_messages(&run->sent_before);
+    sb_sim_lines(&run->timed.before);
+    sb_sim_messages(&run->timed.sent_before);
     sb_sim_records_clear();
 }
 
@@ -433,8 +419,8 @@ static void body(void *argument, uint32_t rank)
     }
     sb_sim_meet(SB_SIM_ALL);
     if (rank == 0) {
-        sb_sim_lines(&run->after);
-        sb_sim_messages(&run->sent_after);
+        sb_sim_lines(&run->timed.after);
+        sb_sim_messages(&run->timed.sent_after);
     }
     sb_sim_meet(SB_SIM_ALL);
     free_buffers(run, &buffers);
@@ -442,198 +428,6 @@ static void body(void *argument, uint32_t rank)
     sb_sim_meet(SB_SIM_ALL);
     if (sb_team_deferred() != 0)
         sb_sim_stop("%s: rank %u keeps memory after all have left", run->algorithm->name, rank);
-}
-
-static int compare_times(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-    return (a > b) - (a < b);
-}
-
-/* The time below which so many percent of the calls are; between two of them, the mean. */
-static double percentile(const uint64_t *times, size_t count, unsigned percent)
-{
-    size_t scaled = (count - 1) * percent;
-    size_t below = scaled / 100;
-    uint64_t rest = scaled % 100;
-    uint64_t high = times[below + 1 < count ? below + 1 : below];
-
-    return (double)((times[below] * (100 - rest) + high * rest) / 100 / 1000) / 1000;
-}
-
-/* How long a call took: see the top of this file. */
-static uint64_t time_of(const run_t *run, const call_t *call)
-{
-    /* A broadcast's root may be done with a call before the others are with the one before. */
-    if (run->options->chained && call > run->calls)
-        return call->last_exit - sb_min(call[-1].last_exit, call->last_exit);
-    return run->algorithm->collective == SB_BARRIER ? call->last_exit - call->last_entry
-                                                    : call->longest;
-}
-
-static void add_times(json_t *result, const run_t *run)
-{
-    uint32_t count = run->options->calls;
-    uint64_t *times = calloc(count, sizeof *times);
-    uint64_t sum = 0;
-
-    if (times == NULL)
-        sb_tool_fail("out of memory");
-    for (uint32_t i = 0; i < count; i++) {
-        times[i] = time_of(run, &run->calls[run->options->warmup + i]);
-        sum += times[i];
-    }
-    qsort(times, count, sizeof *times, compare_times);
-    json_object_set_new(result, "median_us", json_real(percentile(times, count, 50)));
-    json_object_set_new(result, "max_us", json_real(percentile(times, count, 100)));
-    json_object_set_new(result, "mean_us", json_real((double)(sum / count / 1000) / 1000));
-    json_object_set_new(result, "p10_us", json_real(percentile(times, count, 10)));
-    json_object_set_new(result, "p90_us", json_real(percentile(times, count, 90)));
-    free(times);
-}
-
-/* Each rank's mean over the calls: of all ranks, and of the one that spent most. */
-static void add_means(json_t *result, const run_t *run)
-{
-    double each = 1e6 * run->options->calls, sum = 0, most = 0;
-
-    for (uint32_t rank = 0; rank < run->ranks; rank++) {
-        double mean = (double)run->spent[rank] / each;
-        sum += mean;
-        most = mean > most ? mean : most;
-    }
-    json_object_set_new(result, "rank_mean_us", json_real(sum / run->ranks));
-    json_object_set_new(result, "rank_max_us", json_real(most));
-}
-
-static void add_lines(json_t *result, const run_t *run)
-{
-    static const char *const names[] = {[SB_NEAR_L2] = "l2",
-                                        [SB_NEAR_L3] = "l3",
-                                        [SB_NEAR_NUMA] = "numa",
-                                        [SB_NEAR_PACKAGE] = "package",
-                                        [SB_NEAR_MACHINE] = "machine"};
-    json_t *lines = json_object();
-
-    for (size_t near = SB_NEAR_L2; near < SB_COUNT_OF(names); near++)
-        json_object_set_new(
-            lines, names[near],
-            json_integer((json_int_t)(run->after.moved[near] - run->before.moved[near])));
-    json_object_set_new(lines, "memory",
-                        json_integer((json_int_t)(run->after.memory - run->before.memory)));
-    json_object_set_new(result, "lines", lines);
-}
-
-json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t *machine,
-                             const sb_algorithm_t *algorithm, size_t bytes)
-{
-    json_t *result = json_object();
-
-    json_object_set_new(result, "collective", json_string(sb_collective_name(options->collective)));
-    json_object_set_new(result, "algorithm", json_string(algorithm->name));
-    json_object_set_new(result, "machine", json_string(machine->name));
-    json_object_set_new(result, "map", json_string(options->map_name));
-    json_object_set_new(result, "nodes", json_integer(options->nodes));
-    json_object_set_new(result, "ranks", json_integer(options->ranks));
-    json_object_set_new(result, "bytes", json_integer((json_int_t)bytes));
-    json_object_set_new(result, "counts", json_string(sb_counts_name(options->counts)));
-    json_object_set_new(result, "root",
-                        options->rotate ? json_string("rotate") : json_integer(options->root));
-    json_object_set_new(result, "calls", json_integer(options->calls));
-    json_object_set_new(result, "seed", json_integer((json_int_t)options->seed));
-    json_object_set_new(result, "arrival", sb_tool_text(options->arrival.text));
-    return result;
-}
-
-static json_t *answer(const run_t *run, const sb_simulated_t *machine)
-{
-    const sb_simulate_t *options = run->options;
-    json_t *result = sb_simulate_describe(options, machine, run->algorithm, run->bytes);
-
-    add_times(result, run);
-    add_means(result, run);
-    json_object_set_new(result, "messages",
-                        json_integer((json_int_t)(run->sent_after.count - run->sent_before.count)));
-    if (run->spanning != NULL)
-        json_object_set_new(
-            result, "network_bytes",
-            json_integer((json_int_t)(run->sent_after.bytes - run->sent_before.bytes)));
-    if (options->lines)
-        add_lines(result, run);
-    return result;
-}
-
-static void add_record(json_t *list, const sb_sim_record_t *record)
-{
-    static const char *const names[] = {[SB_SIM_COPIES] = "copy",
-                                        [SB_SIM_WAITS] = "wait",
-                                        [SB_SIM_NOTIFIES] = "notify",
-                                        [SB_SIM_HOST] = "host"};
-
-    json_array_append_new(list, json_pack("{s:i,s:s,s:f,s:f}", "rank", (int)record->rank, "kind",
-                                          names[record->activity], "begin_us",
-                                          (double)record->begin / 1e6, "end_us",
-                                          (double)record->end / 1e6));
-}
-
-/* What each rank did in the measured calls. */
-static void write_timeline(const sb_simulate_t *options, const json_t *result)
-{
-    size_t count;
-    const sb_sim_record_t *records = sb_sim_records(&count);
-    json_t *file = json_object();
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        add_record(list, &records[i]);
-    json_object_set(file, "run", (json_t *)(uintptr_t)result);
-    json_object_set_new(file, "records", list);
-    if (json_dump_file(file, options->timeline, JSON_COMPACT | JSON_REAL_PRECISION(12)) != 0)
-        sb_tool_fail("--timeline %s: %s", options->timeline, strerror(errno));
-    json_decref(file);
-}
-
-static uint32_t node_of(const sb_simulate_t *options, uint32_t rank)
-{
-    uint32_t nodes = options->nodes;
-
-    return options->dealt ? rank % nodes : (uint32_t)((uint64_t)rank * nodes / options->ranks);
-}
-
-static uint32_t core_of(const sb_simulated_t *machine, const sb_place_t *place)
-{
-    uint32_t core = 0;
-
-    while (core + 1 < machine->model.cores &&
-           !sb_cpus_equal(place->cpus, machine->core_places[core].cpus))
-        core++;
-    return core;
-}
-
-/* The ranks of each node stand on it as they would without the others. */
-void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
-                       sb_place_t *places, uint32_t *nodes, uint32_t *cores)
-{
-    sb_place_t *here = calloc(options->ranks, sizeof *here);
-
-    for (uint32_t rank = 0; rank < options->ranks; rank++)
-        nodes[rank] = node_of(options, rank);
-    for (uint32_t node = 0; node < options->nodes; node++) {
-        uint32_t count = 0, local = 0;
-        for (uint32_t rank = 0; rank < options->ranks; rank++)
-            count += nodes[rank] == node;
-        if (here == NULL ||
-            (count > 0 && sb_places_map(here, count, machine->topology, options->mapping) != SB_OK))
-            sb_tool_fail("--ranks %u: the ranks could not be placed", options->ranks);
-        for (uint32_t rank = 0; rank < options->ranks; rank++) {
-            if (nodes[rank] != node)
-                continue;
-            places[rank] = here[local++];
-            cores[rank] = core_of(machine, &places[rank]);
-        }
-    }
-    free(here);
 }
 
 static void fill_pattern(unsigned char *pattern, size_t bytes)
@@ -667,12 +461,13 @@ static json_t *simulate(run_t *run, const sb_simulated_t *machine, const uint32_
     bool complete = sb_sim_run(sim, body, run) == SB_SIM_COMPLETE;
     if (!complete && join == NULL)
         sb_tool_fail("%s", sb_sim_problem(sim));
-    json_t *result = complete ? answer(run, machine)
-                              : sb_simulate_describe(options, machine, run->algorithm, run->bytes);
+    json_t *result = sb_simulate_describe(options, machine, run->algorithm, run->bytes);
+    if (complete)
+        sb_simulate_add_timed(result, options, &run->timed);
     if (join != NULL)
         sb_simulate_watched(result, join, complete ? NULL : sb_sim_problem(sim));
     if (complete && options->timeline != NULL)
-        write_timeline(options, result);
+        sb_simulate_timeline(options, result);
     sb_sim_free(sim);
     sb_join_free(join);
     return result;
@@ -695,11 +490,11 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
 
     run.profiles = calloc(options->ranks, sizeof *run.profiles);
     run.entered = calloc(options->ranks, sizeof *run.entered);
-    run.spent = calloc(options->ranks, sizeof *run.spent);
-    run.calls = calloc(options->warmup + options->calls, sizeof *run.calls);
+    run.timed.spent = calloc(options->ranks, sizeof *run.timed.spent);
+    run.timed.calls = calloc(options->warmup + options->calls, sizeof *run.timed.calls);
     run.pattern = malloc(bytes + PATTERNS);
     if (nodes == NULL || places == NULL || cores == NULL || run.profiles == NULL ||
-        run.entered == NULL || run.spent == NULL || run.calls == NULL || run.pattern == NULL)
+        run.entered == NULL || run.timed.spent == NULL || run.timed.calls == NULL || run.pattern == NULL)
         sb_tool_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
     sb_ideal_tell(head_of, &run);
@@ -711,8 +506,8 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
     free(cores);
     free(run.profiles);
     free(run.entered);
-    free(run.spent);
-    free(run.calls);
+    free(run.timed.spent);
+    free(run.timed.calls);
     free(run.pattern);
     return result;
 }
