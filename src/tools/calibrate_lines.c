@@ -168,11 +168,9 @@ static void sample_pair(board_t *board, sb_partner_t *partner, sb_samples_t *sam
 
 static void measure_pair(board_t *board, sb_partner_t *partner, double seconds, double *result)
 {
-    sb_samples_t *samples = calloc(WHATS, sizeof *samples);
+    sb_samples_t *samples = sb_tool_take(WHATS, sizeof *samples);
     uint64_t until = sb_until(seconds);
 
-    if (samples == NULL)
-        sb_tool_fail("out of memory");
     sample_pair(board, partner, samples); /* warms up */
     for (unsigned what = 0; what < WHATS; what++)
         samples[what].count = 0;
@@ -328,10 +326,8 @@ static void measure_hit(sb_calibration_t *calibration)
 
 void sb_calibrate_lines(sb_calibration_t *calibration)
 {
-    summary_t *summary = calloc(1, sizeof *summary);
+    summary_t *summary = sb_tool_take(1, sizeof *summary);
 
-    if (summary == NULL)
-        sb_tool_fail("out of memory");
     measure_hit(calibration);
     if (calibration->count > 1)
         measure_pairs(calibration, summary);

@@ -250,12 +250,10 @@ static void read_memory(sb_calibration_t *calibration)
 static double stream_together(sb_calibration_t *calibration, int node)
 {
     size_t count = calibration->count;
-    stream_t *streams = calloc(count, sizeof *streams);
-    sb_partner_t **partners = calloc(count, sizeof(sb_partner_t *));
+    stream_t *streams = sb_tool_take(count, sizeof *streams);
+    sb_partner_t **partners = sb_tool_take(count, sizeof(sb_partner_t *));
     double sum = 0;
 
-    if (streams == NULL || partners == NULL)
-        sb_tool_fail("out of memory");
     for (size_t i = 0; i < count; i++) {
         if (node_of(calibration, i) != node_of(calibration, 0))
             continue;

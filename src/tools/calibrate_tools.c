@@ -32,9 +32,7 @@ void sb_calibration_read_machine(sb_calibration_t *calibration)
     size_t count = calibration->count;
     if (count == 0)
         sb_tool_fail("this process may use no core");
-    calibration->hops = calloc(count * count, sizeof calibration->hops[0]);
-    if (calibration->hops == NULL)
-        sb_tool_fail("out of memory");
+    calibration->hops = sb_tool_take(count * count, sizeof calibration->hops[0]);
 }
 
 void sb_pin(unsigned cpu)

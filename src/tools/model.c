@@ -326,10 +326,7 @@ static uint32_t steps_of(const sb_model_tree_t *tree, uint64_t ranks)
     if (ranks < 2 || ranks > SB_MODEL_TREE_RANKS_MOST)
         sb_tool_fail("--ranks: expected 2 to %d with --tree, found %llu", SB_MODEL_TREE_RANKS_MOST,
                      (unsigned long long)ranks);
-    uint32_t steps = sb_model_tree_steps(tree, (uint32_t)ranks);
-    if (steps == 0)
-        sb_tool_fail("sobor-model: out of memory");
-    return steps;
+    return sb_model_tree_steps(tree, (uint32_t)ranks);
 }
 
 static json_t *measure(sb_model_question_t *question)

@@ -313,8 +313,8 @@ sb_model_measured_t sb_model_measure(uint32_t ranks)
     ranks = (uint32_t)sb_max(ranks, RANKS_LEAST);
     size_t bytes = sizeof(board_t) + ranks * sizeof(seat_t);
     board_t *board = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    sb_place_t *places = calloc(ranks, sizeof *places);
-    if (board == MAP_FAILED || places == NULL)
+    sb_place_t *places = sb_tool_take(ranks, sizeof *places);
+    if (board == MAP_FAILED)
         sb_tool_fail("sobor-model: out of memory");
     if (sb_places_map(places, ranks, sb_topology_self(), SB_MAP_CORE) != SB_OK)
         sb_tool_fail("sobor-model: the machine shows no core for a rank");

@@ -3,6 +3,7 @@
 
 #include "baseline/nomial.h"
 #include "team/tree.h"
+#include "tools/tool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,11 +38,9 @@ uint32_t sb_model_tree_children(const sb_model_tree_t *tree, uint32_t rank, uint
 
 uint32_t sb_model_tree_steps(const sb_model_tree_t *tree, uint32_t ranks)
 {
-    uint32_t *room = calloc(3 * (size_t)ranks, sizeof *room), last = 0;
+    uint32_t *room = sb_tool_take(3 * (size_t)ranks, sizeof *room), last = 0;
     uint32_t *spans = room, *children = room + ranks, *told = room + 2 * (size_t)ranks;
 
-    if (room == NULL)
-        return 0;
     /* A parent's number is below those of its children. */
     for (uint32_t rank = 0; rank < ranks; rank++) {
         uint32_t count = sb_model_tree_children(tree, rank, ranks, spans, children);

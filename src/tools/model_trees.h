@@ -34,7 +34,7 @@ uint32_t sb_model_tree_children(const sb_model_tree_t *tree, uint32_t rank, uint
                                 uint32_t *spans, uint32_t *children);
 
 /* Steps until the last of the ranks has been told: p - 1 in a chain, ceil(log2 p) in a binomial
- * tree. 0: out of memory. */
+ * tree. */
 uint32_t sb_model_tree_steps(const sb_model_tree_t *tree, uint32_t ranks);
 
 /*

@@ -15,9 +15,7 @@ static sb_place_t *place_ranks(const sb_query_t *query, const sb_topology_t *top
 {
     if (query->mapped || query->machine != NULL)
         return sb_query_places(query, topology);
-    sb_place_t *places = calloc(query->ranks, sizeof *places);
-    if (places == NULL)
-        sb_tool_fail("sobor-query: out of memory");
+    sb_place_t *places = sb_tool_take(query->ranks, sizeof *places);
     sb_place_self(&places[0]);
     places[0].local_ranks = query->ranks;
     for (uint32_t i = 1; i < query->ranks; i++)

@@ -77,14 +77,13 @@ static void add_rules(json_t *list, const sb_cache_entry_t *entry, const char *f
 json_t *sb_query_measured_rules(const sb_query_t *query, const bool *oversubscribed)
 {
     json_t *list = json_array();
-    sb_cache_t *cache = malloc(sizeof *cache);
+    sb_cache_t *cache = sb_tool_take(1, sizeof *cache);
     char path[SB_CACHE_PATH], error[2 * SB_CACHE_PATH];
     sb_measured_t measured;
 
     sb_measured_find(&measured, query->ranks, "");
-
     bool used = sb_measured_wanted() && sb_config()->cache.number != 0;
-    for (int place = 0; used && cache != NULL && place < SB_CACHE_PLACES; place++) {
+    for (int place = 0; used && place < SB_CACHE_PLACES; place++) {
         if (!sb_cache_path(place, path, sizeof path) ||
             sb_cache_read(path, cache, error, sizeof error) != SB_CACHE_READ)
             continue;

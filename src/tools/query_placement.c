@@ -170,10 +170,10 @@ json_t *sb_query_placement(const sb_query_t *query)
     size_t bytes = ranks * sizeof(finding_t);
     finding_t *findings =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    sb_place_t *places = calloc(ranks, sizeof *places);
+    sb_place_t *places = sb_tool_take(ranks, sizeof *places);
     sb_huge_mode_t mode;
 
-    if (findings == MAP_FAILED || places == NULL)
+    if (findings == MAP_FAILED)
         return NULL;
     if (sb_places_map(places, ranks, sb_topology_self(), query->mapping) != SB_OK)
         sb_tool_fail("sobor-query placement: the machine shows no core for a rank");

@@ -140,10 +140,8 @@ static json_t *list_places(const sb_place_t *places, uint32_t ranks)
 
 sb_place_t *sb_query_places(const sb_query_t *query, const sb_topology_t *topology)
 {
-    sb_place_t *places = calloc(query->ranks, sizeof *places);
+    sb_place_t *places = sb_tool_take(query->ranks, sizeof *places);
 
-    if (places == NULL)
-        sb_tool_fail("sobor-query: out of memory");
     if (sb_places_map(places, query->ranks, topology, query->mapping) != SB_OK)
         sb_tool_fail("sobor-query groups: the machine shows no core for a rank");
     return places;

@@ -304,12 +304,11 @@ static void check_tuning(void)
 static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simulated_t *machine,
                                     size_t bytes)
 {
-    sb_place_t *places = calloc(options->ranks, sizeof *places);
+    sb_place_t *places = sb_tool_take(options->ranks, sizeof *places);
     sb_settings_t settings;
     sb_rules_t rules;
 
-    if (places == NULL ||
-        sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
+    if (sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
         sb_tool_fail("out of memory");
     sb_topology_simulate(machine->topology, places);
     sb_settings_self(&settings);

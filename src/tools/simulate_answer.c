@@ -41,11 +41,9 @@ static uint64_t time_of(const sb_simulate_t *options, const sb_timed_run_t *time
 static void add_times(json_t *result, const sb_simulate_t *options, const sb_timed_run_t *timed)
 {
     uint32_t count = options->calls;
-    uint64_t *times = calloc(count, sizeof *times);
+    uint64_t *times = sb_tool_take(count, sizeof *times);
     uint64_t sum = 0;
 
-    if (times == NULL)
-        sb_tool_fail("out of memory");
     for (uint32_t i = 0; i < count; i++) {
         times[i] = time_of(options, timed, &timed->calls[options->warmup + i]);
         sum += times[i];

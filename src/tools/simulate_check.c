@@ -25,14 +25,10 @@ static json_t *violation_list(const char *text, const char *replay)
 /* The report, with the line that replays it. */
 static json_t *violations_of(const sb_finding_t *finding)
 {
-    char *text;
-
     if (finding->violation == NULL)
         return violation_list(NULL, NULL);
     size_t size = strlen(finding->violation) + strlen(finding->replay) + 32;
-    text = malloc(size);
-    if (text == NULL)
-        sb_tool_fail("out of memory");
+    char *text = sb_tool_take(1, size);
     snprintf(text, size, "%s  replay: --replay %s", finding->violation, finding->replay);
     json_t *list = violation_list(text, finding->replay);
     free(text);
@@ -59,12 +55,10 @@ static json_t *explore(const sb_simulate_t *options, const sb_exploration_t *exp
 json_t *sb_simulate_explore(const sb_simulate_t *options, const sb_simulated_t *machine,
                             const sb_algorithm_t *algorithm, size_t bytes)
 {
-    sb_place_t *places = calloc(options->ranks, sizeof *places);
-    uint32_t *nodes = calloc(options->ranks, sizeof *nodes);
-    uint32_t *cores = calloc(options->ranks, sizeof *cores);
+    sb_place_t *places = sb_tool_take(options->ranks, sizeof *places);
+    uint32_t *nodes = sb_tool_take(options->ranks, sizeof *nodes);
+    uint32_t *cores = sb_tool_take(options->ranks, sizeof *cores);
 
-    if (places == NULL || nodes == NULL || cores == NULL)
-        sb_tool_fail("out of memory");
     sb_simulate_place(options, machine, places, nodes, cores);
     sb_exploration_ground_t ground = {&machine->model, cores, places, machine->topology, NULL};
     sb_exploration_t exploration = {

@@ -263,10 +263,8 @@ static void read_cores(sb_simulated_t *machine, const char *path)
     sb_topology_count(machine->topology, &counts);
     model->cores = (uint32_t)counts.cores;
     model->numa_nodes = (uint32_t)counts.numa_nodes;
-    machine->cores = calloc(counts.cores, sizeof *machine->cores);
-    machine->core_places = calloc(counts.cores, sizeof *machine->core_places);
-    if (machine->cores == NULL || machine->core_places == NULL)
-        sb_tool_fail("out of memory");
+    machine->cores = sb_tool_take(counts.cores, sizeof *machine->cores);
+    machine->core_places = sb_tool_take(counts.cores, sizeof *machine->core_places);
     if (sb_places_map(machine->core_places, counts.cores, machine->topology, SB_MAP_CORE) != SB_OK)
         sb_tool_fail("%s: topology: expected cores, found none that can be used", path);
     read_units(machine, SB_NEAR_L2, SB_LEVEL_L2);
@@ -335,7 +333,7 @@ static uint32_t core_of(const sb_simulated_t *machine, const sb_place_t *place)
 void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machine,
                        sb_place_t *places, uint32_t *nodes, uint32_t *cores)
 {
-    sb_place_t *here = calloc(options->ranks, sizeof *here);
+    sb_place_t *here = sb_tool_take(options->ranks, sizeof *here);
 
     for (uint32_t rank = 0; rank < options->ranks; rank++)
         nodes[rank] = node_of(options, rank);
@@ -343,8 +341,7 @@ void sb_simulate_place(const sb_simulate_t *options, const sb_simulated_t *machi
         uint32_t count = 0, local = 0;
         for (uint32_t rank = 0; rank < options->ranks; rank++)
             count += nodes[rank] == node;
-        if (here == NULL ||
-            (count > 0 && sb_places_map(here, count, machine->topology, options->mapping) != SB_OK))
+        if (count > 0 && sb_places_map(here, count, machine->topology, options->mapping) != SB_OK)
             sb_tool_fail("--ranks %u: the ranks could not be placed", options->ranks);
         for (uint32_t rank = 0; rank < options->ranks; rank++) {
             if (nodes[rank] != node)

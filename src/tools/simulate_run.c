@@ -477,25 +477,23 @@ json_t *sb_simulate_run(const sb_simulate_t *options, const sb_simulated_t *mach
                         const sb_algorithm_t *algorithm, const sb_spanning_t *spanning,
                         size_t bytes)
 {
-    uint32_t *nodes = calloc(options->ranks, sizeof *nodes);
+    uint32_t ranks = options->ranks, calls = options->warmup + options->calls;
+    uint32_t *nodes = sb_tool_take(ranks, sizeof *nodes);
+    uint32_t *cores = sb_tool_take(ranks, sizeof *cores);
+    sb_place_t *places = sb_tool_take(ranks, sizeof *places);
     run_t run = {.options = options,
                  .algorithm = algorithm,
                  .spanning = spanning,
                  .nodes = nodes,
                  .bytes = bytes,
-                 .ranks = options->ranks,
-                 .call_cost = machine->model.call};
-    sb_place_t *places = calloc(options->ranks, sizeof *places);
-    uint32_t *cores = calloc(options->ranks, sizeof *cores);
+                 .ranks = ranks,
+                 .call_cost = machine->model.call,
+                 .profiles = sb_tool_take(ranks, sizeof *run.profiles),
+                 .entered = sb_tool_take(ranks, sizeof *run.entered),
+                 .pattern = sb_tool_take(bytes + PATTERNS, sizeof *run.pattern),
+                 .timed = {.calls = sb_tool_take(calls, sizeof *run.timed.calls),
+                           .spent = sb_tool_take(ranks, sizeof *run.timed.spent)}};
 
-    run.profiles = calloc(options->ranks, sizeof *run.profiles);
-    run.entered = calloc(options->ranks, sizeof *run.entered);
-    run.timed.spent = calloc(options->ranks, sizeof *run.timed.spent);
-    run.timed.calls = calloc(options->warmup + options->calls, sizeof *run.timed.calls);
-    run.pattern = malloc(bytes + PATTERNS);
-    if (nodes == NULL || places == NULL || cores == NULL || run.profiles == NULL ||
-        run.entered == NULL || run.timed.spent == NULL || run.timed.calls == NULL || run.pattern == NULL)
-        sb_tool_fail("out of memory");
     fill_pattern(run.pattern, bytes + PATTERNS);
     sb_ideal_tell(head_of, &run);
     sb_simulate_place(options, machine, places, nodes, cores);

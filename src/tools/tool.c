@@ -25,6 +25,15 @@ void sb_tool_fail(const char *format, ...)
     exit(2);
 }
 
+void *sb_tool_take(size_t count, size_t bytes)
+{
+    void *memory = calloc(count, bytes);
+
+    if (memory == NULL)
+        sb_tool_fail("out of memory");
+    return memory;
+}
+
 void sb_option_text(const sb_option_t *option, void *field, const char *value)
 {
     (void)option;

@@ -63,6 +63,9 @@ json_t *sb_tool_text(const char *text);
 /* Prints the answer and frees it; NULL means that memory ran out, and ends the tool. */
 void sb_tool_answer(json_t *answer, size_t precision);
 
+/* Zeroed memory for so many things, to be freed; ends the tool if there is none. */
+void *sb_tool_take(size_t count, size_t bytes);
+
 /* Ends the tool with a message on standard error and exit status 2. */
 _Noreturn void sb_tool_fail(const char *format, ...) SB_PRINTF(1, 2);
 
