@@ -371,23 +371,12 @@ static double cost_of_parts(const sb_shape_t *shape, size_t bytes)
 }
 
 #define K_ARY_TREE(algorithm, of, taker, costs, what)                                              \
-    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
-    {                                                                                              \
-        return reduce(team, reduction, taker);                                                     \
-    }                                                                                              \
-    const sb_algorithm_t algorithm = {                                                             \
-        .name = "k-ary-tree",                                                                      \
-        .former = "blocks",                                                                        \
-        .collective = of,                                                                          \
-        .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on with "     \
-               "partial results; " what,                                                           \
-        .source = "Sobor; see docs/reductions.md",                                                 \
-        .prepare = sb_blocks_prepare,                                                              \
-        .prepare_above = SB_SLOT_PAYLOAD,                                                          \
-        .cost = costs,                                                                             \
-        .reduction = algorithm##_run,                                                              \
-        .brackets = true,                                                                          \
-    }
+    SB_REDUCES(algorithm, reduce(team, reduction, taker), .name = "k-ary-tree",                    \
+               .former = "blocks", .collective = of,                                               \
+               .doc = "Blocks of eight ranks combine what they publish in slots, leaders go on "   \
+                      "with partial results; " what,                                               \
+               .source = "Sobor; see docs/reductions.md", .prepare = sb_blocks_prepare,            \
+               .prepare_above = SB_SLOT_PAYLOAD, .cost = costs, .brackets = true)
 
 #define PART "what is wanted below the last eight goes down again."
 

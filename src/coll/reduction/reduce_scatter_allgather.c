@@ -96,20 +96,10 @@ static sb_status_t reduce_scatter(sb_team_t *team, const sb_reduction_t *reducti
 }
 
 #define SLICES(algorithm, of, call, costs, what)                                                   \
-    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
-    {                                                                                              \
-        return call;                                                                               \
-    }                                                                                              \
-    const sb_algorithm_t algorithm = {                                                             \
-        .name = "reduce-scatter-allgather",                                                        \
-        .former = "slices",                                                                        \
-        .collective = of,                                                                          \
+    SB_REDUCES(                                                                                    \
+        algorithm, call, .name = "reduce-scatter-allgather", .former = "slices", .collective = of, \
         .doc = "Windows go through shared memory; each rank combines a slice of them " what,       \
-        .source = "Sobor; see docs/reductions.md",                                                 \
-        .prepare = sb_buffers_prepare,                                                             \
-        .cost = costs,                                                                             \
-        .reduction = algorithm##_run,                                                              \
-    }
+        .source = "Sobor; see docs/reductions.md", .prepare = sb_buffers_prepare, .cost = costs)
 
 #define REDUCE(wants) sb_slices_reduce(team, reduction, wants(team, reduction), false, SB_COPY_ANY)
 #define SCAN(ranks) sb_slices_scan(team, reduction, ranks)

@@ -11,6 +11,14 @@
  * that fails does not stop the protocol: the outcome is told at the end.
  */
 
+/* An algorithm whose function returns `call`, which has that function's `team` and `reduction`. */
+#define SB_REDUCES(algorithm, call, ...)                                                           \
+    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
+    {                                                                                              \
+        return call;                                                                               \
+    }                                                                                              \
+    const sb_algorithm_t algorithm = {.reduction = algorithm##_run, __VA_ARGS__}
+
 /* What a rank is to receive: bytes [from, to) of the combination of the ranks below `sources`. */
 typedef struct sb_wanted {
     uint32_t sources;

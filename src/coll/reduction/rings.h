@@ -45,19 +45,9 @@ size_t sb_reduction_rings_window(const sb_team_t *team, const sb_reduction_t *re
 
 /* What the algorithms have in common. */
 #define SB_RINGS(algorithm, of, was, call, costs, what)                                            \
-    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
-    {                                                                                              \
-        return call;                                                                               \
-    }                                                                                              \
-    const sb_algorithm_t algorithm = {                                                             \
-        .name = "rings",                                                                           \
-        .former = was,                                                                             \
-        .collective = of,                                                                          \
-        .doc = "Every rank puts its vector into its ring, in windows" what,                        \
-        .source = "Sobor; see docs/reductions.md",                                                 \
-        .prepare = sb_workspace_prepare,                                                           \
-        .cost = costs,                                                                             \
-        .reduction = algorithm##_run,                                                              \
-    }
+    SB_REDUCES(algorithm, call, .name = "rings", .former = was, .collective = of,                  \
+               .doc = "Every rank puts its vector into its ring, in windows" what,                 \
+               .source = "Sobor; see docs/reductions.md", .prepare = sb_workspace_prepare,         \
+               .cost = costs)
 
 #endif

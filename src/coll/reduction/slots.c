@@ -214,18 +214,11 @@ static double cost_of_scan(const sb_shape_t *shape, size_t bytes)
 }
 
 #define SLOTS(algorithm, of, wants, costs, what)                                                   \
-    static sb_status_t algorithm##_run(sb_team_t *team, const sb_reduction_t *reduction)           \
-    {                                                                                              \
-        return reduce(team, reduction, wants(team, reduction));                                    \
-    }                                                                                              \
-    const sb_algorithm_t algorithm = {                                                             \
-        .name = "slots",                                                                           \
+    SB_REDUCES(                                                                                    \
+        algorithm, reduce(team, reduction, wants(team, reduction)), .name = "slots",               \
         .collective = of,                                                                          \
         .doc = "Every rank publishes its vector beside its flag, in pieces of 240 bytes; " what,   \
-        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)",                      \
-        .cost = costs,                                                                             \
-        .reduction = algorithm##_run,                                                              \
-    }
+        .source = "all flags; immediate data of XHC (Katevenis et al. 2022)", .cost = costs)
 
 #define PART "each combines its part in rank order."
 #define BEFORE "each combines those of the ranks before it."
