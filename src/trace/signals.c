@@ -40,8 +40,9 @@ static const fatal_t *find(int number)
     return &fatal[i];
 }
 
-/* Also one that came while another thread took signals: this thread may have it blocked. */
-void sb_trace_end_by(int number)
+/* Has a signal do what it does without us. Also one that came while another thread took signals:
+ * this thread may have it blocked. */
+static void end_by(int number)
 {
     sigset_t these;
 
@@ -57,7 +58,7 @@ void sb_trace_end_late(int number)
 {
     if (find(number)->is_crash)
         sb_trace_await_end();
-    sb_trace_end_by(number);
+    end_by(number);
 }
 
 /* What the thread did comes again when it goes on, and is then told as without Sobor. */
@@ -81,7 +82,7 @@ static void write_and_go(int number, siginfo_t *info, void *context)
     if (this->is_crash && comes_again(info))
         sigaction(number, &this->before, NULL);
     else if (this->is_crash || !is_left)
-        sb_trace_end_by(number);
+        end_by(number);
     errno = error;
 }
 

@@ -194,10 +194,7 @@ void sb_trace_await(void);
 /* Waits a little for another thread to end the process. */
 void sb_trace_await_end(void);
 
-/* Has a signal do what it does without us. */
-void sb_trace_end_by(int number);
-
-/* The same by who has written, for a signal that was left to it. */
+/* By who has written: has a signal that was left to it do what it does without us. */
 void sb_trace_end_late(int number);
 
 /* Stops recording and writes the file; told if it cannot be. */
