@@ -71,6 +71,15 @@ bool sb_host_open(void *libmpi)
     return complete;
 }
 
+const char *sb_host_version(void)
+{
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int length = 0;
+
+    sb_host.Get_library_version(text, &length);
+    return text;
+}
+
 bool sb_host_revokes(void)
 {
     return sb_host.is_revoked != NULL &&

@@ -95,6 +95,9 @@ typedef struct sb_given {
     const MPI_Datatype *types;
 } sb_given_t;
 
+/* What the host calls itself. By the thread that calls MPI_Init, or before any other does. */
+const char *sb_host_version(void);
+
 /* Whether communicators may be revoked: the host has fault tolerance, and it is on. */
 bool sb_host_revokes(void);
 

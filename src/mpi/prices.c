@@ -29,14 +29,11 @@ static bool have_processors(void)
 
 bool sb_prices_read(uint32_t ranks)
 {
-    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
     char name[SB_CACHE_MPI];
-    int length = 0;
 
     if (!sb_measured_wanted())
         return false;
-    sb_host.Get_library_version(text, &length);
-    sb_mpi_name(text, name, sizeof name);
+    sb_mpi_name(sb_host_version(), name, sizeof name);
     sb_measured_find(&measured, ranks, name);
     if (is_told(measured.error))
         sb_log_once("a file of what was measured counts for nothing: %s", measured.error);

@@ -2,7 +2,7 @@
 #include "mpi/traced.h"
 
 #include "mpi/calls.h"
-#include "mpi/described.h"
+#include "mpi/recording.h"
 #include "mpi/serve.h"
 #include "trace/clock.h"
 #include "trace/trace.h"
@@ -18,7 +18,7 @@ static sb_comm_t *comm_of(MPI_Comm handle)
     if (SB_UNLIKELY(comm == NULL))
         comm = sb_comm_find(handle);
     if (SB_UNLIKELY(comm != NULL && comm->traced == NULL))
-        sb_describe(comm);
+        sb_recording_describe(comm);
     return comm;
 }
 

@@ -31,19 +31,9 @@ static bool is_listed; /* this rank has signed that it records: so the list tell
 static uint64_t serve_spanning_after; /* as rank 0 has signed */
 static pthread_once_t job_once = PTHREAD_ONCE_INIT;
 
-/* What the host calls itself. */
-static const char *host_name(void)
-{
-    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
-    int length = 0;
-
-    sb_host.Get_library_version(text, &length);
-    return text;
-}
-
 static void read_job(void)
 {
-    bool read = sb_job_read(&job, strstr(host_name(), "Open MPI") != NULL);
+    bool read = sb_job_read(&job, strstr(sb_host_version(), "Open MPI") != NULL);
 
     is_alone = read && job.size == 1;
     job_is_known = read && !is_alone;
@@ -69,7 +59,7 @@ static bool has_roster(void)
 /* Open MPI 5 does not find its place on the node where PMIx was used before MPI_Init. */
 static bool is_open_mpi_4(void)
 {
-    return strstr(host_name(), "Open MPI v4") != NULL;
+    return strstr(sb_host_version(), "Open MPI v4") != NULL;
 }
 
 static void sign(void)
