@@ -2,7 +2,7 @@
 #ifndef SB_BASELINE_BCAST_IDEAL_H
 #define SB_BASELINE_BCAST_IDEAL_H
 
-#include "cluster/spanning.h"
+#include "cluster/operations.h"
 
 /* The broadcast of bcast_ideal.c; simulated machines alone know who will come first. */
 extern const sb_spanning_t sb_bcast_cp_ideal;

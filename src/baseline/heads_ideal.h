@@ -2,7 +2,7 @@
 #ifndef SB_BASELINE_HEADS_IDEAL_H
 #define SB_BASELINE_HEADS_IDEAL_H
 
-#include "cluster/spanning.h"
+#include "cluster/operations.h"
 
 /* The operations of heads_ideal.c; sb_ideal_tell comes first. `name`: NULL is returned for others.
  */

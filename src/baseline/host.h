@@ -2,7 +2,7 @@
 #ifndef SB_BASELINE_HOST_H
 #define SB_BASELINE_HOST_H
 
-#include "cluster/spanning.h"
+#include "cluster/operations.h"
 
 /*
  * Collectives over the network as a host MPI has them that knows of no nodes: every rank sends and

@@ -136,7 +136,7 @@ static void cut(sb_laned_t *laned)
     size_t most = SB_SEGMENT_BYTES / element * element * way->lanes;
 
     laned->segment = sb_min(way->segment, most) / unit * unit;
-    laned->segments = (laned->reduction->bytes + laned->segment - 1) / laned->segment;
+    laned->segments = sb_divide_up(laned->reduction->bytes, laned->segment);
     laned->slices = way->lanes;
     if (!sb_has_partners(laned))
         return;

@@ -47,7 +47,7 @@ static inline size_t sb_slice_begins(const sb_laned_t *laned, size_t segment, ui
     bool lined = SB_LINE % element == 0 && bytes >= SB_LINES_FOR_EACH * SB_LINE * laned->slices;
     size_t grain = lined ? SB_LINE : element;
     /* Rounded up: the last slice has the rest besides, and is to fit too. */
-    size_t grains = (bytes / grain * slice + laned->slices - 1) / laned->slices;
+    size_t grains = sb_divide_up(bytes / grain * slice, laned->slices);
 
     return slice < laned->slices ? grains * grain : bytes;
 }

@@ -101,7 +101,7 @@ static sb_status_t await(relay_t *relay, size_t segments)
 static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
 {
     relay_t *relay = context;
-    sb_status_t status = await(relay, (offset + bytes + relay->segment - 1) / relay->segment);
+    sb_status_t status = await(relay, sb_divide_up(offset + bytes, relay->segment));
 
     return status == SB_OK ? sb_stream_read(relay->stream, offset, to, bytes) : status;
 }
@@ -110,7 +110,7 @@ static sb_status_t lead(sb_cluster_t *cluster, uint32_t root, const sb_stream_t 
 {
     const sb_map_t *map = &cluster->map;
     sb_schedule_t way = sb_schedule_of_bcast(map->nodes, &cluster->seen, stream->bytes);
-    size_t segments = (stream->bytes + way.segment - 1) / way.segment;
+    size_t segments = sb_divide_up(stream->bytes, way.segment);
     relay_t relay = {.cluster = cluster,
                      .stream = stream,
                      .root = root,

@@ -76,7 +76,7 @@ static sb_schedule_t allgather(const sb_shape_t *shape, size_t bytes)
 /* Of many segments a chain has a message more for each. */
 static sb_schedule_t scan(const sb_shape_t *shape, size_t bytes)
 {
-    size_t segments = (bytes + SB_SCAN_SEGMENT - 1) / SB_SCAN_SEGMENT;
+    size_t segments = sb_divide_up(bytes, SB_SCAN_SEGMENT);
     double rounds = sb_rounds(shape->nodes), size = (double)bytes;
 
     if (segments < 2 || !sb_net_chain_suits(shape->nodes, segments))

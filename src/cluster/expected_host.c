@@ -38,8 +38,8 @@ static void offer(flat_t *flat, const char *name, double far, double near, doubl
         flat->best = (sb_schedule_t){.name = name, .lanes = 1, .cost = cost};
 }
 
-/* A ring in rank order: in blocks only one rank of each node sends to another. */
-static double ring_share(const flat_t *flat)
+/* Ranks of a node that send to another one at a time, where all go by the order of ranks. */
+static double senders(const flat_t *flat)
 {
     return flat->shape->scattered ? flat->local : 1;
 }
@@ -50,20 +50,25 @@ static void offer_bcast(flat_t *flat)
     double tree = flat->shape->scattered ? flat->local : flat->far;
 
     offer(flat, "binomial", flat->far, flat->near, tree * m);
-    offer(flat, "ring", flat->far + flat->nodes, flat->ranks, (1 + ring_share(flat)) * m);
+    offer(flat, "ring", flat->far + flat->nodes, flat->ranks, (1 + senders(flat)) * m);
     offer(flat, "chain", flat->nodes, flat->ranks,
-          ring_share(flat) * m + (flat->nodes - 1) * fmin(m, SB_SEGMENT_BYTES));
+          senders(flat) * m + (flat->nodes - 1) * fmin(m, SB_SEGMENT_BYTES));
+}
+
+/* Of all bytes in each round: of a scan too, and of a barrier, which has none. */
+static void offer_doubling(flat_t *flat)
+{
+    offer(flat, "recursive-doubling", flat->far, flat->near, flat->far * flat->local * flat->bytes);
 }
 
 /* Halving and doubling with near partners first: in blocks what leaves the node is short by then.
  */
 static void offer_allreduce(flat_t *flat)
 {
-    double most = 1 - 1 / flat->nodes;
-    double share = flat->shape->scattered ? flat->local : 1;
+    double bytes = senders(flat) * (1 - 1 / flat->nodes) * flat->bytes;
 
-    offer(flat, "recursive-doubling", flat->far, flat->near, flat->far * flat->local * flat->bytes);
-    offer(flat, "rabenseifner", 2 * flat->far, 2 * flat->near, 2 * share * most * flat->bytes);
+    offer_doubling(flat);
+    offer(flat, "rabenseifner", 2 * flat->far, 2 * flat->near, 2 * bytes);
 }
 
 static void offer_reduce(flat_t *flat)
@@ -74,10 +79,9 @@ static void offer_reduce(flat_t *flat)
 
 static void offer_reduce_scatter(flat_t *flat)
 {
-    double most = 1 - 1 / flat->nodes;
-    double share = flat->shape->scattered ? flat->local : 1;
+    double bytes = senders(flat) * (1 - 1 / flat->nodes) * flat->bytes;
 
-    offer(flat, "halving", flat->far, flat->near, share * most * flat->bytes);
+    offer(flat, "halving", flat->far, flat->near, bytes);
 }
 
 static void offer_rooted(flat_t *flat)
@@ -103,7 +107,7 @@ static void offer_allgather(flat_t *flat)
 
     offer(flat, "recursive-doubling", flat->far, flat->near, doubling * own);
     offer(flat, "bruck", flat->rounds, 0, (flat->ranks - 1) * own);
-    offer(flat, "ring", flat->ranks - 1, 0, ring_share(flat) * (flat->ranks - 1) * flat->bytes);
+    offer(flat, "ring", flat->ranks - 1, 0, senders(flat) * (flat->ranks - 1) * flat->bytes);
 }
 
 static void offer_alltoall(flat_t *flat)
@@ -115,20 +119,10 @@ static void offer_alltoall(flat_t *flat)
     offer(flat, "bruck", flat->rounds, 0, flat->rounds * flat->ranks / 2 * own);
 }
 
-static void offer_scan(flat_t *flat)
-{
-    offer(flat, "recursive-doubling", flat->far, flat->near, flat->far * flat->local * flat->bytes);
-}
-
-static void offer_barrier(flat_t *flat)
-{
-    offer(flat, "recursive-doubling", flat->far, flat->near, 0);
-}
-
 sb_schedule_t sb_host_expected(const sb_shape_t *shape, sb_collective_t collective, size_t bytes)
 {
     static void (*const offers[SB_COLLECTIVES])(flat_t *) = {
-        [SB_BARRIER] = offer_barrier,
+        [SB_BARRIER] = offer_doubling,
         [SB_BCAST] = offer_bcast,
         [SB_SCATTER] = offer_rooted,
         [SB_SCATTERV] = offer_linear,
@@ -143,8 +137,8 @@ sb_schedule_t sb_host_expected(const sb_shape_t *shape, sb_collective_t collecti
         [SB_ALLREDUCE] = offer_allreduce,
         [SB_REDUCE_SCATTER] = offer_reduce_scatter,
         [SB_REDUCE_SCATTER_BLOCK] = offer_reduce_scatter,
-        [SB_SCAN] = offer_scan,
-        [SB_EXSCAN] = offer_scan,
+        [SB_SCAN] = offer_doubling,
+        [SB_EXSCAN] = offer_doubling,
     };
     flat_t flat = {.shape = shape,
                    .ranks = shape->ranks,

@@ -126,7 +126,7 @@ static sb_status_t run(gathering_t *gathering)
     gathering->piece = sb_packed_piece(map->ranks, gathering->each);
     if (gathering->named)
         gathering->piece = sb_min(gathering->piece, SB_SEGMENT_BYTES / map->ranks);
-    size_t segments = (gathering->each + gathering->piece - 1) / gathering->piece;
+    size_t segments = sb_divide_up(gathering->each, gathering->piece);
     if (gathering->write_step == sb_net_bruck &&
         sb_packed_ring_suits(map->nodes, map->ranks, gathering->each))
         gathering->write_step = sb_net_ring_blocks;

@@ -2,7 +2,24 @@
 #ifndef SB_CLUSTER_OPERATIONS_H
 #define SB_CLUSTER_OPERATIONS_H
 
-#include "cluster/spanning.h"
+#include "cluster/cluster.h"
+
+/*
+ * What serves a collective whose ranks are on several nodes, as data: the operations of this
+ * folder, and flat algorithms that they are compared with (baseline/host.h).
+ */
+typedef struct sb_spanning {
+    const char *name;
+    sb_collective_t collective;
+    const char *doc;
+    const char *source; /* where it is from */
+    bool flat;          /* every rank is alone on its node */
+    /* One of these. */
+    sb_status_t (*barrier)(sb_cluster_t *cluster);
+    sb_status_t (*bcast)(sb_cluster_t *cluster, uint32_t root, const sb_stream_t *stream);
+    sb_status_t (*parts)(sb_cluster_t *cluster, const sb_parts_t *parts);
+    sb_status_t (*reduction)(sb_cluster_t *cluster, const sb_reduction_t *reduction);
+} sb_spanning_t;
 
 /* What of a cluster serves each collective. */
 typedef struct sb_cluster_operation {

@@ -45,7 +45,7 @@ static inline bool sb_packed_ring_suits(uint32_t nodes, uint32_t ranks, size_t l
 {
     size_t piece = sb_packed_piece(ranks, longest);
 
-    return nodes > 2 && piece > 0 && (longest + piece - 1) / piece >= SB_WINDOW &&
+    return nodes > 2 && piece > 0 && sb_divide_up(longest, piece) >= SB_WINDOW &&
            piece * ranks / nodes >= SB_PACKED_BLOCK;
 }
 

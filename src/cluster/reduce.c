@@ -42,7 +42,7 @@ static void take_way(course_t *course, sb_schedule_t way)
 
     course->way = way;
     course->segment = way.segment / unit * unit;
-    course->segments = (course->reduction->bytes + course->segment - 1) / course->segment;
+    course->segments = sb_divide_up(course->reduction->bytes, course->segment);
 }
 
 static size_t bytes_of(const course_t *course, size_t segment)

@@ -122,7 +122,7 @@ sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_
         return sb_reduce_and_keep(
             cluster, reduction,
             sb_parts_of(reduction, cluster->map.ranks, cluster->rank, cluster->rank + 1));
-    size_t segments = (reduction->bytes + SB_SEGMENT_BYTES - 1) / SB_SEGMENT_BYTES;
+    size_t segments = sb_divide_up(reduction->bytes, SB_SEGMENT_BYTES);
     scattered.write_step = sb_net_chain_suits(cluster->map.nodes, segments)
                                ? sb_net_reduce_chain
                                : sb_net_reduce_binomial;

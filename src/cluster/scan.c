@@ -169,7 +169,7 @@ static sb_status_t run(sb_cluster_t *cluster, const sb_reduction_t *reduction,
                        .collective = collective,
                        .leader = sb_map_last(&cluster->map, cluster->node),
                        .segment = SB_SCAN_SEGMENT / element * element};
-    size_t segments = (bytes + course.segment - 1) / course.segment;
+    size_t segments = sb_divide_up(bytes, course.segment);
 
     if (!cluster->map.contiguous)
         return SB_ERR_UNSUPPORTED;

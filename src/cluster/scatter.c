@@ -103,7 +103,7 @@ static sb_status_t scatter_by_tree(sb_cluster_t *cluster, const sb_parts_t *part
     if (status != SB_OK || scattering.each == 0)
         return status;
     scattering.piece = sb_packed_piece(cluster->map.ranks, scattering.each);
-    size_t segments = (scattering.each + scattering.piece - 1) / scattering.piece;
+    size_t segments = sb_divide_up(scattering.each, scattering.piece);
     return sb_segments_run(cluster, segments, begin_segment, end_segment, &scattering);
 }
 

@@ -3,7 +3,7 @@
 #define SB_CLUSTER_ARRIVAL_ARRIVAL_H
 
 #include "base/forms.h"
-#include "cluster/spanning.h"
+#include "cluster/operations.h"
 
 /*
  * Broadcasts over nodes whose leaders are the ranks that come first. On each node an election in a

@@ -38,15 +38,9 @@ typedef struct block {
     request_t request[REQUESTS];
 } block_t;
 
-typedef struct hall {
-    sb_resource_t resource;
-} hall_t;
-
 static block_t *block_of(const sb_team_t *team, uint32_t local)
 {
-    const hall_t *hall = (const hall_t *)(const void *)team->resource[SB_RESOURCE_HALL];
-
-    return (block_t *)(void *)hall->resource.bases[local];
+    return (block_t *)(void *)team->resource[SB_RESOURCE_HALL]->bases[local];
 }
 
 static request_t *request_of(const sb_team_t *team, uint64_t election)
@@ -56,7 +50,7 @@ static request_t *request_of(const sb_team_t *team, uint64_t election)
 
 static sb_status_t prepare(sb_team_t *team)
 {
-    const sb_resource_size_t size = {.own = sizeof(hall_t),
+    const sb_resource_size_t size = {.own = sizeof(sb_resource_t),
                                      .bytes = sb_round_up(sizeof(block_t), SB_PAGE),
                                      .least = sb_round_up(sizeof(block_t), SB_PAGE),
                                      .willing = true};

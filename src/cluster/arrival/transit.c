@@ -24,7 +24,7 @@ sb_status_t sb_transit_open(sb_transit_t *transit, sb_cluster_t *cluster, uint32
                               .segment = sb_min(segment, stream->bytes),
                               .ahead = ahead,
                               .source = is_root ? root : SB_NET_ANY};
-    transit->segments = (stream->bytes + transit->segment - 1) / transit->segment;
+    transit->segments = sb_divide_up(stream->bytes, transit->segment);
     transit->arrived = is_root ? transit->segments : 0;
     if (transit->bytes == NULL)
         transit->bytes = malloc(stream->bytes);
@@ -113,7 +113,7 @@ static sb_status_t read(void *context, size_t offset, void *to, size_t bytes)
 {
     sb_transit_t *transit = context;
 
-    transit->wanted = (offset + bytes + transit->segment - 1) / transit->segment;
+    transit->wanted = sb_divide_up(offset + bytes, transit->segment);
     sb_status_t status = sb_cluster_wait(transit->cluster, is_here, transit);
     if (status == SB_OK)
         sb_copy_shared(to, transit->bytes + offset, bytes);

@@ -73,7 +73,7 @@ static inline uint32_t sb_cube_fits(uint32_t digits, size_t elements, size_t ele
 {
     for (; digits > 1; digits--) {
         size_t parts = (size_t)1 << (split ? digits : halvings);
-        if (((1u << digits) - 1) * ((elements + parts - 1) / parts) * element <= room)
+        if (((1u << digits) - 1) * sb_divide_up(elements, parts) * element <= room)
             break;
     }
     return digits;
