@@ -63,7 +63,8 @@ static sb_status_t exchange(sb_cluster_t *cluster, uint32_t to, const void *sent
         under_way.status =
             net->receive(net->context, from, 0, received, bytes, &under_way.request[0]);
     if (sent_bytes >= least && under_way.status == SB_OK)
-        under_way.status = net->send(net->context, to, 0, sent, sent_bytes, &under_way.request[1]);
+        under_way.status =
+            net->send(net->context, to, 0, sent, sent_bytes, false, &under_way.request[1]);
     return complete(cluster, &under_way);
 }
 

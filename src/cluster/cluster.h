@@ -156,7 +156,7 @@ static inline void sb_cluster_fails(sb_cluster_t *cluster, sb_status_t status)
 }
 
 /* Messages of a call, by the network's functions; none after a failure, which has left no request.
- * `met`: as in send_met, where there is that. */
+ */
 static inline void sb_message_sends(sb_cluster_t *cluster, uint32_t to, uint32_t tag,
                                     const void *data, size_t bytes, bool met,
                                     sb_net_request_t **request)
@@ -164,8 +164,7 @@ static inline void sb_message_sends(sb_cluster_t *cluster, uint32_t to, uint32_t
     const sb_net_t *net = &cluster->net;
 
     if (cluster->failure == SB_OK)
-        sb_cluster_fails(cluster, (met && net->send_met != NULL ? net->send_met : net->send)(
-                                      net->context, to, tag, data, bytes, request));
+        sb_cluster_fails(cluster, net->send(net->context, to, tag, data, bytes, met, request));
 }
 
 static inline void sb_message_comes(sb_cluster_t *cluster, uint32_t from, uint32_t tag, void *data,

@@ -55,7 +55,7 @@ sb_status_t sb_tell(const sb_cluster_t *cluster, uint32_t rank, const void *data
     letter_t letter = {.net = net};
 
     return complete(cluster, &letter,
-                    net->send(net->context, rank, SETUP_TAG, data, bytes, &letter.request));
+                    net->send(net->context, rank, SETUP_TAG, data, bytes, false, &letter.request));
 }
 
 sb_status_t sb_hear(const sb_cluster_t *cluster, uint32_t rank, void *data, size_t bytes)

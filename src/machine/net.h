@@ -49,13 +49,11 @@ typedef struct sb_net {
     uint32_t ranks;
     sb_net_prices_t prices; /* as far as this rank knows them; all 0: it does not */
     sb_net_prices_t seen;   /* what they took once; all 0: not known. Changes from run to run */
-    /* Starts to send; `data` must stay as it is until the request is done. */
+    /* Starts to send; `data` must stay as it is until the request is done. `met`: which it is only
+     * when the receiver has it, or begins to, where a host takes bytes at once that it has still to
+     * send. */
     sb_status_t (*send)(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
-                        sb_net_request_t **request);
-    /* The same, but done only when the receiver has it, or begins to: of bytes that a host takes at
-     * once, and has still to send. NULL: as `send`. */
-    sb_status_t (*send_met)(void *context, uint32_t to, uint32_t tag, const void *data,
-                            size_t bytes, sb_net_request_t **request);
+                        bool met, sb_net_request_t **request);
     /* Starts to receive from a rank or from SB_NET_ANY; `data` is of no meaning until it is done.
      * More than `room` bytes: SB_ERR_TRUNCATE, told by the test. */
     sb_status_t (*receive)(void *context, uint32_t from, uint32_t tag, void *data, size_t room,

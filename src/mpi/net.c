@@ -111,8 +111,8 @@ static sb_status_t begin(sb_wire_t *wire, const sb_net_request_t *wanted,
     return status;
 }
 
-static sb_status_t begin_send(void *context, uint32_t to, uint32_t tag, const void *data,
-                              size_t bytes, bool met, sb_net_request_t **request)
+static sb_status_t send(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
+                        bool met, sb_net_request_t **request)
 {
     return begin(context,
                  &(sb_net_request_t){
@@ -123,18 +123,6 @@ static sb_status_t begin_send(void *context, uint32_t to, uint32_t tag, const vo
                      .met = met,
                  },
                  request);
-}
-
-static sb_status_t send(void *context, uint32_t to, uint32_t tag, const void *data, size_t bytes,
-                        sb_net_request_t **request)
-{
-    return begin_send(context, to, tag, data, bytes, false, request);
-}
-
-static sb_status_t send_met(void *context, uint32_t to, uint32_t tag, const void *data,
-                            size_t bytes, sb_net_request_t **request)
-{
-    return begin_send(context, to, tag, data, bytes, true, request);
 }
 
 static sb_status_t receive(void *context, uint32_t from, uint32_t tag, void *data, size_t room,
@@ -278,7 +266,6 @@ static bool drop(void *context)
 bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
 {
     MPI_Errhandler handler;
-    int rank, ranks;
 
     *wire = (sb_wire_t){.comm = sb_host.comm_null};
     if (sb_host.Comm_get_errhandler(users, &handler) != MPI_SUCCESS)
@@ -287,10 +274,6 @@ bool sb_wire_open(sb_wire_t *wire, MPI_Comm users)
     wire->comm = sb_host_comm_like(users);
     sb_host.Comm_set_errhandler(users, handler);
     sb_host.Errhandler_free(&handler);
-    sb_host.Comm_rank(users, &rank);
-    sb_host.Comm_size(users, &ranks);
-    wire->rank = (uint32_t)rank;
-    wire->ranks = (uint32_t)ranks;
     return wire->comm != sb_host.comm_null && sb_return_errors(wire->comm) && add_chunk(wire);
 }
 
@@ -305,13 +288,12 @@ void sb_wire_close(sb_wire_t *wire)
     }
 }
 
-sb_net_t sb_wire_net(sb_wire_t *wire)
+sb_net_t sb_wire_net(sb_wire_t *wire, int rank, int ranks)
 {
     return (sb_net_t){.context = wire,
-                      .rank = wire->rank,
-                      .ranks = wire->ranks,
+                      .rank = (uint32_t)rank,
+                      .ranks = (uint32_t)ranks,
                       .send = send,
-                      .send_met = send_met,
                       .receive = receive,
                       .test = test,
                       .drop = drop};

@@ -12,8 +12,6 @@
  */
 typedef struct sb_wire {
     MPI_Comm comm;
-    uint32_t rank;
-    uint32_t ranks;
     sb_net_request_t *unused;
     struct sb_wire_chunk *chunks; /* of requests; all are freed at the end */
 } sb_wire_t;
@@ -30,7 +28,7 @@ void sb_wire_close(sb_wire_t *wire);
 /* What became of a call of the host. */
 sb_status_t sb_wire_status(int error);
 
-/* The network; `wire` must outlive it. */
-sb_net_t sb_wire_net(sb_wire_t *wire);
+/* The network of this rank among so many; `wire` must outlive it. */
+sb_net_t sb_wire_net(sb_wire_t *wire, int rank, int ranks);
 
 #endif

@@ -180,7 +180,7 @@ static sb_why_host_t make_cluster(setup_t *setup, uint64_t node)
 {
     sb_comm_t *comm = setup->comm;
     sb_front_t front = *setup->front;
-    sb_net_t net = sb_wire_net(setup->wire);
+    sb_net_t net = sb_wire_net(setup->wire, comm->rank, comm->size);
 
     net.prices = sb_network_self();
     net.seen = sb_network_seen();

@@ -180,10 +180,11 @@ static sb_status_t begin(mailbox_t *box, sb_net_request_t given, sb_net_request_
 }
 
 static sb_status_t start_send(void *context, uint32_t to, uint32_t tag, const void *data,
-                              size_t bytes, sb_net_request_t **request)
+                              size_t bytes, bool met, sb_net_request_t **request)
 {
     sb_net_request_t given = {.peer = to, .header = {tag, bytes}, .data = (char *)(uintptr_t)data};
 
+    (void)met;
     return begin(context, given, request);
 }
 

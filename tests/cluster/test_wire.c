@@ -599,20 +599,14 @@ static late_nodes_t *watched;
 static sb_net_t unwatched;
 
 static sb_status_t send_watched(void *context, uint32_t to, uint32_t tag, const void *data,
-                                size_t bytes, sb_net_request_t **request)
+                                size_t bytes, bool met, sb_net_request_t **request)
 {
-    bool segment = bytes > 1024;
+    bool segment = !met && bytes > 1024;
 
+    watched->segments[0] += met;
     watched->segments[1] += segment;
     watched->alone += segment && sb_sim_clock() < (watched->ground->nodes - 1) * watched->apart;
-    return unwatched.send(context, to, tag, data, bytes, request);
-}
-
-static sb_status_t send_met(void *context, uint32_t to, uint32_t tag, const void *data,
-                            size_t bytes, sb_net_request_t **request)
-{
-    watched->segments[0]++;
-    return unwatched.send(context, to, tag, data, bytes, request);
+    return unwatched.send(context, to, tag, data, bytes, met, request);
 }
 
 static sb_net_t watched_net(late_nodes_t *late)
@@ -622,7 +616,6 @@ static sb_net_t watched_net(late_nodes_t *late)
     watched = late;
     unwatched = net;
     net.send = send_watched;
-    net.send_met = send_met;
     return net;
 }
 

@@ -956,7 +956,7 @@ static void send_one(sb_net_t *net, uint32_t to, sb_net_request_t **request)
     char *data = outgoing[net->rank];
 
     memset(data, (int)net->rank, BYTES);
-    assert_int_equal(net->send(net->context, to, 1, data, BYTES, request), SB_OK);
+    assert_int_equal(net->send(net->context, to, 1, data, BYTES, false, request), SB_OK);
 }
 
 static void pass_round(void *argument, uint32_t rank)
@@ -1218,7 +1218,7 @@ static void send_long_and_short(void *argument, uint32_t rank)
         return;
     memset(data, 1, sizeof data);
     for (unsigned i = 0; i < 2 && rank == 1; i++)
-        net.send(net.context, 0, 1, data[i], i == 0 ? BYTES : 1, &request[i]);
+        net.send(net.context, 0, 1, data[i], i == 0 ? BYTES : 1, false, &request[i]);
     for (unsigned i = 0; i < 2 && rank == 0; i++)
         net.receive(net.context, i == 0 ? SB_NET_ANY : 1, 1, data[i], BYTES, &request[i]);
     for (unsigned i = 2; i-- > 0;) {

@@ -171,13 +171,13 @@ static sb_net_news_t finish(const sb_net_t *net, sb_net_request_t *request, size
 static void sent_in_pieces(void **state)
 {
     const char *data = *state;
-    sb_wire_t wire = {.rank = 0, .ranks = 4};
-    sb_net_t net = sb_wire_net(&wire);
+    sb_wire_t wire = {.unused = NULL};
+    sb_net_t net = sb_wire_net(&wire, 0, 4);
 
     for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
         sb_net_request_t *request;
         memset(&host, 0, sizeof host);
-        assert_int_equal(net.send(net.context, 2, 5, data, sizes[i], &request), SB_OK);
+        assert_int_equal(net.send(net.context, 2, 5, data, sizes[i], false, &request), SB_OK);
         finish(&net, request, sizes[i]);
         for (size_t k = 0; k < host.begun; k++) {
             assert_ptr_equal(host.data[k], data + k * PIECE);
@@ -192,16 +192,16 @@ static void sent_in_pieces(void **state)
 /* What is to be done only when it is met is so in each piece, and nothing after it. */
 static void met_in_pieces(void **state)
 {
-    sb_wire_t wire = {.rank = 0, .ranks = 4};
-    sb_net_t net = sb_wire_net(&wire);
+    sb_wire_t wire = {.unused = NULL};
+    sb_net_t net = sb_wire_net(&wire, 0, 4);
     sb_net_request_t *request;
 
     memset(&host, 0, sizeof host);
-    assert_int_equal(net.send_met(net.context, 2, 5, *state, ROOM - 1, &request), SB_OK);
+    assert_int_equal(net.send(net.context, 2, 5, *state, ROOM - 1, true, &request), SB_OK);
     finish(&net, request, ROOM - 1);
     assert_int_equal(host.met, 3);
     memset(&host, 0, sizeof host);
-    assert_int_equal(net.send(net.context, 2, 5, *state, PIECE, &request), SB_OK);
+    assert_int_equal(net.send(net.context, 2, 5, *state, PIECE, false, &request), SB_OK);
     finish(&net, request, PIECE);
     assert_int_equal(host.met, 0);
     sb_wire_close(&wire);
@@ -210,8 +210,8 @@ static void met_in_pieces(void **state)
 /* What may come from anybody is received from whoever has sent it, once it is there. */
 static void received_in_pieces(void **state)
 {
-    sb_wire_t wire = {.rank = 0, .ranks = 4};
-    sb_net_t net = sb_wire_net(&wire);
+    sb_wire_t wire = {.unused = NULL};
+    sb_net_t net = sb_wire_net(&wire, 0, 4);
 
     for (size_t i = 0; i < SB_COUNT_OF(sizes); i++) {
         sb_net_request_t *request;
@@ -236,11 +236,11 @@ static void begin_some(const sb_net_t *net, char *data)
     sb_net_request_t *request;
 
     for (uint32_t i = 0; i < 2; i++) {
-        assert_int_equal(net->send(net->context, i, 5, data, 8, &request), SB_OK);
+        assert_int_equal(net->send(net->context, i, 5, data, 8, false, &request), SB_OK);
         assert_int_equal(net->receive(net->context, i, 5, data, ROOM, &request), SB_OK);
     }
     assert_int_equal(net->receive(net->context, SB_NET_ANY, 6, data, 8, &request), SB_OK);
-    assert_int_equal(net->send(net->context, 3, 5, data, ROOM - 1, &request), SB_OK);
+    assert_int_equal(net->send(net->context, 3, 5, data, ROOM - 1, false, &request), SB_OK);
 }
 
 /* Receives are cancelled, sends are waited for, but not for ever. So few looks are made before the
@@ -249,8 +249,8 @@ static void all_is_withdrawn(void **state)
 {
     static const size_t unmet[] = {0, 100, SIZE_MAX};
     static const bool yes = true;
-    sb_wire_t wire = {.rank = 0, .ranks = 4};
-    sb_net_t net = sb_wire_net(&wire);
+    sb_wire_t wire = {.unused = NULL};
+    sb_net_t net = sb_wire_net(&wire, 0, 4);
 
     for (size_t i = 0; i < SB_COUNT_OF(unmet); i++) {
         memset(&host, 0, sizeof host);

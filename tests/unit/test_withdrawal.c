@@ -61,11 +61,12 @@ static sb_status_t begin(struct sb_net_request given, sb_net_request_t **request
 }
 
 static sb_status_t begin_send(void *context, uint32_t to, uint32_t tag, const void *data,
-                              size_t bytes, sb_net_request_t **request)
+                              size_t bytes, bool met, sb_net_request_t **request)
 {
     (void)context;
     (void)to;
     (void)tag;
+    (void)met;
     return begin((struct sb_net_request){.data = (char *)(uintptr_t)data, .bytes = bytes}, request);
 }
 
