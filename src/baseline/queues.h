@@ -17,7 +17,7 @@
  *     ctrlall[s p]       the same for each reader, of operations from all to all
  *     q[s]               the queue, slots of f bytes
  *
- * Slots are divided into w sets of s / w, see team/setring.h.
+ * Slots are divided into w sets of s / w, see setring.h.
  *
  * What differs from the paper, and why it is the same algorithm: nothing is reset. Control words
  * and `ready` hold the number of the turn, which only grows, with the bytes beside it; each has one

@@ -12,6 +12,7 @@ usage: check_source.py REPOSITORY
   baselines and the tools, whose files may be; no array has a length that is known late.
 - Beside each acquire it is said which store it pairs with; nobody but the wait function loops until
   a flag or a counter is there.
+- What comments name of ours is there.
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ UNORDERED = re.compile(
 PRIMITIVES = {"primitive.h", "primitive_real.h"}
 #: Lines above an acquire among which its comment is.
 BESIDE = 12
+COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
+#: Put together by macros, or of others.
+MADE, OTHERS = "sb_mpi_", {"mpi.h"}
 
 
 def allowed_layers(layer: str) -> set[str]:
@@ -151,7 +155,7 @@ def check_order(relative: Path, text: str) -> list[str]:
 
 def check_algorithm(relative: Path, text: str) -> list[str]:
     """An algorithm's file says what it does, what it costs and where it is from."""
-    if not re.search(r"^ *const sb_algorithm_t", text, re.MULTILINE):
+    if not re.search(r"^ *(?:const sb_algorithm_t|SB_REDUCES\()", text, re.MULTILINE):
         return []
     opening = text[text.index("*/") + 2 :].lstrip()
     paragraph = opening[: opening.index("*/")] if opening.startswith("/*") else ""
@@ -160,6 +164,29 @@ def check_algorithm(relative: Path, text: str) -> list[str]:
         for word in ("Cost:", "Memory:", "Source:")
         if word not in " ".join(paragraph.split())
     ]
+
+
+def check_comments(files: list[Path], source: Path) -> list[str]:
+    """Names of functions, types and files that have changed since."""
+    texts = {f"/{path.relative_to(source)}": path.read_text(encoding="utf-8") for path in files}
+    words = set(re.findall(r"\w+", " ".join(COMMENT.sub("", text) for text in texts.values())))
+    problems = []
+    for path, text in texts.items():
+        comments = " ".join(COMMENT.findall(text))
+        named = set(re.findall(r"\b(?:sb|SB)_\w+", comments)) - words
+        gone = {
+            name
+            for name in named
+            if not name.startswith(MADE) and not any(word.startswith(name) for word in words)
+        }
+        listed = set(re.findall(r"[\w/-]+\.(?:c|h|def|S)\b", comments)) - OTHERS
+        gone |= {
+            name
+            for name in listed
+            if not any(known.endswith("/" + name.removeprefix("src/")) for known in texts)
+        }
+        problems += [f"{path[1:]}: a comment names {name}, which is not there" for name in gone]
+    return problems
 
 
 def find_circle(files: list[Path], source: Path) -> list[str]:
@@ -193,7 +220,7 @@ def main() -> int:
         print(f"no source files under {source}")
         return 1
     problems = [problem for path in files for problem in check_file(path, source)]
-    problems += find_circle(files, source)
+    problems += find_circle(files, source) + check_comments(files, source)
     print("\n".join(problems) if problems else f"{len(files)} files checked")
     return 1 if problems else 0
 

@@ -58,7 +58,7 @@ typedef struct sb_mesh_reader {
     _Alignas(SB_FLAG_STRIDE) sb_flag_t one;
     sb_flag_t all;
     sb_flag_t timed;     /* sb_copy_told of the last message that was asked about */
-    sb_counter_t claims; /* see sb_claim: the writer adds too */
+    sb_counter_t claims; /* see single_copy.c: the writer adds too */
 } sb_mesh_reader_t;
 
 /* The reader's word beside what it has consumed of the writer's flow to it, or to all. */
