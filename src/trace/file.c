@@ -53,9 +53,10 @@ static bool put_records(int file, uint64_t next)
            put(file, trace->records, (kept - before_end) * sizeof *trace->records);
 }
 
+/* Not on the stack, which may be a handler's of a few KiB: one writes, once. */
 static bool put_maps(int file)
 {
-    char text[4096];
+    static char text[4096];
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     bool good = true;
 

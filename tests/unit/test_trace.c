@@ -54,6 +54,39 @@ static void terminate(void)
     raise(SIGTERM);
 }
 
+/* A stack for signals, behind memory that cannot be written to. */
+static char *stack_for_signals(size_t bytes)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = sb_round_up(bytes, page);
+    char *memory = mmap(NULL, page + whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (memory == MAP_FAILED || mprotect(memory + page, whole, PROT_READ | PROT_WRITE) != 0 ||
+        sigaltstack(&(stack_t){.ss_sp = memory + page, .ss_size = bytes}, NULL) != 0)
+        _exit(3);
+    return memory + page;
+}
+
+static char *volatile handler_is_at;
+
+static void note_stack(int number)
+{
+    (void)number;
+    handler_is_at = __builtin_frame_address(0);
+}
+
+/* On a stack that has, beside what the kernel puts there, a page: who goes beyond is ended by
+ * another signal. */
+static void terminate_on_small_stack(void)
+{
+    enum { MUCH = 256 << 10, LITTLE = 4096 };
+    char *top = stack_for_signals(MUCH) + MUCH;
+
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = note_stack, .sa_flags = SA_ONSTACK}, NULL);
+    raise(SIGUSR2);
+    stack_for_signals((size_t)(top - handler_is_at) + LITTLE);
+    raise(SIGTERM);
+}
+
 static void hang_up(void)
 {
     raise(SIGHUP);
@@ -269,6 +302,16 @@ static void test_signal_while_finalizing(void **state)
     expect(finalize, hang_up, SIGHUP, SB_TRACE_FINALIZED);
 }
 
+/* A handler may have a stack of a few KiB. */
+static void test_small_stack(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__)
+    skip(); /* functions take several times as much then */
+#endif
+    expect(terminate_on_small_stack, NULL, SIGTERM, SB_TRACE_SIGNAL + SIGTERM);
+}
+
 static void test_signal_after_signal(void **state)
 {
     (void)state;
@@ -385,6 +428,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_signal_while_finalizing),
+        cmocka_unit_test(test_small_stack),
         cmocka_unit_test(test_signal_after_signal),
         cmocka_unit_test(test_signal_of_another_thread),
         cmocka_unit_test(test_crashes),
