@@ -49,7 +49,7 @@ static sb_status_t get(sb_team_t *team, uint32_t rank, uint32_t index, const sb_
 
     if (status != SB_OK || more)
         return status;
-    if (*came != part->bytes)
+    if (*came > part->bytes)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
     *came |= ENDED;
     return SB_OK;

@@ -218,7 +218,7 @@ static sb_status_t step_in(sb_team_t *team, sb_pair_in_t *in, size_t limit)
 
 static sb_status_t receipt(const sb_pair_in_t *in)
 {
-    return in->data == SB_OK && in->bytes != in->stream->bytes ? SB_ERR_TRUNCATE : in->data;
+    return in->data == SB_OK && in->bytes > in->stream->bytes ? SB_ERR_TRUNCATE : in->data;
 }
 
 sb_status_t sb_pair_send_standard(sb_team_t *team, uint32_t peer, const sb_stream_t *stream)

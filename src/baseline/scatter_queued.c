@@ -78,7 +78,7 @@ static sb_status_t receive(sb_team_t *team, const sb_stream_t *part)
         }
         sb_setring_leave(&queues->ring);
     }
-    return data == SB_OK && bytes != part->bytes ? SB_ERR_TRUNCATE : data;
+    return data == SB_OK && bytes > part->bytes ? SB_ERR_TRUNCATE : data;
 }
 
 static sb_status_t run(sb_team_t *team, const sb_parts_t *parts)

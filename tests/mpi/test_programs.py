@@ -208,6 +208,16 @@ def test_truncation(tester, key, ranks):
     assert "disagree" not in result.stderr, result.tail()
 
 
+@pytest.mark.parametrize(
+    ("key", "ranks"), [("o41", 2), ("o41", 5), ("m40", 2), ("a50", 2), ("i21", 2)]
+)
+def test_more_room_than_is_sent(tester, key, ranks):
+    """Ranks that give more room than is sent to them have what there is, as with the hosts."""
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, ranks, ["room"]))
+    tester.expect_pass(tester.run(mpi, ranks, ["room"], sobor={}), served=True)
+
+
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 2), ("o41", 5), ("m40", 2), ("a50", 2)])
 def test_unequal_broadcasts(tester, key, ranks):
     """Ranks that expect other sizes than the root's get what the host would give, or better."""

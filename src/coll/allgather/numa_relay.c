@@ -175,7 +175,7 @@ static sb_status_t take(sb_team_t *team, origin_t origin, const sb_stream_t *par
     *data = sb_first(*data, put(sb_relays(team), part, (size_t)peer->came, from, bytes));
     peer->came += bytes;
     peer->ended = !(note & SB_RELAY_MORE);
-    if (peer->ended && peer->came != part->bytes)
+    if (peer->ended && peer->came > part->bytes)
         *data = sb_first(*data, SB_ERR_TRUNCATE);
     return SB_OK;
 }
@@ -217,7 +217,7 @@ static sb_status_t exchange(sb_team_t *team, const sb_stream_t *own, const sb_st
 {
     sb_relays_t *relays = sb_relays(team);
     const sb_stream_t *place = &parts[team->rank];
-    sb_status_t data = own->bytes == place->bytes ? SB_OK : SB_ERR_TRUNCATE;
+    sb_status_t data = own->bytes <= place->bytes ? SB_OK : SB_ERR_TRUNCATE;
     bool more;
 
     relays->non_temporal = sb_streams_bytes(parts, team->size) > relays->cached_most;

@@ -340,7 +340,7 @@ static sb_status_t take(const sb_team_t *team, sb_rows_t *rows, uint32_t from,
     if (bytes > rows->part_most || (note & BYTES_MASK) > rows->part_most)
         return SB_ERR_TRUNCATE;
     data = sb_take(part, 0, cell_at(team, from, note, team->rank), bytes);
-    return data == SB_OK && bytes != part->bytes ? SB_ERR_TRUNCATE : data;
+    return data == SB_OK && bytes > part->bytes ? SB_ERR_TRUNCATE : data;
 }
 
 /* Takes what has come by now; notes who is late. */

@@ -20,7 +20,7 @@ sb_status_t sb_copy_own_stream(const sb_stream_t *from, const sb_stream_t *to)
         if (status == SB_OK)
             status = sb_stream_write(to, at, bounce, count);
     }
-    return status == SB_OK && from->bytes != to->bytes ? SB_ERR_TRUNCATE : status;
+    return status == SB_OK && from->bytes > to->bytes ? SB_ERR_TRUNCATE : status;
 }
 
 /* With the heap what whole loops take counts, of which the copies of a call say little. Of more
@@ -50,7 +50,7 @@ sb_status_t sb_copy_own_as(const sb_team_t *team, sb_copy_mode_t mode, const sb_
         sb_copy_fresh(to->base, from->base, bytes, bytes, false);
     else
         return sb_copy_own(from, to);
-    return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;
+    return from->bytes > to->bytes ? SB_ERR_TRUNCATE : SB_OK;
 }
 
 void sb_land(sb_receiving_t *receiving, const char *from, size_t bytes)

@@ -57,8 +57,9 @@
  * times as many, and at least 64, where ranks share processors; less, down to 4, where SOBOR_RING
  * is short.
  *
- * Readers follow the plan, not what they expect: a reader that expects another number of bytes gets
- * SB_ERR_TRUNCATE, and its team stays in step. Empty messages are not sent, and not waited for.
+ * Readers follow the plan, not what they expect: one that expects fewer bytes gets SB_ERR_TRUNCATE,
+ * one that expects more has what there is, and the team stays in step. Empty messages are not sent,
+ * and not waited for.
  */
 
 /* In place of a rank: the flow to all. */
@@ -348,7 +349,7 @@ static inline sb_status_t sb_receipt(const sb_receiving_t *receiving)
 {
     if (receiving->data != SB_OK || receiving->stream->bytes == 0)
         return receiving->data;
-    return receiving->bytes == receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
+    return receiving->bytes <= receiving->stream->bytes ? SB_OK : SB_ERR_TRUNCATE;
 }
 
 /*

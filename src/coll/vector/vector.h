@@ -7,9 +7,11 @@
 /*
  * The algorithms of the operations that move parts of data between the ranks of a team; sb_parts_t
  * says what each rank gives and takes. Each is registered for the regular operation and for those
- * with counts of their own. Where the bytes that a rank sends are not what the other expects, that
- * other gets SB_ERR_TRUNCATE, writes nothing beyond its stream, and the team stays in order. A rank
- * leaves when what it sends is on its way and what it receives is there.
+ * with counts of their own. Where a rank sends more bytes than the other expects, that other gets
+ * SB_ERR_TRUNCATE and writes nothing beyond its stream; where it sends fewer, the other has what
+ * there is, as with the hosts, and the rest stays as it was: programs give the room that they have.
+ * The team stays in order. A rank leaves when what it sends is on its way and what it receives is
+ * there.
  */
 
 /* Lines of private memory that calls of few bytes look at, one by the address that the other has:
@@ -36,7 +38,7 @@ static inline sb_status_t sb_copy_own(const sb_stream_t *from, const sb_stream_t
     if (SB_UNLIKELY(from->base == NULL || to->base == NULL))
         return sb_copy_own_stream(from, to);
     sb_copy(to->base, from->base, sb_min(from->bytes, to->bytes));
-    return from->bytes != to->bytes ? SB_ERR_TRUNCATE : SB_OK;
+    return from->bytes > to->bytes ? SB_ERR_TRUNCATE : SB_OK;
 }
 
 #endif
