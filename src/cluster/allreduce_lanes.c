@@ -3,11 +3,12 @@
  * Allreduce over nodes by many ranks of each node, its lanes: the combination of a segment is dealt
  * out among the node's first ranks (a reduce_scatter), each of which combines its part with those
  * of the ranks of the same number on other nodes, by the same programs as leaders; then the node
- * gathers the parts everywhere. While the programs of one segment are under way the node works on
- * the segments before and behind. No byte goes to one rank and back, and no processor has all
- * messages of its node. Cost: the slowest of the three stages, and the others once. Memory: the
- * window, and the teams' for moving parts. Order and bits: as in reduce.c; all ranks get each part
- * from the lane of their node, and lanes of all nodes have the same.
+ * gathers the parts everywhere; of a Reduce_scatter the lanes give each rank what it gets. While
+ * the programs of one segment are under way the node works on the segments before and behind. No
+ * byte goes to one rank and back, and no processor has all messages of its node. Cost: the slowest
+ * of the three stages, and the others once. Memory: the window, and the teams' for moving parts.
+ * Order and bits: as in reduce.c; all ranks get each part from the lane of their node, and lanes of
+ * all nodes have the same.
  */
 #include "cluster/allreduce_lanes.h"
 
@@ -128,6 +129,71 @@ static sb_status_t end_segment(sb_laned_t *laned, size_t segment)
     return status == SB_OK ? sb_node_allgather(cluster, &own, cluster->streams) : status;
 }
 
+/* --- of a Reduce_scatter -------------------------------------------------------------------- */
+
+/* What of the result belongs to a rank, in the message. */
+static sb_range_t kept_by(const sb_laned_t *laned, uint32_t rank)
+{
+    return sb_parts_of(laned->reduction, laned->cluster->map.ranks, rank, rank + 1);
+}
+
+/* What a rank of the node has of the segment's result, likewise. */
+static sb_range_t made_by(const sb_laned_t *laned, size_t segment, uint32_t local)
+{
+    sb_range_t part = part_of(laned, segment, local);
+    size_t begin = segment * laned->segment;
+
+    return (sb_range_t){begin + part.from, begin + part.to};
+}
+
+/* What both have, which begins at `at` of the first. */
+static sb_stream_t common(sb_range_t range, sb_range_t other, char *at)
+{
+    static char nothing;
+    sb_range_t both = sb_overlap(range, other);
+
+    if (sb_range_bytes(both) == 0)
+        return (sb_stream_t){.base = &nothing};
+    return (sb_stream_t){.base = at + (both.from - range.from), .bytes = sb_range_bytes(both)};
+}
+
+/* Whether ranks of this node get anything of the segment: all of them know. */
+static bool is_wanted_here(const sb_laned_t *laned, size_t segment)
+{
+    const sb_cluster_t *cluster = laned->cluster;
+    size_t begin = segment * laned->segment;
+    sb_range_t all = {begin, begin + sb_laned_bytes(laned, segment)};
+    bool wanted = false;
+
+    for (uint32_t i = 0; i < cluster->team->size && !wanted; i++) {
+        uint32_t rank = sb_map_rank(&cluster->map, cluster->node, i);
+        wanted = sb_range_bytes(sb_overlap(all, kept_by(laned, rank))) > 0;
+    }
+    return wanted;
+}
+
+/* Each lane gives every rank of the node what it has of that one's part. */
+static sb_status_t scatter_segment(const sb_laned_t *laned, size_t segment)
+{
+    sb_cluster_t *cluster = laned->cluster;
+    uint32_t size = cluster->team->size;
+    sb_range_t made = made_by(laned, segment, cluster->local);
+    sb_range_t kept = kept_by(laned, cluster->rank);
+    sb_status_t status = sb_program_wait(cluster, segment);
+
+    if (status != SB_OK || !is_wanted_here(laned, segment))
+        return status;
+    for (uint32_t i = 0; i < size; i++) {
+        uint32_t rank = sb_map_rank(&cluster->map, cluster->node, i);
+        cluster->streams[i] = common(made, kept_by(laned, rank), sb_laned_place(laned, segment));
+        cluster->streams[size + i] =
+            common(kept, made_by(laned, segment, i), laned->reduction->receive);
+    }
+    return sb_node_alltoall(cluster, cluster->streams, cluster->streams + size);
+}
+
+/* --- the call ------------------------------------------------------------------------------- */
+
 static void cut(sb_laned_t *laned)
 {
     const sb_schedule_t *way = &laned->way;
@@ -157,17 +223,19 @@ static sb_status_t run(sb_laned_t *laned)
             turn < segments + COMBINED_BEHIND)
             status = sb_partners_combine(laned, turn - COMBINED_BEHIND);
         if (status == SB_OK && turn >= behind)
-            status = end_segment(laned, turn - behind);
+            status = laned->scatters ? scatter_segment(laned, turn - behind)
+                                     : end_segment(laned, turn - behind);
     }
     return status;
 }
 
 sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *reduction,
-                               sb_schedule_t way)
+                               sb_schedule_t way, bool scatters)
 {
     sb_laned_t laned = {.cluster = cluster,
                         .reduction = reduction,
                         .way = way,
+                        .scatters = scatters,
                         .non_temporal = sb_node_past_caches(cluster, reduction->bytes)};
 
     cut(&laned);

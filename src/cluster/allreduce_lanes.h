@@ -5,9 +5,9 @@
 #include "cluster/reduce.h"
 
 /*
- * An Allreduce by the lanes of each node. A segment is cut into slices, of which each lane has some
- * that lie side by side, its part: one, or with partners (allreduce_partners.c) those that belong
- * to the nodes that it has to do with.
+ * An Allreduce by the lanes of each node, or a Reduce_scatter of short parts. A segment is cut into
+ * slices, of which each lane has some that lie side by side, its part: one, or with partners
+ * (allreduce_partners.c) those that belong to the nodes that it has to do with.
  */
 typedef struct sb_laned {
     sb_cluster_t *cluster;
@@ -17,6 +17,7 @@ typedef struct sb_laned {
     uint32_t slices; /* of a segment */
     size_t segment;  /* bytes of one */
     size_t segments;
+    bool scatters;     /* each rank gets its part of the result alone */
     bool non_temporal; /* the result goes past the caches */
     size_t landed;     /* bytes of it since programs were turned */
 } sb_laned_t;

@@ -38,4 +38,12 @@ sb_schedule_t sb_schedule_of_allreduce(uint32_t nodes, uint32_t lanes,
                                        const sb_net_prices_t *prices, size_t bytes,
                                        bool commutative);
 
+/* A Reduce_scatter of so many parts, by a tree for each of them: what it takes, in ns. */
+double sb_cost_of_part_trees(uint32_t nodes, const sb_net_prices_t *prices, uint32_t parts,
+                             size_t bytes);
+/* Whether it goes as this allreduce, by several ranks of each node, of which each keeps its part.
+ * That sends each byte twice: where parts are long it does not. */
+bool sb_lanes_suit_parts(const sb_schedule_t *way, uint32_t nodes, const sb_net_prices_t *prices,
+                         uint32_t parts, size_t bytes);
+
 #endif

@@ -6,6 +6,7 @@
  */
 #include "cluster/cluster.h"
 #include "cluster/cost.h"
+#include "cluster/reduce.h"
 
 #include <math.h>
 
@@ -79,4 +80,34 @@ sb_schedule_t sb_schedule_of_bcast(uint32_t nodes, const sb_net_prices_t *prices
 sb_schedule_t sb_schedule_of_reduce(uint32_t nodes, const sb_net_prices_t *prices, size_t bytes)
 {
     return way_of_tree(nodes, prices, bytes, sb_net_reduce_chain, sb_net_reduce_binomial);
+}
+
+/* Of trees that follow each other about so many are under way at once; for each part a node waits
+ * for so many lines, and copies each byte so often. Simulated. */
+#define TREES_AT_ONCE 5
+#define PART_LINES 20
+#define PART_COPIES 2
+
+double sb_cost_of_part_trees(uint32_t nodes, const sb_net_prices_t *prices, uint32_t parts,
+                             size_t bytes)
+{
+    const sb_prices_t *price = &sb_prices_standard;
+    double each = (double)sb_min(sb_max(bytes / parts, 1), SB_SEGMENT_BYTES);
+    bool chain = sb_net_chain_suits(nodes, sb_divide_up(bytes, SB_SEGMENT_BYTES));
+    double way = (chain ? nodes - 1 : sb_rounds(nodes)) * sb_cost_message(prices, (size_t)each);
+    double within = PART_LINES * price->line + PART_COPIES * price->byte * each;
+    double link = (1 - 1.0 / nodes) * each * prices->byte;
+
+    return (double)bytes / each * fmax(way / TREES_AT_ONCE, link + within) + way;
+}
+
+bool sb_lanes_suit_parts(const sb_schedule_t *way, uint32_t nodes, const sb_net_prices_t *prices,
+                         uint32_t parts, size_t bytes)
+{
+    size_t mean = bytes / parts;
+
+    if (way->lanes == 1 || mean > SB_LANED_SCATTERED)
+        return false;
+    return mean <= SB_SHORT_SCATTERED ||
+           way->cost < sb_cost_of_part_trees(nodes, prices, parts, bytes);
 }

@@ -55,12 +55,17 @@ static sb_schedule_t messages(const sb_shape_t *shape, const char *name, double 
 /* Each byte goes once over the links; of short parts all is combined everywhere. */
 static sb_schedule_t reduce_scatter(const sb_shape_t *shape, size_t bytes)
 {
-    double nodes = shape->nodes, rounds = sb_rounds(shape->nodes);
+    uint32_t nodes = shape->nodes, lanes = shape->oversubscribed ? 0 : shape->ranks / nodes;
+    sb_schedule_t way = sb_schedule_of_allreduce(nodes, lanes, shape->network, bytes, true);
 
+    if (sb_lanes_suit_parts(&way, nodes, shape->network, shape->ranks, bytes))
+        return way;
     if (bytes <= SB_SHORT_SCATTERED * (size_t)shape->ranks)
-        return sb_schedule_of_allreduce(shape->nodes, shape->oversubscribed ? 0 : 1, shape->network,
-                                        bytes, false);
-    return messages(shape, "trees", rounds + nodes, (1 - 1 / nodes) * (double)bytes);
+        return sb_schedule_of_allreduce(nodes, shape->oversubscribed ? 0 : 1, shape->network, bytes,
+                                        false);
+    way = messages(shape, "trees", 0, 0);
+    way.cost = sb_cost_of_part_trees(nodes, shape->network, shape->ranks, bytes);
+    return way;
 }
 
 static sb_schedule_t allgather(const sb_shape_t *shape, size_t bytes)

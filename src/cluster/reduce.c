@@ -167,6 +167,14 @@ static sb_schedule_t way_of(sb_cluster_t *cluster, uint32_t lanes, size_t bytes,
     return kept->way;
 }
 
+/* Where ranks take turns on a processor, the fewer of them messages need the better. */
+sb_schedule_t sb_way_of_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
+{
+    uint32_t lanes = cluster->crowded ? 0 : cluster->map.smallest;
+
+    return way_of(cluster, lanes, reduction->bytes, reduction->operation->commutative);
+}
+
 sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction)
 {
     uint32_t first = sb_map_rank(&cluster->map, 0, 0);
@@ -183,13 +191,11 @@ sb_status_t sb_cluster_allreduce(sb_cluster_t *cluster, const sb_reduction_t *re
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
-    /* Where ranks take turns on a processor, the fewer of them messages need the better. */
-    uint32_t lanes = cluster->crowded ? 0 : cluster->map.smallest;
-    sb_schedule_t way = way_of(cluster, lanes, reduction->bytes, reduction->operation->commutative);
+    sb_schedule_t way = sb_way_of_allreduce(cluster, reduction);
     if (way.lanes > 1)
         status = sb_cluster_need_parts(cluster);
     if (way.lanes > 1 && status == SB_OK)
-        return sb_reduce_by_lanes(cluster, reduction, way);
+        return sb_reduce_by_lanes(cluster, reduction, way, false);
     if (status != SB_OK && status != SB_ERR_UNSUPPORTED)
         return status;
     if (way.lanes > 1)

@@ -9,6 +9,9 @@
 /* Parts of a Reduce_scatter are short up to so many bytes, in the mean. */
 #define SB_SHORT_SCATTERED 1024
 
+/* And up to so many they may be combined by several ranks of each node as for Allreduce. */
+#define SB_LANED_SCATTERED ((size_t)32 << 10)
+
 /* Bytes of a segment of a scan: the window holds four of them for each program. */
 #define SB_SCAN_SEGMENT (SB_SEGMENT_BYTES / 2)
 
@@ -60,10 +63,12 @@ const char *sb_strict_take_up(sb_cluster_t *cluster, const sb_reduction_t *reduc
 void sb_program_reduces(sb_program_t *program, const sb_schedule_t *way,
                         const sb_operator_t *operation, char *at, size_t bytes);
 
-/* An allreduce by several ranks of each node. The call has begun, and the teams have what moving
- * parts needs. */
+/* An allreduce by several ranks of each node; `scatters`: of which each rank keeps its part alone.
+ * The call has begun, and the teams have what moving parts needs. */
 sb_status_t sb_reduce_by_lanes(sb_cluster_t *cluster, const sb_reduction_t *reduction,
-                               sb_schedule_t way);
+                               sb_schedule_t way, bool scatters);
+/* How an allreduce would go, by several ranks of each node where that suits. */
+sb_schedule_t sb_way_of_allreduce(sb_cluster_t *cluster, const sb_reduction_t *reduction);
 
 /* An allreduce, of which each rank keeps some bytes, in `receive`. The call has begun. */
 sb_status_t sb_reduce_and_keep(sb_cluster_t *cluster, const sb_reduction_t *reduction,

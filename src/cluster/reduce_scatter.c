@@ -4,8 +4,10 @@
  * whose root is the rank that gets it: the node's contributions are combined at a leader, the
  * leaders' by a tree of nodes. Roots change from part to part, so the trees of several segments use
  * different links at the same time. Where parts are short their number would decide: all are
- * combined as for Allreduce, and each rank keeps its own. Cost: each byte once over N - 1 links,
- * and a reduction on the node for each segment; or that of a short Allreduce. Memory: the window.
+ * combined as for Allreduce, and each rank keeps its own; by the lanes of each node, which deal it
+ * out there, where that is expected to take less (allreduce_lanes.c). Cost: each byte once over N -
+ * 1 links, and a reduction on the node for each segment; or that of an Allreduce. Memory: the
+ * window, by lanes also the teams' for moving parts.
  * The order of ranks is kept as in reduce.c. In place too, since a part never begins behind what
  * was combined already.
  */
@@ -118,6 +120,13 @@ sb_status_t sb_cluster_reduce_scatter(sb_cluster_t *cluster, const sb_reduction_
     sb_status_t status = sb_call_begins(cluster);
     if (status != SB_OK || reduction->bytes == 0)
         return status;
+    sb_schedule_t way = sb_way_of_allreduce(cluster, reduction);
+    if (sb_lanes_suit_parts(&way, cluster->map.nodes, &cluster->prices, cluster->map.ranks,
+                            reduction->bytes)) {
+        status = sb_cluster_need_parts(cluster);
+        if (status != SB_ERR_UNSUPPORTED)
+            return status == SB_OK ? sb_reduce_by_lanes(cluster, reduction, way, true) : status;
+    }
     if (reduction->bytes / cluster->map.ranks <= SB_SHORT_SCATTERED)
         return sb_reduce_and_keep(
             cluster, reduction,
