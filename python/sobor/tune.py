@@ -11,7 +11,7 @@ from rich.text import Text
 
 from sobor import console, outputs, variables
 from sobor.bench.job import Row
-from sobor.bench.measure import INTERRUPTED, measure
+from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
 from sobor.bench.target import make_target
 from sobor.bench.tuning import AUTO, line_of, nodes_of, rules_of
@@ -126,8 +126,6 @@ def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
     rows: list[Row] = []
     for request in _requests(native, wanted, ranks):
         status, found = measure(request, native, cores)
-        if status == INTERRUPTED:
-            raise KeyboardInterrupt
         if status != 0:
             raise SoborError(
                 f"--full: {ranks} ranks could not be measured; no rule of them is kept"

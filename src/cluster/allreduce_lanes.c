@@ -131,10 +131,21 @@ static sb_status_t end_segment(sb_laned_t *laned, size_t segment)
 
 /* --- of a Reduce_scatter -------------------------------------------------------------------- */
 
-/* What of the result belongs to a rank, in the message. */
-static sb_range_t kept_by(const sb_laned_t *laned, uint32_t rank)
+/* What of the result belongs to the ranks of this node, in the message: one after the other, as
+ * each begins where the parts of all before it end. */
+typedef struct kept {
+    uint32_t rank; /* which begins here */
+    size_t begin;
+} kept_t;
+
+static sb_range_t next_kept(const sb_laned_t *laned, uint32_t local, kept_t *at)
 {
-    return sb_parts_of(laned->reduction, laned->cluster->map.ranks, rank, rank + 1);
+    const sb_map_t *map = &laned->cluster->map;
+    uint32_t rank = sb_map_rank(map, laned->cluster->node, local);
+
+    for (; at->rank < rank; at->rank++)
+        at->begin += sb_part_bytes(laned->reduction, map->ranks, at->rank);
+    return (sb_range_t){at->begin, at->begin + sb_part_bytes(laned->reduction, map->ranks, rank)};
 }
 
 /* What a rank of the node has of the segment's result, likewise. */
@@ -157,39 +168,25 @@ static sb_stream_t common(sb_range_t range, sb_range_t other, char *at)
     return (sb_stream_t){.base = at + (both.from - range.from), .bytes = sb_range_bytes(both)};
 }
 
-/* Whether ranks of this node get anything of the segment: all of them know. */
-static bool is_wanted_here(const sb_laned_t *laned, size_t segment)
-{
-    const sb_cluster_t *cluster = laned->cluster;
-    size_t begin = segment * laned->segment;
-    sb_range_t all = {begin, begin + sb_laned_bytes(laned, segment)};
-    bool wanted = false;
-
-    for (uint32_t i = 0; i < cluster->team->size && !wanted; i++) {
-        uint32_t rank = sb_map_rank(&cluster->map, cluster->node, i);
-        wanted = sb_range_bytes(sb_overlap(all, kept_by(laned, rank))) > 0;
-    }
-    return wanted;
-}
-
 /* Each lane gives every rank of the node what it has of that one's part. */
 static sb_status_t scatter_segment(const sb_laned_t *laned, size_t segment)
 {
     sb_cluster_t *cluster = laned->cluster;
     uint32_t size = cluster->team->size;
     sb_range_t made = made_by(laned, segment, cluster->local);
-    sb_range_t kept = kept_by(laned, cluster->rank);
+    sb_range_t kept =
+        sb_parts_of(laned->reduction, cluster->map.ranks, cluster->rank, cluster->rank + 1);
+    kept_t at = {0, 0};
     sb_status_t status = sb_program_wait(cluster, segment);
 
-    if (status != SB_OK || !is_wanted_here(laned, segment))
-        return status;
     for (uint32_t i = 0; i < size; i++) {
-        uint32_t rank = sb_map_rank(&cluster->map, cluster->node, i);
-        cluster->streams[i] = common(made, kept_by(laned, rank), sb_laned_place(laned, segment));
+        cluster->streams[i] =
+            common(made, next_kept(laned, i, &at), sb_laned_place(laned, segment));
         cluster->streams[size + i] =
             common(kept, made_by(laned, segment, i), laned->reduction->receive);
     }
-    return sb_node_alltoall(cluster, cluster->streams, cluster->streams + size);
+    return status == SB_OK ? sb_node_alltoall(cluster, cluster->streams, cluster->streams + size)
+                           : status;
 }
 
 /* --- the call ------------------------------------------------------------------------------- */

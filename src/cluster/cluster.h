@@ -155,8 +155,7 @@ static inline void sb_cluster_fails(sb_cluster_t *cluster, sb_status_t status)
     cluster->lingers = !cluster->net.drop(cluster->net.context);
 }
 
-/* Messages of a call, by the network's functions; none after a failure, which has left no request.
- */
+/* Messages of a call, by the network's functions; none after a failure: that leaves no request. */
 static inline void sb_message_sends(sb_cluster_t *cluster, uint32_t to, uint32_t tag,
                                     const void *data, size_t bytes, bool met,
                                     sb_net_request_t **request)

@@ -260,8 +260,8 @@ sb_status_t sb_wait_for(bool (*ready)(void *context), void *context, const sb_wa
         sb_status_t status = looks % LOOKS_PER_CLOCK == 0 ? look_around(&state, waiter) : SB_OK;
         if (status != SB_OK)
             return status;
-        if (waiter->yield && state.now - state.started >= waiter->yield_after_ns)
-            sb_give_processor();
+        if (is_patience_over(&state, state.now - state.started, waiter))
+            let_others_run(waiter);
         else
             sb_pause();
         sb_until_mail();

@@ -50,10 +50,12 @@ static void look_at_memory(void *context, const char *folder, bool unified)
     uint64_t reclaimable =
         read_keyed(folder, "memory.stat", unified ? "inactive_file " : "total_inactive_file ");
     usage -= sb_min(usage, reclaimable);
-    if (limit < limits->group_limit)
-        limits->group_version = unified ? 2 : 1;
-    limits->group_limit = sb_min(limits->group_limit, limit);
-    limits->group_available = sb_min(limits->group_available, limit - sb_min(limit, usage));
+    uint64_t available = limit - sb_min(limit, usage);
+    if (available >= limits->group_available)
+        return;
+    limits->group_limit = limit;
+    limits->group_available = available;
+    limits->group_version = unified ? 2 : 1;
 }
 
 void sb_limits_read(const char *root, sb_limits_t *limits)

@@ -10,12 +10,12 @@
  * reserved.
  */
 typedef struct sb_limits {
-    uint64_t group_limit;       /* of the tightest control group, v1 or v2, or from where it is
-                                   slowed down; UINT64_MAX: none */
+    uint64_t group_limit;       /* of the control group, v1 or v2, that has least left, or from
+                                   where it is slowed down; UINT64_MAX: none */
     uint64_t group_available;   /* of that group: limit less use, reclaimable file pages not counted
                                    as use */
     uint64_t machine_available; /* the kernel's estimate for the whole machine */
-    unsigned group_version;     /* of control groups, of the tightest; 0: there is no limit */
+    unsigned group_version;     /* of control groups, of that one; 0: there is no limit */
 } sb_limits_t;
 
 /* Reads the limits; `root` is "" or, in tests, a folder that stands for /. */

@@ -200,6 +200,7 @@ static int pass(function_t *host, passed_t *passed)
 #define NARROW(name, count, letters)                                                               \
     static int narrow_##name(TAKE_##count)                                                         \
     {                                                                                              \
+        _Static_assert(sizeof letters - 1 == count, "a letter for each argument");                 \
         passed_t passed = {.shape = letters, .words = {GIVE_##count}, .fits = true};               \
         return pass(hosts[OF_##name], &passed);                                                    \
     }

@@ -109,20 +109,19 @@ static void parse_segment(const sb_option_t *option, void *field, const char *va
 static void parse_set(const sb_option_t *option, void *asked, const char *value)
 {
     const char *equals = strchr(value, '=');
-    char name[64];
     sb_value_t parsed;
 
     (void)asked;
     if (equals == NULL || strncmp(value, "SOBOR_", 6) != 0)
         sb_tool_fail("--%s: expected SOBOR_NAME=VALUE, found \"%s\"", option->name, value);
-    snprintf(name, sizeof name, "%.*s", (int)(equals - value), value);
-    const sb_variable_t *variable = sb_variable_find(name, strlen(name));
+    int length = (int)(equals - value);
+    const sb_variable_t *variable = sb_variable_find(value, (size_t)length);
     if (variable == NULL)
-        sb_tool_fail("--%s: %s is no variable of Sobor", option->name, name);
+        sb_tool_fail("--%s: %.*s is no variable of Sobor", option->name, length, value);
     const char *expected = sb_variable_parse(variable, equals + 1, &parsed);
     if (expected != NULL)
-        sb_tool_fail("%s: expected %s, found \"%s\"", name, expected, equals + 1);
-    setenv(name, equals + 1, 1);
+        sb_tool_fail("%s: expected %s, found \"%s\"", variable->name, expected, equals + 1);
+    setenv(variable->name, equals + 1, 1);
 }
 
 static void parse_mode(const sb_option_t *option, void *asked, const char *value)
@@ -309,7 +308,7 @@ static const sb_algorithm_t *choose(const sb_simulate_t *options, const sb_simul
     sb_rules_t rules;
 
     if (sb_places_map(places, options->ranks, machine->topology, options->mapping) != SB_OK)
-        sb_tool_fail("out of memory");
+        sb_tool_fail("--ranks %u: the ranks could not be placed", options->ranks);
     sb_topology_simulate(machine->topology, places);
     sb_settings_self(&settings);
     sb_shape_t shape;

@@ -231,53 +231,54 @@ static ground_t lay(uint32_t nodes, bool dealt, bool flat)
 
 #define MIB ((size_t)1 << 20)
 
+static const struct {
+    operation_t operation;
+    uint32_t nodes;
+    size_t bytes;
+    uint64_t messages;
+    uint64_t sent;
+} traffic[] = {
+    {BARRIER, 3, 0, 3 * 2, 0},
+    {BARRIER, 4, 0, 4 * 2, 0},
+    {BCAST, 4, 1000, 3, 3 * 1000},
+    {BCAST, 4, MIB, 3 * 32, 3 * MIB},
+    {REDUCE, 4, MIB, 3 * 32, 3 * MIB},
+    {ALLREDUCE, 4, 1000, 4 * 4 * 3, 4 * 3 * 1000}, /* two digits in one round */
+    {ALLREDUCE, 3, 1000, 4 * (2 + 2), 4 * 1000},
+    {REDUCE_SCATTER, 4, MIB, 16 * 2 * 3, 3 * MIB},
+    {GATHER, 4, 8, 3, 16 * 8},
+    {SCATTER, 4, 8, 3, 16 * 8},
+    {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
+    {ALLGATHER, 4, 3000, 2 * 9, 16 * 3000 * 3},
+    {ALLREDUCE, 4, MIB, 8 * 16 * 2 * 2, 2 * 3 * MIB},
+    {ALLREDUCE, 4, 16384, 4 * 4 * 3 * 2, 2 * 3 * 16384}, /* partners, four segments */
+    {ALLREDUCE, 3, 4096, 2 * 3 * 2 * 2, 2 * 2 * 4096},
+    {GATHERV, 4, 8, 3, 12 * 8},
+    {GATHERV, 4, 8192, 12, 12 * 8192},
+    {GATHERV, 4, MIB, 12 * 16, 12 * MIB},
+    {SCATTERV, 4, 8, 3, 12 * (8 + 4)},
+    {SCATTERV, 4, 8192, 12 + 3, 12 * (8192 + 4)},
+    {ALLTOALL, 4, 8, 4 * 3, 16 * 12 * 8},
+    {ALLTOALL, 4, 256, 4 * 3, 16 * 12 * 256},
+    {ALLTOALL, 4, 8192, 16 * 12, 16 * 12 * 8192},
+    {ALLTOALLV, 4, 8, 4 * 3, 16 * 12 * (8 + 2)},
+    {ALLTOALLV, 4, 8192, 4 * 3 + 16 * 12, 16 * 12 * (8192 + 2)},
+};
+
 /* Of N nodes: each message's bytes once over each edge of a tree, a ring's parts 2 (N - 1) times.
  */
 static void nothing_goes_over_the_network_twice(void **state)
 {
-    static const struct {
-        operation_t operation;
-        uint32_t nodes;
-        size_t bytes;
-        uint64_t messages;
-        uint64_t sent;
-    } cases[] = {
-        {BARRIER, 3, 0, 3 * 2, 0},
-        {BARRIER, 4, 0, 4 * 2, 0},
-        {BCAST, 4, 1000, 3, 3 * 1000},
-        {BCAST, 4, MIB, 3 * 32, 3 * MIB},
-        {REDUCE, 4, MIB, 3 * 32, 3 * MIB},
-        {ALLREDUCE, 4, 1000, 4 * 4 * 3, 4 * 3 * 1000}, /* two digits in one round */
-        {ALLREDUCE, 3, 1000, 4 * (2 + 2), 4 * 1000},
-        {REDUCE_SCATTER, 4, MIB, 16 * 2 * 3, 3 * MIB},
-        {GATHER, 4, 8, 3, 16 * 8},
-        {SCATTER, 4, 8, 3, 16 * 8},
-        {ALLGATHER, 4, 8, 4 + 4 + 1, 16 * 8 * 3},
-        {ALLGATHER, 4, 3000, 2 * 9, 16 * 3000 * 3},
-        {ALLREDUCE, 4, MIB, 8 * 16 * 2 * 2, 2 * 3 * MIB},
-        {ALLREDUCE, 4, 16384, 4 * 4 * 3 * 2, 2 * 3 * 16384}, /* partners, four segments */
-        {ALLREDUCE, 3, 4096, 2 * 3 * 2 * 2, 2 * 2 * 4096},
-        {GATHERV, 4, 8, 3, 12 * 8},
-        {GATHERV, 4, 8192, 12, 12 * 8192},
-        {GATHERV, 4, MIB, 12 * 16, 12 * MIB},
-        {SCATTERV, 4, 8, 3, 12 * (8 + 4)},
-        {SCATTERV, 4, 8192, 12 + 3, 12 * (8192 + 4)},
-        {ALLTOALL, 4, 8, 4 * 3, 16 * 12 * 8},
-        {ALLTOALL, 4, 256, 4 * 3, 16 * 12 * 256},
-        {ALLTOALL, 4, 8192, 16 * 12, 16 * 12 * 8192},
-        {ALLTOALLV, 4, 8, 4 * 3, 16 * 12 * (8 + 2)},
-        {ALLTOALLV, 4, 8192, 4 * 3 + 16 * 12, 16 * 12 * (8192 + 2)},
-    };
-
     (void)state;
     for (unsigned dealt = 0; dealt < 2; dealt++) {
-        for (unsigned i = 0; i < SB_COUNT_OF(cases); i++) {
-            ground_t ground = lay(cases[i].nodes, dealt, false);
-            measured_t seen = measure(&ground, cases[i].operation, cases[i].bytes);
-            print_message("%s %zu: %lu messages, %lu bytes\n", names[cases[i].operation],
-                          cases[i].bytes, (unsigned long)seen.messages, (unsigned long)seen.bytes);
-            assert_int_equal(seen.bytes, cases[i].sent);
-            assert_int_equal(seen.messages, cases[i].messages);
+        for (unsigned i = 0; i < SB_COUNT_OF(traffic); i++) {
+            ground_t ground = lay(traffic[i].nodes, dealt, false);
+            measured_t seen = measure(&ground, traffic[i].operation, traffic[i].bytes);
+            print_message("%s %zu: %lu messages, %lu bytes\n", names[traffic[i].operation],
+                          traffic[i].bytes, (unsigned long)seen.messages,
+                          (unsigned long)seen.bytes);
+            assert_int_equal(seen.bytes, traffic[i].sent);
+            assert_int_equal(seen.messages, traffic[i].messages);
         }
     }
 }

@@ -110,7 +110,8 @@ def test_an_mpi_of_another_family(tmp_path):
     assert bare.stderr == ""
     said = "sobor: this MPI is of a family that Sobor does not know, so every call goes to it\n"
     assert done.stderr == said
-    for number in ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"):
+    numbers = ("OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "PMI_LOCAL_RANK")
+    for number in (*numbers, "MV2_COMM_WORLD_LOCAL_RANK", "SLURM_LOCALID"):
         assert preloaded([program], **{number: "0"}).stderr == said
         assert preloaded([program], **{number: "1"}).stderr == ""
     # Of mpirun in a script of sbatch, and of one launcher in a rank of another.

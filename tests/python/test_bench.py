@@ -14,7 +14,7 @@ from sobor import libmpi
 from sobor.bench import plot
 from sobor.bench.figures import figure
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
-from sobor.bench.measure import _Run
+from sobor.bench.measure import _Run, measure
 from sobor.bench.request import make_request, split_commands
 from sobor.bench.schedule import Measured, jobs, merge
 from sobor.bench.skew import explain, is_skewed
@@ -626,6 +626,23 @@ def test_interrupt_shows_what_is_there(command, fake_native, openmpi, monkeypatc
     assert result.status == 130
     assert "2 ranks on" in result.out
     assert "4 ranks on" not in result.out
+
+
+def test_interrupt_of_what_is_wanted_whole(fake_native, openmpi, monkeypatch, capsys):
+    """As rules and estimates are: it is an interrupt, and of what is there nothing is said."""
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Run, "_one", interrupted)
+    request = make_request(
+        fake_native, collectives="barrier", ranks="2", sizes="8", variants="hot", launcher="mpirun",
+        peers=[], algorithms=None, seconds=0.1, seed=1, rounds=None, host_only=False, sync=None,
+        libmpi=None, timeout=None,
+    )  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        measure(request, fake_native, 2)
+    assert "stopped" not in "".join(capsys.readouterr())
 
 
 @pytest.mark.parametrize(

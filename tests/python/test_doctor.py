@@ -345,6 +345,10 @@ def test_parts_of_another_version(patient, monkeypatch):
     """As of an old installation that SOBOR_PREFIX names, beside a newer command."""
     assert "parts" not in by_name(parts.check(patient()))
     monkeypatch.setattr(parts, "__version__", "99.0")
+    monkeypatch.delenv(parts.PREFIX_VARIABLE, raising=False)
+    found = by_name(parts.check(patient()))["parts"]
+    assert found.status is Status.WARN and "SOBOR_PREFIX" not in found.remedy
+    monkeypatch.setenv(parts.PREFIX_VARIABLE, "/old")
     found = by_name(parts.check(patient()))["parts"]
     assert found.status is Status.WARN and "SOBOR_PREFIX" in found.remedy
 

@@ -49,6 +49,7 @@ def test_flux_run_is_no_submitter(said, make_launcher):
         ("env -i A=1 srun -n 2 sh", True),
         ("timeout 60 env --ignore-environment srun sh", True),
         ("env - sh", True),
+        ("env -u HOME -i sh", True),
         ("env -i mpirun -n 2 sh", False),  # it stands on the launcher's line
         ("env A=1 srun -n 2 sh", False),
         (

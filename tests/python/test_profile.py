@@ -214,16 +214,21 @@ def test_ranks_of_several_communicators_are_counted_once():
 
 @pytest.fixture
 def stopped(fake_native, monkeypatch, tmp_path):
-    """A file of two operations; the status of each job that would measure them, and the jobs."""
+    """A file of two operations; the status of each job that would measure them, or None where the
+    user stops it, and the jobs."""
     file, jobs = tmp_path / "x.json", []
     file.write_text(json.dumps(PROFILE))
     monkeypatch.setattr(first, "serve_after", lambda _native: 1)
-    monkeypatch.setattr(first, "measure", lambda *_: [])
+    monkeypatch.setattr(first, "measure", lambda *_: (0, []))
 
     def run(status):
-        monkeypatch.setattr(
-            estimate, "measure", lambda request, *_: jobs.append(request) or (status, [])
-        )
+        def measured(request, *_):
+            jobs.append(request)
+            if status is None:
+                raise KeyboardInterrupt
+            return status, []
+
+        monkeypatch.setattr(estimate, "measure", measured)
         return estimate.estimate(str(file), "mpirun", 0.1, None)
 
     return run, jobs
@@ -233,7 +238,7 @@ def test_an_estimate_is_stopped_at_once(stopped):
     """Not job by job."""
     run, jobs = stopped
     with pytest.raises(KeyboardInterrupt):
-        run(130)
+        run(None)
     assert len(jobs) == 1
 
 
@@ -244,6 +249,15 @@ def test_an_estimate_without_what_could_not_be_measured(stopped, status):
     assert len(jobs) == 2
 
 
+def test_set_up_jobs_that_fail(monkeypatch):
+    """What they would have told is left out, and the status says so."""
+    kinds = [{"ranks": 2, "communicator": "of 2 ranks", "calls": 300, "operations": {"bcast": 8}}]
+    monkeypatch.setattr(first, "make_target", lambda *_: None)
+    for price, told in (None, (1, [])), (2.0, (0, [{**kinds[0], "first_us": 2.0}])):
+        monkeypatch.setattr(first, "_price", lambda *_, price=price: price)
+        assert first.measure(kinds, "mpirun", None, 2, 100) == told
+
+
 def test_few_ranks_count_little(fake_native, monkeypatch, tmp_path):
     """What 1 of 1000 ranks does long is not what is measured."""
     rows = [row("bcast", 8, 100.0, 0.0, members=1000), row("scan", 8, 500.0, 0.0, members=1)]
@@ -252,7 +266,7 @@ def test_few_ranks_count_little(fake_native, monkeypatch, tmp_path):
     asked = []
     monkeypatch.setattr(estimate, "_measured", lambda rows, *_: (0, asked.extend(rows) or {}))
     monkeypatch.setattr(first, "serve_after", lambda _native: 1)
-    monkeypatch.setattr(first, "measure", lambda *_: [])
+    monkeypatch.setattr(first, "measure", lambda *_: (0, []))
     assert estimate.estimate(str(file), "mpirun", 0.1, None) == 0
     assert [each["operation"] for each in asked] == ["bcast"]
 

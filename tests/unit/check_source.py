@@ -170,6 +170,7 @@ def check_comments(files: list[Path], source: Path) -> list[str]:
     """Names of functions, types and files that have changed since."""
     texts = {f"/{path.relative_to(source)}": path.read_text(encoding="utf-8") for path in files}
     words = set(re.findall(r"\w+", " ".join(COMMENT.sub("", text) for text in texts.values())))
+    words |= {word.rstrip("0123456789") for word in words}  # sb_add: sb_add32 and sb_add64
     problems = []
     for path, text in texts.items():
         comments = " ".join(COMMENT.findall(text))
@@ -177,7 +178,8 @@ def check_comments(files: list[Path], source: Path) -> list[str]:
         gone = {
             name
             for name in named
-            if not name.startswith(MADE) and not any(word.startswith(name) for word in words)
+            if not name.startswith(MADE)
+            and not (name.endswith("_") and any(word.startswith(name) for word in words))
         }
         listed = set(re.findall(r"[\w/-]+\.(?:c|h|def|S)\b", comments)) - OTHERS
         gone |= {

@@ -94,77 +94,76 @@ static void values_are_read(void **state)
     assert_int_equal(value.number, 0);
 }
 
-/* Each word of a choice gives the number by which the code knows it, and there are no others. */
+/* The words of each choice, at the numbers by which the code knows them. */
+static const struct {
+    const char *variable, *words[SB_FORMS + 1];
+} choices[] = {
+    {"SOBOR_SEGMENT",
+     {[SB_SEGMENT_AUTO] = "auto",
+      [SB_SEGMENT_MEMFD] = "memfd",
+      [SB_SEGMENT_NAMED] = "named",
+      [SB_SEGMENT_OFF] = "off"}},
+    {"SOBOR_WAIT",
+     {[SB_WAIT_AUTO] = "auto",
+      [SB_WAIT_SPIN] = "spin",
+      [SB_WAIT_YIELD] = "yield",
+      [SB_WAIT_SLEEP] = "sleep"}},
+    {"SOBOR_STORES",
+     {[SB_STORES_AUTO] = "auto",
+      [SB_STORES_STREAMING] = "streaming",
+      [SB_STORES_CACHED] = "cached"}},
+    {"SOBOR_BCAST_TREE",
+     {[SB_TREE_AUTO] = "auto",
+      [SB_TREE_FLAT] = "flat",
+      [SB_TREE_CHAIN] = "chain",
+      [SB_TREE_KARY] = "kary",
+      [SB_TREE_KNOMIAL] = "knomial"}},
+    {"SOBOR_CMA", {[SB_CMA_AUTO] = "auto", [SB_CMA_ON] = "on", [SB_CMA_OFF] = "off"}},
+    {"SOBOR_REPRODUCIBLE", {[SB_REPRODUCIBLE_AUTO] = "auto", [SB_REPRODUCIBLE_STRICT] = "strict"}},
+    {"SOBOR_HUGE_PAGES", {[SB_HUGE_PAGES_AUTO] = "auto", [SB_HUGE_PAGES_OFF] = "off"}},
+    {"SOBOR_PRICES", {[SB_PRICES_AUTO] = "auto", [SB_PRICES_ALWAYS_BUILT_IN] = "built-in"}},
+    {"SOBOR_DEVICE",
+     {[SB_DEVICE_AUTO] = "auto",
+      [SB_DEVICE_NEVER] = "never",
+      [SB_DEVICE_ALWAYS] = "always",
+      [SB_DEVICE_CHECK] = "check"}},
+    {"SOBOR_TRIALS", {[SB_TRIALS_RULES] = "rules", [SB_TRIALS_ON] = "on", [SB_TRIALS_OFF] = "off"}},
+    {"SOBOR_CLUSTER",
+     {[SB_CLUSTER_AUTO] = "auto", [SB_CLUSTER_ON] = "on", [SB_CLUSTER_OFF] = "off"}},
+#define FORM(symbol, name) [SB_FORM_##symbol] = name,
+    {"SOBOR_CLUSTER_BCAST",
+     {[SB_FORM_AUTO] = "auto",
+      [SB_FORM_FIXED] = "fixed",
+      [SB_FORM_P] = "p",
+      [SB_FORM_CP] = "cp",
+      SB_EACH_FORM(FORM)}},
+#undef FORM
+    {"SOBOR_CLUSTER_BCAST_RDAAS",
+     {[SB_RDAAS_POWER_OF_TWO] = "power-of-two", [SB_RDAAS_NEVER] = "never"}},
+    {"SOBOR_CLUSTER_SCATTER",
+     {[SB_SCATTER_AUTO] = "auto", [SB_SCATTER_FIXED] = "fixed", [SB_SCATTER_FIRST] = "first"}},
+};
+
+/* And there are no others. */
 static void words_are_those_of_the_code(void **state)
 {
-    static const struct {
-        const char *variable, *word;
-        uint64_t number;
-    } words[] = {
-        {"SOBOR_SEGMENT", "auto", SB_SEGMENT_AUTO},
-        {"SOBOR_SEGMENT", "memfd", SB_SEGMENT_MEMFD},
-        {"SOBOR_SEGMENT", "named", SB_SEGMENT_NAMED},
-        {"SOBOR_SEGMENT", "off", SB_SEGMENT_OFF},
-        {"SOBOR_WAIT", "auto", SB_WAIT_AUTO},
-        {"SOBOR_WAIT", "spin", SB_WAIT_SPIN},
-        {"SOBOR_WAIT", "yield", SB_WAIT_YIELD},
-        {"SOBOR_WAIT", "sleep", SB_WAIT_SLEEP},
-        {"SOBOR_STORES", "auto", SB_STORES_AUTO},
-        {"SOBOR_STORES", "streaming", SB_STORES_STREAMING},
-        {"SOBOR_STORES", "cached", SB_STORES_CACHED},
-        {"SOBOR_BCAST_TREE", "auto", SB_TREE_AUTO},
-        {"SOBOR_BCAST_TREE", "flat", SB_TREE_FLAT},
-        {"SOBOR_BCAST_TREE", "chain", SB_TREE_CHAIN},
-        {"SOBOR_BCAST_TREE", "kary", SB_TREE_KARY},
-        {"SOBOR_BCAST_TREE", "knomial", SB_TREE_KNOMIAL},
-        {"SOBOR_CMA", "auto", SB_CMA_AUTO},
-        {"SOBOR_CMA", "on", SB_CMA_ON},
-        {"SOBOR_CMA", "off", SB_CMA_OFF},
-        {"SOBOR_REPRODUCIBLE", "auto", SB_REPRODUCIBLE_AUTO},
-        {"SOBOR_REPRODUCIBLE", "strict", SB_REPRODUCIBLE_STRICT},
-        {"SOBOR_HUGE_PAGES", "auto", SB_HUGE_PAGES_AUTO},
-        {"SOBOR_HUGE_PAGES", "off", SB_HUGE_PAGES_OFF},
-        {"SOBOR_PRICES", "auto", SB_PRICES_AUTO},
-        {"SOBOR_PRICES", "built-in", SB_PRICES_ALWAYS_BUILT_IN},
-        {"SOBOR_DEVICE", "auto", SB_DEVICE_AUTO},
-        {"SOBOR_DEVICE", "never", SB_DEVICE_NEVER},
-        {"SOBOR_DEVICE", "always", SB_DEVICE_ALWAYS},
-        {"SOBOR_DEVICE", "check", SB_DEVICE_CHECK},
-        {"SOBOR_TRIALS", "rules", SB_TRIALS_RULES},
-        {"SOBOR_TRIALS", "on", SB_TRIALS_ON},
-        {"SOBOR_TRIALS", "off", SB_TRIALS_OFF},
-        {"SOBOR_CLUSTER", "auto", SB_CLUSTER_AUTO},
-        {"SOBOR_CLUSTER", "on", SB_CLUSTER_ON},
-        {"SOBOR_CLUSTER", "off", SB_CLUSTER_OFF},
-        {"SOBOR_CLUSTER_BCAST", "auto", SB_FORM_AUTO},
-        {"SOBOR_CLUSTER_BCAST", "fixed", SB_FORM_FIXED},
-        {"SOBOR_CLUSTER_BCAST", "p", SB_FORM_P},
-        {"SOBOR_CLUSTER_BCAST", "cp", SB_FORM_CP},
-#define FORM(symbol, name) {"SOBOR_CLUSTER_BCAST", name, SB_FORM_##symbol},
-        SB_EACH_FORM(FORM)
-#undef FORM
-            {"SOBOR_CLUSTER_BCAST_RDAAS", "power-of-two", SB_RDAAS_POWER_OF_TWO},
-        {"SOBOR_CLUSTER_BCAST_RDAAS", "never", SB_RDAAS_NEVER},
-        {"SOBOR_CLUSTER_SCATTER", "auto", SB_SCATTER_AUTO},
-        {"SOBOR_CLUSTER_SCATTER", "fixed", SB_SCATTER_FIXED},
-        {"SOBOR_CLUSTER_SCATTER", "first", SB_SCATTER_FIRST},
-    };
-    size_t there = 0;
+    size_t declared = 0;
     sb_value_t value;
 
     (void)state;
-    for (size_t i = 0; i < SB_COUNT_OF(words); i++) {
-        assert_null(sb_variable_parse(variable(words[i].variable), words[i].word, &value));
-        assert_int_equal(value.number, words[i].number);
+    for (size_t i = 0; i < SB_COUNT_OF(choices); i++) {
+        const sb_variable_t *choice = variable(choices[i].variable);
+        char list[256] = "";
+        for (size_t n = 0; choices[i].words[n] != NULL; n++) {
+            assert_null(sb_variable_parse(choice, choices[i].words[n], &value));
+            assert_int_equal(value.number, n);
+            strcat(strcat(list, n == 0 ? "" : ","), choices[i].words[n]);
+        }
+        assert_string_equal(choice->choices, list);
     }
-    for (size_t i = 0; i < sb_variable_count(); i++) {
-        const char *at = sb_variable_at(i)->choices;
-        if (sb_variable_at(i)->type != SB_TYPE_CHOICE)
-            continue;
-        for (there++; *at != '\0'; at++)
-            there += *at == ',';
-    }
-    assert_int_equal(there, SB_COUNT_OF(words));
+    for (size_t i = 0; i < sb_variable_count(); i++)
+        declared += sb_variable_at(i)->type == SB_TYPE_CHOICE;
+    assert_int_equal(declared, SB_COUNT_OF(choices));
 }
 
 /* The process's own configuration: a good value is taken, a bad one gives the default. */

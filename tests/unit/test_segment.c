@@ -1150,6 +1150,12 @@ static void limits_of_control_groups(void **state)
     assert_int_equal(limits.group_limit, 450000);
     assert_int_equal(limits.group_available, 150000);
 
+    /* The group above has less left. */
+    write_file(root, "/sys/fs/cgroup/job/memory.current", "1000000\n");
+    sb_limits_read(root, &limits);
+    assert_int_equal(limits.group_limit, 1000000);
+    assert_int_equal(limits.group_available, 100000);
+
     write_file(root, "/proc/self/cgroup", "5:cpu,memory:/old\n1:name=systemd:/\n");
     write_file(root, "/sys/fs/cgroup/memory/old/memory.limit_in_bytes", "500000\n");
     write_file(root, "/sys/fs/cgroup/memory/old/memory.usage_in_bytes", "600000\n");

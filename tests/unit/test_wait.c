@@ -274,26 +274,30 @@ static bool publish_when_given(void *context)
     return false;
 }
 
-/* How long a rank keeps a processor of its own in a wait: the least of some, as others run here. */
-static uint64_t kept_ns(void)
+static bool has_been_given(void *context)
 {
-    uint64_t least = UINT64_MAX;
-
-    for (int wait = 0; wait < 5; wait++) {
-        scene_t scene = {0};
-        sb_waiter_t waiter = sleeper(&scene);
-        waiter.progress = publish_when_given;
-        waiter.check = NULL;
-        waiter.yield_after_ns = 1000;
-        waiter.sleep_after_ns = UINT64_MAX;
-        uint64_t began = sb_now_ns();
-        assert_int_equal(sb_flag_wait(&scene.flag, 1, &waiter), SB_OK);
-        least = sb_min(least, sb_now_ns() - began - UINT64_C(1000) * others_us);
-    }
-    return least;
+    (void)context;
+    return asked.yields > 0;
 }
 
-enum { LONG_US = 3000, KEPT_NS = 2000000 };
+enum { USUAL_NS = 1000, LONG_US = 3000, LONG_NS = 3000000 };
+
+/* How long a rank waits, which gives its processor away once, for a flag or for what none tells. */
+static uint64_t waited_ns(bool for_flag)
+{
+    scene_t scene = {0};
+    sb_waiter_t waiter = sleeper(&scene);
+
+    waiter.progress = publish_when_given;
+    waiter.check = NULL;
+    waiter.yield_after_ns = USUAL_NS;
+    waiter.sleep_after_ns = UINT64_MAX;
+    uint64_t began = sb_now_ns();
+    assert_int_equal(for_flag ? sb_flag_wait(&scene.flag, 1, &waiter)
+                              : sb_wait_for(has_been_given, NULL, &waiter),
+                     SB_OK);
+    return sb_now_ns() - began;
+}
 
 /* Here no processors are known: all processes that can run are too many. */
 static void where_many_wait_none_keeps_its_processor(void **state)
@@ -301,27 +305,32 @@ static void where_many_wait_none_keeps_its_processor(void **state)
     (void)state;
     others_us = LONG_US;
     sb_lend_processor();
-    assert_true(kept_ns() < KEPT_NS);
+    assert_int_equal(sb_patience_ns(USUAL_NS), USUAL_NS);
 }
 
-/* More processors than there are processes. */
+enum { FORGETTING_US = 300000 };
+
+/* More processors than there are processes. Of the last waits all is patience: others take nothing.
+ */
 static void who_gets_its_processor_back_late_keeps_it_as_long(void **state)
 {
     (void)state;
     sb_patience_among(UINT32_MAX / 2);
-    usleep(20000); /* until it is asked anew how many can run */
-    sb_lend_processor();
-    assert_true(kept_ns() > KEPT_NS);
+    usleep(FORGETTING_US);
+    waited_ns(false);
+    others_us = 0;
+    assert_true(waited_ns(true) >= LONG_NS);
+    assert_true(waited_ns(false) >= LONG_NS);
 }
 
-static void who_gets_it_back_at_once_gives_it_away_at_once(void **state)
+static void what_was_seen_is_forgotten_until_it_is_seen_anew(void **state)
 {
     (void)state;
-    sb_lend_processor();
-    others_us = 0;
-    assert_true(kept_ns() > KEPT_NS);
-    usleep(300000); /* until what was seen is forgotten */
-    assert_true(kept_ns() < KEPT_NS);
+    usleep(FORGETTING_US);
+    assert_int_equal(sb_patience_ns(USUAL_NS), USUAL_NS);
+    others_us = LONG_US;
+    waited_ns(true);
+    assert_true(sb_patience_ns(USUAL_NS) >= LONG_NS);
     others_us = PATIENCE_NS / 1000;
 }
 
@@ -341,7 +350,7 @@ int main(void)
         cmocka_unit_test(patience_ends_while_others_run),
         cmocka_unit_test(where_many_wait_none_keeps_its_processor),
         cmocka_unit_test(who_gets_its_processor_back_late_keeps_it_as_long),
-        cmocka_unit_test(who_gets_it_back_at_once_gives_it_away_at_once),
+        cmocka_unit_test(what_was_seen_is_forgotten_until_it_is_seen_anew),
     };
 
     sb_machine_start();

@@ -24,7 +24,7 @@ from sobor.system.files import Files
 from sobor.tuning import RULES_MOST, VARIABLE
 
 #: The status of what the user has stopped.
-INTERRUPTED = 130
+_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
     _check(request, native)
     outputs.check(files.json, files.plot)
     _check_tuning(request, files.tuning, native)
-    status, rows = measure(request, native, read_cpus(Files()).usable)
+    status, rows = measure(request, native, read_cpus(Files()).usable, keeps=True)
     if request.explain:
         skew.explain(rows)
     plot = files.plot if rows else None
@@ -57,8 +57,13 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
     return status
 
 
-def measure(request: Request, native: Native, cores: int) -> tuple[int, list[Row]]:
-    """Runs every job; the exit status, and a row for each point."""
+def measure(
+    request: Request, native: Native, cores: int, keeps: bool = False
+) -> tuple[int, list[Row]]:
+    """Runs every job; the exit status, and a row for each point.
+
+    `keeps`: what is there when the user stops it is wanted; else that is a KeyboardInterrupt.
+    """
     targets = _targets(request, native)
     for target in targets:
         if not target.preloads and not request.host_only:
@@ -67,7 +72,7 @@ def measure(request: Request, native: Native, cores: int) -> tuple[int, list[Row
                 "the host alone is timed"
             )
     run = _Run(request, native, targets, cores)
-    status = run.all()
+    status = run.all(keeps)
     return status, merge(run.measured, request, targets)
 
 
@@ -123,8 +128,8 @@ class _Run:
         self.measured: list[Measured] = []
         self.notices: set[str] = set()
 
-    def all(self) -> int:
-        """Runs every job; returns 0, 1 if one failed, or 130 if the user stopped it."""
+    def all(self, keeps: bool) -> int:
+        """Runs every job; returns 0, 1 if one failed, or, if it `keeps`, 130 if it was stopped."""
         plan = list(jobs(self.request, self.targets))
         total = sum(self.request.points(job.collectives) for _, job in plan)
         status = 0
@@ -135,8 +140,10 @@ class _Run:
                     if not self._one(number, job, progress, task):
                         status = 1
             except KeyboardInterrupt:
+                if not keeps:
+                    raise
                 progress.console.print("stopped; what was measured so far:")
-                status = INTERRUPTED
+                status = _INTERRUPTED
         return status
 
     def _one(self, number: int, job: Job, progress: Progress, task) -> bool:

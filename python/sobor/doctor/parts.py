@@ -82,11 +82,13 @@ def _back_ends(patient: Patient) -> Finding:
 
 
 def _versions(patient: Patient) -> Iterator[Finding]:
-    """Whether the parts are this command's, or those of another Sobor that SOBOR_PREFIX names."""
+    """Whether the parts are this command's, or those of another Sobor, as SOBOR_PREFIX may name."""
     version = (patient.ask("version") or {}).get("version", __version__)
     if version != __version__:
         value = f"those in {patient.native.prefix} are of version {version}"
-        remedy = f"use the command that belongs to them, or unset {PREFIX_VARIABLE}"
+        remedy = build_remedy()
+        if patient.environ.get(PREFIX_VARIABLE):
+            remedy = f"use the command that belongs to them, or unset {PREFIX_VARIABLE}"
         yield Finding(SECTION, "parts", Status.WARN, value, remedy, {"version": version})
 
 

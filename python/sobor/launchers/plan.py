@@ -99,14 +99,27 @@ def _launcher_index(command: list[str]) -> int:
     return 0
 
 
+def _clearing(words: list[str]) -> str | None:
+    """The option of env, before what it starts, that clears the environment."""
+    following = iter(words)
+    for word in following:
+        if word in _CLEARING:
+            return word
+        if word in _WRAPPERS["env"].split():
+            next(following, None)
+        elif word[:1] != "-":
+            break
+    return None
+
+
 def _of_cleared_environment(words: list[str]) -> list[str]:
     """A warning where env, among the words that start the rest, takes away what is given by it."""
     for at, word in enumerate(words):
         name = Path(word).name
-        following = next((w for w in words[at + 1 :] if w in _CLEARING or w[:1] != "-"), "")
-        if name == "env" and following in _CLEARING:
+        clearing = _clearing(words[at + 1 :]) if name == "env" else None
+        if clearing:
             return [
-                f"{word} {following} takes away the preload, which comes by the environment here; "
+                f"{word} {clearing} takes away the preload, which comes by the environment here; "
                 "put sobor run -- behind it"
             ]
         if name not in _WRAPPERS and is_program(word):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sobor import console, outputs, variables
-from sobor.bench.measure import INTERRUPTED, measure
+from sobor.bench.measure import measure
 from sobor.bench.request import make_request
 from sobor.errors import SoborError
 from sobor.inputs import read_json
@@ -61,10 +61,10 @@ def estimate(file: str, launcher: str, seconds: float, json_file: str | None) ->
     variables.refuse_unserved("sobor estimate", native, variables.SWITCH)
     after, kinds = first.serve_after(native), profile.get("communicators", [])
     status, gains = _measured(important(rows, kinds, after), profile["ranks"], launcher, seconds)
-    set_up = first.measure(kinds, launcher, native, cores, after)
+    failed, set_up = first.measure(kinds, launcher, native, cores, after)
     result = predict(profile, gains, set_up, after)
     views.show(result, json_file, console.out())
-    return status
+    return max(status, failed)
 
 
 def ranks_of(row: Row, world: int) -> int:
@@ -113,8 +113,6 @@ def _measured(rows: list[Row], world: int, launcher: str, seconds: float) -> tup
             libmpi=None, timeout=None,
         )  # fmt: skip
         status, measured = measure(request, native, cores)
-        if status == INTERRUPTED:
-            raise KeyboardInterrupt
         worst = max(worst, status)
         for row in measured:
             if row.get("ratio"):

@@ -46,16 +46,23 @@ def served_calls(kind: Row, after: int) -> float:
     return max(0.0, kind["calls"] - after + 1)
 
 
-def measure(kinds: list[Row], launcher: str, native: Native, cores: int, after: int) -> list[Row]:
-    """The kinds of communicators that Sobor would serve, with what one of them takes to set up."""
+def measure(
+    kinds: list[Row], launcher: str, native: Native, cores: int, after: int
+) -> tuple[int, list[Row]]:
+    """The kinds of communicators that Sobor would serve, with what one of them takes to set up.
+
+    Before them 1 if a job failed.
+    """
     served = [kind for kind in kinds if served_calls(kind, after) > 0]
     target = make_target(launcher, native)
-    priced = {}
+    priced, failed = {}, 0
     for kind in served:
         key = (kind["ranks"], _uses(kind))
-        if key not in priced:
-            priced[key] = _price(*key, target, native, cores) if len(priced) < _KINDS else None
-    return [
+        if key not in priced and len(priced) < _KINDS:
+            priced[key] = _price(*key, target, native, cores)
+            failed |= priced[key] is None
+        priced.setdefault(key, None)
+    return int(failed), [
         {**kind, "first_us": priced[kind["ranks"], _uses(kind)]}
         for kind in served
         if priced[kind["ranks"], _uses(kind)] is not None

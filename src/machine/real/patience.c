@@ -9,13 +9,16 @@
 /* Who waits gives the processor back within tenths of this. From here on somebody computes. */
 #define LONG_NS UINT64_C(500000)
 
-/* About a turn of a scheduler: what it does not bring is not expected any more. */
+/* About a turn of a scheduler: what has not come within one is not expected to come soon. */
 #define MOST_NS UINT64_C(4000000)
 
 /* What was seen holds for so many times as long: then it may cost one such turn to look again. */
 #define HOLDS 64
 
-/* So often it is asked at most how many processes can run. */
+/* With so many times as many that can run as there are processors, others wait for each of them. */
+#define CROWD 2
+
+/* So often it is asked at most how many they are. */
 #define ASK_NS UINT64_C(10000000)
 
 /* Relaxed all: nothing but a patience follows from these, and threads may spoil each other's. */
@@ -60,7 +63,7 @@ static bool is_crowded(uint64_t now)
 {
     if (now - sb_load64(&asked, SB_RELAXED) >= ASK_NS) {
         sb_store64(&asked, now, SB_RELAXED);
-        sb_store32(&crowded, count_runnable() / 2 >= sb_load32(&processors, SB_RELAXED),
+        sb_store32(&crowded, count_runnable() / CROWD >= sb_load32(&processors, SB_RELAXED),
                    SB_RELAXED);
     }
     return sb_load32(&crowded, SB_RELAXED) != 0;
