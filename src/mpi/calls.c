@@ -380,6 +380,8 @@ static struct {
     __typeof__(&PMPI_Init) Init;
     __typeof__(&PMPI_Init_thread) Init_thread;
     __typeof__(&PMPI_Finalize) Finalize;
+    __typeof__(&PMPI_Comm_free) Comm_free;
+    __typeof__(&PMPI_Comm_disconnect) Comm_disconnect;
 } tool;
 static bool goes_past; /* its MPI_Init did, so its MPI_Finalize does */
 
@@ -408,6 +410,17 @@ static int around_Finalize(void)
     return tool.Finalize();
 }
 
+/* The host gives the handle to another communicator: the record must have ended by then. */
+static int around_Comm_free(MPI_Comm *handle)
+{
+    return sb_comm_free(handle, tool.Comm_free);
+}
+
+static int around_Comm_disconnect(MPI_Comm *handle)
+{
+    return sb_comm_free(handle, tool.Comm_disconnect);
+}
+
 void *sb_around_tool(const char *name, void *function)
 {
 #define SB_AROUND(wrapped)                                                                         \
@@ -418,5 +431,7 @@ void *sb_around_tool(const char *name, void *function)
     SB_AROUND(Init)
     SB_AROUND(Init_thread)
     SB_AROUND(Finalize)
+    SB_AROUND(Comm_free)
+    SB_AROUND(Comm_disconnect)
     return function;
 }

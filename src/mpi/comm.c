@@ -312,11 +312,13 @@ static void untie(const sb_comm_t *comm)
     }
 }
 
-/* Takes the record out of its chain while the host frees the communicator, or puts it back. */
-static void set_leaving(sb_comm_t *comm, uint64_t generation, bool leaving)
+/* Takes the record out of its chain while the host frees the communicator, or puts it back. False:
+ * it has ended, or that was done before. */
+static bool set_leaving(sb_comm_t *comm, uint64_t generation, bool leaving)
 {
     pthread_mutex_lock(&lock);
-    if (comm->generation == generation) {
+    bool changes = comm->generation == generation && comm->leaving != leaving;
+    if (changes) {
         comm->leaving = leaving;
         if (leaving)
             unchain(comm);
@@ -324,18 +326,18 @@ static void set_leaving(sb_comm_t *comm, uint64_t generation, bool leaving)
             put_first(comm);
     }
     pthread_mutex_unlock(&lock);
+    return changes;
 }
 
 /* The host has not freed it. */
 static void keep(sb_comm_t *comm, uint64_t generation)
 {
-    set_leaving(comm, generation, false);
-    if (sb_server_exists(&comm->server))
+    if (set_leaving(comm, generation, false) && sb_server_exists(&comm->server))
         sb_comm_tie(comm);
 }
 
-/* Its record is among the freed, which it may have been before. NULL: there is no memory for one.
- */
+/* Its record is among the freed, which it may have been before, as where a tool's function frees it
+ * in turn by PMPI's. NULL: there is no memory for one. */
 static sb_comm_t *begin_free(MPI_Comm handle, bool inter)
 {
     sb_comm_t *comm = *place_among_freed(handle);

@@ -76,6 +76,18 @@ def test_tool_that_goes_past(tester, key):
         assert preload == tool or "name=MPI_COMM_WORLD" in result.stderr, result.tail()
 
 
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
+def test_tool_that_frees_past(tester, key):
+    """Communicators end though Sobor's own function for that is passed by: their handles come again,
+    not on every rank for a communicator of as many."""
+    mpi = usable_mpi(key)
+    tool = build_tool(mpi, "tool_past")
+    for preload in tool, f"{PRELOAD}:{tool}":
+        ours = {"environment" if preload == tool else "sobor": {"LD_PRELOAD": str(preload)}}
+        program = [tester.program(mpi, "barriers"), "6000"]
+        tester.expect_pass(tester.run_command(mpi, 3, program, **ours), served=preload != tool)
+
+
 @pytest.mark.parametrize("key", ["o41", "m40"])
 def test_binding_inside_the_library(tester, key):
     """A Fortran binding that the MPI's own library holds is the program's, by whatever name."""

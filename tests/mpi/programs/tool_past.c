@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* A profiling tool that takes the host's functions from dlsym(RTLD_NEXT), as Darshan does: that
  * leads past whatever was loaded before it. It makes collective calls of its own in MPI_Init, once
- * the host is initialised, and in MPI_Finalize before that ends. */
+ * the host is initialised, and in MPI_Finalize before that ends. It also stands before the
+ * functions that free communicators. */
 #define _GNU_SOURCE
 #include <mpi.h>
 
@@ -57,4 +58,14 @@ int MPI_Finalize(void)
     check(own, "is gone");
     PMPI_Comm_free(&own);
     return finalize();
+}
+
+int MPI_Comm_free(MPI_Comm *comm)
+{
+    return ((int (*)(MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_free"))(comm);
+}
+
+int MPI_Comm_disconnect(MPI_Comm *comm)
+{
+    return ((int (*)(MPI_Comm *))dlsym(RTLD_NEXT, "PMPI_Comm_disconnect"))(comm);
 }
