@@ -78,8 +78,8 @@ def test_tool_that_goes_past(tester, key):
 
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
 def test_tool_that_frees_past(tester, key):
-    """Communicators end though Sobor's own function for that is passed by: their handles come again,
-    not on every rank for a communicator of as many."""
+    """Communicators end though Sobor's own function for that is passed by: their handles come
+    again, not on every rank for a communicator of as many."""
     mpi = usable_mpi(key)
     tool = build_tool(mpi, "tool_past")
     for preload in tool, f"{PRELOAD}:{tool}":
