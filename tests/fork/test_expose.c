@@ -244,6 +244,19 @@ static int run_reduce_refused(rank_context_t *context, void *argument)
     return failures;
 }
 
+/* Who gives nothing has nothing to lend, and waits for no answer. */
+static int run_reduce_nothing(rank_context_t *context, void *argument)
+{
+    sb_team_t *team = job_team(context);
+    int failures = team == NULL;
+
+    (void)argument;
+    for (unsigned call = 0; call < 12 && failures == 0; call++)
+        failures += reduce(team, call, call % 2 == 0 ? 9000 : 0);
+    leave(context, team);
+    return failures;
+}
+
 /* One scan of numbers of 64 bits. */
 static int scan(sb_team_t *team, unsigned call, size_t count, bool in_place)
 {
@@ -1098,6 +1111,7 @@ static int run_with_the_kernel(void)
            run("broadcasts: none may", "on", run_bcast_refused, &losers[2]) +
            run("reduces: one may not read any more", "on", run_reduce_refused, &losers[0]) +
            run("reduces: none may", "on", run_reduce_refused, &losers[2]) +
+           run("reduces of nothing", "on", run_reduce_nothing, NULL) +
            run_pair("scans of two ranks", "on", run_scan_lent) + run_streams() +
            run("a reader leaves while it is written to", "on", run_left, NULL) +
            run("an invitation that was withdrawn", "on", run_withdrawn, NULL) +

@@ -45,7 +45,7 @@ bool sb_lent_may_be(const sb_team_t *team, size_t bytes, size_t window)
 {
     const sb_workspace_t *space = sb_workspace(team);
     size_t least = sb_expose_is_tried(team) ? CROWDED_LEAST : SB_COPY_LEAST;
-    bool long_enough = bytes >= least || team->settings.cma == SB_CMA_ON;
+    bool long_enough = bytes >= (team->settings.cma == SB_CMA_ON ? 1 : least);
 
     return long_enough && space->pieces != NULL && window <= SB_LENT_PIECE;
 }
