@@ -92,7 +92,7 @@ static void stream_line(sb_rank_t *rank, const sb_line_place_t *place, uint64_t 
 }
 
 /* What a rank's caches still hold of a page of its own buffer, and where the rest comes from. */
-static sb_distance_t own_distance(const sb_rank_t *rank, const sb_own_page_t *page, bool *memory)
+static sb_distance_t own_distance(const sb_rank_t *rank, const sb_page_t *page, bool *memory)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
     uint32_t group = rank->node * sb_sim->groups + machine->core[rank->core].unit[SB_NEAR_L3];
@@ -122,15 +122,14 @@ static uint64_t lines_between(uint64_t offset, uint64_t bytes)
 static void stream_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, uint64_t bytes,
                        uint64_t now, side_t *side)
 {
-    sb_own_page_t *page = &block->own[offset / SB_SIM_PAGE];
-
-    sb_sim_touch(block, offset, rank);
-    uint32_t numa = block->numa[offset / SB_SIM_PAGE];
+    sb_page_t *page = sb_sim_touch(block, offset, rank);
+    uint32_t numa = page->numa;
     sb_distance_t near = sb_lines_memory_distance(rank, numa);
+
     side->time += sb_bytes_time(sb_sim->machine.copy_kib[near], bytes);
     use_memory(rank, numa, bytes, now, side);
     sb_sim->lines.memory += bytes / SB_LINE;
-    page->lines &= ~lines_between(offset, bytes);
+    page->held &= ~lines_between(offset, bytes);
 }
 
 /* A piece of a user's buffer, within one page. Written lines come from memory and go back to it. */
@@ -138,18 +137,17 @@ static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, 
                     bool written, uint64_t now, side_t *side)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
-    sb_own_page_t *page = &block->own[offset / SB_SIM_PAGE];
+    sb_page_t *page = sb_sim_touch(block, offset, rank);
     uint32_t group = rank->node * sb_sim->groups + machine->core[rank->core].unit[SB_NEAR_L3];
     uint64_t lines = lines_between(offset, bytes);
     bool memory;
     sb_distance_t near = own_distance(rank, page, &memory);
 
-    sb_sim_touch(block, offset, rank);
     if (memory)
-        page->lines = 0;
-    uint64_t missing = (uint64_t)__builtin_popcountll(lines & ~page->lines) * SB_LINE;
-    uint64_t held = (uint64_t)__builtin_popcountll(lines & page->lines) * SB_LINE;
-    uint32_t numa = block->numa[offset / SB_SIM_PAGE];
+        page->held = 0;
+    uint64_t missing = (uint64_t)__builtin_popcountll(lines & ~page->held) * SB_LINE;
+    uint64_t held = (uint64_t)__builtin_popcountll(lines & page->held) * SB_LINE;
+    uint32_t numa = page->numa;
     if (near != SB_NEAR_CORE)
         side->time += sb_bytes_time(machine->copy_kib[near], held);
     if (missing > 0) {
@@ -159,7 +157,7 @@ static void use_own(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offset, 
         sb_sim->lines.memory += missing / SB_LINE;
     }
     sb_lines_moved(rank, (uint32_t)((near == SB_NEAR_CORE ? missing : missing + held) / SB_LINE));
-    page->lines |= lines;
+    page->held |= lines;
     page->stamp_core = sb_sim->traffic_core[sb_sim_core_index(rank)];
     page->stamp_group = sb_sim->traffic_group[group];
 }
@@ -184,13 +182,12 @@ static void use_others(sb_rank_t *rank, sb_memory_block_t *block, uint64_t offse
                        uint64_t now, side_t *side)
 {
     const sb_rank_t *owner = &sb_sim->rank[block->owner];
-    const sb_own_page_t *page = &block->own[offset / SB_SIM_PAGE];
+    const sb_page_t *page = sb_sim_touch(block, offset, owner);
     sb_source_t source = {SB_NEAR_MACHINE, false};
+    uint32_t numa = page->numa;
 
-    sb_sim_touch(block, offset, owner);
-    uint32_t numa = block->numa[offset / SB_SIM_PAGE];
     own_distance(owner, page, &source.memory);
-    source.memory = source.memory || page->lines == 0;
+    source.memory = source.memory || page->held == 0;
     source.near =
         source.memory ? sb_lines_memory_distance(rank, numa) : sb_lines_distance(rank, owner);
     side->time += sb_bytes_time(sb_sim->machine.copy_kib[source.near], bytes);

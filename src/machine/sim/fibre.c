@@ -44,7 +44,7 @@ static const bool keeps = false;
 static const bool keeps = true;
 #endif
 enum { KEPT_MOST = 64 };
-static char *kept[KEPT_MOST];
+static char *kept_stack[KEPT_MOST];
 static size_t kept_bytes;
 static uint32_t kept_stacks;
 
@@ -73,10 +73,10 @@ static void unmap_stack(char *stack, size_t bytes)
 static void keep_stack(char *stack, size_t bytes)
 {
     while (kept_stacks > 0 && kept_bytes != bytes)
-        unmap_stack(kept[--kept_stacks], kept_bytes);
+        unmap_stack(kept_stack[--kept_stacks], kept_bytes);
     kept_bytes = bytes;
     if (keeps && kept_stacks < KEPT_MOST)
-        kept[kept_stacks++] = stack;
+        kept_stack[kept_stacks++] = stack;
     else
         unmap_stack(stack, bytes);
 }
@@ -85,7 +85,7 @@ bool sb_fibre_new(sb_fibre_t *fibre, size_t bytes)
 {
     *fibre = (sb_fibre_t){0};
     if (kept_stacks > 0 && kept_bytes == bytes)
-        fibre->stack = kept[--kept_stacks];
+        fibre->stack = kept_stack[--kept_stacks];
     else
         fibre->stack = map_stack(bytes);
     fibre->bytes = bytes;

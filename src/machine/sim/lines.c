@@ -152,7 +152,8 @@ sb_source_t sb_lines_rivals(const sb_rank_t *rank, const sb_line_place_t *place,
         others[i] = place->holders[i];
         if (rank->core / 64 == i)
             others[i] &= ~(UINT64_C(1) << (rank->core % 64));
-        *rivals += (uint32_t)__builtin_popcountll(others[i]);
+        if (others[i] != 0)
+            *rivals += (uint32_t)__builtin_popcountll(others[i]);
     }
     if (place->line->owner != NOBODY && kept_at_writer(place).memory) {
         *rivals = 0; /* the line has left all caches long ago */
@@ -484,6 +485,8 @@ bool sb_sim_caches_new(sb_sim_t *sim)
     sim->words = (machine->cores + 63) / 64;
     for (uint32_t i = 0; i < machine->cores; i++)
         sim->groups = (uint32_t)sb_max(sim->groups, machine->core[i].unit[SB_NEAR_L3] + 1);
+    sim->line_bytes = (uint32_t)sb_round_up(
+        sizeof(sb_line_t) + (sim->words + sb_lines_queues()) * sizeof(uint64_t), SB_LINE);
     sim->mask = calloc((size_t)machine->cores * SB_DISTANCES * sim->words, sizeof *sim->mask);
     sim->numa_package = calloc(machine->numa_nodes, sizeof *sim->numa_package);
     sim->traffic_core = calloc(nodes * machine->cores, sizeof *sim->traffic_core);

@@ -16,52 +16,48 @@
 #define BLOCKS_MOST (1u << 22)
 #define CLEAR_BY_HAND ((size_t)64 << 10)
 
-/* The range outlives a simulation: there is one at a time. */
-static struct {
-    char *base;
-    size_t open; /* bytes that may be used */
-    size_t used;
-    uint32_t *block_of_page;
-    size_t pages;
-} range;
+/* What is known of pages lies behind the second view of the memory. */
+#define TABLE_BYTES (RANGE_BYTES / SB_SIM_PAGE * sizeof(sb_page_t))
+
+sb_range_t sb_sim_range;
+
+static bool open_memory(char *base, size_t from, size_t to)
+{
+    return mprotect(base + from, to - from, PROT_READ | PROT_WRITE) == 0;
+}
 
 static bool open_range(size_t bytes)
 {
-    if (range.base == NULL) {
-        char *base = mmap(NULL, 2 * RANGE_BYTES, PROT_NONE,
+    sb_range_t *range = &sb_sim_range;
+
+    if (range->base == NULL) {
+        char *base = mmap(NULL, 2 * RANGE_BYTES + TABLE_BYTES, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (base == MAP_FAILED)
             return false;
-        range.base = base;
+        range->base = base;
+        range->page = (sb_page_t *)(void *)(base + 2 * RANGE_BYTES);
     }
-    if (bytes <= range.open)
+    if (bytes <= range->open)
         return true;
     size_t open = (bytes + GROW_BYTES - 1) / GROW_BYTES * GROW_BYTES;
-    if (open > RANGE_BYTES || mprotect(range.base, open, PROT_READ | PROT_WRITE) != 0)
+    size_t each = sizeof *range->page;
+    if (open > RANGE_BYTES || !open_memory(range->base, range->open, open) ||
+        !open_memory((char *)range->page, range->open / SB_SIM_PAGE * each,
+                     open / SB_SIM_PAGE * each))
         return false;
-    uint32_t *pages = realloc(range.block_of_page, open / SB_SIM_PAGE * sizeof *pages);
-    if (pages == NULL)
-        return false;
-    range.block_of_page = pages;
-    range.pages = open / SB_SIM_PAGE;
-    range.open = open;
+    range->open = open;
     return true;
 }
 
 static void free_block(sb_memory_block_t *block)
 {
-    uint64_t pages = block->bytes / SB_SIM_PAGE;
-
-    for (uint64_t i = 0; block->pages != NULL && i < pages; i++)
-        free(block->pages[i]);
-    free(block->pages);
-    free(block->own);
-    free(block->numa);
+    for (uint64_t i = 0; block->shared && i < block->bytes / SB_SIM_PAGE; i++) {
+        free(block->pages[i].lines);
+        block->pages[i].lines = NULL;
+    }
     free(block->file);
     block->file = NULL;
-    block->pages = NULL;
-    block->own = NULL;
-    block->numa = NULL;
 }
 
 static bool is_large(const sb_memory_block_t *block)
@@ -86,7 +82,7 @@ void sb_sim_memory_begin(sb_sim_t *sim)
     }
     sim->blocks = 0;
     sim->segment_pages = sim->ahead = 0;
-    range.used = 0;
+    sb_sim_range.used = 0;
     for (uint32_t i = 0; i < sim->ranks; i++) {
         for (sb_own_state_t *own = sim->rank[i].own; own != NULL;) {
             sb_own_state_t *next = own->next;
@@ -127,33 +123,32 @@ static uint32_t new_block(uint64_t bytes, bool shared)
 {
     sb_sim_t *sim = sb_sim;
     const sb_rank_t *self = sim->running;
+    sb_range_t *range = &sb_sim_range;
 
     bytes = sb_round_up(bytes == 0 ? 1 : bytes, SB_SIM_PAGE);
-    if (!open_range(range.used + bytes))
+    if (!open_range(range->used + bytes))
         no_memory();
     if (sim->block == NULL && !reserve_blocks(sim))
         no_memory();
     if (sim->blocks == BLOCKS_MOST)
         sb_sim_stop("more than %u blocks of memory in one run", BLOCKS_MOST);
     sb_memory_block_t *block = &sim->block[sim->blocks];
-    *block = (sb_memory_block_t){.base = range.base + range.used,
+    *block = (sb_memory_block_t){.base = range->base + range->used,
                                  .bytes = bytes,
+                                 .pages = &range->page[range->used / SB_SIM_PAGE],
                                  .owner = self->number,
                                  .node = self->node,
                                  .shared = shared};
-    uint64_t pages = bytes / SB_SIM_PAGE;
-    block->numa = malloc(pages);
-    if (shared)
-        block->pages = calloc(pages, sizeof *block->pages);
-    else
-        block->own = calloc(pages, sizeof *block->own);
-    if (block->numa == NULL || (block->pages == NULL && block->own == NULL))
-        no_memory();
-    memset(block->numa, NO_NUMA, pages);
-    for (uint64_t i = 0; i < pages; i++)
-        range.block_of_page[range.used / SB_SIM_PAGE + i] = sim->blocks;
-    range.used += bytes;
+    for (uint32_t i = 0; i < bytes / SB_SIM_PAGE; i++)
+        block->pages[i] = (sb_page_t){.block = sim->blocks, .place = i, .numa = NO_NUMA};
+    range->used += bytes;
     return sim->blocks++;
+}
+
+static void place_all(const sb_memory_block_t *block, int numa)
+{
+    for (uint64_t i = 0; i < block->bytes / SB_SIM_PAGE; i++)
+        block->pages[i].numa = (uint8_t)numa;
 }
 
 /* The block is the next part of the one segment; its owner touches its pages at once. */
@@ -171,7 +166,7 @@ static void place_in_segment(const sb_memory_block_t *block)
             if (sim->options.segment == SB_SIM_SEGMENT_AHEAD)
                 sim->ahead = sb_round_up(sim->ahead, unit);
         }
-        block->numa[page] = sim->ahead_numa;
+        block->pages[page].numa = sim->ahead_numa;
     }
 }
 
@@ -186,7 +181,7 @@ sb_sim_memory_t sb_sim_take(uint64_t bytes, int numa_node)
     if (sim->options.segment != SB_SIM_SEGMENT_OF_EACH)
         place_in_segment(block);
     else if (numa >= 0)
-        memset(block->numa, numa, block->bytes / SB_SIM_PAGE);
+        place_all(block, numa);
     if (watch != NULL)
         watch->take(watch->context, sim->running->number, number, block->bytes, sim->running->site);
     return (sb_sim_memory_t){number, block->base};
@@ -204,10 +199,12 @@ static void drop(sb_memory_block_t *block)
 static void refuse_spinners(const sb_memory_block_t *block, uint32_t number)
 {
     for (uint64_t page = 0; page < block->bytes / SB_SIM_PAGE; page++) {
-        for (unsigned i = 0; block->pages[page] != NULL && i < SB_SIM_PAGE_LINES; i++) {
-            if (block->pages[page]->line[i].waiting != NOBODY)
+        const char *lines = block->pages[page].lines;
+        for (unsigned i = 0; lines != NULL && i < SB_SIM_PAGE_LINES; i++) {
+            const sb_line_t *line = (const void *)(lines + (size_t)i * sb_sim->line_bytes);
+            if (line->waiting != NOBODY)
                 sb_sim_stop("rank %u gives back block %u, on which rank %u waits",
-                            sb_sim->running->number, number, block->pages[page]->line[i].waiting);
+                            sb_sim->running->number, number, line->waiting);
         }
     }
 }
@@ -239,14 +236,17 @@ void sb_sim_buffer_free(uint32_t block)
 
 void sb_sim_buffer_cool(uint32_t block)
 {
-    sb_memory_block_t *cooled = &sb_sim->block[block];
+    const sb_memory_block_t *cooled = &sb_sim->block[block];
 
-    memset(cooled->own, 0, cooled->bytes / SB_SIM_PAGE * sizeof *cooled->own);
+    for (uint64_t i = 0; i < cooled->bytes / SB_SIM_PAGE; i++) {
+        cooled->pages[i].held = 0;
+        cooled->pages[i].stamp_core = cooled->pages[i].stamp_group = 0;
+    }
 }
 
 bool sb_sim_is_view(const void *address)
 {
-    return (uintptr_t)address - (uintptr_t)range.base - SB_SIM_VIEW < range.used;
+    return (uintptr_t)address - (uintptr_t)sb_sim_range.base - SB_SIM_VIEW < sb_sim_range.used;
 }
 
 char *sb_sim_address(uint32_t block)
@@ -254,92 +254,63 @@ char *sb_sim_address(uint32_t block)
     return sb_sim->block[block].base;
 }
 
-sb_memory_block_t *sb_sim_find(const void *address, uint32_t *number, uint64_t *offset)
+void sb_sim_refuse_dead(const sb_memory_block_t *block, uint32_t number)
 {
-    uintptr_t at = (uintptr_t)address - (uintptr_t)range.base;
+    const sb_rank_t *self = sb_sim->running;
 
-    if (at >= range.used)
-        return NULL;
-    *number = range.block_of_page[at / SB_SIM_PAGE];
-    sb_memory_block_t *block = &sb_sim->block[*number];
-    *offset = (uint64_t)((const char *)address - block->base);
-    if (SB_UNLIKELY(block->dead) && sb_sim->options.watch == NULL) {
-        const sb_rank_t *self = sb_sim->running;
-        sb_sim_stop("rank %u uses block %u of rank %u, which was given back (%s:%d)", self->number,
-                    *number, block->owner, self->site == NULL ? "?" : self->site->file,
-                    self->site == NULL ? 0 : self->site->line);
-    }
-    return block;
+    sb_sim_stop("rank %u uses block %u of rank %u, which was given back (%s:%d)", self->number,
+                number, block->owner, self->site == NULL ? "?" : self->site->file,
+                self->site == NULL ? 0 : self->site->line);
 }
 
 bool sb_sim_locate(const void *address, uint32_t *block, uint64_t *offset)
 {
-    uintptr_t at = (uintptr_t)address - (uintptr_t)range.base;
+    const sb_page_t *page = sb_sim_page_of(address);
 
-    if (at >= range.used)
+    if (page == NULL)
         return false;
-    *block = range.block_of_page[at / SB_SIM_PAGE];
-    *offset = (uint64_t)((const char *)address - sb_sim->block[*block].base);
+    *block = page->block;
+    *offset = sb_sim_offset_of(page, address);
     return true;
 }
 
 int sb_sim_numa_of(const void *address)
 {
-    uint32_t number;
-    uint64_t offset;
+    const sb_page_t *page = sb_sim_page_of(address);
 
-    if (!sb_sim_locate(address, &number, &offset) || sb_sim->block[number].dead)
+    if (page == NULL || sb_sim->block[page->block].dead)
         return -1;
-    uint8_t numa = sb_sim->block[number].numa[offset / SB_SIM_PAGE];
-    return numa == NO_NUMA ? -1 : numa;
+    return page->numa == NO_NUMA ? -1 : page->numa;
 }
 
-/* The first touch of a page places it, and those that the kernel maps with it. */
-void sb_sim_touch(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *rank)
+/* Places the page at `offset`, and those that the kernel maps with it. */
+void sb_sim_place_pages(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *rank)
 {
     const sb_sim_machine_t *machine = &sb_sim->machine;
-
-    if (SB_LIKELY(block->numa[offset / SB_SIM_PAGE] != NO_NUMA))
-        return;
     uint64_t unit = machine->page_bytes;
+
     if (block->shared && machine->readahead_pages > 1)
         unit *= machine->readahead_pages;
     uint64_t begin = offset / unit * unit;
     for (uint64_t at = begin; at < begin + unit && at < block->bytes; at += SB_SIM_PAGE) {
-        if (block->numa[at / SB_SIM_PAGE] == NO_NUMA)
-            block->numa[at / SB_SIM_PAGE] = (uint8_t)machine->core[rank->core].unit[SB_NEAR_NUMA];
+        sb_page_t *page = &block->pages[at / SB_SIM_PAGE];
+        if (page->numa == NO_NUMA)
+            page->numa = (uint8_t)machine->core[rank->core].unit[SB_NEAR_NUMA];
     }
 }
 
-static sb_page_t *new_page(void)
+void sb_sim_make_lines(sb_page_t *page)
 {
-    size_t words = sb_sim->words + sb_lines_queues();
-    sb_page_t *page = calloc(1, sizeof *page + SB_SIM_PAGE_LINES * words * sizeof(uint64_t));
+    size_t each = sb_sim->line_bytes, bytes = SB_SIM_PAGE_LINES * each;
 
-    if (page == NULL)
+    page->lines = aligned_alloc(SB_LINE, bytes);
+    if (page->lines == NULL)
         no_memory();
-    for (unsigned i = 0; i < SB_SIM_PAGE_LINES; i++)
-        page->line[i].owner = page->line[i].waiting = NOBODY;
-    return page;
-}
-
-bool sb_sim_line(sb_memory_block_t *block, uint64_t offset, sb_line_place_t *place)
-{
-    if (!block->shared || block->dead)
-        return false;
-    sb_sim_touch(block, offset, sb_sim->running);
-    sb_page_t **page = &block->pages[offset / SB_SIM_PAGE];
-    if (*page == NULL)
-        *page = new_page();
-    uint64_t index = offset % SB_SIM_PAGE / SB_LINE;
-    uint32_t queues = sb_lines_queues();
-    uint64_t *served = &(*page)->holders[(uint64_t)SB_SIM_PAGE_LINES * sb_sim->words];
-    *place = (sb_line_place_t){.block = block,
-                               .line = &(*page)->line[index],
-                               .holders = &(*page)->holders[index * sb_sim->words],
-                               .served = queues == 0 ? NULL : &served[index * queues],
-                               .numa = block->numa[offset / SB_SIM_PAGE]};
-    return true;
+    memset(page->lines, 0, bytes);
+    for (unsigned i = 0; i < SB_SIM_PAGE_LINES; i++) {
+        sb_line_t *line = (sb_line_t *)(void *)(page->lines + i * each);
+        line->owner = line->waiting = NOBODY;
+    }
 }
 
 void *sb_sim_process_state(const void *start, size_t bytes)

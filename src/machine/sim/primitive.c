@@ -220,9 +220,11 @@ static void watch_plain(const void *address, size_t bytes, bool written)
     const sb_rank_t *self = sb_sim->running;
     uint32_t block;
     uint64_t offset;
-    const sb_memory_block_t *memory = sb_sim_find(address, &block, &offset);
 
-    if (watch == NULL || memory == NULL || !memory->shared)
+    if (watch == NULL)
+        return;
+    const sb_memory_block_t *memory = sb_sim_find(address, &block, &offset);
+    if (memory == NULL || !memory->shared)
         return;
     (written ? watch->write : watch->read)(watch->context, self->number, block, offset, bytes,
                                            self->site);
@@ -254,11 +256,8 @@ void sb_sim_note_write(uint32_t *note, uint32_t value)
 /* Bytes up to the end of the page; where private memory lies must make no difference. */
 size_t sb_sim_page_rest(const void *address)
 {
-    uint32_t block;
-    uint64_t offset;
-
-    return sb_sim_locate(address, &block, &offset) ? SB_SIM_PAGE - offset % SB_SIM_PAGE
-                                                   : SB_SIM_PAGE;
+    return sb_sim_page_of(address) == NULL ? SB_SIM_PAGE
+                                           : SB_SIM_PAGE - (uintptr_t)address % SB_SIM_PAGE;
 }
 
 /* The real machine may copy in any order, and take it that both sides are apart. */

@@ -16,7 +16,11 @@
 /* So far behind a user's memory is where others see it. */
 #define SB_SIM_VIEW ((size_t)1 << 37)
 
-/* One line of shared memory, as the caches see it. */
+/*
+ * One line of shared memory, as the caches see it. `sets`: the cores that hold it, by bits; behind
+ * these, where third-level caches serve their own cores, until when each is busy with it. All that
+ * an access needs lies together: a simulation of many ranks waits for its own caches most of all.
+ */
 typedef struct sb_line {
     uint64_t commit;      /* the last write is visible from then on */
     uint64_t free;        /* the next request is served from then on */
@@ -24,43 +28,39 @@ typedef struct sb_line {
     uint32_t stamp_group; /* and its third-level cache, had moved at the last write */
     uint32_t owner;       /* core that wrote last; NOBODY: nobody did */
     uint32_t waiting;     /* first of the ranks that spin on it, or NOBODY */
+    uint64_t sets[];
 } sb_line_t;
 
-/*
- * The lines of one page, with the set of cores that hold each; behind these, where third-level
- * caches serve their own cores, until when each is busy with each line.
- */
+/* One page of memory, found by its address. */
 typedef struct sb_page {
-    sb_line_t line[SB_SIM_PAGE_LINES];
-    uint64_t holders[];
-} sb_page_t;
-
-/* One page of a user's buffer: which lines its rank's caches hold since when. */
-typedef struct sb_own_page {
-    uint64_t lines;
-    uint32_t stamp_core;
+    union {
+        char *lines;   /* of shared memory: each has line_bytes; NULL: none was used */
+        uint64_t held; /* of a user's buffer: by bits, those that its rank's caches hold, */
+    };
+    uint32_t stamp_core; /* since then */
     uint32_t stamp_group;
-} sb_own_page_t;
+    uint32_t block;
+    uint32_t place; /* in the block */
+    uint8_t numa;   /* its node; NO_NUMA: untouched */
+} sb_page_t;
 
 typedef struct sb_memory_block {
     char *base;
     uint64_t bytes;
+    sb_page_t *pages;
     uint32_t owner;
     uint32_t node; /* machine */
     bool shared;
     bool dead;
-    bool heaped;   /* others read it by loads, */
-    char *file;    /* and see this, since its owner has forked */
-    uint8_t *numa; /* node of each page; NO_NUMA: untouched */
-    sb_page_t **pages;
-    sb_own_page_t *own; /* of a user's buffer */
+    bool heaped; /* others read it by loads, */
+    char *file;  /* and see this, since its owner has forked */
 } sb_memory_block_t;
 
 #define NO_NUMA 0xff
 
 /* A line with all that belongs to it. */
 typedef struct sb_place_of_line {
-    sb_memory_block_t *block;
+    const sb_memory_block_t *block;
     sb_line_t *line;
     uint64_t *holders;
     uint64_t *served; /* [third-level cache]; NULL: all requests wait in one queue */
@@ -105,6 +105,7 @@ typedef struct sb_awaited {
     uint64_t wanted;
 } sb_awaited_t;
 
+/* What each step needs comes first. */
 typedef struct sb_rank {
     uint32_t number;
     uint32_t node;
@@ -113,26 +114,27 @@ typedef struct sb_rank {
     sb_rank_state_t state;
     bool expired;     /* a spin or a sleep has come to its limit */
     bool interrupted; /* its clock was moved while it waited */
+    bool copies;      /* what it moves are bytes, for which bandwidths tell, and no flags */
+    bool pending_spin;
+    uint32_t depth;
+    uint32_t next; /* on the line, or in a processor's queue, or among sleepers */
     uint64_t clock;
     uint64_t drain;  /* its stores are visible from then on */
     uint64_t serial; /* loads cannot have been sent before */
     uint64_t sent;   /* when the last one was */
-    bool copies;     /* what it moves are bytes, for which bandwidths tell, and no flags */
-    uint64_t retired[SB_OVERLAP_MOST];
-    uint32_t loads;
-    uint64_t written[SB_OVERLAP_MOST]; /* when each of the last stores became visible */
-    uint32_t stores;
-    uint64_t deadline;
+    sb_fibre_t fibre;
+    const sb_site_t *site;
     sb_line_t *line; /* that it spins on */
-    uint32_t next;   /* on that line, or in a processor's queue, or among sleepers */
+    uint64_t deadline;
+    uint32_t loads;
+    uint32_t stores;
+    uint64_t retired[SB_OVERLAP_MOST];
+    uint64_t written[SB_OVERLAP_MOST]; /* when each of the last stores became visible */
     uint32_t futex_block;
     uint64_t futex_offset;
     sb_awaited_t awaited;
     uint64_t wait_began;
-    const sb_site_t *site;
-    uint32_t depth;
     uint64_t pending_wanted; /* a guided spin: enabled when the word is as large */
-    bool pending_spin;
     sb_own_state_t *own;
     sb_heap_state_t heap;
     struct sb_message *mail;
@@ -142,7 +144,6 @@ typedef struct sb_rank {
     bool mail_in_vain;               /* a look was; at the first of them */
     uint64_t mail_seen;              /* that was the count, */
     uint64_t mail_looked;            /* and this the time */
-    sb_fibre_t fibre;
 } sb_rank_t;
 
 typedef struct sb_processor {
@@ -213,9 +214,10 @@ struct sb_sim {
     sb_sim_pending_t *pending; /* of each rank */
 
     /* Caches; all indexed by node * cores + core, but the masks by core. */
-    uint32_t words;    /* of a set of cores */
-    uint64_t *mask;    /* [core][distance][word] */
-    uint8_t *distance; /* [core][core] */
+    uint32_t words;      /* of a set of cores */
+    uint32_t line_bytes; /* of an sb_line_t with its sets */
+    uint64_t *mask;      /* [core][distance][word] */
+    uint8_t *distance;   /* [core][core] */
     uint32_t *numa_package;
     uint32_t *traffic_core;
     uint32_t *traffic_group;
@@ -275,11 +277,60 @@ void sb_sim_schedule_begin(sb_sim_t *sim);
 void sb_sim_schedule_free(sb_sim_t *sim);
 
 /* memory.c */
-sb_memory_block_t *sb_sim_find(const void *address, uint32_t *block, uint64_t *offset);
-void sb_sim_touch(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *rank);
-bool sb_sim_line(sb_memory_block_t *block, uint64_t offset, sb_line_place_t *place);
+typedef struct sb_range {
+    char *base;
+    sb_page_t *page; /* what is known of each */
+    size_t open;     /* bytes that may be used */
+    size_t used;
+} sb_range_t;
+
+/* Where all blocks lie; it outlives a simulation. */
+extern sb_range_t sb_sim_range;
+
+_Noreturn void sb_sim_refuse_dead(const sb_memory_block_t *block, uint32_t number);
+void sb_sim_place_pages(sb_memory_block_t *block, uint64_t offset, const sb_rank_t *rank);
+void sb_sim_make_lines(sb_page_t *page);
 void sb_sim_memory_begin(sb_sim_t *sim);
 void sb_sim_memory_free(sb_sim_t *sim);
+
+/* NULL: it is no simulated memory. */
+static inline const sb_page_t *sb_sim_page_of(const void *address)
+{
+    uintptr_t at = (uintptr_t)address - (uintptr_t)sb_sim_range.base;
+
+    return at >= sb_sim_range.used ? NULL : &sb_sim_range.page[at / SB_SIM_PAGE];
+}
+
+/* In its block. */
+static inline uint64_t sb_sim_offset_of(const sb_page_t *page, const void *address)
+{
+    return (uint64_t)page->place * SB_SIM_PAGE + (uintptr_t)address % SB_SIM_PAGE;
+}
+
+static inline sb_memory_block_t *sb_sim_find(const void *address, uint32_t *block, uint64_t *offset)
+{
+    const sb_page_t *page = sb_sim_page_of(address);
+
+    if (page == NULL)
+        return NULL;
+    sb_memory_block_t *found = &sb_sim->block[page->block];
+    *block = page->block;
+    *offset = sb_sim_offset_of(page, address);
+    if (SB_UNLIKELY(found->dead) && sb_sim->options.watch == NULL)
+        sb_sim_refuse_dead(found, page->block);
+    return found;
+}
+
+/* The first touch of a page places it. */
+static inline sb_page_t *sb_sim_touch(sb_memory_block_t *block, uint64_t offset,
+                                      const sb_rank_t *rank)
+{
+    sb_page_t *page = &block->pages[offset / SB_SIM_PAGE];
+
+    if (SB_UNLIKELY(page->numa == NO_NUMA))
+        sb_sim_place_pages(block, offset, rank);
+    return page;
+}
 
 bool sb_sim_is_view(const void *address);
 
@@ -305,6 +356,26 @@ typedef struct sb_source {
 static inline uint32_t sb_lines_queues(void)
 {
     return sb_sim->machine.share_service == 0 ? 0 : sb_sim->groups;
+}
+
+/* The line at an offset of shared memory that is in use; false: it is neither. */
+static inline bool sb_sim_line(sb_memory_block_t *block, uint64_t offset, sb_line_place_t *place)
+{
+    const sb_sim_t *sim = sb_sim;
+
+    if (!block->shared || block->dead)
+        return false;
+    sb_page_t *page = sb_sim_touch(block, offset, sim->running);
+    if (SB_UNLIKELY(page->lines == NULL))
+        sb_sim_make_lines(page);
+    uint64_t index = offset % SB_SIM_PAGE / SB_LINE;
+    sb_line_t *line = (sb_line_t *)(void *)(page->lines + index * sim->line_bytes);
+    *place = (sb_line_place_t){.block = block,
+                               .line = line,
+                               .holders = line->sets,
+                               .served = sb_lines_queues() == 0 ? NULL : line->sets + sim->words,
+                               .numa = page->numa};
+    return true;
 }
 
 bool sb_lines_holds(const sb_rank_t *rank, const sb_line_place_t *place);
