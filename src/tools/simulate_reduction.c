@@ -100,27 +100,43 @@ static uint64_t value(const sb_reduction_case_t *call, uint64_t i, uint32_t rank
     return i * STEP + (uint64_t)rank * RANK + call->number;
 }
 
-static void fill(const sb_reduction_case_t *call, uint32_t rank, char *send)
+/* An element is a byte, or as long as a number. */
+static uint64_t as_number(map_t map)
 {
-    const sb_operator_t *operation = operator_of(call);
-    size_t elements = sb_reduction_bytes(call) / operation->element;
+    uint64_t number;
 
-    for (size_t i = 0; i < elements; i++) {
-        uint64_t word = value(call, i, rank);
-        map_t map = {SLOPE, (uint32_t)word};
-        if (operation == &maps)
-            memcpy(send + i * sizeof map, &map, sizeof map);
-        else if (operation == &words)
-            memcpy(send + i * sizeof word, &word, sizeof word);
-        else
-            send[i] = (char)word;
-    }
+    _Static_assert(sizeof map == sizeof number, "elements are bytes, or as long as a number");
+    memcpy(&number, &map, sizeof number);
+    return number;
 }
 
-static bool has_parts(const sb_reduction_case_t *call)
+/* Elements in a row: of words and bytes each is `step` more than the one before, of maps its shift
+ * is. */
+typedef struct row {
+    const sb_operator_t *operation;
+    uint32_t slope;
+    uint64_t word; /* of the first */
+    uint64_t step;
+} row_t;
+
+static uint64_t row_at(const row_t *row, uint64_t i)
 {
-    return call->algorithm->collective == SB_REDUCE_SCATTER ||
-           call->algorithm->collective == SB_REDUCE_SCATTER_BLOCK;
+    uint64_t word = row->word + i * row->step;
+
+    return row->operation == &maps ? as_number((map_t){row->slope, (uint32_t)word}) : word;
+}
+
+static void fill(const sb_reduction_case_t *call, uint32_t rank, char *send)
+{
+    row_t row = {operator_of(call), SLOPE, value(call, 0, rank), STEP};
+    size_t bytes = sb_reduction_bytes(call);
+
+    for (size_t i = 0; i < bytes && row.operation == &bytes_alone; i++)
+        send[i] = (char)row_at(&row, i);
+    for (size_t i = 0; i < bytes / 8 && row.operation != &bytes_alone; i++) {
+        uint64_t element = row_at(&row, i);
+        memcpy(send + 8 * i, &element, 8);
+    }
 }
 
 /* What this rank has to receive: bytes [from, to) of the combination of the first so many. */
@@ -152,14 +168,14 @@ sb_reduction_t sb_reduction_lay(const sb_reduction_case_t *call, uint32_t rank, 
 {
     size_t from, to, bytes = sb_reduction_bytes(call);
     size_t elements = bytes / operator_of(call)->element;
+    bool given = call->algorithm->collective == SB_REDUCE_SCATTER;
     uint32_t sources = expects(call, rank, &from, &to);
 
     memset(receive, 0xee, bytes);
     fill(call, rank, call->in_place ? receive : send);
-    for (uint32_t i = 0; i < call->ranks; i++)
+    for (uint32_t i = 0; given && i < call->ranks; i++)
         parts[i] = (part_begins(call, elements, i + 1) - part_begins(call, elements, i)) *
                    operator_of(call)->element;
-    bool given = has_parts(call) && call->algorithm->collective == SB_REDUCE_SCATTER;
     return (sb_reduction_t){.root = call->root,
                             .operation = operator_of(call),
                             .bytes = bytes,
@@ -188,44 +204,43 @@ static sums_t sums_of(const sb_operator_t *operation, uint32_t n)
     return sums;
 }
 
-/* An element as a number; of fixed sizes, which no function is called to compare: of a simulation
- * that checks all that all ranks receive it took a tenth of the time. */
-static uint64_t element_at(const char *from, size_t element)
+/* How many elements are right: looked for one by one only where some are not, as all that all
+ * ranks receive is checked in every call. */
+static size_t count_right(const char *from, size_t elements, const row_t *row)
 {
-    uint64_t whole;
+    size_t element = row->operation->element, i = 0;
+    uint64_t wrong = 0, found = 0;
 
-    if (element == 1)
-        return (unsigned char)*from;
-    memcpy(&whole, from, sizeof whole);
-    return whole;
-}
-
-static uint64_t as_number(map_t map)
-{
-    uint64_t number;
-
-    _Static_assert(sizeof map == sizeof number, "elements are bytes, or as long as a number");
-    memcpy(&number, &map, sizeof number);
-    return number;
+    if (element == 1) {
+        while (i < elements && (unsigned char)from[i] == (unsigned char)row_at(row, i))
+            i++;
+        return i;
+    }
+    for (; i < elements; i++) {
+        memcpy(&found, from + i * element, sizeof found);
+        wrong |= found ^ row_at(row, i);
+    }
+    for (i = wrong == 0 ? elements : 0; i < elements; i++) {
+        memcpy(&found, from + i * element, sizeof found);
+        if (found != row_at(row, i))
+            break;
+    }
+    return i;
 }
 
 bool sb_reduction_check(const sb_reduction_case_t *call, uint32_t rank,
                         const sb_reduction_t *reduction, size_t *place)
 {
     const sb_operator_t *operation = reduction->operation;
-    size_t from, to, element = operation->element;
+    size_t from, to;
     uint32_t sources = expects(call, rank, &from, &to);
     sums_t sums = sums_of(operation, sources);
+    size_t elements = sources == 0 ? 0 : (to - from) / operation->element;
+    row_t row = {operation, (uint32_t)sums.slope,
+                 value(call, from / operation->element, 0) * sums.powers + RANK * sums.weighted,
+                 STEP * sums.powers};
+    size_t right = count_right(reduction->receive, elements, &row);
 
-    for (size_t at = from; at < to && sources > 0; at += element) {
-        uint64_t word = value(call, at / element, 0) * sums.powers + RANK * sums.weighted;
-        uint64_t expected = operation == &maps
-                                ? as_number((map_t){(uint32_t)sums.slope, (uint32_t)word})
-                            : operation == &words ? word
-                                                  : (unsigned char)word;
-        *place = at - from;
-        if (element_at(reduction->receive + *place, element) != expected)
-            return false;
-    }
-    return true;
+    *place = right * operation->element;
+    return right == elements;
 }
