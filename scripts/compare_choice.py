@@ -6,7 +6,8 @@ many as cores, every collective operation with several algorithms, and sizes fro
 64 KiB, or of few ranks up to 512 KiB: the simulated time of the algorithm that is chosen, over that
 of the fastest of those that are chosen among. Each time is the median of 16 calls after others: 16,
 one turn of a rank's slots, or as many as bring all of a ring into use and are behind the first
-trial of the copy policy; of long ones that of 4 calls.
+trial of the copy policy; of long ones that of 4 calls. An algorithm is left as soon as it is plain
+that it takes longer than what is chosen.
 
 And the same with other prices: how much longer what is chosen takes where lines and bytes are taken
 to cost what they do on another of the machines, for what is chosen by the machine's own prices.
@@ -86,12 +87,6 @@ LONG_ONES = (
 )
 # Their algorithms follow from the built-in prices alone, as the test unit.select looks for.
 REDUCTIONS = COLLECTIVES[3:]
-# One that is expected to take so many times as long as what is chosen is looked at in few calls
-# first, and simulated as the others are unless those take so many times as long as all calls of
-# what is chosen: first calls take up to four times as long as later ones.
-DOUBTFUL = 3.0
-BEYOND = 10.0
-GLANCE = (1, 2)
 
 
 class Point(NamedTuple):
@@ -198,21 +193,24 @@ def ask(point: Point, machine: Machine, native: Native, prices: str | None = Non
     )  # fmt: skip
 
 
-def candidates(answer: Any) -> dict[str, float]:
-    """What is chosen among, with the expected time."""
+def candidates(answer: Any) -> list[str]:
+    """What is chosen among."""
     rows = [row for row in answer["candidates"] if row["eligible"]]
-    return {row["name"]: row["expected_us"] for row in rows if row["expected_us"] is not None}
+    return [row["name"] for row in rows if row["expected_us"] is not None]
 
 
 def simulate(
-    point: Point, names: list[str], calls: tuple[int, int], machine: Machine, native: Native
+    point: Point, names: list[str], enough_us: float | None, machine: Machine, native: Native
 ) -> dict[str, float]:
-    """Microseconds by algorithm, of so many calls after so many."""
+    """Microseconds by algorithm; of what takes longer than `enough_us`, some that are more."""
+    calls, before = calls_of(point)
     command = [
         str(native.simulator), point.collective, "--machine", str(machine.path),
         "--ranks", str(point.ranks), "--bytes", str(point.bytes), "--algorithm", ",".join(names),
-        "--calls", str(calls[0]), "--warmup", str(calls[1]),
+        "--calls", str(calls), "--warmup", str(before),
     ]  # fmt: skip
+    if enough_us is not None:
+        command += ["--enough", str(round(enough_us * 1000))]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if answer.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {answer.returncode}")
@@ -235,15 +233,14 @@ class Kept:
         names: list[str],
         machine: Machine,
         native: Native,
-        calls: tuple[int, int] | None = None,
+        enough_us: float | None = None,
     ) -> dict[str, float]:
         """As `simulate`, but for what is known."""
-        how = () if calls is None else calls
+        how = () if enough_us is None else (enough_us,)
         keys = {name: " ".join(map(str, (*point, name, *how))) for name in names}
         missing = [name for name in names if keys[name] not in self.times]
         if missing:
-            wanted = calls or calls_of(point)
-            for name, us in simulate(point, missing, wanted, machine, native).items():
+            for name, us in simulate(point, missing, enough_us, machine, native).items():
                 self.times[keys[name]] = us
             self.save()
         return {name: self.times[keys[name]] for name in names}
@@ -259,19 +256,6 @@ class Kept:
             new.replace(self.path)
 
 
-def hopeful(point: Point, answer: Any, machine: Machine, native: Native, kept: Kept) -> list[str]:
-    """Those of the candidates that may be fastest."""
-    expected = candidates(answer)
-    chosen = answer["algorithm"]
-    names = [name for name, us in expected.items() if us <= expected[chosen] * DOUBTFUL]
-    doubtful = [name for name in expected if name not in names]
-    if doubtful:
-        most = kept.simulate(point, [chosen], machine, native)[chosen] * BEYOND
-        seen = kept.simulate(point, doubtful, machine, native, GLANCE)
-        names += [name for name, us in seen.items() if us <= most]
-    return names
-
-
 def compare(point: Point, machines: dict[str, Machine], native: Native, kept: Kept) -> Answer:
     """One point."""
     machine = machines[point.machine]
@@ -282,9 +266,10 @@ def compare(point: Point, machines: dict[str, Machine], native: Native, kept: Ke
         name: ask(point, machine, native, prices_of(other))["algorithm"]
         for name, other in priced.items()
     }
-    names = hopeful(point, answer, machine, native, kept)
-    names = list(dict.fromkeys([*names, *swapped.values()]))
-    times = kept.simulate(point, names, machine, native)
+    priced_names = list(dict.fromkeys([chosen, *swapped.values()]))
+    times = kept.simulate(point, priced_names, machine, native)
+    others = [name for name in candidates(answer) if name not in times]
+    times |= kept.simulate(point, others, machine, native, min(times.values()))
     best = min(times, key=times.__getitem__)
     by = max(swapped, key=lambda name: times[swapped[name]])
     worse = times[swapped[by]] / times[swapped[point.machine]]

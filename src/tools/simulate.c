@@ -177,6 +177,10 @@ static const sb_option_t known[] = {
      PLACE(calls), 1, CALLS_MOST},
     {"warmup", "N", sb_option_number, .doc = "calls before; 5 if not given, 1 from 256 ranks on",
      PLACE(warmup), 0, CALLS_MOST},
+    {"enough", "NS", sb_option_long,
+     .doc = "make no more calls of an algorithm once it is plain that it takes longer than that; "
+            "all calls if not given",
+     PLACE(enough), 1, INT64_MAX},
     {"seed", "N", sb_option_long, .doc = "seed of noise, arrival and equal times; 1 if not given",
      PLACE(seed), 0, INT64_MAX},
     {"arrival", "HOW", parse_arrival,
@@ -283,6 +287,8 @@ static void check_options(sb_simulate_t *options, const sb_simulated_t *machine)
         options->timed = false;
         options->explore.mode = SB_EXPLORE_REPLAY;
     }
+    if (options->enough > 0 && (options->chained || options->check))
+        sb_tool_fail("--enough: expected calls that all ranks begin together, and no --check");
     count_calls(options);
     if (options->arrival.kind == SB_ARRIVE_TRACE && options->arrival.columns != options->ranks)
         sb_tool_fail("--arrival %s: expected %u times in a line, one for each rank, found %zu",

@@ -61,6 +61,7 @@ typedef struct sb_simulate {
     uint32_t root;
     uint32_t calls;
     uint32_t warmup;
+    uint64_t enough; /* ns: an algorithm is left once its median will be more; 0: none is */
     uint64_t seed;
     sb_arrival_t arrival;
     bool noise;

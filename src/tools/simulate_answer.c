@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Before these an algorithm is not judged, and then by so many. */
+enum { FIRST_CALLS = 3, LAST_CALLS = 8 };
+
 static int compare_times(const void *left, const void *right)
 {
     uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
@@ -38,14 +41,47 @@ static uint64_t time_of(const sb_simulate_t *options, const sb_timed_run_t *time
     return options->collective == SB_BARRIER ? call->last_exit - call->last_entry : call->longest;
 }
 
+/* How many of the last calls took more than so many nanoseconds. */
+static uint32_t count_longer(const sb_simulate_t *options, const sb_timed_run_t *timed,
+                             uint32_t made, uint32_t last, uint64_t ns)
+{
+    uint32_t longer = 0;
+
+    for (uint32_t i = made - last; i < made; i++)
+        longer += time_of(options, timed, &timed->calls[i]) / 1000 > ns;
+    return longer;
+}
+
+/*
+ * First calls take up to four times as long as later ones, and while a ring is new, up to 1.7
+ * times. Of those that count more than half decide.
+ */
+bool sb_simulate_enough(const sb_simulate_t *options, const sb_timed_run_t *timed, uint32_t made)
+{
+    uint64_t enough = options->enough;
+
+    if (enough == 0 || made < FIRST_CALLS)
+        return false;
+    if (count_longer(options, timed, made, made, 4 * enough) == made)
+        return true;
+    if (made > options->warmup)
+        return count_longer(options, timed, made, made - options->warmup, enough) >
+               options->calls / 2;
+    return made >= 2 * LAST_CALLS &&
+           count_longer(options, timed, made, LAST_CALLS, 2 * enough) == LAST_CALLS;
+}
+
+/* Of one that was left before there were any that count: the last. */
 static void add_times(json_t *result, const sb_simulate_t *options, const sb_timed_run_t *timed)
 {
-    uint32_t count = options->calls;
+    uint32_t made = timed->made;
+    uint32_t begin = made > options->warmup ? options->warmup : made - sb_min(made, LAST_CALLS);
+    uint32_t count = made - begin;
     uint64_t *times = sb_tool_take(count, sizeof *times);
     uint64_t sum = 0;
 
     for (uint32_t i = 0; i < count; i++) {
-        times[i] = time_of(options, timed, &timed->calls[options->warmup + i]);
+        times[i] = time_of(options, timed, &timed->calls[begin + i]);
         sum += times[i];
     }
     qsort(times, count, sizeof *times, compare_times);
@@ -115,6 +151,8 @@ void sb_simulate_add_timed(json_t *result, const sb_simulate_t *options,
 {
     const sb_sim_messages_t *before = &timed->sent_before, *after = &timed->sent_after;
 
+    if (timed->made < options->warmup + options->calls)
+        json_object_set_new(result, "left_after", json_integer(timed->made));
     add_times(result, options, timed);
     add_means(result, options, timed);
     json_object_set_new(result, "messages",

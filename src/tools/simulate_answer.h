@@ -15,12 +15,16 @@ typedef struct sb_timed_call {
 /* What is noted while an algorithm runs. */
 typedef struct sb_timed_run {
     sb_timed_call_t *calls; /* also those before what counts */
+    uint32_t made;          /* so many: fewer than asked for, where that was enough */
     uint64_t *spent;        /* by each rank, in calls that count */
     sb_sim_lines_t before;
     sb_sim_lines_t after;
     sb_sim_messages_t sent_before;
     sb_sim_messages_t sent_after;
 } sb_timed_run_t;
+
+/* Whether, after so many calls, it is plain that the median will be more than --enough. */
+bool sb_simulate_enough(const sb_simulate_t *options, const sb_timed_run_t *timed, uint32_t made);
 
 /* What was run, as the first members of an object of the answer. */
 json_t *sb_simulate_describe(const sb_simulate_t *options, const sb_simulated_t *machine,

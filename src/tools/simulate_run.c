@@ -35,6 +35,8 @@ typedef struct run {
     uint32_t *entered;      /* calls, by each rank */
     unsigned char *pattern; /* call c sends the bytes from place c mod PATTERNS on */
     bool counts;            /* what follows is counted */
+    uint32_t judged;        /* after so many calls, */
+    bool enough;            /* so: no more are made */
     sb_timed_run_t timed;
 } run_t;
 
@@ -403,6 +405,15 @@ static void begin_to_count(run_t *run, uint32_t rank)
     sb_sim_records_clear();
 }
 
+/* All have met: whoever is first looks, and all find the same. */
+static bool is_enough(run_t *run, uint32_t made)
+{
+    if (run->judged != made)
+        run->enough = sb_simulate_enough(run->options, &run->timed, made);
+    run->judged = made;
+    return run->enough;
+}
+
 static void body(void *argument, uint32_t rank)
 {
     run_t *run = argument;
@@ -410,15 +421,19 @@ static void body(void *argument, uint32_t rank)
     server_t server = make_server(run, rank);
     buffers_t buffers = make_buffers(run);
 
-    for (uint32_t call = 0; call < options->warmup + options->calls; call++) {
+    uint32_t call = 0;
+    for (; call < options->warmup + options->calls; call++) {
         if (!options->chained || call == 0)
             sb_sim_meet(SB_SIM_ALL);
+        if (is_enough(run, call))
+            break;
         if (call == options->warmup)
             begin_to_count(run, rank);
         call_once(run, &server, call, &buffers);
     }
     sb_sim_meet(SB_SIM_ALL);
     if (rank == 0) {
+        run->timed.made = call;
         sb_sim_lines(&run->timed.after);
         sb_sim_messages(&run->timed.sent_after);
     }

@@ -146,6 +146,7 @@ def check_effects() -> None:
     check_late_by_seconds()
     check_learned()
     check_rows()
+    check_enough()
 
 
 def check_straggler() -> None:
@@ -208,6 +209,26 @@ def check_counted_from_the_beginning() -> None:
     words = (*words, "--warmup", 1, "--calls", 1)
     counted = [simulate(*words, "--seed", seed)[0]["lines"] for seed in range(1, 9)]
     assert {sum(lines.values()) for lines in counted} == {sum(counted[0].values())}, counted
+
+
+def check_enough() -> None:
+    """An algorithm that takes longer is left soon; of one that does not, all calls are made."""
+    words = ("scan", "--ranks", 8, "--bytes", "64K", "--calls", 16, "--warmup", 16)
+    machine = MACHINES / "epyc9654-2s.json"
+    whole = by_algorithm(simulate(*words, machine=machine))
+    times = {name: result["median_us"] for name, result in whole.items()}
+    best = min(times.values())
+    found = by_algorithm(simulate(*words, "--enough", round(best * 1000), machine=machine))
+    for name, result in found.items():
+        if times[name] == best:
+            assert result == whole[name], (result, whole[name])
+            continue
+        most = 4 if times[name] > 5 * best else 17 if times[name] > 2.5 * best else 31
+        assert 3 <= result["left_after"] <= most, (result, times)
+        assert result["median_us"] > best, (result, times)
+    assert {result.get("left_after") for result in found.values()} >= {None, 3, 16}, found
+    slow = by_algorithm(simulate(*words, "--enough", round(best * 1.5e6), machine=machine))
+    assert slow == whole
 
 
 def stored(folder: Path, topology: str) -> Path:
@@ -449,6 +470,8 @@ def check_wrong() -> None:
             (("barrier", "--sync", "never"), SMALL, "none, barrier or chain"),
             (("barrier", "--set", "SOBOR_NOTHING=1"), SMALL, "SOBOR_NOTHING"),
             (("barrier", "--set", "SOBOR_WAIT=run"), SMALL, "SOBOR_WAIT"),
+            (("barrier", "--enough", "9", "--sync", "chain"), SMALL, "--enough"),
+            (("barrier", "--enough", "9", "--check", "on"), SMALL, "--enough"),
             (("barrier", "--speed", "1"), SMALL, "--speed"),
         ]
         for words, machine_file, expected in cases:
