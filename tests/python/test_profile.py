@@ -212,6 +212,12 @@ def test_ranks_of_several_communicators_are_counted_once():
     assert sum(point["total_ms"] for point in result["points"]) == pytest.approx(6.0)
 
 
+def test_threads_at_the_same_time_spend_more_than_the_run():
+    rows = [row("bcast", 8, 25000.0, 0.0, calls=80)]
+    (first, *_) = views.summary({**PROFILE, "calls": rows})
+    assert "250.0 % of that in collectives, with threads of a rank in them" in first
+
+
 @pytest.fixture
 def stopped(fake_native, monkeypatch, tmp_path):
     """A file of two operations; the status of each job that would measure them, or None where the

@@ -116,6 +116,14 @@ def test_known_answers(unbalanced):
     assert site["latest_by_us"] == pytest.approx(2000)
 
 
+def test_threads_at_the_same_time(tmp_path):
+    folder = tmp_path / "trace"
+    for rank in range(2):
+        make_file(folder, rank, 2, [("bcast", 8, 0, 100 * MS), ("scan", 8, 0, 100 * MS)])
+    words = views.summary(analysis.analyse(files.read(str(folder), no_tools)))
+    assert "200.0 % of that time in collectives, with threads of a rank in them" in words[1]
+
+
 def test_who_is_late(unbalanced):
     late = analysis.analyse(files.read(str(unbalanced), no_tools))["late"]
     assert [row["last"] for row in late] == [0, 0, 10, 0]

@@ -18,6 +18,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
+def in_collectives(share: float) -> str:
+    """The same of a run's time, which threads that call at the same time spend more than once."""
+    at_once = ", with threads of a rank in them at the same time" if share > 1 else ""
+    return f"in collectives{at_once}"
+
+
 def way(row: Row) -> str:
     """The method, with whose barrier came before each call."""
     words = [row.get("method"), row.get("sync")]

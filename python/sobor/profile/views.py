@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console, outputs
-from sobor.bench.figures import figure, percent
+from sobor.bench.figures import figure, in_collectives, percent
 from sobor.profile.sums import of_any_rank
 from sobor.sizes import human_size
 from sobor.times import short_time
@@ -58,9 +58,10 @@ def _of_profile(result: dict[str, Any]) -> list[str]:
     served = sum(row["calls"] for row in rows if row["served"])
     inside = sum(row["total_us_mean"] for row in rows) / 1e6
     waiting = sum(map(waiting_us, rows)) / 1e6
+    share = inside / result["wall_s"]
     lines = [
         f"{ranks_on(result)} ran for {result['wall_s']:.3f} s from MPI_Init to MPI_Finalize and"
-        f" spent {percent(inside / result['wall_s'])} of that in collectives:"
+        f" spent {percent(share)} of that {in_collectives(share)}:"
         f" {percent(waiting / result['wall_s'])} waiting for the last to come,"
         f" {percent((inside - waiting) / result['wall_s'])} moving data.",
         f"Sobor served {served:g} of {calls:g} collective calls of a rank.",

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console
-from sobor.bench.figures import figure, percent
+from sobor.bench.figures import figure, in_collectives, percent
 from sobor.sizes import short_size
 from sobor.trace.otherwise import WAYS
 
@@ -20,7 +20,7 @@ def summary(report: dict[str, Any]) -> list[str]:
     lines = [
         f"{report['ranks']} ranks on {_hosts(report['hosts'])} ran for {report['seconds']:.3f} s"
         f" and made {report['calls']} calls (counted on each rank).",
-        f"They spent {percent(share)} of that time in collectives:"
+        f"They spent {percent(share)} of that time {in_collectives(share)}:"
         f" {percent(waiting)} waiting for the last to come, {percent(share - waiting)} moving"
         " data.",
     ]
