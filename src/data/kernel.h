@@ -16,9 +16,6 @@
 
 #define SB_INLINE static inline __attribute__((always_inline))
 
-/* Blocks above this go to the machine's copy function, which then costs less than a loop. */
-#define SB_SHORT_BLOCK 64
-
 /* Blocks that lie farther apart than this are each in lines of their own. */
 #define SB_NEAR 256
 
@@ -33,32 +30,18 @@ SB_INLINE void sb_move(uintptr_t user, char *packed, size_t length, bool pack)
         sb_copy((void *)user, packed, length);
 }
 
-/* One block of 1 to SB_SHORT_BLOCK bytes: its two halves, which may overlap. */
+/* One block of up to SB_COPY_FEW bytes. */
 SB_INLINE void sb_move_short(uintptr_t user, char *packed, size_t length, bool pack)
 {
-#define SB_HALVES(half)                                                                            \
-    do {                                                                                           \
-        sb_move(user, packed, half, pack);                                                         \
-        sb_move(user + length - (half), packed + length - (half), half, pack);                     \
-    } while (0)
-    if (length >= 32)
-        SB_HALVES(32);
-    else if (length >= 16)
-        SB_HALVES(16);
-    else if (length >= 8)
-        SB_HALVES(8);
-    else if (length >= 4)
-        SB_HALVES(4);
-    else if (length >= 2)
-        SB_HALVES(2);
+    if (pack)
+        sb_copy_few(packed, (const void *)user, length);
     else
-        sb_move(user, packed, 1, pack);
-#undef SB_HALVES
+        sb_copy_few((void *)user, packed, length);
 }
 
 SB_INLINE void sb_move_any(uintptr_t user, char *packed, size_t length, bool pack)
 {
-    if (length <= SB_SHORT_BLOCK)
+    if (length <= SB_COPY_FEW)
         sb_move_short(user, packed, length, pack);
     else
         sb_move(user, packed, length, pack);
@@ -82,7 +65,7 @@ SB_INLINE void sb_move_any(uintptr_t user, char *packed, size_t length, bool pac
         SB_LENGTH_CASE(32, loop, __VA_ARGS__);                                                     \
         SB_LENGTH_CASE(64, loop, __VA_ARGS__);                                                     \
     default:                                                                                       \
-        if ((length) <= SB_SHORT_BLOCK)                                                            \
+        if ((length) <= SB_COPY_FEW)                                                               \
             loop(length, true, __VA_ARGS__);                                                       \
         else                                                                                       \
             loop(length, false, __VA_ARGS__);                                                      \

@@ -9,6 +9,7 @@
  *   sb_load32, sb_store32, sb_add32   returns the value before
  *   sb_note_read, sb_note_write       32 bits of plain data, ordered by an atomic nearby
  *   sb_copy                           bytes of plain data
+ *   sb_copy_few                       the same, of SB_COPY_FEW at most
  *   sb_copy_shared                    the same, to where other ranks have read: lines are taken
  *                                     from them without fetching what is overwritten, where the
  *                                     processor can do that
@@ -78,6 +79,9 @@ typedef enum sb_order {
     SB_ACQ_REL = memory_order_acq_rel,
     SB_SEQ_CST = memory_order_seq_cst,
 } sb_order_t;
+
+/* Up to so many bytes a copy is made in place: no call, and as few stores as can be. */
+#define SB_COPY_FEW ((size_t)64)
 
 #ifdef SB_SIMULATED
 #include "machine/sim/primitive_sim.h"

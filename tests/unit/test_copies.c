@@ -92,6 +92,29 @@ static void copies_are_right(void **state)
     check(sb_copy_shared, *state);
 }
 
+/* Of a number with a small bound the compiler would copy byte by byte (check_loops.py). */
+__attribute__((noinline)) static void copy_bounded(void *restrict to, const void *restrict from,
+                                                   size_t bytes)
+{
+    sb_copy(to, from, sb_min(bytes, 48));
+}
+
+__attribute__((noinline)) static void copy_few(void *restrict to, const void *restrict from,
+                                               size_t bytes)
+{
+    sb_copy_few(to, from, sb_min(bytes, SB_COPY_FEW));
+}
+
+static void few_bytes_are_right(void **state)
+{
+    for (size_t bytes = 0; bytes <= SB_COPY_FEW; bytes++)
+        for (size_t pair = 0; pair < (size_t)SB_LINE * SB_LINE; pair += 5) {
+            check_one(copy_few, *state, pair / SB_LINE, pair % SB_LINE, bytes);
+            if (bytes <= 48)
+                check_one(copy_bounded, *state, pair / SB_LINE, pair % SB_LINE, bytes);
+        }
+}
+
 static void copy_message(void *restrict to, const void *restrict from, size_t bytes)
 {
     sb_copy_message(to, from, bytes, sb_copy_shared_long);
@@ -150,9 +173,8 @@ static void streaming_copies_are_right(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_are_right),
-        cmocka_unit_test(messages_choose_their_copy),
-        cmocka_unit_test(far_copies_are_right),
+        cmocka_unit_test(copies_are_right),           cmocka_unit_test(few_bytes_are_right),
+        cmocka_unit_test(messages_choose_their_copy), cmocka_unit_test(far_copies_are_right),
         cmocka_unit_test(streaming_copies_are_right),
     };
 

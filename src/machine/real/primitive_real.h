@@ -111,12 +111,43 @@ static inline bool sb_copy_goes_over_page(const void *to, size_t bytes)
     return (((uintptr_t)to + bytes - 1) ^ (uintptr_t)to) >= SB_PAGE;
 }
 
+/* Of up to SB_COPY_FEW bytes: their two halves, which may overlap. */
+static inline void sb_copy_few(void *restrict to, const void *restrict from, size_t bytes)
+{
+#define SB_COPY_HALVES(half)                                                                       \
+    do {                                                                                           \
+        memcpy(to, from, half);                                                                    \
+        memcpy((char *)to + bytes - (half), (const char *)from + bytes - (half), half);            \
+    } while (0)
+    if (bytes >= 32)
+        SB_COPY_HALVES(32);
+    else if (bytes >= 16)
+        SB_COPY_HALVES(16);
+    else if (bytes >= 8)
+        SB_COPY_HALVES(8);
+    else if (bytes >= 4)
+        SB_COPY_HALVES(4);
+    else if (bytes >= 2)
+        SB_COPY_HALVES(2);
+    else if (bytes == 1)
+        memcpy(to, from, 1);
+#undef SB_COPY_HALVES
+}
+
 /*
  * Of less than SB_COPY_LONG. For most it is memcpy and three instructions that jump nowhere: 256
- * bytes take no longer than some twenty.
+ * bytes take no longer than some twenty. Of a number that is not known but has a small bound the
+ * compiler would make a loop that copies byte by byte.
  */
 static inline void sb_copy_short(void *restrict to, const void *restrict from, size_t bytes)
 {
+    if (!__builtin_constant_p(bytes)) {
+        if (bytes <= SB_COPY_FEW) {
+            sb_copy_few(to, from, bytes);
+            return;
+        }
+        __asm__("" : "+r"(bytes));
+    }
     if (SB_UNLIKELY(sb_copy_goes_over_page(to, bytes)))
         sb_copy_over_page(to, from, bytes);
     else

@@ -74,6 +74,7 @@ uint64_t sb_sim_now_ns(void);
 #define sb_fetch_until(word, value, read, write, bytes)                                            \
     ((void)(word), (void)(value), (void)(read), (void)(write), (void)(bytes))
 #define sb_copy(to, from, bytes) SB_SITED_VOID(sb_sim_copy(to, from, bytes))
+#define sb_copy_few(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_words(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_shared(to, from, bytes) sb_copy(to, from, bytes)
 #define sb_copy_far(to, from, bytes) sb_copy(to, from, bytes)
