@@ -78,13 +78,16 @@ static void make_name(const sb_job_t *job)
              sb_process_namespace(), sb_hash_bytes(SB_HASH_START, parts, sizeof parts));
 }
 
-/* Another user's file, or one that others may write, is none of ours. */
+#define RIGHTS 0600
+
+/* Another user's file, or one that others may write, is none of ours. One with fewer rights is: of
+ * whoever made it under a umask that takes them from their owner too. */
 static bool is_own(int fd)
 {
     struct stat file;
 
     return fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
-           (file.st_mode & 0777) == 0600;
+           (file.st_mode & 0777 & ~RIGHTS) == 0;
 }
 
 static void unlink_name(void)
@@ -162,7 +165,8 @@ static bool reserve(int fd, size_t offset, size_t bytes)
 
 static void *map_board(int fd, bool gauged)
 {
-    if (!is_own(fd) || !sb_region_resize(fd, board_bytes()) || !reserve(fd, 0, header_bytes()) ||
+    if (!is_own(fd) || fchmod(fd, RIGHTS) != 0 || !sb_region_resize(fd, board_bytes()) ||
+        !reserve(fd, 0, header_bytes()) ||
         !reserve(fd, slot_offset(board.job.rank), sizeof(slot_t)))
         return NULL;
     board.gauged =
@@ -211,7 +215,7 @@ bool sb_board_join(const sb_job_t *job, bool gauged)
 {
     board.job = *job;
     make_name(job);
-    int fd = shm_open(board.name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int fd = shm_open(board.name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, RIGHTS);
     if (fd < 0)
         return false;
     board.linked = true;

@@ -478,6 +478,21 @@ static void a_rank_without_room_keeps_others_together(void **state)
     expect_in_child(finds_no_room);
 }
 
+static bool comes_whatever_is_masked(void)
+{
+    umask(0777);
+    bool right = joins(0) && is_right_in_child(comes_and_tells);
+    sb_board_tell("", 0);
+    return right;
+}
+
+static void a_board_is_its_users_under_any_umask(void **state)
+{
+    (void)state;
+    board_job = (sb_job_t){.key = (uint64_t)getpid() << 9, .size = 3, .local = 3};
+    expect_in_child(comes_whatever_is_masked);
+}
+
 static bool take(sb_block_t *block, sb_arena_source_t source)
 {
     sb_reason_t reason;
@@ -1263,6 +1278,7 @@ int main(void)
         cmocka_unit_test(departure_is_seen),
         cmocka_unit_test(leftover_names_are_swept),
         cmocka_unit_test(boards_of_others_stay),
+        cmocka_unit_test(a_board_is_its_users_under_any_umask),
         cmocka_unit_test(a_rank_without_room_keeps_others_together),
         cmocka_unit_test(names_last_as_long_as_their_set_up),
         cmocka_unit_test(those_with_a_name_come_first),
