@@ -305,6 +305,22 @@ int sb_mpi_Win_allocate_shared_c(MPI_Aint size, MPI_Aint unit, MPI_Info info, MP
 
 /* ---- beginning and end ---- */
 
+/*
+ * A tool's functions that the program comes to first. Most call PMPI_X, which are those below. Some
+ * take the host's from dlsym(RTLD_NEXT), as Darshan does, and that leads past Sobor where the tool
+ * was loaded after it: as a library that the program is linked with, for one. So what belongs
+ * around the host's function is done around the tool's too, unless it was done by then. What a tool
+ * that goes past does in its MPI_Init comes before Sobor's own: sb_world_catch_up. Of a tool before
+ * MPI_Finalize nobody knows whether it goes past before it has: the host calls for the end itself.
+ */
+static struct {
+    __typeof__(&PMPI_Init) Init;
+    __typeof__(&PMPI_Init_thread) Init_thread;
+    __typeof__(&PMPI_Finalize) Finalize;
+    __typeof__(&PMPI_Comm_free) Comm_free;
+    __typeof__(&PMPI_Comm_disconnect) Comm_disconnect;
+} tool;
+
 /* How far this process has come, by whichever way. */
 static enum stage { BEFORE, INITIALISING, INITIALISED, FINALISED } stage;
 
@@ -326,17 +342,6 @@ static void initialise(void)
     sb_recording_expect();
 }
 
-/* What follows the host's initialisation, which has come to this. */
-static int initialised(int error)
-{
-    if (!enter(INITIALISED))
-        return error;
-    sb_world_tell(error == MPI_SUCCESS);
-    if (error == MPI_SUCCESS)
-        sb_recording_begin();
-    return error;
-}
-
 static void finalise(void)
 {
     if (!enter(FINALISED))
@@ -348,6 +353,19 @@ static void finalise(void)
     sb_arena_depart();
     sb_progress_stop();
     sb_private_self_free();
+}
+
+/* What follows the host's initialisation, which has come to this. */
+static int initialised(int error)
+{
+    if (!enter(INITIALISED))
+        return error;
+    sb_world_tell(error == MPI_SUCCESS);
+    if (error == MPI_SUCCESS && tool.Finalize != NULL)
+        sb_self_ends_by(finalise);
+    if (error == MPI_SUCCESS)
+        sb_recording_begin();
+    return error;
 }
 
 int sb_mpi_Init(int *argc, char ***argv)
@@ -368,45 +386,20 @@ int sb_mpi_Finalize(void)
     return sb_host.Finalize();
 }
 
-/*
- * A tool's functions that the program comes to first. Most call PMPI_X, which are those above. Some
- * take the host's from dlsym(RTLD_NEXT), as Darshan does, and that leads past Sobor where the tool
- * was loaded after it: as a library that the program is linked with, for one. So what belongs
- * around the host's function is done around the tool's too, unless it was done by then. What a tool
- * that goes past does in its MPI_Finalize comes after the end then, as what callbacks of
- * MPI_COMM_SELF do; and what it does in its MPI_Init before Sobor's own: sb_world_catch_up.
- */
-static struct {
-    __typeof__(&PMPI_Init) Init;
-    __typeof__(&PMPI_Init_thread) Init_thread;
-    __typeof__(&PMPI_Finalize) Finalize;
-    __typeof__(&PMPI_Comm_free) Comm_free;
-    __typeof__(&PMPI_Comm_disconnect) Comm_disconnect;
-} tool;
-static bool goes_past; /* its MPI_Init did, so its MPI_Finalize does */
-
-static int tool_initialised(int error)
-{
-    goes_past = stage < INITIALISED;
-    return initialised(error);
-}
-
 static int around_Init(int *argc, char ***argv)
 {
     initialise();
-    return tool_initialised(tool.Init(argc, argv));
+    return initialised(tool.Init(argc, argv));
 }
 
 static int around_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
     initialise();
-    return tool_initialised(tool.Init_thread(argc, argv, required, provided));
+    return initialised(tool.Init_thread(argc, argv, required, provided));
 }
 
 static int around_Finalize(void)
 {
-    if (goes_past)
-        finalise();
     return tool.Finalize();
 }
 

@@ -72,6 +72,38 @@ void sb_private_self_give(void)
     pthread_mutex_unlock(&in_use);
 }
 
+static void (*at_end)(void);
+
+static int copy_nothing(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm;
+    (void)key;
+    (void)extra;
+    (void)in;
+    (void)out;
+    *flag = 0;
+    return MPI_SUCCESS;
+}
+
+static int delete_attribute(MPI_Comm comm, int key, void *attribute, void *extra)
+{
+    (void)comm;
+    (void)key;
+    (void)attribute;
+    (void)extra;
+    at_end();
+    return MPI_SUCCESS;
+}
+
+void sb_self_ends_by(void (*end)(void))
+{
+    int keyval;
+
+    at_end = end;
+    if (sb_host.Comm_create_keyval(copy_nothing, delete_attribute, &keyval, NULL) == MPI_SUCCESS)
+        sb_host.Comm_set_attr(sb_host.comm_self, keyval, NULL);
+}
+
 void sb_private_self_free(void)
 {
     pthread_mutex_lock(&lock);

@@ -41,6 +41,10 @@ bool sb_nothing_passes(sb_collective_t collective, void *buffer, MPI_Datatype ty
 /* Errors on this communicator are returned to who calls, from now on. */
 bool sb_return_errors(MPI_Comm comm);
 
+/* Has `end` called when the host's MPI_Finalize begins, with the attributes of MPI_COMM_SELF, which
+ * are deleted before anything else: ours, which is the first, after those of the program. */
+void sb_self_ends_by(void (*end)(void));
+
 /* Frees it, and hands out the null communicator from then on. */
 void sb_private_self_free(void);
 

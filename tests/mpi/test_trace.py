@@ -13,7 +13,8 @@ import time
 import jobs
 import numpy as np
 import pytest
-from mpis import BUILD, REPOSITORY
+from mpis import BUILD, PRELOAD, REPOSITORY
+from test_tools import build_tool
 
 from conftest import usable_mpi
 
@@ -56,6 +57,19 @@ def expected_of_late(ranks: int) -> list[tuple[str, int, int]]:
         ("alltoallv", 4 * ranks, -1),
         ("bcast", 0, 0),
     ]
+
+
+@pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
+def test_end_that_goes_past(traced, key):
+    """A tool's MPI_Finalize that leads past Sobor's is the end of what is recorded all the same."""
+    tool = build_tool(usable_mpi(key), "tool_ends")
+    preload = {"LD_PRELOAD": f"{PRELOAD}:{tool}"}
+    result, folder = traced(key, 2, ["late", "0", str(ROUNDS)], preload)
+    assert result.returncode == 0 and "PASS" in result.stdout, result.tail()
+    trace = files.read(str(folder))
+    assert trace.ranks == [0, 1] and trace.notes == []
+    for rank in trace.ranks:
+        assert records_of(trace, rank) == [*expected_of_late(2), ("exscan", 4, -1)]
 
 
 @pytest.mark.parametrize("how", [{}, {"SOBOR": "off"}, {"SOBOR_COLLECTIVES": "none"}], ids=str)
