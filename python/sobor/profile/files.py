@@ -96,8 +96,8 @@ def read(folder: Path) -> tuple[dict[str, Any], int]:
     if not files:
         raise SoborError(
             "no rank wrote a profile",
-            "does the program call MPI_Init, which with sessions alone it need not, and did it reach "
-            "MPI_Finalize? sobor doctor looks at the MPIs",
+            "does the program call MPI_Init, which with sessions alone it need not, and did it "
+            "reach MPI_Finalize? sobor doctor looks at the MPIs",
         )
     worlds: dict[int, list[File]] = {}
     for file in files:

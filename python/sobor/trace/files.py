@@ -167,7 +167,7 @@ def read(place: str, resolve: Callable[[str, int], str] | None = None) -> Trace:
     if not paths:
         raise SoborError(
             f"{place}: expected files that end in .trace, found none",
-            "sobor trace -o DIR -- LAUNCHER ... writes them, when a job ends that has called MPI_Init",
+            "sobor trace -o DIR -- LAUNCHER ... writes them, when a job ends that called MPI_Init",
         )
     files, notes = _one_world([read_file(path) for path in paths])
     return _join(sorted(files, key=lambda file: file.rank), notes, Sites(resolve))
