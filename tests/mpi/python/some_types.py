@@ -26,6 +26,10 @@ def set_up_with_some(options):
         assert not forgotten, f"{backend.__name__} has types that no run is made with: {forgotten}"
         backend.TypeMap = {t: kind for t, kind in backend.TypeMap.items() if t in typecodes}
         assert backend.TypeMap, f"{backend.__name__} has none of {typecodes}"
+    # Whether its arrays are tried is settled. Modules that need it themselves, as mpi4py.util.sync
+    # does, must not be left out, nor their tests.
+    if sys.modules.get("array", sys) is None:
+        del sys.modules["array"]
 
 
 main.setup_modules = set_up_with_some
