@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT / "tests" / "mpi"))
 
 import building  # noqa: E402
 import jobs  # noqa: E402
-from mpis import QUERY, WORK, Mpi, all_mpis  # noqa: E402
+from mpis import LAUNCH_ENVIRONMENT, QUERY, WORK, Mpi, all_mpis  # noqa: E402
 
 #: Processes that a test may have, and its time, if the list of tests does not say.
 RANKS, SECONDS = 2, 120
@@ -45,6 +45,10 @@ OPEN_MPI_REMOVED = """#define OMPI_OMIT_MPI1_COMPAT_DECLS 0
 """
 #: What each test needs of the folder util, and of dtpools.
 HELPERS = ("util", "dtpools")
+#: Intel's compilers find what they need by a variable alone.
+TOOLS_ENVIRONMENT = {**os.environ, **LAUNCH_ENVIRONMENT}
+#: The suite's configure makes the helpers of Fortran 2008 only where MPICH itself calls it.
+HELPERS_2008 = ("libmtest_f08.la", "am_libmtest_f08_la_OBJECTS=mtest_f08.lo")
 QUIET = re.compile(r"\s*(No Errors|Test Passed)?\s*", re.IGNORECASE)
 REPORT = re.compile(r"^sobor: (?:comm name|heap rank)=.*\n?", re.MULTILINE)
 
@@ -173,7 +177,9 @@ def configure(mpi: Mpi, source: Path, build: Path) -> None:
 def run_tool(command: list[str], folder: Path, log: Path) -> None:
     """Runs a command that must succeed, its output in a file."""
     with log.open("w") as out:
-        done = subprocess.run(command, cwd=folder, stdout=out, stderr=out, check=False)
+        done = subprocess.run(
+            command, cwd=folder, env=TOOLS_ENVIRONMENT, stdout=out, stderr=out, check=False
+        )
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: exit status {done.returncode}; see {log}")
 
@@ -185,7 +191,14 @@ def build_folder(mpi: Mpi, build: Path, folder: str, programs: set[str]) -> set[
     if wanted:
         command = ["make", "-k", f"-j{os.cpu_count()}", f"LIBS={libraries(mpi, build)}", *wanted]
         with log.open("w") as out:
-            subprocess.run(command, cwd=build / folder, stdout=out, stderr=out, check=False)
+            subprocess.run(
+                command,
+                cwd=build / folder,
+                env=TOOLS_ENVIRONMENT,
+                stdout=out,
+                stderr=out,
+                check=False,
+            )
     return {p for p in programs if not (build / folder / p).exists()}
 
 
@@ -194,6 +207,8 @@ def build_all(mpi: Mpi, build: Path, cases: list[Case]) -> list[Case]:
     for folder in HELPERS:
         if (build / folder / "Makefile").exists():
             run_tool(["make", "-j2"], build / folder, build / f"build-{folder}.out")
+    if "fortran" in mpi.compilers:
+        run_tool(["make", *HELPERS_2008], build / "util", build / "build-util-2008.out")
     missing = set()
     for folder in sorted({case.folder for case in cases}):
         programs = {case.program for case in cases if case.folder == folder}
