@@ -176,7 +176,7 @@ static int run(const struct bench_job *job, int argc, char **argv)
     if (options.root >= job->ranks)
         return refuse(job, "--root: expected a rank of the job, found a larger number");
     if (options.platform)
-        return bench_platform_run(job, options.seconds, options.between_nodes);
+        return bench_platform_run(job, &options);
     if (options.limits && (job->ranks != 2 || !job->fits || options.host_only))
         return refuse(job, "--limits: expected two ranks of one node with a processor each, and "
                            "Sobor, found another job");

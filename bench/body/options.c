@@ -213,6 +213,15 @@ static int set_between_nodes(struct bench_options *options, const char *value)
     return 0;
 }
 
+static int set_longest(struct bench_options *options, const char *value)
+{
+    uint64_t bytes;
+    if (parse_bytes(value, &bytes) != 0 || bytes < 1024 || bytes > 1 << 20)
+        return -1;
+    options->longest = (int)bytes;
+    return 0;
+}
+
 static int set_no_check(struct bench_options *options, const char *value)
 {
     (void)value;
@@ -254,6 +263,7 @@ static const struct option {
     {"--platform", NULL, set_platform},
     {"--first", NULL, set_first},
     {"--between-nodes", NULL, set_between_nodes},
+    {"--longest", "a size from 1K to 1M", set_longest},
     {"--no-check", NULL, set_no_check},
     {"--help", NULL, set_help},
 };
@@ -273,6 +283,7 @@ static void set_defaults(struct bench_options *options)
     set_variants(options, "hot,cold");
     set_methods(options, "sobor");
     set_sizes(options, "8,1K,64K,1M");
+    options->longest = 1 << 20;
 }
 
 int bench_options_parse(struct bench_options *options, int argc, char **argv, char *error,
@@ -333,6 +344,7 @@ const char *bench_options_usage(void)
            "  --first             time each collective's first call instead, of the size at\n"
            "                      its place in --sizes\n"
            "  --between-nodes     of a platform of one node tell that alone\n"
+           "  --longest BYTES     of a platform: blocks of calls of all ends (default 1M)\n"
            "  --limits            measure two ranks against the loops of bench/limits too\n"
            "  --no-check          leave out the pass that checks the data\n";
 }

@@ -39,6 +39,7 @@ struct bench_options {
     bool host_only;
     bool limits;
     bool platform;
+    int longest; /* of its blocks */
     bool first;
     bool between_nodes;
     bool check;

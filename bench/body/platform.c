@@ -29,17 +29,19 @@ static void write_job(const struct bench_platform *platform)
                job->library);
 }
 
-int bench_platform_run(const struct bench_job *job, double seconds, bool between_nodes)
+int bench_platform_run(const struct bench_job *job, const struct bench_options *options)
 {
-    struct bench_platform platform = {
-        .job = job, .ends = job->one_node ? MPI_COMM_WORLD : job->leaders, .seconds = seconds};
+    struct bench_platform platform = {.job = job,
+                                      .ends = job->one_node ? MPI_COMM_WORLD : job->leaders,
+                                      .seconds = options->seconds,
+                                      .longest = options->longest};
     platform.end = -1;
     if (platform.ends != MPI_COMM_NULL) {
         MPI_Comm_rank(platform.ends, &platform.end);
         MPI_Comm_size(platform.ends, &platform.count);
     }
     write_job(&platform);
-    if (between_nodes && job->one_node)
+    if (options->between_nodes && job->one_node)
         return 0;
     bench_platform_compute(&platform);
     if (job->ranks > 1) {

@@ -4,6 +4,7 @@
 #define SOBOR_BENCH_PLATFORM_H
 
 #include "job.h"
+#include "options.h"
 #include "statistics.h"
 
 /* What is measured for. Two ends of a network are the first ranks of two nodes, where there are. */
@@ -12,10 +13,11 @@ struct bench_platform {
     MPI_Comm ends;  /* first ranks of nodes, or all ranks of the only node; else MPI_COMM_NULL */
     int end, count; /* this rank's among them, and how many there are */
     double seconds; /* for each row */
+    int longest;    /* block of calls of all ends, in bytes */
 };
 
-/* Measures everything; `between_nodes`: of one node nothing. Returns 0. */
-int bench_platform_run(const struct bench_job *job, double seconds, bool between_nodes);
+/* Measures everything, or, if that is wanted, of one node nothing. Returns 0. */
+int bench_platform_run(const struct bench_job *job, const struct bench_options *options);
 
 /* Parts of it. Collective over all ranks. */
 void bench_platform_compute(const struct bench_platform *platform);

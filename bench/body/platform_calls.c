@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK_LEAST = 1024, BLOCK_MOST = 1 << 20 };
+enum { BLOCK_LEAST = 1024 };
 enum { GATHERED_LEAST = 16, GATHERED_MOST = 64 << 10, GATHERED_ENDS = 4 };
 
 /* Where calls happen. */
@@ -164,7 +164,7 @@ static int longest_block(const struct bench_platform *platform, int ends)
 {
     double each = 2.0 * ends * (platform->job->one_node ? ends : 1);
     double room = -bench_maximum(platform->job, -(double)bench_available_memory()) / 4;
-    int bytes = BLOCK_MOST;
+    int bytes = platform->longest;
     while (bytes > BLOCK_LEAST && bytes * each > room)
         bytes /= 2;
     return bytes;
@@ -178,10 +178,10 @@ void bench_platform_calls(const struct bench_platform *platform)
     while (1 << partners < place.ends)
         partners++;
     const struct calls kinds[] = {
-        {"exchange-time", exchange, partners, BLOCK_LEAST, 2 * BLOCK_MOST, 2},
+        {"exchange-time", exchange, partners, BLOCK_LEAST, 2 * platform->longest, 2},
         {"allgather", allgather, 1, BLOCK_LEAST, block, 4},
         {"alltoall", alltoall, 1, BLOCK_LEAST, block, 4}};
-    size_t blocks = (size_t)place.ends * (size_t)block, pairs = 4 * BLOCK_MOST;
+    size_t blocks = (size_t)place.ends * (size_t)block, pairs = 4 * (size_t)platform->longest;
     size_t most = blocks > pairs ? blocks : pairs;
     place.data = calloc(1, most), place.all = calloc(1, most);
     if (bench_maximum(platform->job, place.data == NULL || place.all == NULL) == 0.0) {

@@ -378,6 +378,9 @@ def platform_command(
     seconds: Annotated[
         float, option("--seconds", "For each row of samples.", min=0.001, max=60)
     ] = 0.05,
+    longest: Annotated[
+        str, option("--bytes", "The longest block of calls of all nodes: 1K to 1M.")
+    ] = "1M",
     libmpi: Annotated[str | None, option("--libmpi")] = None,
     write: Annotated[
         str | None,
@@ -394,7 +397,8 @@ def platform_command(
 
     FLOPS; latency and time of an element by least squares and by two points; bandwidth, lanes and
     eager limit; whether the switch is a star or a crossbar; how precisely MPI_Barrier ends. The
-    file that --write makes is for sobor simulate --machine and for SOBOR_NETWORK.
+    file that --write makes is for sobor simulate --machine and for SOBOR_NETWORK. Eight nodes
+    that share 100 Mbit/s take minutes, with --bytes 64K one.
 
     **Examples**
 
@@ -403,8 +407,12 @@ def platform_command(
         sobor platform --json platform.json --write mine.json -- srun -N 4 -n 64
     """
     from sobor.platform.run import Wanted, platform
+    from sobor.sizes import parse_size
 
-    platform(Wanted(command, seconds, libmpi, write, plot, timeout), json_file)
+    platform(
+        Wanted(command, seconds, libmpi, write, plot, timeout, parse_size(longest, "--bytes")),
+        json_file,
+    )
 
 
 @app.command("bench")

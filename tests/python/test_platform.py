@@ -233,7 +233,8 @@ def test_real_run(command, real_native, tmp_path):
     if launcher is None or not real_native.bench.is_file():
         pytest.skip("no mpirun.openmpi, or no bench")
     file = tmp_path / "platform.json"
-    words = ["--seconds", "0.001", "--json", str(file), "--", launcher, "--oversubscribe"]
+    words = ["--seconds", "0.001", "--bytes", "4K", "--json", str(file), "--", launcher]
+    words += ["--oversubscribe"]
     result = command("platform", *words, "-n", "2")
     assert result.status == 0, result.err
     answers = json.loads(file.read_text())
@@ -243,6 +244,8 @@ def test_real_run(command, real_native, tmp_path):
     assert answers["switch"]["value"] == "unknown"
     assert answers["reference_precision_us"]["by"] == "shared flag"
     assert answers["job"]["nodes"] == 1 and len(answers["pings"]) == 17
+    found = {(row["collective"], row["bytes"]) for row in answers["forecasts"]}
+    assert found == {(name, size) for name in ("allgather", "alltoall") for size in (1024, 4096)}
     assert "eager limit" in result.out and "exits of MPI_Barrier apart" in result.out
 
 
@@ -269,6 +272,8 @@ def test_one_node_is_not_measured_between_nodes(real_native):
     ("words", "message"),
     [
         ("-- ls", "ls is not an MPI launcher"),
+        ("--bytes 2M -- mpirun -n 2", "--bytes: expected 1K to 1M, found 2M"),
+        ("--bytes long -- mpirun -n 2", "--bytes: expected a size such as 8, 1K or 64KiB"),
         ("--write mine.txt -- mpirun -n 2", "--write: expected a file name that ends in .json"),
         ("--plot x.png -- mpirun -n 2", "--plot: expected a file name that ends in .svg"),
     ],

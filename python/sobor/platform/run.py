@@ -14,12 +14,14 @@ from sobor.launchers import Launch
 from sobor.native import Native, find_native
 from sobor.platform import machine_file, views
 from sobor.platform.analysis import Rows, prices
+from sobor.sizes import short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
 #: For each row of samples.
 _SECONDS = 0.05
 _LIMIT = 600.0
+_SHORTEST, _LONGEST = 1 << 10, 1 << 20
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class Wanted:
     write: str | None = None
     plot: str | None = None
     timeout: float = _LIMIT
+    #: Bytes of a block of calls of all ends.
+    longest: int = _LONGEST
     #: Added to the launcher.
     ranks: int | None = None
     #: Of one node nothing but that is told.
@@ -41,6 +45,8 @@ class Wanted:
 def platform(wanted: Wanted, json_file: str | None) -> None:
     """Measures, and writes the figures and the files."""
     outputs.check(json_file, wanted.plot)
+    if not _SHORTEST <= wanted.longest <= _LONGEST:
+        raise SoborError(f"--bytes: expected 1K to 1M, found {short_size(wanted.longest)}")
     native = find_native()
     if wanted.write is not None:
         machine_file.check(wanted.write)
@@ -75,6 +81,7 @@ def measure(native: Native, wanted: Wanted) -> dict[str, Any]:
         str(native.bench),
         *("--abi", target.library.abi, "--libmpi", str(target.library.path)),
         *("--host-only", "--platform", "--seconds", f"{wanted.seconds:g}"),
+        *("--longest", str(wanted.longest)),
         *(["--between-nodes"] if wanted.between_nodes else []),
     ]
     launch = Launch(words, target.environment(oversubscribed=False))
