@@ -63,10 +63,16 @@ def ratio(simulator: str, machine: str, operation: str, size: int, how: str) -> 
     }
     if operation == "alltoall":
         words["--algorithm"] = "cluster,host-pairwise"
-    if operation == "allreduce" and size >= 64 * K:
+    if operation == "allgather":
+        # Not BAGDS, which takes as long as recursive doubling, 6 times the ring's: each of 1024
+        # ranks would work out all transfers.
+        words["--algorithm"] = "cluster,host-ring,host-recursive-doubling,host-bruck"
+    if operation == "allreduce":
         words["--algorithm"] = "cluster,host-rabenseifner"
-        # Steps of the ring grow with ranks: 512 take 816 us for 64 KiB and 836 for 256 KiB, where
-        # the other takes 32 and 74.
+        if size < 64 * K:
+            words["--algorithm"] += ",host-recursive-doubling"
+        # Steps of the ring grow with ranks: 512 take 810 us for 16 KiB and 836 for 256 KiB, where
+        # the fastest take 21 and 74.
         if ranks <= 128 or size >= M:
             words["--algorithm"] += ",host-ring"
     command = [simulator, operation, *(str(word) for pair in words.items() for word in pair)]
