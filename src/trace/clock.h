@@ -8,10 +8,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
-
 /*
  * The clock that calls are recorded by. It is read twice a call, and is most of what recording
  * costs: so it is the processor's counter, where the kernel itself keeps time by it, that is, has
@@ -25,7 +21,7 @@ static inline uint64_t sb_trace_entered(void)
 {
 #if defined(__x86_64__)
     if (SB_LIKELY(sb_trace_counts_ticks))
-        return __rdtsc();
+        return __builtin_ia32_rdtsc();
 #endif
     return sb_now_ns();
 }
@@ -35,8 +31,8 @@ static inline uint64_t sb_trace_left(void)
 {
 #if defined(__x86_64__)
     if (SB_LIKELY(sb_trace_counts_ticks)) {
-        _mm_lfence();
-        return __rdtsc();
+        __builtin_ia32_lfence();
+        return __builtin_ia32_rdtsc();
     }
 #endif
     return sb_now_ns();
