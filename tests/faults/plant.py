@@ -152,15 +152,17 @@ def users_of(header: Path, copy: Path, within: str) -> list[Path]:
     """The sources that include a header, themselves or through others."""
     wanted, sources = {header}, set()
     names = [p.relative_to(REPOSITORY) for p in (REPOSITORY / header.parts[0]).rglob("*.[chd]*")]
-    texts = {name: source_of(name, copy).read_text() for name in names}
+    includes = {
+        path: {
+            path.parent / name if "/" not in name else Path("src") / name
+            for name in INCLUDE.findall(source_of(path, copy).read_text())
+        }
+        for path in names
+    }
     grown = True
     while grown:
         grown = False
-        for path, text in texts.items():
-            included = {
-                path.parent / name if "/" not in name else Path("src") / name
-                for name in INCLUDE.findall(text)
-            }
+        for path, included in includes.items():
             if path not in wanted | sources and included & wanted:
                 (sources if path.suffix == ".c" else wanted).add(path)
                 grown = True
