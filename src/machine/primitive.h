@@ -83,6 +83,10 @@ typedef enum sb_order {
 /* Up to so many bytes a copy is made in place: no call, and as few stores as can be. */
 #define SB_COPY_FEW ((size_t)64)
 
+#ifdef SB_ALIKE
+#error "this differs between the machines: of sobor_alike nobody may include it"
+#endif
+
 #ifdef SB_SIMULATED
 #include "machine/sim/primitive_sim.h"
 #else

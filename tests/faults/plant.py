@@ -64,6 +64,8 @@ HANGS = 8
 REST = 3
 #: Processors that programs run on which fork ranks.
 ENOUGH = 2
+#: What is in the libraries of both machines.
+ALIKE = "sobor_alike"
 #: Where Sobor's names are.
 SHARED = Path("/dev/shm")
 #: The back end and the bench's body of each MPI of the tests.
@@ -227,14 +229,14 @@ class Build:
 
     def program(self, target: str, library: str, wrong: list[Path]) -> Path:
         """A program of the tests over a library that is wrong."""
-        libraries = (f"{library}_baselines", library)
+        libraries = (f"{library}_baselines", library, ALIKE)
         objects = [pair for name in libraries for pair in self.compile(name, wrong).items()]
         changed = [built for source, built in objects if source in wrong]
         if not changed:
             raise Unfit(f"{library} has nothing of {', '.join(map(str, wrong))}")
         own = [built for _, built, _ in self.of_target(target)]
         output = self.copy / target
-        archives = [self.folder / "src" / f"lib{name}.a" for name in libraries]
+        archives = [self.folder / "src" / f"lib{name}.a" for name in libraries[:2]]
         self.link(output, [*own, *changed, *archives])
         return output
 
@@ -246,7 +248,8 @@ class Build:
         (shadow / "tests").mkdir()
         (self.folder / "tests" / "mpi").mkdir(exist_ok=True)
         (shadow / "tests" / "mpi").symlink_to(self.folder / "tests" / "mpi")
-        core = [o for s, o in self.compile("sobor_core", wrong).items() if s in wrong]
+        both = {**self.compile("sobor_core", wrong), **self.compile(ALIKE, wrong)}
+        core = [built for source, built in both.items() if source in wrong]
         archive = self.folder / "src" / "libsobor_core.a"
         for target, rest in (
             (f"sobor-{abi}", [*core, archive, "-Wl,-z,defs"]),
