@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -255,6 +257,18 @@ def kill_tagged(tag: str) -> None:
             continue
 
 
+def await_end(process: subprocess.Popen, timeout: float) -> None:
+    """As its own wait, which with a limit looks only every 50 ms, unless the kernel cannot tell."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(process.pid)
+        try:
+            select.select([handle], [], [], timeout)
+            timeout = 0
+        finally:
+            os.close(handle)
+    process.wait(timeout)
+
+
 class Job:
     """A running job; every process of it carries a tag in its environment."""
 
@@ -292,7 +306,7 @@ class Job:
         """The result, after ending the job if it takes longer than the timeout."""
         timed_out = False
         try:
-            self.process.wait(timeout)
+            await_end(self.process, timeout)
         except subprocess.TimeoutExpired:
             timed_out = True
             self.stacks = "\n".join(where_it_is(pid) for pid in self.processes())
