@@ -20,7 +20,10 @@ SHARED = ("support.c", "cases.c", "layout.c", "moving.c")
 BESIDES = {"resting.c": ["sched_yield"]}
 #: Functions of its own that a program puts in the place of others.
 EXPORTED = {"no_memory": ["malloc", "calloc", "aligned_alloc"], "windows": ["syscall"]}
-BESIDES_OF = {"m40": {"yielding.c": ["ucp_worker_progress", "ucp_worker_destroy", "read"]}}
+BESIDES_OF = {
+    "m40": {"yielding.c": ["ucp_worker_progress", "ucp_worker_destroy", "read"]},
+    "i21": {"calibrating.c": ["usleep"]},
+}
 SOURCES = Path(__file__).resolve().parents[2] / "src"
 #: Programs that look at the datatype engine from within are built with what it is made of: what
 #: knows no MPI, as it was built for the library, and the front end's sources.
