@@ -394,11 +394,11 @@ static program_t program = {.name = "fork_reductions",
 /* Whose part is empty goes on for as many calls as there are slots, before anybody else comes. */
 static int run_without_part(rank_context_t *context, void *argument)
 {
-    const size_t parts[RANKS_MOST] = {sizeof(uint32_t)};
+    const size_t parts[RANKS_MOST] = {sizeof(uint64_t)};
     state_t state = {.kind = SUM};
     const sb_operator_t operation = {
-        .element = sizeof(uint32_t), .commutative = true, .fold = fold, .context = &state};
-    uint32_t send = 1, received = 0;
+        .element = sizeof(uint64_t), .commutative = true, .fold = fold, .context = &state};
+    uint64_t send = 1, received = 0;
     const sb_reduction_t reduction = {.operation = &operation,
                                       .bytes = sizeof send,
                                       .parts = parts,
