@@ -36,8 +36,13 @@ HUGE = {
     "huge-always": ("always", "auto"),
     "huge-off": ("always", "off"),
 }
-#: Systems on which regions are looked at by themselves.
+#: Systems on which regions are looked at by themselves, and by which tests of theirs.
 REGIONS = ("advise", "within_size", "always")
+REGION_TESTS = (
+    "huge_pages_come_as_they_are_needed",
+    "what_regions_will_take_counts",
+    "blocks_tell_what_is_touched",
+)
 #: One segment for all ranks: how it is touched, and what the system says of huge pages.
 SEGMENTS = {
     "segment-random": ("random", "never"),
@@ -238,7 +243,8 @@ def jobs() -> dict[str, str]:
         )
     for system in REGIONS:
         scripts[f"regions-{system}"] = (
-            f"echo {system} >{SHMEM_ENABLED}\nSOBOR_MEMORY=4MiB /opt/test_segment 2>&1\n"
+            f"echo {system} >{SHMEM_ENABLED}\nexport SOBOR_MEMORY=4MiB\n"
+            f"for name in {' '.join(REGION_TESTS)}; do /opt/test_segment $name 2>&1; done\n"
             f"echo never >{SHMEM_ENABLED}\n"
         )
     for name, (how, system) in SEGMENTS.items():

@@ -1261,8 +1261,11 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
     uninterrupted = (off_t)1 << 40;
 }
 
-int main(void)
+/* usage: test_segment [PATTERN]: the tests of these names alone. */
+int main(int argc, char **argv)
 {
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(without_proc_nobody_is_dead),
         cmocka_unit_test(who_and_where_is_read_once),
