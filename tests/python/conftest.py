@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of the command share: stand-ins for the native parts and launchers."""
 
+import functools
 import json
 import os
 import signal
@@ -10,12 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import typer
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "python"))
 
 from sobor import drawing, start  # noqa: E402
 from sobor.native import Native  # noqa: E402
+
+#: The command line is made of its functions once, not for each of a thousand lines.
+typer.main.get_command = functools.cache(typer.main.get_command)
 
 FAKES = Path(__file__).resolve().parent / "fakes"
 
