@@ -8,6 +8,8 @@ build=$1
 shift
 log=$build/Testing/Temporary/LastTest.log
 rm -f "$log"
+# Else each of a hundred runs of pytest compiles what all of them share.
+unset PYTHONDONTWRITEBYTECODE
 ctest --test-dir "$build" --output-on-failure --no-tests=error --repeat until-pass:2 "$@"
 status=$?
 
