@@ -2,7 +2,7 @@
 """What is meant to be a loop of vectors is one in the machine code, and what is not is none.
 
 The copy loops hold no call of memcpy and no string instruction; they and the plainest folds use the
-processor's vector registers (SSE2 and up, NEON). Copies of a few bytes jump forward alone.
+processor's vector registers (SSE2 and up, NEON). Copies of a few bytes hold no loop.
 
 usage: check_loops.py OBJDUMP PROGRAM copy|fold|few
 """
@@ -24,15 +24,27 @@ FORBIDDEN = re.compile(r"\b(memcpy|memmove|rep[nez]*\s+movs)")
 VECTORS = re.compile(
     r"\b(?:movup[sd]|v?movdq[au]\w*|v?padd[bwdq]|v?addp[sd]|q\d+|v\d+\.\d+[bhsd])\b|%[yz]mm"
 )
-#: A jump under a condition: where it is, and where it leads to in the same function.
-JUMP = re.compile(
-    r"^\s*([0-9a-f]+):\s+(?:j(?!mp)\w+|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <copy_\w+\+"
-)
+#: Where an instruction is.
+PLACE = re.compile(r"^\s*([0-9a-f]+):")
+#: A jump under a condition: where it leads to in the same function.
+JUMP = re.compile(r"^\s*[0-9a-f]+:\s+(?:j(?!mp)\w+|b\.\w+|cbn?z|tbn?z)\s.*?([0-9a-f]+) <copy_\w+\+")
 
 
-def jumps_back(lines: list[str]) -> list[str]:
-    jumps = [(line, JUMP.match(line)) for line in lines]
-    return [line for line, jump in jumps if jump and int(jump[2], 16) <= int(jump[1], 16)]
+#: What nothing follows. Code behind it is come to by jumps alone, which may lead back out of it.
+LEAVES = re.compile(r"^\s*[0-9a-f]+:\s+(?:ret|jmp|b)\b(?!\.)")
+
+
+def loops(lines: list[str]) -> list[str]:
+    """The jumps back to where the code leads to them again."""
+    placed = [(int(place[1], 16), line) for line in lines if (place := PLACE.match(line))]
+    found = []
+    for at, line in placed:
+        jump = JUMP.match(line)
+        target = int(jump[1], 16) if jump else at + 1
+        passed = [other for place, other in placed if target <= place < at]
+        if target <= at and not any(map(LEAVES.match, passed)):
+            found.append(line)
+    return found
 
 
 def main() -> int:
@@ -49,7 +61,7 @@ def main() -> int:
         if not name:
             continue
         found.add(name.group(1))
-        wrong = jumps_back(lines) if kind == "few" else filter(FORBIDDEN.search, lines)
+        wrong = loops(lines) if kind == "few" else filter(FORBIDDEN.search, lines)
         problems += [f"{name.group(1)}: {line}" for line in wrong]
         if kind != "few" and not VECTORS.search(function):
             problems.append(f"{name.group(1)}: no vectors")
