@@ -18,7 +18,7 @@ help: ## show this list
 
 # Places for tests, of which most take two: most of a short one is waiting. In the long form most
 # compute, and ranks that share a processor with those of other jobs hand over in milliseconds.
-AT_ONCE = $(if $(filter-out 0,$(SOBOR_TEST_LONG)),2 * $$(nproc),9 * $$(nproc) / 2)
+AT_ONCE = $(if $(filter-out 0,$(SOBOR_TEST_LONG)),2 * $$(nproc),7 * $$(nproc) / 2)
 
 setup: ## install what the build needs: packages, a Python environment
 	@scripts/setup.sh
