@@ -39,14 +39,6 @@ SB_INLINE void sb_move_short(uintptr_t user, char *packed, size_t length, bool p
         sb_copy_few((void *)user, packed, length);
 }
 
-SB_INLINE void sb_move_any(uintptr_t user, char *packed, size_t length, bool pack)
-{
-    if (length <= SB_COPY_FEW)
-        sb_move_short(user, packed, length, pack);
-    else
-        sb_move(user, packed, length, pack);
-}
-
 #define SB_LENGTH_CASE(bytes, loop, ...)                                                           \
     case bytes:                                                                                    \
         loop(bytes, false, __VA_ARGS__);                                                           \
@@ -151,7 +143,7 @@ SB_INLINE void sb_move_uneven(uintptr_t user, const sb_run_t *runs, char *packed
 
     for (size_t i = 0; i < count; i++) {
         size_t end = runs[i + 1].position;
-        sb_move_any(user + (uintptr_t)(ptrdiff_t)runs[i].offset, packed, end - start, pack);
+        sb_move(user + (uintptr_t)(ptrdiff_t)runs[i].offset, packed, end - start, pack);
         packed += end - start;
         start = end;
     }

@@ -3,6 +3,7 @@
 
 #include "mpi/operator.h"
 #include "mpi/progress.h"
+#include "mpi/self.h"
 #include "mpi/world.h"
 
 #include <pthread.h>
@@ -102,17 +103,6 @@ static void end(sb_comm_t *comm, uint64_t generation)
     give_back(comm);
 }
 
-static int copy_nothing(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
-{
-    (void)comm;
-    (void)key;
-    (void)extra;
-    (void)in;
-    (void)out;
-    *flag = 0;
-    return MPI_SUCCESS;
-}
-
 static int delete_attribute(MPI_Comm comm, int key, void *attribute, void *extra)
 {
     use_t *use = attribute;
@@ -127,7 +117,8 @@ static int delete_attribute(MPI_Comm comm, int key, void *attribute, void *extra
 
 static void start(void)
 {
-    if (sb_host.Comm_create_keyval(copy_nothing, delete_attribute, &keyval, NULL) != MPI_SUCCESS)
+    if (sb_host.Comm_create_keyval(sb_attribute_stays, delete_attribute, &keyval, NULL) !=
+        MPI_SUCCESS)
         keyval = MPI_KEYVAL_INVALID;
     sb_report_start();
     sb_types_start();

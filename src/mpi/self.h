@@ -41,6 +41,9 @@ bool sb_nothing_passes(sb_collective_t collective, void *buffer, MPI_Datatype ty
 /* Errors on this communicator are returned to who calls, from now on. */
 bool sb_return_errors(MPI_Comm comm);
 
+/* The copy function of attributes that duplicates of their communicator do not have. */
+int sb_attribute_stays(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag);
+
 /* Has `end` called when the host's MPI_Finalize begins, with the attributes of MPI_COMM_SELF, which
  * are deleted before anything else: ours, which is the first, after those of the program. */
 void sb_self_ends_by(void (*end)(void));
