@@ -371,6 +371,12 @@ static void reductions_fit_size_and_ranks(void **state)
                         "slots");
     assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, 2000, false).algorithm->name,
                         "rings");
+    /* Two slots are looked at together. */
+    for (size_t bytes = 8; bytes <= sb_class_bytes(9); bytes += 8)
+        assert_string_equal(sb_choose(SB_REDUCE, &two, &automatic, bytes, false).algorithm->name,
+                            "slots");
+    assert_string_equal(sb_choose(SB_REDUCE, &two, &automatic, 1000, false).algorithm->name,
+                        "rings");
     for (size_t bytes = 4 << 10; bytes <= (size_t)64 << 20; bytes *= 2)
         assert_string_equal(sb_choose(SB_ALLREDUCE, &two, &automatic, bytes, false).algorithm->name,
                             "rings");

@@ -192,11 +192,23 @@ static double cost_of_all(const sb_shape_t *shape, size_t bytes)
     return cost_of(shape, bytes, shape->ranks);
 }
 
+/*
+ * Pieces after the first that are waited for, each by itself. Of two ranks a second one comes with
+ * the first; and of sizes that are planned together few have the last piece of the largest.
+ */
+static double pieces_of_root(const sb_shape_t *shape, size_t bytes)
+{
+    if (shape->ranks > 2)
+        return (double)(bytes / (SB_SLOT_PAYLOAD + 1));
+    size_t pieces = bytes / SB_SLOT_BYTES;
+    return (double)(pieces - sb_min(pieces, FETCHED_PIECES - 1));
+}
+
 /* One rank reads the lines of all; the others wait for it once in so many slots. */
 static double cost_of_root(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
+    double pieces = pieces_of_root(shape, bytes);
     double beyond = bytes > SB_SLOT_IN_LINE ? price->next_line : 0;
 
     double copied = price->block_calm * price->block_byte * (double)SB_SLOT_PAYLOAD;
