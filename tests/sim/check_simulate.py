@@ -378,6 +378,9 @@ def check_slices(machine: Path) -> None:
     words = (*words, "--algorithm", "reduce-scatter-allgather", "--check", "on", "--schedules", 5)
     for result in simulate(*words, machine=machine):
         assert result["violations"] == [], result
+    # A message of nothing has no windows.
+    for collective in "allreduce", "reduce", "reduce_scatter", "scan":
+        simulate(collective, "--ranks", 64, "--bytes", 0, "--calls", 1, machine=machine)
     # Leaders that lead two blocks, whose pieces are more than a batch.
     for collective in "allreduce", "reduce", "reduce_scatter", "reduce_scatter_block", "scan":
         words = (collective, "--ranks", 67, "--bytes", "11K,3", "--algorithm", "k-ary-tree")

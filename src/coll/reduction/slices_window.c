@@ -39,7 +39,8 @@ static size_t grouped_window(const sb_workspace_t *space, size_t bytes)
     size_t equal = sb_divide_up(bytes, sb_max(1, sb_divide_up(bytes, window)));
     size_t unit = equal < least ? SB_SLICE_LEAST : largest * LINE_PAIR;
 
-    return sb_divide_up(equal, unit) * unit;
+    /* A message of nothing has none, and they have a length all the same. */
+    return sb_max(1, sb_divide_up(equal, unit)) * unit;
 }
 
 size_t sb_slices_window(const sb_team_t *team, const sb_reduction_t *reduction, uint32_t groups,
