@@ -6,6 +6,7 @@
  *
  * usage: fork_barriers [BARRIERS [SEED]]; 1000000 barriers are the long run.
  */
+#include "../long_form.h"
 #include "../random.h"
 #include "job.h"
 
@@ -183,7 +184,7 @@ int main(int argc, char **argv)
 {
     size_t bytes = (size_t)SPLITS * RANKS * LINE;
     char error[512];
-    run_t run = {.barriers = argc > 1 ? strtoull(argv[1], NULL, 10) : 20000,
+    run_t run = {.barriers = argc > 1 ? strtoull(argv[1], NULL, 10) : drawn(20000),
                  .seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1};
 
     setenv("SOBOR_WAIT", "yield", 1);

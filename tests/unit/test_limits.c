@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,26 +27,32 @@ static unsigned char byte_of(int rank, size_t bytes, size_t i)
     return (unsigned char)((size_t)rank * 7 + bytes * 3 + i % 249);
 }
 
-static bool is_from(const unsigned char *at, int rank, size_t bytes, size_t first)
+/* What both ranks send of the present size, made once for all calls. */
+static unsigned char sent[2][2 * MOST];
+
+static void begin_size(size_t bytes)
 {
-    for (size_t i = 0; i < bytes; i++) {
-        if (at[i] != byte_of(rank, bytes, first + i))
-            return false;
+    for (int rank = 0; rank < 2; rank++) {
+        for (size_t i = 0; i < 2 * bytes; i++)
+            sent[rank][i] = byte_of(rank, bytes, i);
     }
-    return true;
 }
 
-static void fill(side_t *side, size_t bytes, size_t all)
+static bool is_from(const unsigned char *at, int rank, size_t bytes, size_t first)
 {
-    for (size_t i = 0; i < all; i++)
-        side->send[i] = byte_of(side->limit.rank, bytes, i);
+    return memcmp(at, sent[rank] + first, bytes) == 0;
+}
+
+static void fill(side_t *side, size_t all)
+{
+    memcpy(side->send, sent[side->limit.rank], all);
 }
 
 static bool broadcast_is_right(side_t *side, size_t bytes)
 {
     int root = (int)(bytes % 2);
 
-    fill(side, bytes, bytes);
+    fill(side, bytes);
     limit_broadcast(&side->limit, side->send, bytes, root);
     return is_from(side->send, root, bytes, 0);
 }
@@ -54,7 +61,7 @@ static bool gather_is_right(side_t *side, size_t bytes)
 {
     int root = (int)(bytes % 2);
 
-    fill(side, bytes, bytes);
+    fill(side, bytes);
     limit_gather(&side->limit, side->send, side->receive, bytes, root);
     return side->limit.rank != root ||
            (is_from(side->receive, 0, bytes, 0) && is_from(side->receive + bytes, 1, bytes, 0));
@@ -64,14 +71,14 @@ static bool scatter_is_right(side_t *side, size_t bytes)
 {
     int root = (int)(bytes % 2);
 
-    fill(side, bytes, 2 * bytes);
+    fill(side, 2 * bytes);
     limit_scatter(&side->limit, side->send, side->receive, bytes, root);
     return is_from(side->receive, root, bytes, (size_t)side->limit.rank * bytes);
 }
 
 static bool allgather_is_right(side_t *side, size_t bytes)
 {
-    fill(side, bytes, bytes);
+    fill(side, bytes);
     limit_allgather(&side->limit, side->send, side->receive, bytes);
     return is_from(side->receive, 0, bytes, 0) && is_from(side->receive + bytes, 1, bytes, 0);
 }
@@ -80,7 +87,7 @@ static bool alltoall_is_right(side_t *side, size_t bytes)
 {
     size_t first = (size_t)side->limit.rank * bytes;
 
-    fill(side, bytes, 2 * bytes);
+    fill(side, 2 * bytes);
     limit_alltoall(&side->limit, side->send, side->receive, bytes);
     return is_from(side->receive, 0, bytes, first) &&
            is_from(side->receive + bytes, 1, bytes, first);
@@ -89,11 +96,11 @@ static bool alltoall_is_right(side_t *side, size_t bytes)
 /* Numbers to be summed, as many as there are whole ones. */
 static void fill_numbers(side_t *side, size_t bytes, enum limit_element element)
 {
-    fill(side, bytes, bytes);
+    fill(side, bytes);
     for (size_t i = 0; i < bytes / sizeof(double) && element == LIMIT_DOUBLE; i++)
-        ((double *)(void *)side->send)[i] = byte_of(side->limit.rank, bytes, i);
+        ((double *)(void *)side->send)[i] = sent[side->limit.rank][i];
     for (size_t i = 0; i < bytes / sizeof(float) && element == LIMIT_FLOAT; i++)
-        ((float *)(void *)side->send)[i] = byte_of(side->limit.rank, bytes, i);
+        ((float *)(void *)side->send)[i] = sent[side->limit.rank][i];
 }
 
 static bool is_sum(const side_t *side, size_t bytes, enum limit_element element)
@@ -101,13 +108,11 @@ static bool is_sum(const side_t *side, size_t bytes, enum limit_element element)
     bool right = true;
 
     for (size_t i = 0; i < bytes / sizeof(double) && element == LIMIT_DOUBLE; i++)
-        right &=
-            ((double *)(void *)side->receive)[i] == byte_of(0, bytes, i) + byte_of(1, bytes, i);
+        right &= ((double *)(void *)side->receive)[i] == sent[0][i] + sent[1][i];
     for (size_t i = 0; i < bytes / sizeof(float) && element == LIMIT_FLOAT; i++)
-        right &= ((float *)(void *)side->receive)[i] ==
-                 (float)(byte_of(0, bytes, i) + byte_of(1, bytes, i));
+        right &= ((float *)(void *)side->receive)[i] == (float)(sent[0][i] + sent[1][i]);
     for (size_t i = 0; i < bytes && element == LIMIT_BYTE; i++)
-        right &= side->receive[i] == (unsigned char)(byte_of(0, bytes, i) + byte_of(1, bytes, i));
+        right &= side->receive[i] == (unsigned char)(sent[0][i] + sent[1][i]);
     return right;
 }
 
@@ -143,6 +148,7 @@ static bool all_is_right(side_t *side)
     bool right = true;
 
     for (size_t i = 0; i < SB_COUNT_OF(sizes) && right; i++) {
+        begin_size(sizes[i]);
         right = broadcast_is_right(side, sizes[i]) && gather_is_right(side, sizes[i]) &&
                 scatter_is_right(side, sizes[i]) && allgather_is_right(side, sizes[i]) &&
                 alltoall_is_right(side, sizes[i]) && sums_are_right(side, sizes[i]);
@@ -161,8 +167,9 @@ static bool row_is_right(side_t *side, int operation, size_t bytes, int root)
 
     for (size_t call = 0; call < ROW; call++) {
         unsigned char *to = operation == 0 ? side->send : side->receive;
-        for (size_t i = 0; i < 2 * bytes; i++)
-            side->send[i] = (unsigned char)(byte_of(limit->rank, bytes, i % bytes) + 3 * call);
+        for (size_t i = 0; i < bytes; i++)
+            side->send[i] = side->send[bytes + i] =
+                (unsigned char)(byte_of(limit->rank, bytes, i) + 3 * call);
         if (takes && call % 97 == 0)
             usleep(300);
         if (operation == 0)

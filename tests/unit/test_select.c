@@ -154,7 +154,7 @@ static void a_processor_suits_ranks_with_one_each(void **state)
         assert_true(suits(&prices, processor));
         for (size_t i = 0; i < sb_price_count(); i++)
             assert_true(sb_price_sane(i, sb_price_get(&prices, i)));
-        for (uint32_t ranks = 3; ranks <= 128; ranks++)
+        for (uint32_t ranks = 3; ranks <= 128; ranks += takes_few() ? 5 : 1)
             changed += choices_changed(shape(ranks, false), processor);
         assert_true(changed > 0);
         assert_int_equal(choices_changed(shape(2, false), processor), 0);
