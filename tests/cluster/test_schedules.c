@@ -5,10 +5,13 @@
  * the same on all ranks and under all schedules.
  *
  * usage: cluster_schedules [--maps N] [--schedules N] [--seed N] [--bytes N] [--only COLLECTIVE]
- *                          [--nodes N] [--timed yes]
+ *                          [--nodes N] [--timed yes] [--usual N]
  *
- * --nodes: so many, each of one to three ranks; without it all is drawn.
+ * --nodes: so many, each of one to three ranks; without it all is drawn. --usual: so many maps, and
+ * two fifths of them if the form is not the long one.
  */
+#include "../long_form.h"
+
 #include "calls.h"
 #include "ground.h"
 
@@ -207,6 +210,8 @@ static bool read_options(wish_t *wish, int count, char **words)
         uint64_t number = strtoull(words[i + 1], NULL, 10);
         if (strcmp(words[i], "--maps") == 0)
             wish->maps = number;
+        else if (strcmp(words[i], "--usual") == 0)
+            wish->maps = is_long_form() ? number : number * 2 / 5;
         else if (strcmp(words[i], "--schedules") == 0)
             wish->schedules = number;
         else if (strcmp(words[i], "--seed") == 0)
@@ -230,8 +235,8 @@ int main(int argc, char **argv)
     wish_t wish = {.maps = 200, .schedules = 10, .seed = 1, .bytes = 300000};
 
     if (!read_options(&wish, argc, argv)) {
-        printf("expected --maps, --schedules, --seed, --bytes, --only, --nodes or --timed, with a "
-               "value\n");
+        printf("expected --maps, --schedules, --seed, --bytes, --only, --nodes, --timed or "
+               "--usual, with a value\n");
         return 2;
     }
     sb_baselines_add();
