@@ -11,8 +11,8 @@ A fault is a text: a paragraph that says what is wrong, and lines of these words
     Within: coll/bcast/         of a header's users only those; without it, all
     By: sim                     what finds it, see below
     Expect: race|wrong          words of which one is reported
-    Seconds: 40                 of a job of an MPI that does not hang, but takes long on a busy
-                                machine: ended after so many, not after 8
+    Seconds: 40                 of a job of an MPI or of forked ranks that does not hang, but takes
+                                long on a busy machine: ended after so many, not after 8
 
 A blank in Find stands for any white space, so that line breaks do not matter; In, Find and Put may
 come again. What may find a fault:
@@ -26,8 +26,8 @@ come again. What may find a fault:
 Programs of tests/fork and tests/unit run on two processors: what they find depends on whether ranks
 share them. With one alone a fault that is not found says nothing, and is skipped.
 
-Where a job of an MPI hangs, so that "timed out" is reported, the same test must pass with what is
-right: a machine that is too slow finds no fault.
+Where a job of an MPI or of forked ranks hangs, so that "timed out" is reported, the same test must
+pass with what is right: a machine that is too slow finds no fault.
 
 Only what the fault touches is compiled anew, and linked with what the build folder holds.
 
@@ -323,6 +323,12 @@ def run_on_two(find: Callable[[], bool]) -> bool:
     return found
 
 
+def only_in(finds: Callable[[Path], str], wrong: Path, right: Path) -> bool:
+    """Whether what is wrong is found, and not in what is right too, where a job took too long."""
+    found = finds(wrong)
+    return bool(found) and not ("timed out" in found and finds(right))
+
+
 def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
     """Build what finds the fault, and run it."""
     kind, *words = fault.by
@@ -339,10 +345,14 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
     if kind in ("fork", "unit"):
         name = f"{'fork' if kind == 'fork' else 'test'}_{words[0]}"
         program = build.program(name, "sobor_core", wrong)
-        command = [program, *words[1:]]
+        limit = {"SOBOR_TEST_SECONDS": str(fault.seconds)}
         # Tests of single parts take away the names that they have made as if of others.
         rest = REST if kind == "unit" else 0
-        return run_on_two(lambda: expected(command, fault.expect, {}, build.copy, rest))
+
+        def finds_in(program: Path) -> str:
+            return report([program, *words[1:]], fault.expect, limit, build.copy, rest)
+
+        return run_on_two(lambda: only_in(finds_in, program, build.folder / "tests" / name))
     if kind == "cluster":
         program = build.program(f"cluster_{words[0]}", "sobor_simulated", wrong)
         environment = {"ASAN_OPTIONS": "detect_leaks=0"}
@@ -368,8 +378,7 @@ def look_for(fault: Fault, build: Build, wrong: list[Path]) -> bool:
         }
         return report(command, fault.expect, environment, REPOSITORY / "tests" / "mpi", SECONDS)
 
-    found = finds(shadow)
-    return bool(found) and not ("timed out" in found and finds(build.folder))
+    return only_in(finds, shadow, build.folder)
 
 
 def has_ended(path: Path) -> bool:

@@ -60,8 +60,9 @@ def test_programs_that_fork_run_on_two_processors(plant, monkeypatch, allowed, p
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: allowed)
     monkeypatch.setattr(os, "sched_setaffinity", lambda _pid, some: bound.append(set(some)))
     monkeypatch.setattr(os, "getpid", lambda: pid)
-    monkeypatch.setattr(plant, "expected", lambda *_: finds and len(bound[-1]) == 2)
-    build = SimpleNamespace(copy=Path(), program=lambda *_: Path("program"))
+    said = {True: "FAILED", False: ""}
+    monkeypatch.setattr(plant, "report", lambda *_: said[finds and len(bound[-1]) == 2])
+    build = SimpleNamespace(copy=Path(), folder=Path(), program=lambda *_: Path("program"))
     fault = plant.Fault("made-up", by=["fork", "parts", "1", "rows"], expect="FAILED")
     if len(allowed) == 1:
         with pytest.raises(SystemExit) as skipped:
@@ -73,6 +74,19 @@ def test_programs_that_fork_run_on_two_processors(plant, monkeypatch, allowed, p
     assert bound[1:] == [allowed]  # as before, for what comes next
     neighbours = sorted(allowed)
     assert sorted(bound[0]) in (neighbours[:2], neighbours[2:4])
+
+
+@pytest.mark.parametrize(("right", "found"), [("ok\n", True), ("a rank timed out\n", False)])
+def test_forked_ranks_that_hang(plant, monkeypatch, right, found):
+    """They are ended soon, and the same with what is right must not be."""
+    said = {Path("wrong"): "a rank timed out\nx: FAILED\n", Path("right/tests/fork_parts"): right}
+    report = lambda words, *_: said[words[0]] if "timed out" in said[words[0]] else ""  # noqa: E731
+    monkeypatch.setattr(plant, "report", report)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1})
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _pid, _some: None)
+    build = SimpleNamespace(copy=Path(), folder=Path("right"), program=lambda *_: Path("wrong"))
+    fault = plant.Fault("made-up", by=["fork", "parts", "1", "rows"], expect="FAILED")
+    assert plant.look_for(fault, build, []) is found
 
 
 @pytest.mark.parametrize("line", ["", "Seconds: 40\n"])
