@@ -71,10 +71,8 @@ static bool attach_blocks(sb_team_t *team, sb_resource_t *resource)
     return true;
 }
 
-void sb_resource_reach(sb_resource_t *resource, size_t end)
+void sb_resource_touch(sb_resource_t *resource, size_t end)
 {
-    if (end <= resource->touched)
-        return;
     end = sb_min(sb_max(end, 2 * resource->touched), resource->bytes);
     sb_arena_touch(&resource->block, resource->touched, end);
     resource->touched = end;

@@ -62,9 +62,16 @@ sb_status_t sb_resource_make(struct sb_team *team, uint32_t slot, const sb_resou
  */
 sb_status_t sb_resource_renew(struct sb_team *team, uint32_t slot, const sb_resource_size_t *size);
 
-/* The own block is about to be used up to there: touches that, and as much again as was touched,
- * since in many programs each rank sends little. */
-void sb_resource_reach(sb_resource_t *resource, size_t end);
+/* Touches the own block up to there, and as much again as was touched, since in many programs each
+ * rank sends little. */
+void sb_resource_touch(sb_resource_t *resource, size_t end);
+
+/* The own block is about to be used up to there. */
+static inline void sb_resource_reach(sb_resource_t *resource, size_t end)
+{
+    if (SB_UNLIKELY(end > resource->touched))
+        sb_resource_touch(resource, end);
+}
 
 /*
  * Ends this rank's use of the others' blocks. Its own is left in `block`, for the caller to give
