@@ -1261,7 +1261,6 @@ static void signals_do_not_keep_memory_from_being_reserved(void **state)
     uninterrupted = (off_t)1 << 40;
 }
 
-/* usage: test_segment [PATTERN]: the tests of these names alone. */
 static const struct CMUnitTest tests[] = {
     cmocka_unit_test(without_proc_nobody_is_dead),
     cmocka_unit_test(who_and_where_is_read_once),
@@ -1303,6 +1302,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(the_system_says_whether_pages_are_huge),
 };
 
+/* usage: test_segment [PATTERN]: the tests of these names alone. */
 int main(int argc, char **argv)
 {
     if (argc > 1)

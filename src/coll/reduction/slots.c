@@ -156,6 +156,12 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
     return data;
 }
 
+/* Pieces after the first. */
+static double pieces_of(size_t bytes)
+{
+    return (double)(bytes / (SB_SLOT_PAYLOAD + 1));
+}
+
 /*
  * Every rank reads the lines of all others at once, as in the flat barrier; a piece more is a few
  * lines more of each, which are fought for where ranks are many.
@@ -163,7 +169,7 @@ static sb_status_t reduce(sb_team_t *team, const sb_reduction_t *reduction, sb_w
 static double cost_of(const sb_shape_t *shape, size_t bytes, double sources)
 {
     const sb_prices_t *price = shape->prices;
-    double pieces = (double)(bytes / (SB_SLOT_PAYLOAD + 1));
+    double pieces = pieces_of(bytes);
     double others = sb_max(shape->ranks, 2) - 2;
     double time = price->line + sources * price->fold;
 
@@ -193,14 +199,15 @@ static double cost_of_all(const sb_shape_t *shape, size_t bytes)
 }
 
 /*
- * Pieces after the first that are waited for, each by itself. Of two ranks a second one comes with
- * the first; and of sizes that are planned together few have the last piece of the largest.
+ * Of these, those that the root waits for, each by itself. Of two ranks a second one comes with the
+ * first; and of sizes that are planned together few have the last piece of the largest.
  */
-static double pieces_of_root(const sb_shape_t *shape, size_t bytes)
+static double awaited_by_root(const sb_shape_t *shape, size_t bytes)
 {
-    if (shape->ranks > 2)
-        return (double)(bytes / (SB_SLOT_PAYLOAD + 1));
     size_t pieces = bytes / SB_SLOT_BYTES;
+
+    if (shape->ranks > 2)
+        return pieces_of(bytes);
     return (double)(pieces - sb_min(pieces, FETCHED_PIECES - 1));
 }
 
@@ -208,14 +215,14 @@ static double pieces_of_root(const sb_shape_t *shape, size_t bytes)
 static double cost_of_root(const sb_shape_t *shape, size_t bytes)
 {
     const sb_prices_t *price = shape->prices;
-    double pieces = pieces_of_root(shape, bytes);
+    double pieces = pieces_of(bytes), awaited = awaited_by_root(shape, bytes);
     double beyond = bytes > SB_SLOT_IN_LINE ? price->next_line : 0;
 
     double copied = price->block_calm * price->block_byte * (double)SB_SLOT_PAYLOAD;
     double piece = sb_cost_calm(shape) ? price->own_line + copied : price->line;
 
     return price->line + shape->ranks * (price->next_line + price->fold + beyond) +
-           pieces * shape->ranks * piece + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
+           awaited * shape->ranks * piece + sb_fold_turns(shape, 1 + pieces / SB_SLOTS) +
            row_cost(shape);
 }
 
