@@ -30,16 +30,19 @@ static inline unsigned drawn(unsigned all)
     return takes_few() ? all / 10 : all;
 }
 
-/* A quarter of the calls where time counts. */
+/* A quarter of the calls where time counts, an eighth where an emulator makes them. */
 static inline int calls_of(int all)
 {
-    return is_long_form() ? all : all / 4;
+    return is_long_form() ? all : all / (EMULATED ? 8 : 4);
 }
 
-/* The next number of ranks: each one up to 9, and from there on in steps of 8 where time counts. */
+/* The next number of ranks: each one up to 9, and from there on in steps of 8 where time counts; an
+ * emulator leaves out 6, 7 and 8 too. */
 static inline unsigned next_ranks(unsigned ranks)
 {
-    return ranks + (ranks < 9 || is_long_form() ? 1 : 8);
+    if (is_long_form() || ranks < (EMULATED ? 5 : 9))
+        return ranks + 1;
+    return ranks < 9 ? 9 : ranks + 8;
 }
 
 #endif

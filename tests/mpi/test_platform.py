@@ -130,6 +130,23 @@ def check_crossing(measure_again, answers: dict, hosts: int = HOSTS) -> None:
     assert 1 / 1.3 < median(gains[-3:]) * hosts / (hosts - 1) < 1.3, gains
 
 
+def wrong_forecasts(answers: dict) -> set[tuple[str, int]]:
+    """The calls that take 1.3 times as long as foretold, or as much less."""
+    return {
+        (row["collective"], row["bytes"])
+        for row in answers["forecasts"]
+        if not 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3
+    }
+
+
+def check_forecasts(measure_again, answers: dict) -> None:
+    """All calls take what is foretold. One that was disturbed does when measured twice again."""
+    wrong = wrong_forecasts(answers)
+    if wrong:
+        wrong &= wrong_forecasts(measure_again()) & wrong_forecasts(measure_again())
+    assert not wrong, answers["forecasts"]
+
+
 @pytest.mark.alone
 @pytest.mark.usefixtures("only_long")
 @pytest.mark.parametrize("kind", ["star", "crossbar"])
@@ -140,8 +157,7 @@ def test_limits_are_found(first_found, tmp_path, rate, kind):
     answers, _machine = first_found(*network)
     assert answers["bandwidth"]["value"] * 8 / 1e6 == pytest.approx(rate, rel=0.1)
     assert answers["switch"]["value"] == kind
-    for row in answers["forecasts"]:
-        assert 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3, row
+    check_forecasts(partial(measure_in_turn, tmp_path, *network), answers)
     if kind == "star":
         check_crossing(partial(measure_in_turn, tmp_path, *network), answers)
 
