@@ -21,6 +21,6 @@ const sb_spanning_t sb_bcast_cp_tree = {
     .name = "cp-tree",
     .collective = SB_BCAST,
     .doc = "Leaders that came first, served in order of arrival, the whole message at a time.",
-    .source = "own",
+    .source = "Sobor",
     .bcast = run,
 };

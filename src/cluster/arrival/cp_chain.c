@@ -22,6 +22,6 @@ const sb_spanning_t sb_bcast_cp_chain = {
     .name = "cp-chain",
     .collective = SB_BCAST,
     .doc = "Leaders that came first, served in order of arrival, in segments.",
-    .source = "own",
+    .source = "Sobor",
     .bcast = run,
 };

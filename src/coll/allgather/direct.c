@@ -151,7 +151,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "direct", .collective = of,                                                        \
         .doc = "Every rank writes its part once into its flow to all, and reads those of the "     \
                "others.",                                                                          \
-        .source = "this project", .prepare = sb_mesh_prepare, .cost = cost, .parts = run,          \
+        .source = "Sobor; see docs/scatter-gather.md", .prepare = sb_mesh_prepare, .cost = cost,   \
+        .parts = run,                                                                              \
     }
 
 const sb_algorithm_t sb_allgather_direct = DIRECT(SB_ALLGATHER);

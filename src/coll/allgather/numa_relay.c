@@ -343,7 +343,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "numa-relay", .collective = of,                                                    \
         .doc = "Ranks that share a cache or NUMA node divide the far parts between them; each "    \
                "brings its share near for all.",                                                   \
-        .source = "this project", .prepare = prepare, .cost = cost, .parts = run,                  \
+        .source = "Sobor; see docs/scatter-gather.md", .prepare = prepare, .cost = cost,           \
+        .parts = run,                                                                              \
     }
 
 const sb_algorithm_t sb_allgather_numa_relay = RELAY(SB_ALLGATHER);

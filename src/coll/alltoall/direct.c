@@ -285,7 +285,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "direct", .collective = of,                                                        \
         .doc = "Every rank writes each part into its flow to that rank; what is left of long "     \
                "parts is exchanged in pairs.",                                                     \
-        .source = "this project", .swaps = true, .prepare = prepare, .cost = cost, .parts = how,   \
+        .source = "Sobor; see docs/alltoall.md", .swaps = true, .prepare = prepare, .cost = cost,  \
+        .parts = how,                                                                              \
     }
 
 const sb_algorithm_t sb_alltoall_direct = DIRECT(SB_ALLTOALL, run_alike);

@@ -146,7 +146,7 @@ const sb_algorithm_t sb_bcast_numa_relay = {
     .collective = SB_BCAST,
     .doc = "Pipelined through the root's ring; ranks that share a cache or NUMA node each bring a "
            "part near for the others. The news goes down a tree, arity by SOBOR_TREE_ARITY.",
-    .source = "ours, after XHC (Katevenis et al. 2022) and van de Geijn's scatter and allgather",
+    .source = "Sobor, after XHC (Katevenis et al. 2022) and van de Geijn's scatter and allgather",
     .prepare = sb_rings_prepare,
     .cost = cost,
     .bcast = run,

@@ -147,7 +147,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "direct", .collective = of,                                                        \
         .doc = "Every rank writes its part into its flow to the root, which takes what has "       \
                "come.",                                                                            \
-        .source = "this project", .prepare = sb_mesh_prepare, .cost = cost, .parts = run,          \
+        .source = "Sobor; see docs/scatter-gather.md", .prepare = sb_mesh_prepare, .cost = cost,   \
+        .parts = run,                                                                              \
     }
 
 const sb_algorithm_t sb_gather_direct = DIRECT(SB_GATHER);

@@ -142,7 +142,8 @@ static double cost(const sb_shape_t *shape, size_t bytes)
         .name = "direct", .collective = of,                                                        \
         .doc = "The root writes each part into its flow to that rank, without waiting for the "    \
                "others.",                                                                          \
-        .source = "this project", .prepare = sb_mesh_prepare, .cost = cost, .parts = run,          \
+        .source = "Sobor; see docs/scatter-gather.md", .prepare = sb_mesh_prepare, .cost = cost,   \
+        .parts = run,                                                                              \
     }
 
 const sb_algorithm_t sb_scatter_direct = DIRECT(SB_SCATTER);
