@@ -39,9 +39,9 @@ def write_text(option: str, file: str | Path, text: str) -> None:
         raise SoborError(f"{option}: {file} cannot be written: {error.strerror}") from None
 
 
-def write_json(value: Any, file: str | Path) -> None:
-    """Writes a value as JSON."""
-    Path(file).write_text(_json_text(value) + "\n", encoding="utf-8")
+def write_json(value: Any, file: str | Path, option: str = "--json") -> None:
+    """Writes a value as JSON into the file that an option names."""
+    write_text(option, file, _json_text(value) + "\n")
 
 
 def _json_text(value: Any, ascii_only: bool = False) -> str:
@@ -64,15 +64,18 @@ def show(
     """Writes answers as --json says or, by `write`, for people; says which files there are.
 
     `make_others` makes the other files that are not there yet: what was measured is shown even if
-    one of them cannot be made.
+    one of them cannot be made. They are made even if nobody reads to the end, as behind `| head`.
     """
-    files = [str(file) for file in (json_file, *others) if file not in (None, "-")]
-    if json_file == "-":
-        print(_json_text(answers, ascii_only=(sys.stdout.encoding or "utf-8").lower() != "utf-8"))
-    else:
-        write()
-        if json_file is not None:
+    try:
+        if json_file == "-":
+            plain = (sys.stdout.encoding or "utf-8").lower() != "utf-8"
+            print(_json_text(answers, ascii_only=plain))
+        else:
+            write()
+    finally:
+        files = [str(file) for file in (json_file, *others) if file not in (None, "-")]
+        if json_file not in (None, "-"):
             write_json(answers, json_file)
-    make_others()
-    if files:
-        print(f"\nwritten to {', '.join(files)}", file=sys.stderr)
+        make_others()
+        if files:
+            print(f"\nwritten to {', '.join(files)}", file=sys.stderr)

@@ -28,7 +28,7 @@ def begin(launch: Launch, show: bool, json_file: str | None = None) -> None:
     """Takes the place of this process by what was prepared, or shows it."""
     for warning in launch.warnings:
         write_warning(warning)
-    if json_file:
+    if json_file is not None:
         from sobor import outputs
 
         shown = {"argv": launch.argv, "env": launch.env}

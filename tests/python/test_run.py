@@ -93,8 +93,9 @@ def test_json_into_a_file(command, fake_native, make_launcher, executed, tmp_pat
         argv = json.loads(file.read_text())["argv"]
         assert argv[:4] == shown["argv"][:4] and argv[-3:] == launcher[1:]
         file.unlink()
-    nowhere = command("run", "--json", str(tmp_path / "no" / "x"), "--", *launcher)
-    assert nowhere.status == 2 and "--json: " in nowhere.err
+    for nowhere in (str(tmp_path / "no" / "x"), ""):
+        result = command("run", "--json", nowhere, "--", *launcher)
+        assert result.status == 2 and "--json: " in result.err
     assert executed == []
 
 
@@ -352,6 +353,26 @@ def test_output_that_cannot_be_written(fake_native, words):
     answer = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert (answer.returncode, answer.stderr) == (1, "")
+
+
+def test_files_are_written_though_nobody_reads_the_output(tmp_path):
+    """As behind `| head`: what took minutes to measure may be in them."""
+    file = tmp_path / "machines.json"
+    words = ["simulate", "--list", "--json", str(file)]
+    reader, writer = os.pipe()
+    os.close(reader)
+    answer = subprocess.run(
+        [sys.executable, "-I", ROOT / "python" / "sobor", *words], stdout=writer, check=False
+    )
+    os.close(writer)
+    assert answer.returncode == 1
+    assert json.loads(file.read_text())
+
+
+def test_a_file_on_a_full_disk_is_named(command):
+    result = command("simulate", "--list", "--json", "/dev/full")
+    assert result.status == 2
+    assert "--json: /dev/full cannot be written: No space left on device" in result.err
 
 
 def test_a_checkout_that_moved_runs_its_own_code(tmp_path):

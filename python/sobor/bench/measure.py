@@ -45,15 +45,15 @@ def bench(request: Request, native: Native, files: Outputs) -> int:
     if request.explain:
         skew.explain(rows)
     plot = files.plot if rows else None
+
+    def make_others() -> None:
+        if files.tuning is not None:
+            _write_tuning(rows, files.tuning, status)
+        _draw(rows, plot)
+
     outputs.show(
-        rows,
-        files.json,
-        lambda: _write(rows, request.explain),
-        plot,
-        make_others=lambda: _draw(rows, plot),
+        rows, files.json, lambda: _write(rows, request.explain), plot, make_others=make_others
     )
-    if files.tuning is not None:
-        _write_tuning(rows, files.tuning, status)
     return status
 
 
