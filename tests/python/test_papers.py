@@ -271,12 +271,26 @@ def test_list(command, real_native, tmp_path):
         (["barrier", "6", "--with", "map=hat"], "map: expected core, numa, socket, found hat"),
         (["barrier", "6", "--with", "machine=nix"], "no machine nix"),
         (["barrier", "6", "--out", "/proc/nothing"], "--out: "),
+        (
+            ["barrier", "6", "--with", "algorithms="],
+            "algorithms: expected names of algorithms",
+        ),
+        (["barrier", "table", "--with", "machine=here"], "map: with machine=here ranks are where"),
+        (["bcast-numa", "9", "--with", "step=256K"], "most: expected at least a step, 256K"),
     ],
 )
-def test_wrong_words(command, real_native, words, message):
+def test_wrong_words(command, real_native, words, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     result = command("study", *words)
     assert result.status == 2
     assert message in result.err
+
+
+def test_barriers_without_those_of_messages(command, real_native, tmp_path):
+    """There is nothing that the best of them could be compared with."""
+    words = ["--short", "--with", "algorithms=central", "--with", "ranks=2", "--with", "map=core"]
+    rows = command("study", "barrier", "5", *words, "--out", str(tmp_path), "--json", "-").json
+    assert [row["series"] for row in rows] == ["central"]
 
 
 def test_table_for_people(command, real_native, tmp_path):

@@ -3,7 +3,8 @@
 
 from statistics import fmean, stdev
 
-from sobor.study.figure import MAPS, Figure, Point, Run, Setting, number, text
+from sobor.errors import SoborError
+from sobor.study.figure import MAPS, Figure, Point, Run, Setting, number
 from sobor.study.place import Case, common, take
 
 MACHINE = "kunpeng920-2s"
@@ -41,7 +42,10 @@ def _settings(ranks: int, maps: str, algorithms: tuple[str, ...]) -> tuple[Setti
 
 
 def _names(value: str, name: str) -> list[str]:
-    return text(value, name).split(",")
+    found = value.split(",")
+    if "" in found:
+        raise SoborError(f'{name}: expected names of algorithms, found "{value}"')
+    return found
 
 
 def _times(run: Run) -> list[Point]:
@@ -65,7 +69,8 @@ def _table(run: Run) -> list[Point]:
 def _against_messages(run: Run) -> list[Point]:
     """How many times the best barrier's time the best one made of messages takes."""
     points = _times(run)
-    for mapping in run["map"]:
+    both = len({name in MESSAGES for name in run["algorithms"]}) > 1
+    for mapping in run["map"] if both else ():
         best = {
             messages: min(
                 point.ours

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from statistics import fmean
 
+from sobor.errors import SoborError
 from sobor.model.views import ring_colour
 from sobor.sizes import short_size
 from sobor.study.figure import (
@@ -191,6 +192,10 @@ def _component_curves(run: Run) -> list[Point]:
 def _saw_tooth(run: Run) -> list[Point]:
     """T(f) of the model for fixed numbers of buffers."""
     step = run["step"]
+    if run["most"] < step:
+        raise SoborError(
+            f"most: expected at least a step, {short_size(step)}, found {short_size(run['most'])}"
+        )
     return [
         Point(f"s = {slots}", fragment, sum(_parts(run, fragment, fragment * slots)))
         for slots in run["s"]

@@ -16,6 +16,7 @@ from sobor.native import Native
 from sobor.progress import bar
 from sobor.study.figure import HERE, Figure, Run
 from sobor.study.papers import PAPERS
+from sobor.study.place import MAPPING
 from sobor.study.published import Row, Value, beside, read, summary
 
 
@@ -41,6 +42,7 @@ def study(wanted: Wanted, native: Native) -> int:
         raise SoborError("expected a paper and a figure of it", "sobor study --list names them")
     figure = find(wanted.paper, wanted.figure)
     values = settings(figure, wanted.changes, wanted.short)
+    _check_map(values)
     folder = make_folder(wanted, "sobor study")
     with bar() as progress:
         task = progress.add_task(figure.title, total=None)
@@ -48,6 +50,17 @@ def study(wanted: Wanted, native: Native) -> int:
         rows = beside(wanted.paper, figure, figure.run(run))
     _write(rows, wanted, figure, folder, _where(values))
     return 0
+
+
+def _check_map(values: dict[str, Any]) -> None:
+    """Refuses what would be measured alike and called differently."""
+    maps = values.get("map", MAPPING)
+    if values.get("machine") == HERE and maps not in (MAPPING, [MAPPING]):
+        found = maps if isinstance(maps, str) else ",".join(maps)
+        raise SoborError(
+            f"map: with machine=here ranks are where mpirun puts them, found {found}",
+            f"--with map={MAPPING}",
+        )
 
 
 def _where(values: dict[str, Any]) -> str:

@@ -18,6 +18,9 @@ from sobor.study.figure import HERE, Run, Setting, number, text
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 
+#: How ranks are dealt if nothing else is said.
+MAPPING = "core"
+
 #: Microseconds by message size; a barrier has the size 0.
 Times = dict[int, float]
 
@@ -32,7 +35,7 @@ class Case:
     sizes: tuple[int, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
     root: str | None = None
-    mapping: str = "core"
+    mapping: str = MAPPING
     cold: bool = True
     placed: bool = True
     #: Of the simulator: one segment with the parts of all ranks.
