@@ -23,6 +23,9 @@ app = typer.Typer(
 
 app.add_typer(model_app, name="model")
 
+#: Of sobor bench.
+_VARIANTS, _BUFFERS = "hot,cold", "malloc"
+
 
 def _show_version(wanted: bool) -> None:
     if wanted:
@@ -458,7 +461,7 @@ def bench_command(
             "unbroken row of calls in which the root goes round, mean time of a call; by --method "
             "sobor only.",
         ),
-    ] = "hot,cold",
+    ] = _VARIANTS,
     method: Annotated[
         str | None,
         typer.Option(
@@ -505,7 +508,7 @@ def bench_command(
             help="Where buffers begin: 16 bytes behind a page, as large blocks of malloc do, or on "
             "a page.",
         ),
-    ] = "malloc",
+    ] = _BUFFERS,
     peers: Annotated[
         list[str] | None,
         typer.Option(
@@ -624,14 +627,16 @@ def bench_command(
     from sobor.system.files import Files
 
     native = find_native()
-    for name, file in (("--write-tuning", tuning_file), ("--plot", plot)):
-        if study is not None and file is not None:
-            raise SoborError(f"{name} does not go with --study")
-    if study is not None and (method is not None or explain):
-        raise SoborError(f"{'--explain' if explain else '--method'} does not go with --study")
     if study is not None:
         from sobor.bench.study import Wanted, run_study
 
+        others = {"--write-tuning": tuning_file, "--plot": plot, "--method": method, "--sync": sync}
+        others |= {"--explain": explain, "--limits": limits, "--host-only": host_only}
+        others |= {"--peers": peers, "--rounds": rounds}
+        others |= {"--variants": variants != _VARIANTS, "--buffers": buffers != _BUFFERS}
+        for name, value in others.items():
+            if value:
+                raise SoborError(f"{name} does not go with --study")
         wanted = Wanted(
             name=study, collectives=collectives, machine=machine, ranks=ranks, sizes=sizes,
             launcher=launcher, libmpi=libmpi, seconds=seconds, seed=seed, timeout=timeout,

@@ -191,6 +191,8 @@ def test_uneven_arrival_simulated(command, fake_native, arguments, tmp_path):
         ]
     picture = " ".join(ElementTree.parse(tmp_path / "arrival.svg").getroot().itertext())
     assert "width 0 µs" in picture and "width 500 µs" in picture
+    assert command(words[0], "Bcast", *words[2:]).status == 0
+    assert arguments()[-1][0] == "bcast"
     command(*words, "--sizes", "4K", "--algorithms", "bcast:tree")
     assert option(arguments()[-1], "--algorithm") == "tree"
     picture = " ".join(ElementTree.parse(tmp_path / "arrival.svg").getroot().itertext())
@@ -230,6 +232,18 @@ def test_uneven_arrival_here(command, fake_native, arguments, openmpi, tmp_path)
         (["bcast", "--study", "slots", *KUNPENG, "--out", "/dev/null/a"], "--out: /dev/null/a"),
         (["bcast", "--machine", "kunpeng920-2s"], "--machine goes with --study"),
         (["bcast", "--out", "a"], "--out goes with --study"),
+        (["bcast", "--study", "slots", "--host-only"], "--host-only does not go with --study"),
+        (["bcast", "--study", "slots", "--rounds", "3"], "--rounds does not go with --study"),
+        (["bcast", "--study", "slots", "--peers", "mpirun"], "--peers does not go with --study"),
+        (["bcast", "--study", "slots", "--variants", "hot"], "--variants does not go with --study"),
+        (["bcast", "--study", "slots", "--buffers", "aligned"], "--buffers does not go with"),
+        (["bcast", "--study", "slots", "--nodes", "2"], "--nodes goes with --study arrival"),
+        (
+            ["bcast", "--study", "slots", "--algorithms", "ring"],
+            "--algorithms goes with",
+        ),
+        (["bcast", "--study", "arrival", "--nodes", "2"], "--nodes goes with --machine"),
+        (["scatterv", "--study", "arrival", "--counts", "heavy"], "--counts does not go with"),
     ],
 )
 def test_wrong_use(command, fake_native, words, expected):

@@ -8,7 +8,7 @@ is what a program feels.
 
 import csv
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,8 +62,14 @@ class Place:
 
 def run_arrival(wanted: Any, native: Native) -> int:
     """Takes all times, and writes table, CSV file, picture and JSON; `wanted` as of a study."""
-    if len(parse_collectives(wanted.collectives, native)) > 1:
+    names = parse_collectives(wanted.collectives, native)
+    if len(names) > 1:
         raise SoborError(f"--study is of one collective: found {wanted.collectives}")
+    if wanted.nodes is not None and wanted.machine is None:
+        raise SoborError("--nodes goes with --machine: here the launcher says where ranks are")
+    if wanted.counts != "equal":
+        raise SoborError(f"--counts does not go with --study {NAME}")
+    wanted = replace(wanted, collectives=names[0])
     words = (wanted.widths or WIDTHS).split(",")
     widths = [parse_time(word, "--widths", or_zero=True) / 1e3 for word in words]
     sizeless = wanted.collectives in SIZELESS

@@ -84,6 +84,9 @@ def run_study(wanted: Wanted, native: Native) -> int:
     if wanted.name == arrival.NAME:
         return arrival.run_arrival(wanted, native)
     study = _find(wanted)
+    for name in ("widths", "nodes", "algorithms"):
+        if getattr(wanted, name) is not None:
+            raise SoborError(f"--{name} goes with --study {arrival.NAME}")
     wanted = replace(wanted, counts=parse_counts_pattern(wanted.counts))
     sizes = parse_sizes(wanted.sizes, "--sizes") if wanted.sizes else study.sizes
     folder = make_folder(wanted, "--study")
