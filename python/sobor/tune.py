@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console, outputs, variables
+from sobor.bench.figures import figure
 from sobor.bench.job import Row
 from sobor.bench.measure import measure
 from sobor.bench.request import Request, make_request
@@ -174,7 +175,8 @@ def _write(answer: dict[str, Any], out: Console) -> None:
     grid = console.table(out, "ranks", *names, right=("ranks", *names))
     for entry in answer["entries"]:
         row = [
-            f"{entry['prices'][name]:.3g} ns" if name in entry["prices"] else "" for name in names
+            f"{figure(entry['prices'][name])} ns" if name in entry["prices"] else ""
+            for name in names
         ]
         grid.add_row(*(Text(cell) for cell in (str(entry["ranks"]), *row)))
     out.print(console.indented(grid))

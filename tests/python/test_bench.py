@@ -12,7 +12,7 @@ import pytest
 from conftest import write_program
 from sobor import libmpi
 from sobor.bench import plot
-from sobor.bench.figures import figure
+from sobor.bench.figures import figure, plain
 from sobor.bench.job import Job, plan_job, run_launch, time_limit
 from sobor.bench.measure import _Run, measure
 from sobor.bench.request import make_request, split_commands
@@ -389,6 +389,14 @@ def test_rows_are_ordered_for_reading(request_of):
 )
 def test_figure(value, text):
     assert figure(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(2.5, "2.5"), (99999.5, "99999.5"), (1234567, "1234567"), (32e6, "32000000")],
+)
+def test_a_number_without_an_exponent(value, text):
+    assert plain(value) == text
 
 
 def test_summary_against_the_best_host():

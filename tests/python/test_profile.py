@@ -203,6 +203,8 @@ def test_ranks_of_several_communicators_are_counted_once():
     words = views.summary(profile)
     assert "60.0 % of that in collectives: 2.5 % waiting" in words[0]
     assert words[1] == "Sobor served 25 of 55 collective calls of a rank."
+    many = [{**row, "calls": 1234567 * row["calls"]} for row in profile["calls"]]
+    assert "Sobor served 30864175 of 67901185 c" in views.summary({**profile, "calls": many})[1]
     compared = compare.compare([compare.Run(1.0, profile)], [compare.Run(1.0, PROFILE)], "x")
     (of_bcast,) = (each for each in compared["operations"] if each["operation"] == "bcast")
     assert of_bcast["host_s"] == pytest.approx(6e-3)

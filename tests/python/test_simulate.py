@@ -184,7 +184,7 @@ def test_list(command):
 
 def test_list_one(command):
     out = command("simulate", "--list", "kunpeng920-2s").out
-    assert "read_package = 82 ns" in out
+    assert "read_package = 82 ns" in out and "l3_bytes = 33554432 bytes" in out
     assert "core-to-core: Kunpeng 920-6426, between the two dies" in out
     full = command("simulate", "--list", "kunpeng920-2s", "--json", "-").json
     assert full["parameters"]["read_package"]["value"] == 82

@@ -13,6 +13,11 @@ def figure(value: float | None) -> str:
     return f"{value:.{next((digits for bound, digits in bounds if value < bound), 0)}f}"
 
 
+def plain(value: float) -> str:
+    """A number of six digits that count, or a longer one whole: 2.5, 1234567."""
+    return f"{value:.0f}" if abs(value) >= 1e5 else f"{value:g}"
+
+
 def percent(share: float) -> str:
     """A share as people read it."""
     return f"{100 * share:.1f} %"

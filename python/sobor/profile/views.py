@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console, outputs
-from sobor.bench.figures import figure, in_collectives, percent
+from sobor.bench.figures import figure, in_collectives, percent, plain
 from sobor.profile.sums import of_any_rank
 from sobor.sizes import human_size
 from sobor.times import short_time
@@ -64,7 +64,7 @@ def _of_profile(result: dict[str, Any]) -> list[str]:
         f" spent {percent(share)} of that {in_collectives(share)}:"
         f" {percent(waiting / result['wall_s'])} waiting for the last to come,"
         f" {percent((inside - waiting) / result['wall_s'])} moving data.",
-        f"Sobor served {served:g} of {calls:g} collective calls of a rank.",
+        f"Sobor served {plain(served)} of {plain(calls)} collective calls of a rank.",
     ]
     if not served and calls:
         lines.append("What Sobor would gain here: sobor estimate says it, of the file of --json.")
@@ -122,7 +122,7 @@ def _calls(result: dict[str, Any]) -> Table:
         [
             call_name(row),
             "Sobor" if row["served"] else "host",
-            f"{row['calls']:g}",
+            plain(row["calls"]),
             *(figure(row[f"total_us_{name}"] / 1e3) for name in ("min", "mean", "max")),
             figure(row["wait_us_mean"]),
             percent(row["total_us_mean"] / 1e6 / result["wall_s"]),

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from sobor import console, outputs
+from sobor.bench.figures import plain
 from sobor.machines import PARAMETERS, Machine, find_machine, machine_files, read_machine
 
 
@@ -65,7 +66,7 @@ def _show_one(machine: Machine, out: Console) -> None:
     out.print(Text(f"  {machine.path}"))
     out.print(Text(f"  {machine.nodes} × {machine.topology}"))
     for name, parameter in machine.parameters.items():
-        value = parameter.value if isinstance(parameter.value, str) else f"{parameter.value:g}"
+        value = parameter.value if isinstance(parameter.value, str) else plain(parameter.value)
         line = Text.assemble("  ", (name, "bold cyan"), f" = {value} {parameter.unit}".rstrip())
         line.append(f"  ({PARAMETERS[name].doc})", style="dim")
         out.print(line)
