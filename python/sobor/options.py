@@ -82,7 +82,7 @@ WORDS = {
 
 def finite(value: float | None) -> float | None:
     """Refuses what has limits and keeps to none: of nan nothing is less or more."""
-    if value is not None and not math.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         raise typer.BadParameter(f"expected a number, found {value}")
     return value
 

@@ -6,7 +6,9 @@ import re
 from sobor.errors import SoborError
 
 _UNITS = {"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
-_PATTERN = re.compile(r"(\d+)([KMGT]?)(?:I?B)?", re.IGNORECASE)
+# Python makes no number of thousands of digits, and nothing here is counted in as many.
+_DIGITS_MOST = 20
+_PATTERN = re.compile(rf"(\d{{1,{_DIGITS_MOST}}})([KMGT]?)(?:I?B)?", re.IGNORECASE)
 
 
 def parse_size(text: str, option: str) -> int:
@@ -29,9 +31,10 @@ def parse_counts(text: str, option: str) -> list[int]:
     """A comma separated list of whole numbers of at least 1."""
     counts = []
     for word in text.split(","):
-        if not word.strip().isdecimal() or int(word) < 1:
+        digits = word.strip()
+        if not digits.isdecimal() or len(digits) > _DIGITS_MOST or int(digits) < 1:
             raise SoborError(f'{option}: expected numbers such as 2,4, found "{word}"')
-        counts.append(int(word))
+        counts.append(int(digits))
     return counts
 
 

@@ -708,6 +708,13 @@ def test_component_by_name(fake_native, with_xhc, alone):
     ]
 
 
+def test_a_folder_of_the_path_with_blanks(fake_native, with_xhc, tmp_path, monkeypatch):
+    folder = tmp_path / "my mpi"
+    folder.symlink_to(with_xhc.parent)
+    monkeypatch.setenv("PATH", str(folder))
+    assert make_target("xhc", fake_native).words[0] == str(folder / "mpirun")
+
+
 def test_release_gather_by_name(fake_native, with_xhc, with_release_gather, alone):
     target = make_target("release_gather", fake_native)
     assert target.words[0] == str(with_release_gather)

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from conftest import ROOT
 from sobor.cli import app
-from sobor.options import WORDS
+from sobor.options import WORDS, finite
 
 #: Options of one name that do not mean the same everywhere, and why.
 EXCEPTIONS = {
@@ -166,3 +166,7 @@ def test_a_wrong_value_is_named(words, option, found):
     answer = CliRunner().invoke(app, words.split(), env={"COLUMNS": "300"})
     assert answer.exit_code == 2
     assert option in answer.output and found in answer.output.split(option)[1], answer.output
+
+
+def test_a_whole_number_of_hundreds_of_digits_is_one():
+    assert finite(10**400) == 10**400

@@ -24,7 +24,7 @@ def test_size(text, size):
     assert parse_size(text, "--sizes") == size
 
 
-@pytest.mark.parametrize("text", ["", "K", "-1", "1.5K", "8 bytes", "1X", "0x10"])
+@pytest.mark.parametrize("text", ["", "K", "-1", "1.5K", "8 bytes", "1X", "0x10", "9" * 5000])
 def test_wrong_size_is_named(text):
     with pytest.raises(SoborError) as error:
         parse_size(text, "--sizes")
@@ -40,7 +40,7 @@ def test_list_of_sizes():
 
 def test_counts():
     assert parse_counts("2,4", "--ranks") == [2, 4]
-    for wrong in ("", "0", "2,x", "-2"):
+    for wrong in ("", "0", "2,x", "-2", "9" * 5000):
         with pytest.raises(SoborError, match="--ranks"):
             parse_counts(wrong, "--ranks")
 

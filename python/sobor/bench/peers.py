@@ -116,7 +116,7 @@ def words_of(command: str, environ: Mapping[str, str] | None = None) -> list[str
     commands = [given] if at else [str(path) for path in known_on_path(environ)]
     reasons = []
     for each in commands:
-        words = split_words(each, "--peers")
+        words = split_words(each, "--peers") if at else [each]
         if not words or shutil.which(words[0], path=environ.get("PATH")) is None:
             raise SoborError(f"{command}: expected {name}@LAUNCHER, found no launcher {each}")
         launcher = recognise(words[0], environ)
