@@ -131,6 +131,22 @@ def test_a_command_that_is_ended_ends_its_parts(fake_native, tmp_path, number):
     assert wait_until(lambda: not part.exists())
 
 
+def test_a_study_that_is_ended_ends_its_job(fake_native, make_launcher, tmp_path):
+    """The launcher is told first, so that it can end its ranks."""
+    started = tmp_path / "started"
+    launcher = make_launcher("mpirun", "openmpi4")
+    rank = f"sleep 300 & echo $! > {started}.part; mv {started}.part {started}; trap 'kill $!' TERM"
+    write_program(launcher.with_name("ranks"), f"#!/bin/sh\n{rank}\nwait\n")
+    given = f"command=mpirun -n 2 {launcher.with_name('ranks')}"
+    words = sobor_words("study", "application", "asp", "--with", "machine=here", "--with", given)
+    with subprocess.Popen([*words, "--out", tmp_path]) as process:
+        assert wait_until(started.exists)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(SECONDS) == 128 + signal.SIGTERM
+    part = Path(f"/proc/{started.read_text().strip()}")
+    assert wait_until(lambda: not part.exists())
+
+
 def test_programs_without_mpi_are_not_disturbed(real_native):
     for program in (["true"], ["sh", "-c", "exit 0"], [sys.executable, "-c", "pass"]):
         result = sobor("run", "--", *program)

@@ -16,7 +16,7 @@ from sobor.bench.request import Request
 from sobor.bench.target import Target
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import Native
-from sobor.run import HEAP
+from sobor.run import HEAP, environment
 
 Row = dict[str, Any]
 
@@ -105,7 +105,7 @@ def run_launch(launch: Launch, limit: float, on_row: Callable[[Row], None]) -> O
     with tempfile.TemporaryFile(mode="w+", errors="replace") as errors:
         process = subprocess.Popen(
             launch.argv,
-            env={**os.environ, **launch.env},
+            env=environment(launch),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

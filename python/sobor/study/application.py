@@ -10,16 +10,16 @@ what it does is read from its trace.
 
 import os
 import random
-import subprocess
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 
+from sobor.bench.job import run_launch
 from sobor.errors import SoborError
 from sobor.launchers.options import split_words
 from sobor.machines import find_machine
-from sobor.run import environment, prepare
+from sobor.run import prepare
 from sobor.simulate.engine import check_engine, run_engine
 from sobor.study.figure import Figure, Point, Run, Setting, number, size, text, words
 from sobor.times import parse_time
@@ -135,21 +135,9 @@ def _run_traced(run: Run, variables: Mapping[str, str], folder: str) -> None:
             "share/sobor/examples",
         )
     settings = [f"{name}={value}" for name, value in {**variables, TRACE: folder}.items()]
-    launch = prepare(command, settings, os.environ)
-    try:
-        done = subprocess.run(
-            launch.argv,
-            env=environment(launch),
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_TIME_LIMIT,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise SoborError(f"{run['command']}: no end after {_TIME_LIMIT} s") from None
-    if done.returncode != 0:
-        raise SoborError(f"{run['command']}: exit status {done.returncode}", done.stderr.strip())
+    outcome = run_launch(prepare(command, settings, os.environ), _TIME_LIMIT, lambda _row: None)
+    if outcome.problem:
+        raise SoborError(f"{run['command']}: {outcome.problem}")
 
 
 def _read(folder: str) -> tuple[dict[str, float], dict[int, float], float]:
