@@ -10,9 +10,11 @@ import pytest
 from rich.console import Console
 
 from sobor import tune
+from sobor.errors import SoborError
 from sobor.machines import PARAMETERS, read_machine
 from sobor.platform import analysis, machine_file, run, views
 from sobor.platform.analysis import Rows, prices
+from sobor.simulate import calibrate
 
 SPREAD = {"value", "p10", "p90", "samples"}
 FIELDS = ("flops", "ts_us", "tw_us", "bandwidth", "eager_bytes", "lanes", "switch")
@@ -208,12 +210,18 @@ def test_written_machine(tmp_path, real_native, monkeypatch):
     plain = source / "share/sobor/machines/xeon-e5620-2s.json"
     file = tmp_path / "mine.json"
     monkeypatch.setattr(
-        machine_file, "calibrate", lambda _native, name, _seconds: shutil.copy(plain, name)
+        calibrate, "_measure", lambda _native, scratch, *_: shutil.copy(plain, scratch)
     )
     machine_file.write(real_native, str(file), prices(made()))
     machine = read_machine(file)
     assert machine.nodes == 4
     assert machine.parameters["net_byte"].value == pytest.approx(10)
+    # A network that is none leaves the file as it was, and no other one.
+    wrong = prices(made())
+    wrong["ts_us"]["value"] = wrong["overhead_us"]["value"] = 0.0
+    with pytest.raises(SoborError, match="net_latency: value: expected a number above 0"):
+        machine_file.write(real_native, str(file), wrong)
+    assert read_machine(file) == machine and list(tmp_path.iterdir()) == [file]
 
 
 @pytest.mark.parametrize("nodes", [1, 4])

@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A machine file of what was measured: this node's calibration, and the network's part."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from sobor.errors import SoborError
-from sobor.machines import PARAMETERS, SUFFIX, read_machine
+from sobor.machines import PARAMETERS, SUFFIX
 from sobor.native import Native
-from sobor.outputs import check_writable, write_json
+from sobor.outputs import check_writable
 from sobor.simulate.calibrate import calibrate
 
 _SECONDS = 3.0
@@ -28,13 +26,12 @@ def write(native: Native, file: str, answers: dict[str, Any], seconds: float = _
             "--write: expected a job of several nodes, found one",
             "sobor simulate --calibrate writes a machine of one node",
         )
-    calibrate(native, file, seconds)
-    path = Path(file)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    content["nodes"] = answers["job"]["nodes"]
-    content["parameters"] |= network(answers)
-    write_json(content, path)
-    read_machine(path)
+
+    def complete(content: dict[str, Any]) -> None:
+        content["nodes"] = answers["job"]["nodes"]
+        content["parameters"] |= network(answers)
+
+    calibrate(native, file, seconds, complete)
 
 
 def network(answers: dict[str, Any]) -> dict[str, dict[str, Any]]:

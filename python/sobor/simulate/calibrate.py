@@ -4,19 +4,30 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from sobor.errors import SoborError
+from sobor.inputs import read_json
 from sobor.machines import SUFFIX, read_machine
 from sobor.native import AS_GIVEN, Native, build_remedy
-from sobor.outputs import check_writable
+from sobor.outputs import check_writable, write_json
 from sobor.progress import bar
 
 
-def calibrate(native: Native, file: str, seconds: float) -> int:
-    """Runs sobor-calibrate, checks what it wrote, and tells what was measured."""
+def calibrate(
+    native: Native,
+    file: str,
+    seconds: float,
+    complete: Callable[[dict[str, Any]], None] | None = None,
+) -> int:
+    """Runs sobor-calibrate, checks what it wrote, and tells what was measured.
+
+    `complete` adds what else the machine has. The file is what it was until all is in order.
+    """
     if not file.endswith(SUFFIX):
         raise SoborError(f"--calibrate: expected a file name that ends in {SUFFIX}, found {file}")
     check_writable(file, "--calibrate")
@@ -24,6 +35,10 @@ def calibrate(native: Native, file: str, seconds: float) -> int:
     scratch = path.with_name(f".{path.stem}.{os.getpid()}{SUFFIX}")
     try:
         _measure(native, scratch, path.stem, seconds)
+        if complete is not None:
+            content = read_json(scratch)
+            complete(content)
+            write_json(content, scratch, "--write")
         read_machine(scratch)
         scratch.replace(path)
     finally:
