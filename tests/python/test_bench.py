@@ -831,6 +831,7 @@ def test_seconds_are_for_all_rounds(command, openmpi, fake_native, tmp_path, mon
     [
         (["bench", "bcast", "--launcher", "mpirun 'x"], "--launcher: mpirun 'x: no closing"),
         (["bench", "bcast", "--peers", "sm@mpirun 'x"], "--peers: mpirun 'x: no closing"),
+        (["bench", "bcast", "--peers", "mpirun 'x"], "--peers: mpirun 'x: no closing"),
     ],
 )
 def test_a_quote_that_does_not_end(command, openmpi, fake_native, words, option):

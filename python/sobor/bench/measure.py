@@ -82,7 +82,8 @@ def _targets(request: Request, native: Native) -> list[Target]:
     targets = [make_target(first, native, request.libmpi, request.host_only)]
     for command in others:
         try:
-            targets.append(make_target(command, native, None, request.host_only))
+            target = make_target(command, native, None, request.host_only, option="--peers")
+            targets.append(target)
         except SoborError as error:
             if not is_named(command):
                 raise

@@ -74,12 +74,13 @@ def make_target(
     libmpi: str | None = None,
     host_only: bool = False,
     environ: Mapping[str, str] | None = None,
+    option: str = "--launcher",
 ) -> Target:
-    """Finds what a launcher command stands for, or says why it cannot be measured."""
+    """Finds what an option's launcher command stands for, or says why it cannot be measured."""
     named = peers.is_named(command)
-    words = peers.words_of(command, environ) if named else split_words(command, "--launcher")
+    words = peers.words_of(command, environ) if named else split_words(command, option)
     if not words:
-        raise SoborError("--launcher: expected a command, found nothing")
+        raise SoborError(f"{option}: expected a command, found nothing")
     launcher = recognise(words[0], environ)
     if launcher.family is Family.PLAIN:
         raise SoborError(
