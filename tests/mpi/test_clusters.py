@@ -41,7 +41,9 @@ def run_on(tester, key, nodes, words, sobor, timeout=120):
     mpi = usable_mpi(key)
     command = [AS, nodes, tester.program(mpi, words[0]), *words[1:]]
     settings = {"environment": HOST} if sobor is None else {"sobor": {**SERVED, **sobor}}
-    return tester.run_command(mpi, len(nodes.split(",")), command, **settings, timeout=timeout)
+    # Apart: where there are many lines the one of a communicator is asked for.
+    settings |= {"timeout": timeout, "apart": True}
+    return tester.run_command(mpi, len(nodes.split(",")), command, **settings)
 
 
 def run_some(tester, key, nodes, words, cases, sobor, **drawn):

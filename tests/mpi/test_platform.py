@@ -131,11 +131,17 @@ def check_crossing(measure_again, answers: dict, hosts: int = HOSTS) -> None:
 
 
 def wrong_forecasts(answers: dict) -> set[tuple[str, int]]:
-    """The calls that take 1.3 times as long as foretold, or as much less."""
+    """The calls that take 1.3 times as long as foretold, or as much less.
+
+    The hosts here share this machine's processors, as no forecast knows: in each transfer an end
+    may wait until others are done with what theirs costs both ends.
+    """
+    turns = max(HOSTS / answers["job"]["processors"] - 1, 0)
+    waits = turns * (HOSTS - 1) * 2 * answers["overhead_us"]["value"]
     return {
         (row["collective"], row["bytes"])
         for row in answers["forecasts"]
-        if not 1 / 1.3 < row["measured_us"] / row["forecast_us"] < 1.3
+        if not row["forecast_us"] / 1.3 < row["measured_us"] < (row["forecast_us"] + waits) * 1.3
     }
 
 
