@@ -77,11 +77,11 @@ static void test_request(void)
  */
 static void poke_opal(void)
 {
-    if (sb_host.opal_set_yield != NULL)
+    if (opal_yields)
         sb_host.opal_set_yield(false);
     sb_host.opal_progress();
-    if (sb_host.opal_set_yield != NULL)
-        sb_host.opal_set_yield(opal_yields);
+    if (opal_yields)
+        sb_host.opal_set_yield(true);
 }
 
 void sb_progress(void *context)

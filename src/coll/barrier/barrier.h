@@ -27,6 +27,17 @@ static inline sb_status_t sb_barrier_gather(sb_team_t *team, const sb_group_t *g
     return status;
 }
 
+/*
+ * At the end of a barrier of two ranks: the other one has read this one's line, and the store of
+ * the next barrier would wait until it is taken back. So that begins now, while the host makes
+ * progress and the program goes on. Of more ranks some may be about to read it.
+ */
+static inline void sb_barrier_take_back(const sb_team_t *team)
+{
+    if (team->size == 2 && !team->oversubscribed)
+        sb_fetch_to_write(&team->self->arrived.flag, 1);
+}
+
 /* Rank 0 waits for all others. */
 static inline sb_status_t sb_barrier_gather_flat(sb_team_t *team, uint64_t number)
 {

@@ -71,6 +71,7 @@ static sb_status_t run(sb_team_t *team)
     if (status != SB_OK)
         return status;
     release(team, hierarchy, led, number);
+    sb_barrier_take_back(team);
     sb_team_all_arrived(team);
     return SB_OK;
 }
