@@ -4,8 +4,9 @@
  * others. Nobody collects and nobody releases, so the time is one line transfer after the last
  * arrival, and a rank that shares its processor has to run only once. Cost: p - 1 lines read by
  * each rank; requests for one line are served one after another, so it does not scale to many
- * cores. Memory: one line a rank. Source: folklore ("all flags"); the case q = p of the n-way
- * dissemination barrier of Hoefler, Mehlan, Mietke, Rehm (2006).
+ * cores. Two ranks take their lines back at the end. Memory: one line a rank. Source: folklore
+ * ("all flags"); the case q = p of the n-way dissemination barrier of Hoefler, Mehlan, Mietke, Rehm
+ * (2006).
  */
 #include "coll/barrier/barrier.h"
 
