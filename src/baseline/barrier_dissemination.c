@@ -42,6 +42,7 @@ const sb_algorithm_t sb_barrier_dissemination = {
     .collective = SB_BARRIER,
     .doc = "Signals over doubling distances, ceil(log2 p) rounds.",
     .source = "Hensgen, Finkel, Manber 1988",
+    .on_request = true,
     .prepare = sb_barrier_blocks_prepare,
     .cost = cost,
     .barrier = run,

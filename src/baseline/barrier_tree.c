@@ -56,6 +56,7 @@ const sb_algorithm_t sb_barrier_tree = {
     .collective = SB_BARRIER,
     .doc = "Arrivals gathered up a tree, release down the same tree; arity by SOBOR_TREE_ARITY.",
     .source = "Mellor-Crummey, Scott 1991, static tree",
+    .on_request = true,
     .cost = cost,
     .barrier = run,
 };

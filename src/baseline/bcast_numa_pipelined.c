@@ -157,6 +157,7 @@ const sb_algorithm_t sb_bcast_numa_pipelined = {
     .doc = "Pipelined through the root's ring in sets of buffers; notifications go down a tree by "
            "SOBOR_BCAST_TREE. The published algorithm.",
     .source = "Kurnosov, Tokmasheva 2020",
+    .on_request = true,
     .prepare = sb_pipeline_prepare,
     .cost = cost,
     .bcast = run,

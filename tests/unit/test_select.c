@@ -359,6 +359,24 @@ static void named_sets_of_levels_are_not_chosen_by_themselves(void **state)
     }
 }
 
+/* Whatever the prices: a job has them only where a variable or a rule names one of them, and what
+ * is asked what would be chosen always has them. */
+static void baselines_are_taken_by_name_alone(void **state)
+{
+    static const sb_algorithm_t *const baselines[] = {
+#define SB_BASELINE(collective, name, text) &sb_##collective##_##name,
+#include "base/baselines.def"
+#undef SB_BASELINE
+    };
+
+    (void)state;
+    for (size_t i = 0; i < SB_COUNT_OF(baselines); i++) {
+        if (!baselines[i]->on_request)
+            fail_msg("%s %s may be chosen", sb_collective_name(baselines[i]->collective),
+                     baselines[i]->name);
+    }
+}
+
 /* A few ranks in slots, many over blocks, medium ones and those of few ranks in rings, large ones
  * in slices; nothing made of messages. */
 static void reductions_fit_size_and_ranks(void **state)
@@ -540,6 +558,7 @@ int main(void)
         cmocka_unit_test(near_parts_are_shared),
         cmocka_unit_test(forced_groups_need_groups),
         cmocka_unit_test(named_sets_of_levels_are_not_chosen_by_themselves),
+        cmocka_unit_test(baselines_are_taken_by_name_alone),
         cmocka_unit_test(reductions_fit_size_and_ranks),
         cmocka_unit_test(ranks_that_share_processors_deal_once),
         cmocka_unit_test(order_is_kept_where_it_has_to_be),
