@@ -24,6 +24,7 @@ typedef struct sb_operator {
                         uint32_t n, size_t bytes);
     void *context; /* of fold */
     bool exact;    /* any order gives the same bits: none is kept for their sake */
+    bool called;   /* by a function of the program, which may take long: alike on all ranks */
 } sb_operator_t;
 
 #endif

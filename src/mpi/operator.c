@@ -224,7 +224,8 @@ static bool find_user(sb_combination_t *combination)
     combination->user = (sb_operator_t){.element = description->size,
                                         .commutative = commutative != 0,
                                         .fold = fold,
-                                        .context = combination};
+                                        .context = combination,
+                                        .called = true};
     if (description->size <= SB_ELEMENT_MOST)
         combination->operation = &combination->user;
     return true;

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from random_cases import SETTINGS, force_all, run_cases, served_calls
 
-from conftest import need_bare
+from conftest import need_bare, usable_mpi
 
 REDUCTIONS = ("Reduce", "Allreduce", "Reduce_scatter", "Reduce_scatter_block", "Scan", "Exscan")
 
@@ -92,6 +92,13 @@ def test_stages(tester, long_run, key, ranks, setting):
     cases = 3000 if long_run else 400
     words = ["reductions", "--op", "affine"]
     run_cases(tester, words, key, ranks, cases, setting, max_bytes=128 << 10)
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_costly(tester, key):
+    """Each of two ranks calls a user's function for half of a vector, not for all of it."""
+    result = tester.run(usable_mpi(key), 2, ["costly"], sobor={})
+    tester.expect_pass(result, served=True)
 
 
 @pytest.mark.parametrize(("key", "ranks"), [("o41", 4), ("m40", 2)])

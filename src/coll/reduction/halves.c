@@ -17,8 +17,10 @@
 #include "coll/reduction/rings.h"
 #include "coll/reduction/ways.h"
 
-/* Of shorter messages the second wait costs more than what is combined once less. */
+/* Of shorter messages the second wait costs more than what is combined once less; where a function
+ * of the program combines, which may take long, only of far shorter ones. */
 #define LEAST ((size_t)32 << 10)
+#define LEAST_CALLED SB_COPY_LEAST
 
 /* Of each half. */
 #define WINDOWS 2
@@ -29,14 +31,15 @@
 /* Most bytes of a message in the rings at once are so many lines at least. */
 #define LINES_LEAST 8
 
-/* Tests have shorter ones go so too. */
+/* Tests have shorter ones go so too. All ranks call functions of the program, or none does. */
 bool sb_halves_may_be(const sb_team_t *team, const sb_reduction_t *reduction)
 {
     const sb_workspace_t *space = sb_workspace(team);
     bool forced = team->settings.windows_mode == SB_COPY_HALVED;
     size_t element = reduction->operation->element;
-    size_t least = forced ? 2 * element : LEAST;
-    size_t room = sb_max(forced ? 0 : LEAST, LINES_LEAST * sb_max(element, SB_LINE));
+    size_t usual = reduction->operation->called ? LEAST_CALLED : LEAST;
+    size_t least = forced ? 2 * element : usual;
+    size_t room = sb_max(forced ? 0 : usual, LINES_LEAST * sb_max(element, SB_LINE));
 
     return team->size == 2 && !team->oversubscribed && reduction->bytes >= least &&
            space->usual >= room;
