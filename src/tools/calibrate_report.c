@@ -12,6 +12,9 @@
 
 #define TOPOLOGY_TEXT 4096
 
+/* As SB_OVERLAP_MOST of the simulator (src/machine/sim/state.h). */
+enum { OVERLAP_MOST = 16 };
+
 static const struct {
     const char *name;
     const char *unit;
@@ -112,6 +115,16 @@ static void make_rising(sb_calibration_t *calibration, sb_number_t first, size_t
     }
 }
 
+/* A core of the simulator has no more reads under way, and it refuses a machine that has. */
+static void limit_overlap(sb_calibration_t *calibration)
+{
+    double found = calibration->number[SB_NUMBER_READ_OVERLAP].value;
+
+    if (found > OVERLAP_MOST)
+        sb_assumed(calibration, SB_NUMBER_READ_OVERLAP, OVERLAP_MOST,
+                   "measured %.3g; taken as the most that the simulator has", found);
+}
+
 static void take_assumptions(sb_calibration_t *calibration)
 {
     for (size_t i = 0; i < SB_COUNT_OF(assumptions); i++) {
@@ -137,6 +150,7 @@ void sb_calibration_complete(sb_calibration_t *calibration)
     double controller = calibration->number[SB_NUMBER_NUMA_CONTROLLER].value;
 
     report_caches(calibration);
+    limit_overlap(calibration);
     spread_along(calibration, SB_NUMBER_READ_L2, SB_NEARNESS);
     spread_along(calibration, SB_NUMBER_INVALIDATE_L2, SB_NEARNESS);
     spread_along(calibration, SB_NUMBER_COPY_L2, SB_NEARNESS);
