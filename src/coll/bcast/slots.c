@@ -15,6 +15,21 @@ static uint64_t pieces(size_t bytes)
     return sb_divide_up(bytes, SB_SLOT_PAYLOAD);
 }
 
+/*
+ * Of two ranks: what a root that is ahead writes waits in its processor for the lines that the
+ * other one has read, one after the other. So it takes that of the use after the next one; at the
+ * next one's the other may be looking by now. Of more ranks some may have to read it yet, and that
+ * of a message of several lines may be taken away again between its stores.
+ */
+static void take_ahead(const sb_team_t *team, size_t bytes)
+{
+    uint64_t use = team->slot_uses + 1;
+
+    if (team->size == 2 && bytes <= SB_SLOT_IN_LINE && !team->oversubscribed &&
+        sb_slot_is_free(team, use))
+        sb_fetch_to_write(sb_slot(team, team->rank, use), SB_LINE);
+}
+
 static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
 {
     uint64_t first = team->slot_uses, count = sb_max(pieces(stream->bytes), 1);
@@ -35,6 +50,7 @@ static sb_status_t send(sb_team_t *team, const sb_stream_t *stream)
         sb_flag_publish(&slot->flag, first + i + 1);
     }
     sb_slot_finish(team, count);
+    take_ahead(team, stream->bytes);
     return data;
 }
 
