@@ -130,12 +130,47 @@ static void move_lists(walk_t *walk, const sb_layout_t *list, uintptr_t user, si
     }
 }
 
+/* Whether elements are columns side by side, such as those of a matrix, each with more rows than
+ * stay in the nearest cache until the next column wants the same lines. */
+static bool are_columns(const sb_layout_t *group, size_t count, ptrdiff_t stride)
+{
+    const sb_part_t *only = group->parts;
+    size_t distance = (size_t)(only->stride < 0 ? -only->stride : only->stride);
+
+    return group->n == 1 && count > 1 && sb_layout_is_one_run(only->inner) &&
+           stride == (ptrdiff_t)only->inner->bytes && only->inner->bytes <= SB_LINE / 2 &&
+           only->count * distance > 2 * SB_TILE_BYTES;
+}
+
+/* Such elements, as many at a time as have room in a line, row by row. */
+static void move_columns(walk_t *walk, const sb_layout_t *group, uintptr_t user, size_t count,
+                         ptrdiff_t stride)
+{
+    const sb_part_t *only = group->parts;
+    size_t length = only->inner->bytes;
+
+    user += (uintptr_t)(only->offset + sb_run_offset(only->inner, 0));
+    for (size_t some; count > 0; count -= some) {
+        some = sb_min(count, SB_LINE / length);
+        uintptr_t row = user;
+        char *packed = walk->packed;
+        for (size_t i = 0; i < only->count; i++, row += (uintptr_t)only->stride, packed += length)
+            SB_EITHER(walk, sb_move_strided, row, stride, packed, group->bytes, some, length);
+        user += some * length;
+        walk->packed += some * group->bytes;
+    }
+}
+
 /* `count` elements of any layout, whole. */
 static void move_all(walk_t *walk, const sb_layout_t *layout, uintptr_t user, size_t count,
                      ptrdiff_t stride)
 {
     if (sb_layout_is_list(layout)) {
         move_lists(walk, layout, user, count, stride);
+        return;
+    }
+    if (are_columns(layout, count, stride)) {
+        move_columns(walk, layout, user, count, stride);
         return;
     }
     for (; count > 0; count--, user += (uintptr_t)stride) {

@@ -184,15 +184,11 @@ static void fill(unsigned char *bytes, size_t n)
         bytes[i] = (unsigned char)below(256);
 }
 
-static call_t place_call(sample_t element)
+static call_t place_elements(sample_t element, size_t count, ptrdiff_t extent)
 {
     call_t call = {.element = element};
-    size_t count = 1 + below(below(3) == 0 ? 100 : 4);
     ptrdiff_t high;
 
-    while (count > 1 && count * call.element.places.n > PLACES_MOST)
-        count /= 2;
-    ptrdiff_t extent = draw_stride(&call.element.places);
     places_add(&call.places, 0, count, extent, &call.element.places);
     places_span(&call.places, &call.low, &high);
     call.memory_bytes = (size_t)(high - call.low) + 2 * GUARD;
@@ -200,6 +196,15 @@ static call_t place_call(sample_t element)
     fill(call.memory, call.memory_bytes);
     call.view = (sb_view_t){call.memory + GUARD - call.low, count, extent, call.element.layout};
     return call;
+}
+
+static call_t place_call(sample_t element)
+{
+    size_t count = 1 + below(below(3) == 0 ? 100 : 4);
+
+    while (count > 1 && count * element.places.n > PLACES_MOST)
+        count /= 2;
+    return place_elements(element, count, draw_stride(&element.places));
 }
 
 static void call_free(call_t *call)
@@ -217,7 +222,7 @@ static unsigned char *byte_at(const call_t *call, size_t position)
 /* The stream, by the reference. */
 static unsigned char *expected_stream(const call_t *call)
 {
-    unsigned char *stream = malloc(call->places.n + 1);
+    unsigned char *stream = calloc(call->places.n + 1, 1);
 
     for (size_t i = 0; i < call->places.n; i++)
         stream[i] = *byte_at(call, i);
@@ -249,7 +254,7 @@ static size_t draw_fragment(size_t most)
 static void check_pack(const call_t *call, unsigned number)
 {
     size_t bytes = call->places.n;
-    unsigned char *stream = expected_stream(call), *packed = malloc(bytes + GUARD);
+    unsigned char *stream = expected_stream(call), *packed = calloc(bytes + GUARD, 1);
 
     for (size_t at = 0, some; at < bytes; at += some) {
         some = draw_fragment(bytes - at);
@@ -333,6 +338,36 @@ static void sorted_lists(void **unused)
     for (unsigned number = 0; number < drawn(500); number++) {
         state = seed * 2000003 + number;
         call_t call = place_call(draw_sorted());
+        check_numbers(&call, number);
+        check_pack(&call, number);
+        check_unpack(&call, number);
+        call_free(&call);
+    }
+}
+
+/* Columns of a matrix of long rows, side by side. */
+static call_t draw_columns(void)
+{
+    size_t length = 1 + below(40), rows = 20 + below(80), count = 2 + below(20);
+    ptrdiff_t row = (ptrdiff_t)(count * length + below(1500));
+    sb_layout_t *bytes = sb_layout_bytes(length);
+    places_t run = places_of_bytes(length);
+    sample_t sample = {0};
+
+    row = below(4) == 0 ? -row : row;
+    sample.layout = sb_layout_repeat(0, rows, row, bytes);
+    places_add(&sample.places, 0, rows, row, &run);
+    sb_layout_release(bytes);
+    free(run.at);
+    return place_elements(sample, count, (ptrdiff_t)length);
+}
+
+static void columns_side_by_side(void **unused)
+{
+    (void)unused;
+    for (unsigned number = 0; number < drawn(20); number++) {
+        state = seed * 3000017 + number;
+        call_t call = draw_columns();
         check_numbers(&call, number);
         check_pack(&call, number);
         check_unpack(&call, number);
@@ -533,6 +568,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_layouts),
         cmocka_unit_test(sorted_lists),
+        cmocka_unit_test(columns_side_by_side),
         cmocka_unit_test(dense_memory_is_one_run),
         cmocka_unit_test(regular_memory_is_a_loop),
         cmocka_unit_test(bounds_are_kept),
