@@ -16,15 +16,17 @@ static uint64_t pieces(size_t bytes)
 }
 
 /*
- * What a root that is ahead writes waits in its processor for the lines that the others have read,
- * one after the other. So it takes that of the use after the next one; at the next one's they may
- * be looking by now. That of a message of several lines may be taken away again between its stores.
+ * Of two ranks: what a root that is ahead writes waits in its processor for the lines that the
+ * other one has read, one after the other. So it takes that of the use after the next one; at the
+ * next one's the other may be looking by now. That of a message of several lines may be taken away
+ * again between its stores; and of more ranks all that have read it have to be told meanwhile.
  */
 static void take_ahead(const sb_team_t *team, size_t bytes)
 {
     uint64_t use = team->slot_uses + 1;
 
-    if (bytes <= SB_SLOT_IN_LINE && !team->oversubscribed && sb_slot_is_free(team, use))
+    if (team->size == 2 && bytes <= SB_SLOT_IN_LINE && !team->oversubscribed &&
+        sb_slot_is_free(team, use))
         sb_fetch_to_write(sb_slot(team, team->rank, use), SB_LINE);
 }
 
