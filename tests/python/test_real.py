@@ -135,7 +135,7 @@ def test_a_study_that_is_ended_ends_its_job(fake_native, make_launcher, tmp_path
     """The launcher is told first, so that it can end its ranks."""
     started = tmp_path / "started"
     launcher = make_launcher("mpirun", "openmpi4")
-    rank = f"sleep 300 & echo $! > {started}.part; mv {started}.part {started}; trap 'kill $!' TERM"
+    rank = f"trap 'kill $!' TERM; sleep 300 & echo $! > {started}.part; mv {started}.part {started}"
     write_program(launcher.with_name("ranks"), f"#!/bin/sh\n{rank}\nwait\n")
     given = f"command=mpirun -n 2 {launcher.with_name('ranks')}"
     words = sobor_words("study", "application", "asp", "--with", "machine=here", "--with", given)
