@@ -135,10 +135,12 @@ static void move_lists(walk_t *walk, const sb_layout_t *list, uintptr_t user, si
 static bool are_columns(const sb_layout_t *group, size_t count, ptrdiff_t stride)
 {
     const sb_part_t *only = group->parts;
-    size_t distance = (size_t)(only->stride < 0 ? -only->stride : only->stride);
 
-    return group->n == 1 && count > 1 && sb_layout_is_one_run(only->inner) &&
-           stride == (ptrdiff_t)only->inner->bytes && only->inner->bytes <= SB_LINE / 2 &&
+    if (group->n != 1 || count < 2 || !sb_layout_is_one_run(only->inner))
+        return false;
+    size_t length = only->inner->bytes;
+    size_t distance = (size_t)(only->stride < 0 ? -only->stride : only->stride);
+    return stride == (ptrdiff_t)length && length <= SB_LINE / 2 &&
            only->count * distance > 2 * SB_TILE_BYTES;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Completes the numbers with what has to be assumed, and writes the machine file. */
+#include "machine/sim/model.h"
 #include "tools/calibrate.h"
 #include "topology/read.h"
 
@@ -11,9 +12,6 @@
 #include <time.h>
 
 #define TOPOLOGY_TEXT 4096
-
-/* As SB_OVERLAP_MOST of the simulator (src/machine/sim/state.h). */
-enum { OVERLAP_MOST = 16 };
 
 static const struct {
     const char *name;
@@ -120,8 +118,8 @@ static void limit_overlap(sb_calibration_t *calibration)
 {
     double found = calibration->number[SB_NUMBER_READ_OVERLAP].value;
 
-    if (found > OVERLAP_MOST)
-        sb_assumed(calibration, SB_NUMBER_READ_OVERLAP, OVERLAP_MOST,
+    if (found > SB_OVERLAP_MOST)
+        sb_assumed(calibration, SB_NUMBER_READ_OVERLAP, SB_OVERLAP_MOST,
                    "measured %.3g; taken as the most that the simulator has", found);
 }
 

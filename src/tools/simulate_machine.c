@@ -163,12 +163,12 @@ static void check_model(const sb_sim_machine_t *model, const char *path)
         sb_tool_fail("%s: parameters: page_bytes: expected a power of two from 4096 up, "
                      "found %llu",
                      path, (unsigned long long)page);
-    if (model->read_overlap < 1 || model->read_overlap > 16)
-        sb_tool_fail("%s: parameters: read_overlap: expected 1 to 16, found %u", path,
-                     model->read_overlap);
-    if (model->write_overlap < 1 || model->write_overlap > 16)
-        sb_tool_fail("%s: parameters: write_overlap: expected 1 to 16, found %u", path,
-                     model->write_overlap);
+    if (model->read_overlap < 1 || model->read_overlap > SB_OVERLAP_MOST)
+        sb_tool_fail("%s: parameters: read_overlap: expected 1 to %d, found %u", path,
+                     SB_OVERLAP_MOST, model->read_overlap);
+    if (model->write_overlap < 1 || model->write_overlap > SB_OVERLAP_MOST)
+        sb_tool_fail("%s: parameters: write_overlap: expected 1 to %d, found %u", path,
+                     SB_OVERLAP_MOST, model->write_overlap);
     if (model->numa_nodes > 255)
         sb_tool_fail("%s: topology: expected at most 255 NUMA nodes, found %u", path,
                      model->numa_nodes);

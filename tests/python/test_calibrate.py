@@ -47,7 +47,7 @@ def test_calibration(measured, real_native):
     values = {name: parameter.value for name, parameter in machine.parameters.items()}
     assert values["read_hit"] <= values["read_machine"]
     assert values["copy_core"] >= values["copy_machine"]
-    assert 1 <= values["read_overlap"] <= 16
+    assert values["read_overlap"] >= 1
     assert values["l2_bytes"] <= values["l3_bytes"]
     for parameter in machine.parameters.values():
         assert parameter.source.startswith("assumed: " if parameter.assumed else "measured: ")

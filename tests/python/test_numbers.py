@@ -17,8 +17,6 @@ from sobor.profile import files
         ("team/rules.h", "SB_RULES_MOST", tuning.RULES_MOST),
         ("heap/arena.h", "SB_HEAP_ARENA_BYTES", heap.ARENA),
         ("segment/board.c", "FOUNDED_WITHIN", leftovers.FOUNDED_WITHIN),
-        ("machine/sim/state.h", "SB_OVERLAP_MOST", 16),
-        ("tools/calibrate_report.c", "OVERLAP_MOST", 16),
         ("trace/trace.h", "SB_TRACE_VERSION", files.VERSION),
         ("trace/profile.c", "ALL_KEPT_LOG2", files.ALL_KEPT.bit_length() - 1),
     ],

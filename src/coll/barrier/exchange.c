@@ -7,11 +7,12 @@
  * Cost: a group costs the line of each member at its leader, and a release line read by its members
  * at once; both lines are served one reader after another, which is why groups are small and all
  * but the last stage stay within a node. Only the exchange crosses nodes: one line transfer there
- * and none back. Memory: three lines a rank, two written by the owner, one by who wakes it; private
- * memory O(p). Preconditions: none; without places, ranks side by side form the groups. Source:
- * ours; the hierarchy is that of `hierarchical`, the exchange the n-way dissemination of Hoefler,
- * Mehlan, Mietke, Rehm, 2006, the release by one line a group that of tree barriers such as Scott
- * and Mellor-Crummey, "Fast, contention-free combining tree barriers", 1994.
+ * and none back. Two ranks take their lines back at the end. Memory: three lines a rank, two
+ * written by the owner, one by who wakes it; private memory O(p). Preconditions: none; without
+ * places, ranks side by side form the groups. Source: ours; the hierarchy is that of
+ * `hierarchical`, the exchange the n-way dissemination of Hoefler, Mehlan, Mietke, Rehm, 2006, the
+ * release by one line a group that of tree barriers such as Scott and Mellor-Crummey, "Fast,
+ * contention-free combining tree barriers", 1994.
  */
 #include "coll/barrier/barrier.h"
 

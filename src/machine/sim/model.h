@@ -11,6 +11,9 @@
  * picoseconds in integers, so that a simulation gives the same numbers wherever it runs.
  */
 
+/* Loads, and stores, that a core may have under way. */
+#define SB_OVERLAP_MOST 16
+
 /* How far two cores are from each other: the closest unit that holds both. */
 typedef enum sb_distance {
     SB_NEAR_CORE,    /* the same core */

@@ -77,9 +77,6 @@ typedef enum sb_rank_state {
     SB_RANK_ENDED,
 } sb_rank_state_t;
 
-/* Loads, and stores, that a core may have under way. */
-#define SB_OVERLAP_MOST 16
-
 /* What a rank's heap tells: to others, and to itself; written by the thread that forks. */
 typedef struct sb_heap_words {
     sb_word32_t ended;
