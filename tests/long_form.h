@@ -30,19 +30,16 @@ static inline unsigned drawn(unsigned all)
     return takes_few() ? all / 10 : all;
 }
 
-/* A quarter of the calls where time counts, an eighth where an emulator makes them. */
+/* A quarter of the calls where time counts. */
 static inline int calls_of(int all)
 {
-    return is_long_form() ? all : all / (EMULATED ? 8 : 4);
+    return is_long_form() ? all : all / 4;
 }
 
-/* The next number of ranks: each one up to 9, and from there on in steps of 8 where time counts; an
- * emulator leaves out 6, 7 and 8 too. */
+/* The next number of ranks: each one up to 9, and from there on in steps of 8 where time counts. */
 static inline unsigned next_ranks(unsigned ranks)
 {
-    if (is_long_form() || ranks < (EMULATED ? 5 : 9))
-        return ranks + 1;
-    return ranks < 9 ? 9 : ranks + 8;
+    return ranks + (is_long_form() || ranks < 9 ? 1 : 8);
 }
 
 #endif

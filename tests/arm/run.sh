@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # run.sh build|unit|fork|sim|mpi: builds the preset aarch64, or runs its tests with that label. The
 # short form is optimised less, since it takes a third less to compile; the long one as for users,
-# and has all tests, but with half of the short one's counts, as an emulator takes ten times as long;
-# and of simulated machines, which are the same everywhere, what the short form has.
+# and has all tests, but with the short one's counts, as an emulator takes ten times as long; and of
+# simulated machines, which are the same everywhere, what the short form has.
 # 77: what this takes is not there. Memory is that of this machine: an order of stores and loads that
 # AArch64 alone allows does not show.
 set -euo pipefail

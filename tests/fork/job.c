@@ -222,8 +222,25 @@ sb_team_t *job_team(rank_context_t *context)
  * that waits as well: they sleep, unless a test says how they wait. */
 #define AWAKE_MOST 4
 
-static int run_rank(job_t *job, uint32_t rank, int (*body)(rank_context_t *, void *),
-                    void *argument)
+/* SOBOR_TEST_SECONDS: none takes longer where nothing is wrong. */
+static unsigned most_seconds(unsigned seconds)
+{
+    const char *most = getenv("SOBOR_TEST_SECONDS");
+    unsigned allowed = seconds * JOB_PATIENCE;
+
+    return most == NULL ? allowed : sb_min(allowed, (unsigned)strtoul(most, NULL, 10));
+}
+
+/* What the ranks of a job do: `body` for each of `count` arguments of `bytes` each. */
+typedef struct task {
+    int (*body)(rank_context_t *context, void *argument);
+    char *arguments;
+    size_t bytes;
+    size_t count;
+    unsigned seconds; /* for each */
+} task_t;
+
+static int run_rank(job_t *job, uint32_t rank, const task_t *task)
 {
     rank_context_t context = {.job = job, .rank = rank, .size = job->size};
 
@@ -231,12 +248,16 @@ static int run_rank(job_t *job, uint32_t rank, int (*body)(rank_context_t *, voi
         return 1;
     if (job->size > AWAKE_MOST)
         setenv("SOBOR_WAIT", "sleep", 0);
-    context.front = (sb_front_t){.context = &context, .allgather = allgather};
     sb_machine_start();
     job->pids[rank] = getpid();
     turn = rank;
-    job_synchronise(&context);
-    int failures = body(&context, argument);
+    int failures = 0;
+    for (size_t i = 0; i < task->count && failures == 0; i++) {
+        alarm(most_seconds(task->seconds));
+        context.front = (sb_front_t){.context = &context, .allgather = allgather};
+        job_synchronise(&context);
+        failures = task->body(&context, task->arguments + i * task->bytes);
+    }
     /* As in MPI_Finalize: others may still wait for each other. */
     sb_arena_depart();
     return failures;
@@ -312,48 +333,45 @@ static void bind_to(job_t *job, uint32_t processors)
     job->bound = true;
 }
 
-/* SOBOR_TEST_SECONDS: none takes longer where nothing is wrong. */
-static unsigned most_seconds(unsigned seconds)
-{
-    const char *most = getenv("SOBOR_TEST_SECONDS");
-    unsigned allowed = seconds * JOB_PATIENCE;
-
-    return most == NULL ? allowed : sb_min(allowed, (unsigned)strtoul(most, NULL, 10));
-}
-
-static int run_job(job_t *job, uint32_t size, unsigned seconds,
-                   int (*body)(rank_context_t *context, void *argument), void *argument)
+static int run_job(job_t *job, uint32_t size, const task_t *task)
 {
     pid_t children[size];
 
     fflush(NULL);
     for (uint32_t rank = 0; rank < size; rank++) {
         children[rank] = fork();
-        if (children[rank] == 0) {
-            alarm(most_seconds(seconds));
-            _exit(run_rank(job, rank, body, argument));
-        }
+        if (children[rank] == 0)
+            _exit(run_rank(job, rank, task));
     }
     int failures = reap(children, size);
     munmap(job, sizeof *job);
     return failures;
 }
 
+int job_run_all(uint32_t size, unsigned seconds,
+                int (*body)(rank_context_t *context, void *argument), void *arguments, size_t bytes,
+                size_t count)
+{
+    const task_t task = {body, arguments, bytes, count, seconds};
+    job_t *job = new_job(size);
+
+    return job == NULL ? (int)size : run_job(job, size, &task);
+}
+
 int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context, void *argument),
             void *argument)
 {
-    job_t *job = new_job(size);
-
-    return job == NULL ? (int)size : run_job(job, size, seconds, body, argument);
+    return job_run_all(size, seconds, body, argument, 0, 1);
 }
 
 int job_run_on(uint32_t processors, uint32_t size, unsigned seconds,
                int (*body)(rank_context_t *context, void *argument), void *argument)
 {
+    const task_t task = {body, argument, 0, 1, seconds};
     job_t *job = new_job(size);
 
     if (job == NULL)
         return (int)size;
     bind_to(job, processors);
-    return run_job(job, size, seconds, body, argument);
+    return run_job(job, size, &task);
 }

@@ -28,8 +28,18 @@ int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context
             void *argument);
 
 /*
- * The same on so many of the processors that this process may use, or on all where there are fewer:
- * for what depends on whether ranks share processors, which then does not depend on the machine.
+ * The same for each of `count` arguments of `bytes` each, at most `seconds` for each, in processes
+ * that live through all: an emulator translates in each process anew what it runs there, which
+ * takes longer than the calls. Ends where a rank fails.
+ */
+int job_run_all(uint32_t size, unsigned seconds,
+                int (*body)(rank_context_t *context, void *argument), void *arguments, size_t bytes,
+                size_t count);
+
+/*
+ * The same as job_run on so many of the processors that this process may use, or on all where there
+ * are fewer: for what depends on whether ranks share processors, which then does not depend on the
+ * machine.
  */
 int job_run_on(uint32_t processors, uint32_t size, unsigned seconds,
                int (*body)(rank_context_t *context, void *argument), void *argument);

@@ -31,6 +31,17 @@ static const sb_algorithm_t *pick(const plan_t *plan, uint64_t *common)
     return picked;
 }
 
+static void tell(const plan_t *plan, uint32_t ranks, int failures)
+{
+    const sb_algorithm_t *one = plan->algorithm;
+
+    printf("%-20s %-24s %2u ranks, %5d calls: %s\n",
+           one == NULL ? "mixed" : sb_collective_name(one->collective),
+           one == NULL ? "drawn" : one->name, ranks, plan->calls, failures == 0 ? "ok" : "FAILED");
+    if (failures > 0)
+        printf("replay with: %s %u\n", plan->program->name, plan->program->seed);
+}
+
 static int run_plan(rank_context_t *context, void *argument)
 {
     const plan_t *plan = argument;
@@ -50,39 +61,30 @@ static int run_plan(rank_context_t *context, void *argument)
             failures += plan->program->call(context, team, algorithm, (uint64_t)i, plan->most,
                                             &common, &own);
     }
+    if (failures > 0 || context->rank == 0)
+        tell(plan, context->size, failures);
     job_synchronise(context);
     if (team != NULL)
         sb_team_destroy(team);
     return failures;
 }
 
-static int run(plan_t plan, uint32_t ranks)
-{
-    const sb_algorithm_t *one = plan.algorithm;
-    int failures = job_run(ranks, 60, run_plan, &plan);
-
-    printf("%-20s %-24s %2u ranks, %5d calls: %s\n",
-           one == NULL ? "mixed" : sb_collective_name(one->collective),
-           one == NULL ? "drawn" : one->name, ranks, plan.calls, failures == 0 ? "ok" : "FAILED");
-    if (failures > 0)
-        printf("replay with: %s %u\n", plan.program->name, plan.program->seed);
-    return failures;
-}
-
 int program_run(const program_t *program, uint32_t ranks, const char *only)
 {
-    const plan_t mixed = {
-        .program = program, .calls = calls_of(program->mixed_calls), .most = program->mixed_most};
-    int failures = 0;
+    plan_t plans[sb_algorithm_count() + 1];
+    size_t count = 0;
 
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
-        const plan_t plan = {.program = program,
-                             .algorithm = sb_algorithm_at(i),
-                             .calls = calls_of(program->calls),
-                             .most = program->most};
-        if (program->is_about(plan.algorithm) &&
-            (only == NULL || strcmp(only, plan.algorithm->name) == 0))
-            failures += run(plan, ranks);
+        const sb_algorithm_t *algorithm = sb_algorithm_at(i);
+        if (program->is_about(algorithm) && (only == NULL || strcmp(only, algorithm->name) == 0))
+            plans[count++] = (plan_t){.program = program,
+                                      .algorithm = algorithm,
+                                      .calls = calls_of(program->calls),
+                                      .most = program->most};
     }
-    return only != NULL ? failures : failures + run(mixed, ranks);
+    if (only == NULL)
+        plans[count++] = (plan_t){.program = program,
+                                  .calls = calls_of(program->mixed_calls),
+                                  .most = program->mixed_most};
+    return job_run_all(ranks, 60, run_plan, plans, sizeof plans[0], count);
 }

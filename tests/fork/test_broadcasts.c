@@ -57,8 +57,10 @@ static int run_variant(rank_context_t *context, void *argument)
 
     for (uint32_t root = 0; team != NULL && root < team->size; root++) {
         for (size_t i = 0; i < count; i++) {
-            if (job_bcast(team, variant->algorithm, root, sizes[i]) != 0)
+            if (job_bcast(team, variant->algorithm, root, sizes[i]) != 0) {
+                fprintf(stderr, "groups of %s\n", variant->group);
                 return 1;
+            }
         }
     }
     if (team == NULL)
@@ -90,8 +92,8 @@ static sb_status_t read_spring(void *context, size_t offset, void *to, size_t by
 static int lose_the_source(rank_context_t *context, void *argument)
 {
     static const size_t sizes[] = {20, 500, 5000, 60000};
-    const sb_algorithm_t *algorithm = argument;
-    sb_team_t *team = make_team(context, &(variant_t){algorithm, "2"});
+    const sb_algorithm_t *algorithm = ((const variant_t *)argument)->algorithm;
+    sb_team_t *team = make_team(context, argument);
     int failures = team == NULL;
 
     for (size_t i = 0; i < SB_COUNT_OF(sizes) && failures == 0; i++) {
@@ -108,6 +110,8 @@ static int lose_the_source(rank_context_t *context, void *argument)
     }
     if (failures > 0)
         fprintf(stderr, "%s: rank %u: own data\n", algorithm->name, context->rank);
+    if (team != NULL)
+        sb_team_destroy(team);
     return failures;
 }
 
@@ -136,41 +140,49 @@ static int lose_the_network(rank_context_t *context, void *argument)
 /* The library's own algorithms come before those that it is compared with. */
 static size_t own_algorithms;
 
+/* All broadcasts in groups of at most so many ranks. Returns how many. */
+static size_t all_broadcasts(variant_t *variants, const char *group)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        if (sb_algorithm_at(i)->collective == SB_BCAST)
+            variants[count++] = (variant_t){sb_algorithm_at(i), group};
+    }
+    return count;
+}
+
 static void a_source_that_ends(void **state)
 {
+    static const char *const sizes[] = {"20", "500", "5000", "60000"};
+    variant_t variants[sb_algorithm_count()];
+    size_t count = all_broadcasts(variants, "2");
+
     (void)state;
-    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+    assert_int_equal(job_run_all(3, 20, lose_the_source, variants, sizeof variants[0], count), 0);
+    for (size_t i = 0; i < own_algorithms; i++) {
         const sb_algorithm_t *algorithm = sb_algorithm_at(i);
-        if (algorithm->collective != SB_BCAST || algorithm->bcast == NULL)
-            continue;
-        assert_int_equal(job_run(3, 20, lose_the_source, (void *)(uintptr_t)algorithm), 0);
-        static const char *const sizes[] = {"20", "500", "5000", "60000"};
-        for (size_t k = 0; k < SB_COUNT_OF(sizes) && i < own_algorithms; k++) {
+        for (size_t k = 0; k < SB_COUNT_OF(sizes) && algorithm->collective == SB_BCAST; k++) {
             variant_t variant = {algorithm, sizes[k]};
             assert_int_equal(job_run(3, 20, lose_the_network, &variant), 0);
         }
     }
 }
 
+/* Groups of other sizes are for the one algorithm that makes some. */
 static void every_root_and_threshold(void **state)
 {
-    static const char *const groups[] = {"2", "3", "10"};
+    static const char *const groups[] = {"2", "3"};
+    variant_t variants[sb_algorithm_count()];
+    size_t count = all_broadcasts(variants, "10");
 
     (void)state;
-    for (size_t a = 0; a < sb_algorithm_count(); a++) {
-        variant_t variant = {sb_algorithm_at(a), "10"};
-        bool grouped = strcmp(variant.algorithm->name, "numa-relay") == 0;
-        for (size_t g = 0; g < (grouped ? SB_COUNT_OF(groups) : 1); g++) {
-            if (variant.algorithm->collective != SB_BCAST)
-                break;
-            variant.group = grouped ? groups[g] : variant.group;
-            for (uint32_t ranks = 1; ranks <= 17; ranks = next_ranks(ranks)) {
-                int failures = job_run(ranks, 60, run_variant, &variant);
-                if (failures > 0)
-                    print_error("%s, groups of %s, %u ranks\n", variant.algorithm->name,
-                                variant.group, ranks);
-                assert_int_equal(failures, 0);
-            }
+    for (uint32_t ranks = 1; ranks <= 17; ranks = next_ranks(ranks)) {
+        assert_int_equal(job_run_all(ranks, 60, run_variant, variants, sizeof variants[0], count),
+                         0);
+        for (size_t g = 0; g < SB_COUNT_OF(groups); g++) {
+            variant_t grouped = {sb_algorithm_find(SB_BCAST, "numa-relay"), groups[g]};
+            assert_int_equal(job_run(ranks, 60, run_variant, &grouped), 0);
         }
     }
 }
@@ -227,31 +239,35 @@ static int run_disagreement(rank_context_t *context, void *argument)
         failures += disagree(team, pairing, expected_sizes[i / count], expected_sizes[i % count]);
         failures += failures > 0 || job_bcast(team, pairing->root, 1, 5000) != 0;
     }
+    if (team != NULL)
+        sb_team_destroy(team);
     return failures;
 }
 
 static void disagreement_is_told(void **state)
 {
+    variant_t variants[sb_algorithm_count()];
+    size_t count = all_broadcasts(variants, NULL), pairs = 0;
+    pairing_t pairings[2 * count * count];
+
     (void)state;
-    for (size_t a = 0; a < sb_algorithm_count(); a++) {
-        for (size_t b = 0; b < sb_algorithm_count(); b++) {
-            pairing_t pairing = {sb_algorithm_at(a), sb_algorithm_at(b), true};
-            if (pairing.root->collective != SB_BCAST || pairing.other->collective != SB_BCAST)
-                continue;
-            for (uint32_t ranks = 2; ranks <= 6; ranks += 4) {
-                assert_int_equal(job_run(ranks, 60, run_disagreement, &pairing), 0);
-                pairing.prepared = false;
-                assert_int_equal(job_run(ranks, 60, run_disagreement, &pairing), 0);
-                pairing.prepared = true;
-            }
-        }
+    for (size_t i = 0; i < count * count; i++) {
+        const sb_algorithm_t *root = variants[i / count].algorithm;
+        const sb_algorithm_t *other = variants[i % count].algorithm;
+        pairings[pairs++] = (pairing_t){root, other, true};
+        pairings[pairs++] = (pairing_t){root, other, false};
     }
+    for (uint32_t ranks = 2; ranks <= 6; ranks += 4)
+        assert_int_equal(
+            job_run_all(ranks, 60, run_disagreement, pairings, sizeof pairings[0], pairs), 0);
 }
 
 /* Where there is no memory for what the root chose, all go to the host. */
 static int run_refusal(rank_context_t *context, void *argument)
 {
-    const sb_algorithm_t *algorithms[] = {argument, &sb_bcast_slots};
+    const sb_algorithm_t *algorithms[] = {((const variant_t *)argument)->algorithm,
+                                          &sb_bcast_slots};
+    int failures = 0;
     char data[5000] = {0};
     sb_stream_t stream = {.base = data, .bytes = context->rank == 1 ? 8 : sizeof data};
 
@@ -262,17 +278,23 @@ static int run_refusal(rank_context_t *context, void *argument)
         if (sb_bcast(algorithms[context->rank == 1], team, 0, &stream) != SB_ERR_UNSUPPORTED)
             return 1;
     }
-    return team == NULL || job_bcast(team, &sb_bcast_slots, 2, 500) != 0;
+    failures += team == NULL || job_bcast(team, &sb_bcast_slots, 2, 500) != 0;
+    if (team != NULL)
+        sb_team_destroy(team);
+    return failures;
 }
 
 static void what_cannot_be_had_is_for_the_host(void **state)
 {
+    variant_t variants[sb_algorithm_count()];
+    size_t count = all_broadcasts(variants, NULL), needy = 0;
+
     (void)state;
-    for (size_t a = 0; a < sb_algorithm_count(); a++) {
-        const sb_algorithm_t *algorithm = sb_algorithm_at(a);
-        if (algorithm->collective == SB_BCAST && algorithm->prepare != NULL)
-            assert_int_equal(job_run(3, 20, run_refusal, (void *)(uintptr_t)algorithm), 0);
+    for (size_t i = 0; i < count; i++) {
+        if (variants[i].algorithm->prepare != NULL)
+            variants[needy++] = variants[i];
     }
+    assert_int_equal(job_run_all(3, 20, run_refusal, variants, sizeof variants[0], needy), 0);
 }
 
 /* A plan that makes no sense is not followed out of the ring. */

@@ -33,6 +33,7 @@ static uint64_t number_of(uint32_t root, uint64_t call)
 }
 
 typedef struct plan {
+    char what[64];
     const sb_algorithm_t *algorithm; /* NULL: drawn anew for each call */
     int calls;
     const sb_topology_t *topology; /* a machine that the ranks take for theirs, or NULL */
@@ -116,6 +117,14 @@ static size_t draw_bytes(uint64_t *state)
     return 1 + draw(state, 1u << draw(state, 18));
 }
 
+static void tell(const plan_t *plan, uint32_t ranks, int failures)
+{
+    printf("%-60s %2u ranks, %5d calls: %s\n", plan->what, ranks, plan->calls,
+           failures == 0 ? "ok" : "FAILED");
+    if (failures > 0)
+        printf("replay with: fork_collectives %u\n", seed);
+}
+
 static int run_plan(rank_context_t *context, void *argument)
 {
     const plan_t *plan = argument;
@@ -123,6 +132,7 @@ static int run_plan(rank_context_t *context, void *argument)
 
     context->front.topology = plan->topology;
     context->front.place = plan->places == NULL ? NULL : &plan->places[context->rank];
+    *entered(plan, context->rank) = 0;
     sb_team_t *team = job_team(context);
     int failures = team == NULL;
 
@@ -139,23 +149,24 @@ static int run_plan(rank_context_t *context, void *argument)
         failures += check_bcast(team, pick(plan, SB_BCAST, &common), root, bytes,
                                 draw(&own, 4) == 0, (uint64_t)call);
     }
+    if (failures > 0 || context->rank == 0)
+        tell(plan, context->size, failures);
     job_synchronise(context);
     if (team != NULL)
         sb_team_destroy(team);
     return failures;
 }
 
-static int run(const char *what, uint32_t ranks, plan_t *plan)
+static int run(uint32_t ranks, plan_t *plans, size_t count)
 {
-    plan->counts =
-        mmap(NULL, (size_t)ranks * 128, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    int failures = job_run(ranks, 100, run_plan, plan);
+    size_t bytes = (size_t)ranks * 128;
+    unsigned char *counts =
+        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
-    munmap(plan->counts, (size_t)ranks * 128);
-    printf("%-60s %2u ranks, %5d calls: %s\n", what, ranks, plan->calls,
-           failures == 0 ? "ok" : "FAILED");
-    if (failures > 0)
-        printf("replay with: fork_collectives %u\n", seed);
+    for (size_t i = 0; i < count; i++)
+        plans[i].counts = counts;
+    int failures = job_run_all(ranks, 100, run_plan, plans, sizeof *plans, count);
+    munmap(counts, bytes);
     return failures;
 }
 
@@ -165,10 +176,11 @@ static int run(const char *what, uint32_t ranks, plan_t *plan)
  */
 static int run_on(const char *machine, sb_mapping_t mapping, uint32_t ranks)
 {
-    char error[512], what[64];
+    char error[512];
     sb_place_t places[ranks];
+    plan_t plans[sb_algorithm_count() + 1];
+    size_t count = 0;
     sb_topology_t *topology = sb_topology_open(machine, error, sizeof error);
-    int failures = 0;
 
     if (topology == NULL || sb_places_map(places, ranks, topology, mapping) != SB_OK) {
         fprintf(stderr, "%s: %s\n", machine, topology == NULL ? error : "no places");
@@ -176,15 +188,16 @@ static int run_on(const char *machine, sb_mapping_t mapping, uint32_t ranks)
     }
     for (size_t i = 0; i < sb_algorithm_count(); i++) {
         plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(200)};
-        plan.topology = topology;
-        plan.places = places;
-        if (plan.algorithm->levels == 0)
-            continue;
-        snprintf(what, sizeof what, "%s on %s", plan.algorithm->name, machine);
-        failures += run(what, ranks, &plan);
+        snprintf(plan.what, sizeof plan.what, "%s on %s", plan.algorithm->name, machine);
+        if (plan.algorithm->levels != 0)
+            plans[count++] = plan;
     }
-    plan_t mixed = {.calls = calls_of(1000), .topology = topology, .places = places};
-    failures += run("all algorithms, drawn", ranks, &mixed);
+    plans[count++] = (plan_t){.what = "all algorithms, drawn", .calls = calls_of(1000)};
+    for (size_t i = 0; i < count; i++) {
+        plans[i].topology = topology;
+        plans[i].places = places;
+    }
+    int failures = run(ranks, plans, count);
     sb_topology_close(topology);
     return failures;
 }
@@ -214,13 +227,30 @@ static int run_arities(void)
     for (size_t i = 0; i < SB_COUNT_OF(arities); i++) {
         setenv("SOBOR_BARRIER_ARITY", arities[i], 1);
         for (uint32_t ranks = 2; ranks <= 9; ranks++) {
-            plan_t plan = {.algorithm = sb_algorithm_find(SB_BARRIER, "combining-tree"),
+            plan_t plan = {.what = "combining-tree, other arity",
+                           .algorithm = sb_algorithm_find(SB_BARRIER, "combining-tree"),
                            .calls = calls_of(200)};
-            failures += run("combining-tree, other arity", ranks, &plan);
+            failures += run(ranks, &plan, 1);
         }
     }
     unsetenv("SOBOR_BARRIER_ARITY");
     return failures;
+}
+
+static int run_all(uint32_t ranks)
+{
+    plan_t plans[sb_algorithm_count() + 1];
+    size_t count = 0;
+
+    for (size_t i = 0; i < sb_algorithm_count(); i++) {
+        plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(400)};
+        snprintf(plan.what, sizeof plan.what, "%s", plan.algorithm->name);
+        /* test_parts.c and test_reductions.c have the others */
+        if (plan.algorithm->parts == NULL && plan.algorithm->reduction == NULL)
+            plans[count++] = plan;
+    }
+    plans[count++] = (plan_t){.what = "all algorithms, drawn", .calls = calls_of(1000)};
+    return run(ranks, plans, count);
 }
 
 int main(int argc, char **argv)
@@ -236,17 +266,8 @@ int main(int argc, char **argv)
         setenv("SOBOR_RING", rings[r], 1);
         if (r > 0)
             setenv("SOBOR_WAIT", "sleep", 1);
-        for (size_t s = 0; s < SB_COUNT_OF(sizes); s++) {
-            for (size_t i = 0; i < sb_algorithm_count(); i++) {
-                plan_t plan = {.algorithm = sb_algorithm_at(i), .calls = calls_of(400)};
-                /* test_parts.c and test_reductions.c have these */
-                if (plan.algorithm->parts != NULL || plan.algorithm->reduction != NULL)
-                    continue;
-                failures += run(plan.algorithm->name, sizes[s], &plan);
-            }
-            plan_t mixed = {.calls = calls_of(1000)};
-            failures += run("all algorithms, drawn", sizes[s], &mixed);
-        }
+        for (size_t s = 0; s < SB_COUNT_OF(sizes); s++)
+            failures += run_all(sizes[s]);
     }
     unsetenv("SOBOR_WAIT");
     failures += run_arities();

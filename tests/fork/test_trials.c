@@ -90,10 +90,9 @@ static void all_ranks_go_the_same_way(void **state)
     };
 
     (void)state;
-    for (uint32_t ranks = 2; ranks <= RANKS; ranks++) {
-        for (size_t i = 0; i < SB_COUNT_OF(prices); i++)
-            assert_int_equal(job_run(ranks, 30, run, &prices[i]), 0);
-    }
+    for (uint32_t ranks = 2; ranks <= RANKS; ranks++)
+        assert_int_equal(job_run_all(ranks, 30, run, prices, sizeof prices[0], SB_COUNT_OF(prices)),
+                         0);
 }
 
 int main(void)
