@@ -204,6 +204,18 @@ def run_suite(tester, run: Run, sobor, shorter=SHORTER) -> jobs.Result:
     )
 
 
+#: By run and what makes it shorter: with the heap it is asked for several times.
+BARE: dict[tuple, Outcome] = {}
+
+
+def bare_outcome(tester, run: Run, shorter) -> Outcome:
+    """What the bare MPI says."""
+    place = (run.key, run.ranks, run.select, shorter)
+    if place not in BARE:
+        BARE[place] = read_outcome(run_suite(tester, run, None, shorter))
+    return BARE[place]
+
+
 @pytest.mark.parametrize("run", RUNS, ids=str)
 def test_suite(tester, long_run, run):
     """Nothing fails that does not fail on the bare MPI, and nothing is skipped that runs there."""
@@ -220,5 +232,5 @@ def test_suite(tester, long_run, run):
     if run.ranks > 1:
         assert result.served > 0, result.tail()
     if long_run or run.quick_bare or not outcome.good:
-        bare = read_outcome(run_suite(tester, run, None, shorter))
+        bare = bare_outcome(tester, run, shorter)
         assert outcome == bare, f"{outcome}\nbare: {bare}\n{result.tail()}"

@@ -181,7 +181,7 @@ typedef struct call {
 static void fill(unsigned char *bytes, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        bytes[i] = (unsigned char)below(256);
+        bytes[i] = (unsigned char)sb_random_next(&state);
 }
 
 static call_t place_elements(sample_t element, size_t count, ptrdiff_t extent)
