@@ -525,7 +525,8 @@ def bench_command(
             "--algorithms",
             metavar="LIST",
             help="Force algorithms, one after the other: barrier:tree,bcast:ring,bcast:auto. "
-            "If one operation is measured, their names will do.",
+            "If one operation is measured, their names will do. "
+            "An operation without any is measured as Sobor chooses.",
             autocompletion=completion.forced,
         ),
     ] = None,

@@ -337,6 +337,12 @@ def test_forced_algorithms_run_together_where_they_can(request_of):
     assert plan[2] == (1, ["barrier", "bcast"], {})
 
 
+def test_an_operation_without_a_forced_algorithm_is_measured_once(request_of):
+    request = request_of(algorithms="bcast:ring,bcast:slots", rounds=1)
+    plan = [(job.collectives, job.forced) for _, job in jobs(request, [FakeTarget("a")])]
+    assert plan == [(["barrier", "bcast"], {"bcast": "ring"}), (["bcast"], {"bcast": "slots"})]
+
+
 def test_rounds_become_their_median(request_of):
     rounds = [
         Measured(0, 2, None, row(host_us=n, host_us_p10=n / 2, sobor_switches=n, host_sleeps_p90=n))

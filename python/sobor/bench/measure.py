@@ -2,6 +2,7 @@
 """Runs all jobs of a request, with a progress bar, and writes the result."""
 
 import os
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -203,6 +204,6 @@ def _write_tuning(rows: list[Row], file: str, status: int) -> None:
         )
     says_all = status == 0 and tuning.nodes_of(rows) == 1
     best = ": what Sobor chooses is best everywhere" if says_all else ""
-    use = f"; use it by --set TUNING={file}" if rules else best
+    use = f"; use it by --set TUNING={shlex.quote(file)}" if rules else best
     count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
     print(f"\n{count} written to {file}{use}", file=sys.stderr)

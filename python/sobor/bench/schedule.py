@@ -42,8 +42,8 @@ def jobs(request: Request, targets: list[Target]) -> Iterator[tuple[int, Job]]:
     for ranks in request.ranks:
         for _ in range(request.rounds):
             for number, target in enumerate(targets):
-                for forced in _settings(request, target):
-                    collectives = list(forced) if forced else request.collectives
+                for turn, forced in enumerate(_settings(request, target)):
+                    collectives = _collectives(request, forced, first=turn == 0)
                     yield number, Job(target, ranks, collectives, forced)
 
 
@@ -55,6 +55,15 @@ def _settings(request: Request, target: Target) -> list[dict[str, str]]:
     return [
         {collective: names[k] for collective, names in request.algorithms.items() if k < len(names)}
         for k in range(longest)
+    ]
+
+
+def _collectives(request: Request, forced: dict[str, str], first: bool) -> list[str]:
+    """What a job measures: what is forced in it, and in the first one all that never is."""
+    return [
+        name
+        for name in request.collectives
+        if name in forced or not forced or (first and name not in request.algorithms)
     ]
 
 
