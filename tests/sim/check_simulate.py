@@ -227,6 +227,8 @@ def check_enough() -> None:
         assert 3 <= result["left_after"] <= most, (result, times)
         assert result["median_us"] > best, (result, times)
     assert {result.get("left_after") for result in found.values()} >= {None, 3, 16}, found
+    hurried = by_algorithm(simulate(*words, "--enough", round(best * 1000 / 8), machine=machine))
+    assert {result["left_after"] for result in hurried.values()} == {1}, (hurried, times)
     slow = by_algorithm(simulate(*words, "--enough", round(best * 1.5e6), machine=machine))
     assert slow == whole
 
