@@ -126,14 +126,14 @@ static char *origin_in(const sb_combination_t *user, char *memory, size_t count)
 }
 
 static sb_status_t fold_in(sb_combination_t *user, void *to, const void *const from[], uint32_t n,
-                           size_t bytes, char *const memory[2], size_t most)
+                           size_t count, char *const memory[2], size_t most)
 {
     size_t size = user->description->size;
     char *origin[2] = {origin_in(user, memory[0], most), origin_in(user, memory[1], most)};
     sb_status_t status = SB_OK;
 
-    for (size_t at = 0; at < bytes && status == SB_OK; at += most * size)
-        status = fold_block(user, to, from, n, at, sb_min(most, (bytes - at) / size), origin);
+    for (size_t done = 0; done < count && status == SB_OK; done += most)
+        status = fold_block(user, to, from, n, done * size, sb_min(most, count - done), origin);
     return status;
 }
 
@@ -142,21 +142,23 @@ static sb_status_t fold(const sb_operator_t *self, void *to, const void *const f
 {
     sb_combination_t *user = self->context;
     size_t step = (size_t)llabs((long long)user->description->extent), span = (size_t)user->span;
+    /* Of one element nothing is divided: that takes as long as to call the user's function. */
+    size_t count = bytes == user->description->size ? 1 : bytes / user->description->size;
 
     if (user->error != MPI_SUCCESS)
         return SB_ERR_DATA;
     if (span <= SB_FOLD_BYTES) {
-        size_t most = step == 0 ? 1 : 1 + (SB_FOLD_BYTES - span) / step;
+        size_t most = count == 1 || step == 0 ? 1 : 1 + (SB_FOLD_BYTES - span) / step;
         for (int i = 0; i < 2 && !user->description->contiguous; i++) /* gaps hold zeroes */
             memset(user->blocks[i], 0, SB_FOLD_BYTES + SB_FOLD_ALIGNMENT);
-        return fold_in(user, to, from, n, bytes, user->blocks, most);
+        return fold_in(user, to, from, n, count, user->blocks, most);
     }
     char *large = calloc(2, span + SB_FOLD_ALIGNMENT);
     if (large == NULL) {
         user->error = MPI_ERR_NO_MEM;
         return SB_ERR_DATA;
     }
-    sb_status_t status = fold_in(user, to, from, n, bytes,
+    sb_status_t status = fold_in(user, to, from, n, count,
                                  (char *const[]){large, large + span + SB_FOLD_ALIGNMENT}, 1);
     free(large);
     return status;

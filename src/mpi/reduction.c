@@ -317,7 +317,7 @@ static bool is_one_run(const sb_reduce_call_t *call, const sb_type_t *type)
 static bool is_plain(const judged_t *judged)
 {
     if (judged->combination.operation == &judged->combination.user)
-        return judged->type->contiguous && judged->bytes <= stage_bytes(judged);
+        return judged->type->contiguous && judged->bytes <= SB_STAGE_BYTES;
     return SB_LIKELY(judged->type->contiguous) || is_one_run(judged->call, judged->type);
 }
 

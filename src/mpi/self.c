@@ -7,7 +7,9 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t in_use = PTHREAD_MUTEX_INITIALIZER;
 static MPI_Comm self;
-static enum { NOT_MADE, MADE, GONE } state;
+static bool is_shared; /* by threads that call at once: else nobody is to be kept away */
+enum { NOT_MADE, MADE, GONE };
+static _Atomic int state;
 
 bool sb_world_is_open(void)
 {
@@ -44,16 +46,34 @@ bool sb_return_errors(MPI_Comm comm)
     return sb_host.Comm_set_errhandler(comm, errors_return()) == MPI_SUCCESS;
 }
 
+static bool is_made(void)
+{
+    /* Acquire: pairs with the store in make_self(), behind which all about it stays as it is. */
+    return atomic_load_explicit(&state, memory_order_acquire) == MADE;
+}
+
+/* Under the lock. */
+static void make_self(void)
+{
+    int threads = MPI_THREAD_MULTIPLE;
+
+    self = sb_host_comm_like(sb_host.comm_self);
+    if (self == sb_host.comm_null)
+        return;
+    sb_return_errors(self);
+    sb_host.Query_thread(&threads);
+    is_shared = threads == MPI_THREAD_MULTIPLE;
+    atomic_store_explicit(&state, MADE, memory_order_release);
+}
+
 MPI_Comm sb_private_self(void)
 {
+    if (SB_LIKELY(is_made()))
+        return self;
     pthread_mutex_lock(&lock);
-    if (state == NOT_MADE && sb_world_is_open()) {
-        self = sb_host_comm_like(sb_host.comm_self);
-        state = self != sb_host.comm_null ? MADE : NOT_MADE;
-        if (state == MADE)
-            sb_return_errors(self);
-    }
-    MPI_Comm result = state == MADE ? self : sb_host.comm_null;
+    if (atomic_load_explicit(&state, memory_order_relaxed) == NOT_MADE && sb_world_is_open())
+        make_self();
+    MPI_Comm result = is_made() ? self : sb_host.comm_null;
     pthread_mutex_unlock(&lock);
     return result;
 }
@@ -62,14 +82,15 @@ MPI_Comm sb_private_self_take(void)
 {
     MPI_Comm comm = sb_private_self();
 
-    if (comm != sb_host.comm_null)
+    if (comm != sb_host.comm_null && is_shared)
         pthread_mutex_lock(&in_use);
     return comm;
 }
 
 void sb_private_self_give(void)
 {
-    pthread_mutex_unlock(&in_use);
+    if (is_shared)
+        pthread_mutex_unlock(&in_use);
 }
 
 static void (*at_end)(void);
@@ -108,9 +129,11 @@ void sb_self_ends_by(void (*end)(void))
 void sb_private_self_free(void)
 {
     pthread_mutex_lock(&lock);
-    if (state == MADE)
+    bool made = is_made();
+    /* Relaxed: nothing is handed over with it. */
+    atomic_store_explicit(&state, GONE, memory_order_relaxed);
+    if (made)
         sb_host.Comm_free(&self);
-    state = GONE;
     pthread_mutex_unlock(&lock);
 }
 

@@ -49,6 +49,12 @@ static int is_not_there(int *flag)
     return MPI_SUCCESS;
 }
 
+static int fake_query_thread(int *level)
+{
+    *level = MPI_THREAD_MULTIPLE;
+    return MPI_SUCCESS;
+}
+
 static int fake_group(MPI_Comm comm, MPI_Group *group)
 {
     (void)comm;
@@ -235,6 +241,7 @@ static int make_host(void **state)
     sb_host = (sb_host_t){
         .Initialized = is_there,
         .Finalized = is_not_there,
+        .Query_thread = fake_query_thread,
         .Comm_group = fake_group,
         .Comm_create = fake_create,
         .Group_free = fake_group_free,
