@@ -312,7 +312,8 @@ static bool is_one_run(const sb_reduce_call_t *call, const sb_type_t *type)
 /*
  * Whether this rank may leave out packing. Of a predefined type all ranks know alike how it lies in
  * memory. Of the type that a user's operation is called with they do not: each has its own, and
- * they go through the same stages.
+ * they go through the same stages. What is no longer than a stage is in one, as it is of whole
+ * elements.
  */
 static bool is_plain(const judged_t *judged)
 {

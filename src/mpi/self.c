@@ -71,6 +71,7 @@ MPI_Comm sb_private_self(void)
     if (SB_LIKELY(is_made()))
         return self;
     pthread_mutex_lock(&lock);
+    /* Relaxed: it changes under the lock alone. */
     if (atomic_load_explicit(&state, memory_order_relaxed) == NOT_MADE && sb_world_is_open())
         make_self();
     MPI_Comm result = is_made() ? self : sb_host.comm_null;

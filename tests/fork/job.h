@@ -30,7 +30,8 @@ int job_run(uint32_t size, unsigned seconds, int (*body)(rank_context_t *context
 /*
  * The same for each of `count` arguments of `bytes` each, at most `seconds` for each, in processes
  * that live through all: an emulator translates in each process anew what it runs there, which
- * takes longer than the calls. Ends where a rank fails.
+ * takes longer than the calls. Ends where a rank fails. Fails too if a rank ends before it has had
+ * all.
  */
 int job_run_all(uint32_t size, unsigned seconds,
                 int (*body)(rank_context_t *context, void *argument), void *arguments, size_t bytes,
