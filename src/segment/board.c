@@ -128,7 +128,8 @@ static bool is_left(const char *name)
     if (strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) != 0 || strcmp(name, board.name) == 0)
         return false;
     (void)sscanf(name, NAME_PREFIX "%" SCNu64 ".", &space);
-    int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    /* Any user may have made a pipe of that name, which nobody else may ever open. */
+    int fd = shm_open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     bool left = fd >= 0 && is_deserted(fd, sb_process_reachable(space));
     if (fd >= 0)
         close(fd);

@@ -435,6 +435,30 @@ static bool joins(uint32_t rank)
     return sb_board_join(&board_job, false);
 }
 
+static bool founds_beside_a_pipe(void)
+{
+    alarm(5);
+    bool joined = joins(0);
+    sb_board_tell("", 0);
+    return joined;
+}
+
+/* Any user may make a pipe of such a name, at which nobody writes: who looks for what is left does
+ * not wait there. */
+static void a_pipe_holds_nobody_up(void **state)
+{
+    char path[80];
+
+    (void)state;
+    board_job = (sb_job_t){.key = (uint64_t)getpid() << 10, .size = 2, .local = 2};
+    snprintf(path, sizeof path, "/dev/shm/sobor.board.%" PRIu64 ".pipe-%d", sb_process_namespace(),
+             (int)getpid());
+    assert_return_code(mkfifo(path, 0600), errno);
+    bool right = is_right_in_child(founds_beside_a_pipe);
+    unlink(path);
+    assert_true(right);
+}
+
 /* As long as others may come the name is theirs. */
 static bool finds_no_room(void)
 {
@@ -1276,6 +1300,7 @@ static const struct CMUnitTest tests[] = {
     cmocka_unit_test(departure_is_seen),
     cmocka_unit_test(leftover_names_are_swept),
     cmocka_unit_test(boards_of_others_stay),
+    cmocka_unit_test(a_pipe_holds_nobody_up),
     cmocka_unit_test(a_board_is_its_users_under_any_umask),
     cmocka_unit_test(a_rank_without_room_keeps_others_together),
     cmocka_unit_test(names_last_as_long_as_their_set_up),
