@@ -274,6 +274,7 @@ static bool make_arena(void)
                                        .base = (uintptr_t)base,
                                        .bytes = SB_HEAP_ARENA_BYTES,
                                        .pid = getpid()};
+    /* Release: pairs with the fence in is_of() of reach.c. */
     atomic_thread_fence(memory_order_release);
     header->magic = SB_HEAP_ARENA_MAGIC;
     return true;

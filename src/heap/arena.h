@@ -70,8 +70,8 @@ extern sb_heap_arena_t sb_heap_arena;
 #define SB_HEAP_ARENA_NOWHERE ((char *)((uintptr_t)1 << 63))
 
 /*
- * Acquire: pairs with the stores in make() of arena.c, which has set all that belongs to the arena
- * before, and in sb_heap_arena_part().
+ * Acquire: pairs with the stores in make_between_forks() of arena.c, which has set all that belongs
+ * to the arena before, and in sb_heap_arena_part().
  */
 static inline sb_heap_arena_state_t sb_heap_arena_state(void)
 {

@@ -62,8 +62,12 @@ static bool is_of(const char *here, int process, uint64_t start_time)
 {
     const sb_heap_arena_header_t *header = (const sb_heap_arena_header_t *)(const void *)here;
 
-    return header->magic == SB_HEAP_ARENA_MAGIC && header->bytes == SB_HEAP_ARENA_BYTES &&
-           header->pid == process && header->start_time == start_time && start_time != 0;
+    if (header->magic != SB_HEAP_ARENA_MAGIC)
+        return false;
+    /* Acquire: pairs with the fence in make_arena() of arena.c, before the magic is written. */
+    atomic_thread_fence(memory_order_acquire);
+    return header->bytes == SB_HEAP_ARENA_BYTES && header->pid == process &&
+           header->start_time == start_time && start_time != 0;
 }
 
 /* Maps a file that cannot become shorter. */
