@@ -124,7 +124,7 @@ def make_launcher(launcher_folder):
 
     def make(name: str, banner: str) -> Path:
         text = (FAKES / "launcher.py").read_text().replace('"@BANNER@"', repr(BANNERS[banner]))
-        return write_program(launcher_folder / name, f"#!{sys.executable}\n{text}")
+        return write_program(launcher_folder / name, f"#!{sys.executable} -IS\n{text}")
 
     return make
 

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 import time
-from pathlib import Path
 
 words = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=False))
 options = os.environ["FAKE_LAUNCHER_OPTIONS"].split()
@@ -74,7 +73,7 @@ def ways(collective, variant):
 
 
 if os.environ.get("FAKE_ARGUMENTS"):
-    with Path(os.environ["FAKE_ARGUMENTS"]).open("a") as file:
+    with open(os.environ["FAKE_ARGUMENTS"], "a") as file:
         file.write(json.dumps(sys.argv[1:]) + "\n")
 print("a line of the launcher that is no row")
 for collective in words["--collectives"].split(","):

@@ -4,7 +4,6 @@
 import json
 import os
 import sys
-from pathlib import Path
 
 
 def option(name, default=None):
@@ -58,7 +57,8 @@ def main():
             for rank in range(int(option("--ranks")))
             for begin, kind in enumerate(("wait", "copy", "notify"))
         ]
-        Path(option("--timeline")).write_text(json.dumps({"records": records}))
+        with open(option("--timeline"), "w") as file:
+            file.write(json.dumps({"records": records}))
     if os.environ.get("FAKE_ARGUMENTS"):
         with open(os.environ["FAKE_ARGUMENTS"], "a") as file:
             print(json.dumps(sys.argv[1:]), file=file)
