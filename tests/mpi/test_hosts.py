@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import aftermath
+import building
 import emulated_slurm
 import jobs
 import pytest
@@ -372,7 +373,12 @@ def test_mpi4py(tester, hosts, long_run, place):
         pytest.skip("o41 has no Python with mpi4py (.peers)")
     whole = long_run and not place.dealt
     command = suite_command(mpi, COLLECTIVES if whole else QUICK, () if whole else SHORTER)
-    result = run_on(tester, mpi, hosts, {"SOBOR_TRIALS": "off"}, place, command, limit=600)
+    # As what C programs of the tests are linked with.
+    settings = {
+        "SOBOR_TRIALS": "off",
+        "LD_PRELOAD": f"{PRELOAD}:{building.build_preload('resting')}",
+    }
+    result = run_on(tester, mpi, hosts, settings, place, command, limit=600)
     outcome = read_outcome(result)
     assert outcome.good, outcome.bad
     assert "where=cluster" in result.stderr, result.tail()
@@ -524,11 +530,12 @@ def test_killed(tester, hosts, key, victim, segment):
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])
-def test_hang_is_found(tester, hosts, key):
+def test_hang_is_found(tester, hosts, monkeypatch, key):
     """A job that stands still before its end fails, with what it has said until then."""
     mpi = usable_mpi(key)
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
+    monkeypatch.setenv("SOBOR_TEST_STACKS", "off")  # why it hangs is known
     program = tester.program(mpi, "spanning")
     job = start_on(tester, mpi, hosts, {"SOBOR_TRIALS": "off"}, EVEN, [program, "loop", 1000000])
     assert aftermath.wait_until(lambda: "loops" in job.output(), TIME_LIMIT), job.errors()

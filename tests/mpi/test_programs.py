@@ -142,10 +142,6 @@ COPY_IN_PARTS = {
     "UCX_TLS": "self,posix,sysv",
 }
 
-#: Ranks of MPICH that wait in its collectives through shared memory never give their processor
-#: away, as they do for messages: on a busy machine a program then takes up to 20 times as long.
-BY_MESSAGES = {"MPIR_CVAR_DEVICE_COLLECTIVES": "none"}
-
 
 @dataclass(frozen=True)
 class Program:
@@ -295,8 +291,7 @@ def test_bare(tester, mpi, long_run, program):
     """The test itself is right: the host MPI passes it alone."""
     need_bare(tester, mpi.key, long_run)
     ranks, words = program.ranks(mpi)[-1], list(program.words)
-    result = tester.run(mpi, ranks, words, environment=BY_MESSAGES, timeout=program.timeout)
-    tester.expect_pass(result)
+    tester.expect_pass(tester.run(mpi, ranks, words, timeout=program.timeout))
 
 
 @every_program
@@ -339,7 +334,7 @@ def test_bare_in_rows(tester, mpi, long_run):
     sharing = SHARING if long_run else [FEWER if p == MANY_BARRIERS else p for p in SHARING]
     promised = [p for p in sharing if p.words[0] not in WITH_SOBOR_ALONE.get(mpi.key, ())]
     for ranks, row in rows(promised, lambda p: p.ranks(mpi)[-1:]).items():
-        run_row(tester, mpi, ranks, row, None, environment=BY_MESSAGES)
+        run_row(tester, mpi, ranks, row, None)
 
 
 def test_preloaded_in_rows(tester, mpi):
