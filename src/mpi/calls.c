@@ -187,7 +187,7 @@ static bool serve_bcast(sb_comm_t *comm, bcast_t *bcast, int *result)
             return result;                                                                         \
         HOSTED_##kind(comm, host)                                                                  \
     }                                                                                              \
-    return host;
+    return sb_hosted(SB_CALLER(), handle, host);
 #define SB_COLLECTIVE(kind, enumerator, name, ...)                                                 \
     int sb_mpi_##name SB_TAKES_##kind(int, int, __VA_ARGS__)                                       \
     {                                                                                              \

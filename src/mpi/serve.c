@@ -36,6 +36,33 @@ sb_comm_t *sb_admit_asking(sb_comm_t *comm, sb_collective_t collective)
     return comm;
 }
 
+/* Whether the host has found it in the arguments, before it asked other ranks. */
+static bool is_of_arguments(int error)
+{
+    static const int of_arguments[] = {MPI_ERR_BUFFER, MPI_ERR_COUNT, MPI_ERR_TYPE,
+                                       MPI_ERR_ROOT,   MPI_ERR_OP,    MPI_ERR_ARG};
+    int class = MPI_SUCCESS;
+
+    sb_host.Error_class(error, &class);
+    for (size_t i = 0; i < SB_COUNT_OF(of_arguments); i++) {
+        if (class == of_arguments[i])
+            return true;
+    }
+    return false;
+}
+
+void sb_refused(const void *caller, MPI_Comm handle, int error)
+{
+    sb_comm_t *comm = sb_comm_find(handle);
+
+    if (comm == NULL || comm->asking == 0 || sb_server_exists(&comm->server) ||
+        comm->usage.passed[SB_WHY_NEW] == 0 || sb_host_calls_from((uint64_t)(uintptr_t)caller) ||
+        !is_of_arguments(error))
+        return;
+    comm->usage.passed[SB_WHY_NEW]--;
+    comm->usage.passed[SB_WHY_ARGUMENTS]++;
+}
+
 const sb_type_t *sb_other_known_type(sb_comm_t *comm, MPI_Datatype type, sb_type_t *room)
 {
     const sb_type_t *known = sb_predefined_find(type);

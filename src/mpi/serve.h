@@ -51,8 +51,8 @@ static inline void sb_fetch_near(const sb_comm_t *comm)
         sb_fetch_ahead(comm->near[i], 1);
 }
 
-/* Whether the call at hand is one before SOBOR_SERVE_AFTER. All members count alike, whatever the
- * arguments of one: so those are not looked at before. */
+/* Whether the call at hand is one before SOBOR_SERVE_AFTER. Its arguments are not looked at: if
+ * they are wrong the host says so, and the call is taken back (sb_refused). */
 static inline bool sb_is_new(const sb_comm_t *comm)
 {
     return comm->usage.passed[SB_WHY_NEW] + 1 < comm->due;
@@ -96,6 +96,21 @@ SB_INLINED bool sb_enter(const void *caller, MPI_Comm handle, sb_collective_t co
     }
     *comm = sb_admit(seen, collective);
     return true;
+}
+
+/*
+ * The host has returned an error from a call that was its own. One that it found in the arguments
+ * is taken back from those of a new communicator: the rank may be the only one to make such a call,
+ * and would come to the set-up before the others.
+ */
+void sb_refused(const void *caller, MPI_Comm handle, int error);
+
+/* What the host has returned. */
+static inline int sb_hosted(const void *caller, MPI_Comm handle, int error)
+{
+    if (SB_UNLIKELY(error != MPI_SUCCESS))
+        sb_refused(caller, handle, error);
+    return error;
 }
 
 /* What this rank sends will be read: it begins to come near while the call is looked at. */

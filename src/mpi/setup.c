@@ -253,12 +253,10 @@ static uint64_t due_call(const sb_comm_t *comm, bool spans)
 }
 
 /* Where this node had less to count, calls were looked at that others have only counted: those that
- * went to the host for that are among the ones before. */
+ * went to the host for that are among the ones before. Wrong ones count nowhere. */
 static void count_to(sb_comm_t *comm, uint64_t due)
 {
-    const uint64_t *passed = comm->usage.passed;
-
-    comm->due = due - sb_min(due, passed[SB_WHY_ARGUMENTS] + passed[SB_WHY_OPERATOR]);
+    comm->due = due - sb_min(due, comm->usage.passed[SB_WHY_OPERATOR]);
     comm->asking = sb_is_new(comm) ? ~0u : 0;
     comm->open = ~comm->asking;
 }

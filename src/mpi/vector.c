@@ -387,26 +387,21 @@ static sb_status_t run(sb_comm_t *comm, const sb_algorithm_t *algorithm,
     return status == SB_OK ? staged : status;
 }
 
-/* The choice, with the call's blocks open; NULL: the host, and the call is counted. */
+/*
+ * The choice, with the call's blocks open; NULL: the host, and the call is counted. Where it is
+ * wrong at this rank alone the others may make no such call: so it is judged before a trial counts
+ * it.
+ */
 static sb_planned_t *choose(sb_comm_t *comm, looked_t *looked, sb_vector_call_t *call)
 {
-    bool open = false;
-
-    /* Here all members are given the sizes of all blocks. */
-    if (call->collective == SB_ALLGATHERV) {
-        open = open_all(comm, looked, call);
-        if (SB_UNLIKELY(!open))
-            return sb_pass(comm, SB_WHY_ARGUMENTS);
-        call->known = comm->scratch->received / (size_t)comm->size;
-    }
-    sb_planned_t *planned = sb_choose_moving(comm, call->collective, call->known);
-    if (SB_UNLIKELY(planned == NULL)) {
-        if (open)
-            close_all(comm->scratch);
-        return NULL;
-    }
-    if (SB_UNLIKELY(!open && !open_all(comm, looked, call)))
+    if (SB_UNLIKELY(!open_all(comm, looked, call)))
         return sb_pass(comm, SB_WHY_ARGUMENTS);
+    /* Here all members are given the sizes of all blocks. */
+    if (call->collective == SB_ALLGATHERV)
+        call->known = comm->scratch->received / (size_t)comm->size;
+    sb_planned_t *planned = sb_choose_moving(comm, call->collective, call->known);
+    if (SB_UNLIKELY(planned == NULL))
+        close_all(comm->scratch);
     return planned;
 }
 

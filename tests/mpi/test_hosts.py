@@ -561,16 +561,16 @@ def test_little_memory(tester, hosts):
 def test_calls_count_on_all_hosts(tester, hosts):
     """Calls before the first that is served are counted alike where one host has less to count.
 
-    A call that was wrong is among them.
+    Those that were wrong, at one rank alone, are not among them.
     """
     mpi = usable_mpi("o41")
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
     command = [AGENT.parent / "sooner.sh", tester.program(mpi, "first_use"), "counted"]
-    settings = {"SOBOR_SERVE_AFTER": "2", "SOBOR_TRIALS": "off"}
+    settings = {"SOBOR_SERVE_AFTER": "20", "SOBOR_TRIALS": "off"}
     result = run_on(tester, mpi, hosts, settings, EVEN, command, 60)
     tester.expect_pass(result, served=True)
-    assert any(r.bcast == 1 and r.reasons == ["new"] for r in result.reports), result.tail()
+    assert any(r.bcast > 0 and "new" in r.reasons for r in result.reports), result.tail()
 
 
 @pytest.mark.parametrize("key", ["o41", "m40"])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* The very first collective of a communicator, with a message under way: setting up must serve the
- * message as well. "counted": calls before it count whatever their arguments, which may be wrong at
- * one rank alone.
+ * message as well. "counted": ranks count calls alike, though one of them alone makes some that are
+ * wrong in between, which do nothing but return an error.
  *
  * usage: first_use [counted] */
 #include "support.h"
@@ -9,20 +9,44 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BYTES = 8 << 20, TAG = 12 };
+enum { BYTES = 8 << 20, TAG = 12, ROUNDS = 40 };
 
-/* A wrong broadcast, which does nothing but return an error, and then a right one. */
+static void call_wrongly(MPI_Comm comm)
+{
+    int value = 1, other[64];
+
+    CHECK(MPI_Bcast(&value, 1, MPI_INT, size_of(comm), comm) != MPI_SUCCESS,
+          "there is no such root");
+    CHECK(MPI_Allgather(&value, -1, MPI_INT, other, 1, MPI_INT, comm) != MPI_SUCCESS,
+          "there is no such count");
+    CHECK(MPI_Allreduce(&value, other, 1, MPI_INT, MPI_OP_NULL, comm) != MPI_SUCCESS,
+          "there is no such operation");
+}
+
+static void call_rightly(MPI_Comm comm, int round)
+{
+    int size = size_of(comm), mine = 100 * round + rank_of(comm), all[64], sum = -1;
+
+    CALL(MPI_Allgather(&mine, 1, MPI_INT, all, 1, MPI_INT, comm));
+    for (int i = 0; i < size; i++)
+        CHECK(all[i] == 100 * round + i, "round %d: rank %d gave %d", round, i, all[i]);
+    CALL(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, comm));
+    CHECK(sum == 100 * round * size + size * (size - 1) / 2, "round %d: sum %d", round, sum);
+    CALL(MPI_Bcast(&mine, 1, MPI_INT, 0, comm));
+    CHECK(mine == 100 * round, "round %d: got %d", round, mine);
+}
+
 static void count(void)
 {
     MPI_Comm comm;
-    int value = rank_of(MPI_COMM_WORLD);
 
     CALL(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
     CALL(MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN));
-    CHECK(MPI_Bcast(&value, 1, MPI_INT, size_of(comm), comm) != MPI_SUCCESS,
-          "there is no such root");
-    CALL(MPI_Bcast(&value, 1, MPI_INT, 0, comm));
-    CHECK(value == 0, "got %d", value);
+    for (int round = 0; round < ROUNDS; round++) {
+        call_rightly(comm, round);
+        if (round % 7 == 1 && rank_of(comm) == 0)
+            call_wrongly(comm);
+    }
     CALL(MPI_Comm_free(&comm));
 }
 
