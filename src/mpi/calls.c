@@ -342,6 +342,15 @@ static void initialise(void)
     sb_recording_expect();
 }
 
+/* What asks the host and lets it go on. */
+static void end_self(void)
+{
+    sb_progress_stop();
+    sb_private_self_free();
+}
+
+static bool self_ends; /* by the host's call, later in MPI_Finalize */
+
 static void finalise(void)
 {
     if (!enter(FINALISED))
@@ -351,8 +360,16 @@ static void finalise(void)
     sb_comm_report();
     sb_comm_finalize();
     sb_arena_depart();
-    sb_progress_stop();
-    sb_private_self_free();
+    if (!self_ends)
+        end_self();
+}
+
+/* The attributes of MPI_COMM_SELF that are the program's are deleted before: their callbacks may
+ * make calls that other ranks have made before MPI_Finalize, and ask the host as those did. */
+static void self_has_ended(void)
+{
+    finalise();
+    end_self();
 }
 
 /* What follows the host's initialisation, which has come to this. */
@@ -361,10 +378,10 @@ static int initialised(int error)
     if (!enter(INITIALISED))
         return error;
     sb_world_tell(error == MPI_SUCCESS);
-    if (error == MPI_SUCCESS && tool.Finalize != NULL)
-        sb_self_ends_by(finalise);
-    if (error == MPI_SUCCESS)
+    if (error == MPI_SUCCESS) {
+        self_ends = sb_self_ends_by(self_has_ended);
         sb_recording_begin();
+    }
     return error;
 }
 

@@ -190,6 +190,26 @@ static bool is_binding(const char *symbol)
                               strstr(symbol, "_cdesc") != NULL || is_in_capitals(symbol));
 }
 
+/*
+ * Whether the instruction before is a call of a function by its name, as the host's own are. A
+ * callback of the program that ends with a call may have jumped there: then the place is behind the
+ * host's call of the callback, by an address in a register or in a structure.
+ */
+static bool is_behind_direct_call(uintptr_t site)
+{
+#if defined(__x86_64__)
+    const uint8_t *code = (const uint8_t *)site;
+
+    /* E8: to a place beside, which may lead to another object; FF 15: by an address beside. */
+    return code[-5] == 0xe8 || (code[-6] == 0xff && code[-5] == 0x15);
+#else
+    uint32_t word;
+
+    memcpy(&word, (const void *)(site - sizeof word), sizeof word);
+    return word >> 26 == 0x25; /* BL; a call by a register is BLR */
+#endif
+}
+
 /* dladdr searches all names of the object: it is asked where nothing else tells. */
 bool sb_host_judge(uint64_t site)
 {
@@ -197,7 +217,8 @@ bool sb_host_judge(uint64_t site)
     Dl_info caller;
 
     dl_iterate_phdr(is_in_host, &sought);
-    bool host = sought.is_host && dladdr((const void *)(uintptr_t)site, &caller) != 0 &&
+    bool host = sought.is_host && is_behind_direct_call((uintptr_t)site) &&
+                dladdr((const void *)(uintptr_t)site, &caller) != 0 &&
                 !is_binding(caller.dli_sname);
 
     /* Relaxed: an entry is complete in itself. */

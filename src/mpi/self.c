@@ -117,14 +117,14 @@ static int delete_attribute(MPI_Comm comm, int key, void *attribute, void *extra
     return MPI_SUCCESS;
 }
 
-void sb_self_ends_by(void (*end)(void))
+bool sb_self_ends_by(void (*end)(void))
 {
     int keyval;
 
     at_end = end;
-    if (sb_host.Comm_create_keyval(sb_attribute_stays, delete_attribute, &keyval, NULL) ==
-        MPI_SUCCESS)
-        sb_host.Comm_set_attr(sb_host.comm_self, keyval, NULL);
+    return sb_host.Comm_create_keyval(sb_attribute_stays, delete_attribute, &keyval, NULL) ==
+               MPI_SUCCESS &&
+           sb_host.Comm_set_attr(sb_host.comm_self, keyval, NULL) == MPI_SUCCESS;
 }
 
 void sb_private_self_free(void)

@@ -44,9 +44,10 @@ bool sb_return_errors(MPI_Comm comm);
 /* The copy function of attributes that duplicates of their communicator do not have. */
 int sb_attribute_stays(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag);
 
-/* Has `end` called when the host's MPI_Finalize begins, with the attributes of MPI_COMM_SELF, which
- * are deleted before anything else: ours, which is the first, after those of the program. */
-void sb_self_ends_by(void (*end)(void));
+/* Has `end` called, if it can, when the host's MPI_Finalize begins, with the attributes of
+ * MPI_COMM_SELF, which are deleted before anything else: ours, which is the first, after those of
+ * the program. */
+bool sb_self_ends_by(void (*end)(void));
 
 /* Frees it, and hands out the null communicator from then on. */
 void sb_private_self_free(void);

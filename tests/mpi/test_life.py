@@ -64,6 +64,16 @@ def test_attached_to_self(tester, key):
 
 
 @pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("case", ["jumps", "called-last"])
+def test_called_back(tester, key, case):
+    """One rank makes in a callback of the host, or of MPI_Finalize, what others make elsewhere."""
+    mpi = usable_mpi(key)
+    tester.expect_pass(tester.run(mpi, 2, ["life", case]))
+    result = tester.run(mpi, 2, ["life", case], sobor={})
+    tester.expect_pass(result, served=True)
+
+
+@pytest.mark.parametrize("key", KEYS)
 def test_small_stack(tester, key):
     """Packed reductions, a user's operation and fragments on the stack of a user-level thread."""
     result = tester.run(usable_mpi(key), 2, ["life", "small-stack"], sobor={})

@@ -281,6 +281,58 @@ static void attached_to_self(const char *argument)
     CALL(MPI_Type_free(&gaps));
 }
 
+/* ---- calls that one rank makes in a callback, the others in their program ---- */
+
+__attribute__((optimize("optimize-sibling-calls"))) static int
+end_with_barrier(MPI_Comm comm, int key, void *value, void *extra)
+{
+    (void)comm, (void)key, (void)value, (void)extra;
+    return MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* The callback's end is a call: where it is compiled as a jump, that returns into the host. */
+static void jumps(const char *argument)
+{
+    int key;
+    (void)argument;
+    CALL(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_with_barrier, &key, NULL));
+    for (int round = 0; round < ROUNDS; round++) {
+        if (rank_of(MPI_COMM_WORLD) == 0) {
+            CALL(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
+            CALL(MPI_Comm_delete_attr(MPI_COMM_SELF, key));
+        } else {
+            CALL(MPI_Barrier(MPI_COMM_WORLD));
+        }
+        use(MPI_COMM_WORLD, round);
+    }
+    CALL(MPI_Comm_free_keyval(&key));
+}
+
+/* MPI defines no maximum of characters, but hosts have one, as they are asked. */
+static int call_last(MPI_Comm comm, int key, void *value, void *extra)
+{
+    char mine = (char)rank_of(MPI_COMM_WORLD), most = -1;
+    (void)comm, (void)key, (void)value, (void)extra;
+    use(MPI_COMM_WORLD, 1);
+    CALL(MPI_Allreduce(&mine, &most, 1, MPI_CHAR, MPI_MAX, MPI_COMM_WORLD));
+    CHECK(most == size_of(MPI_COMM_WORLD) - 1, "%d is the most", most);
+    return MPI_SUCCESS;
+}
+
+/* MPI_Finalize has begun at rank 0 when it makes the last calls. */
+static void called_last(const char *argument)
+{
+    int key;
+    (void)argument;
+    use(MPI_COMM_WORLD, 0);
+    if (rank_of(MPI_COMM_WORLD) != 0) {
+        call_last(MPI_COMM_NULL, 0, NULL, NULL);
+        return;
+    }
+    CALL(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, call_last, &key, NULL));
+    CALL(MPI_Comm_set_attr(MPI_COMM_SELF, key, NULL));
+}
+
 /* ---- a small stack ---- */
 
 /* What is left of it must be enough for the host's own functions. */
@@ -396,6 +448,8 @@ static const struct {
     {"free-refused", free_refused, MPI_THREAD_SINGLE},
     {"free-left", free_left, MPI_THREAD_SINGLE},
     {"attached-to-self", attached_to_self, MPI_THREAD_SINGLE},
+    {"jumps", jumps, MPI_THREAD_SINGLE},
+    {"called-last", called_last, MPI_THREAD_SINGLE},
     {"small-stack", small_stack, MPI_THREAD_SINGLE},
     {"child-exits", child_exits, MPI_THREAD_SINGLE},
     {"late-device", late_device, MPI_THREAD_SINGLE},
