@@ -112,9 +112,12 @@ static sb_status_t try_to_share(sb_team_t *team, sb_resource_t *resource, sb_are
         *outcome = MADE;
         return SB_OK;
     }
-    /* Whoever attached to this block has not used it, and never will. */
     sb_resource_leave(resource, team->size);
-    sb_arena_give(&resource->block);
+    /* Whoever attached to this block has not used it, and never will. But where a wait has failed
+     * others may have heard that all have all, and use it: it stays taken until the process ends.
+     */
+    if (status == SB_OK)
+        sb_arena_give(&resource->block);
     *resource = (sb_resource_t){0};
     return status;
 }

@@ -2,7 +2,8 @@
 /*
  * Whatever the core asks of the system is refused to it: each call of each function by itself, once
  * or from there on, on one rank or on all. The ranks agree on what cannot be had then, what they
- * have is right, and nothing is left behind. What was refused once is had by the next team.
+ * have is right, and nothing is left behind. What was refused once is had by the next team. A rank
+ * that gives up while others agree keeps what they use.
  * usage: fork_refused [auto|named [FUNCTION NUMBER once|on one|all]]: of one alone.
  */
 #include "../long_form.h"
@@ -80,7 +81,8 @@ typedef struct trial {
 } trial_t;
 
 static trial_t trial;
-static bool armed; /* the core is asked for something */
+static bool armed;   /* the core is asked for something */
+static bool dawdles; /* and takes its time to open a file */
 static bool to_this;
 static unsigned calls[FUNCTIONS];
 
@@ -88,6 +90,8 @@ static bool is_refused(function_t function)
 {
     if (!armed)
         return false;
+    if (dawdles && function == OF_open)
+        usleep(200000);
     unsigned number = ++calls[function];
     return to_this && function == trial.function && trial.number > 0 &&
            (trial.on ? number >= trial.number : number == trial.number);
@@ -399,6 +403,42 @@ static int run_function(trial_t *refused, unsigned count)
     return failures;
 }
 
+static uint64_t given_up_at; /* an exchange of the team */
+static const sb_team_t *given_up;
+
+static sb_status_t give_up(void *context)
+{
+    (void)context;
+    return given_up != NULL && given_up->exchanges >= given_up_at ? SB_ERR_REVOKED : SB_OK;
+}
+
+/* Rank 0 gives up when it has said that it has all, as rank 2 has not yet. */
+static int leave_early(rank_context_t *context, void *argument)
+{
+    const size_t bytes = (size_t)2 << 20;
+    const sb_resource_size_t size = {
+        .own = sizeof(sb_resource_t), .bytes = bytes, .least = bytes, .willing = true};
+    sb_arena_usage_t usage;
+
+    (void)argument;
+    context->front.check = context->rank == 0 ? give_up : NULL;
+    sb_team_t *team = job_team(context);
+    if (team == NULL)
+        return 1;
+    team->waiter.check_every_ns = 10000000;
+    given_up_at = team->exchanges + 2;
+    given_up = team;
+    dawdles = context->rank == 2;
+    armed = true;
+    sb_status_t status = sb_resource_make(team, 0, &size);
+    armed = false;
+    sb_arena_usage(&usage);
+    job_synchronise(context);
+    if (status != (context->rank == 0 ? SB_ERR_REVOKED : SB_OK))
+        return complain("another end than expected", sb_status_string(status));
+    return usage.taken >= bytes ? 0 : complain("what others use is free", "");
+}
+
 /* What is another function's call where memory has names; the others are refused without. */
 static bool is_about_names(unsigned function)
 {
@@ -408,9 +448,10 @@ static bool is_about_names(unsigned function)
 
 static int run_all(trial_t *refused, bool named)
 {
-    int failures = run(refused); /* nothing is refused yet */
+    int failures = !named && job_run(RANKS, 20, leave_early, NULL) > 0;
     unsigned most[FUNCTIONS] = {0};
 
+    failures += run(refused); /* nothing is refused yet */
     for (unsigned f = 0; f < FUNCTIONS; f++) {
         for (uint32_t rank = 0; rank < RANKS; rank++)
             most[f] = sb_max(most[f], refused->calls[rank][f]);
