@@ -9,6 +9,16 @@
 #include <emmintrin.h>
 #endif
 
+/* While a process waits. In a test, which shares processors with others, it gives its own away. */
+#if defined(LIMIT_YIELDS)
+#include <sched.h>
+#define PAUSE() ((void)sched_yield())
+#elif defined(__SSE2__)
+#define PAUSE() _mm_pause()
+#else
+#define PAUSE() ((void)0)
+#endif
+
 /* So far apart that no processor has two on a line or a pair of lines. What most forms go round in
  * stays in a second-level cache, what the wide one does in none of a core's own. */
 enum { LINE = 64, APART = 256, PIECE_LEAST = 4 << 10, PIECE_MOST = 32 << 10 };
@@ -58,11 +68,8 @@ static uint64_t await(const _Atomic uint64_t *count, uint64_t value)
     uint64_t found;
     /* Acquire: pairs with the releases of `met`, `given`, `taken`, `shown`, `combined`, `read`,
      * `number` and `emptied` below. */
-    while ((found = atomic_load_explicit(count, memory_order_acquire)) < value) {
-#if defined(__SSE2__)
-        _mm_pause();
-#endif
-    }
+    while ((found = atomic_load_explicit(count, memory_order_acquire)) < value)
+        PAUSE();
     return found;
 }
 
