@@ -17,6 +17,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,17 +82,27 @@ typedef struct trial {
 } trial_t;
 
 static trial_t trial;
-static bool armed;   /* the core is asked for something */
-static bool dawdles; /* and takes its time to open a file */
+static bool armed; /* the core is asked for something */
 static bool to_this;
 static unsigned calls[FUNCTIONS];
+
+static _Atomic bool *has_given_up; /* of all ranks: rank 0 has */
+static bool dawdles;               /* and this one opens no file before */
+
+/* For some seconds, so that a rank that never does fails the test. */
+static void wait_for_rank_0(void)
+{
+    /* Relaxed: there is nothing but the word itself. */
+    for (int i = 0; i < 5000 && !atomic_load_explicit(has_given_up, memory_order_relaxed); i++)
+        usleep(1000);
+}
 
 static bool is_refused(function_t function)
 {
     if (!armed)
         return false;
     if (dawdles && function == OF_open)
-        usleep(200000);
+        wait_for_rank_0();
     unsigned number = ++calls[function];
     return to_this && function == trial.function && trial.number > 0 &&
            (trial.on ? number >= trial.number : number == trial.number);
@@ -432,6 +443,8 @@ static int leave_early(rank_context_t *context, void *argument)
     armed = true;
     sb_status_t status = sb_resource_make(team, 0, &size);
     armed = false;
+    if (context->rank == 0)
+        atomic_store_explicit(has_given_up, true, memory_order_relaxed);
     sb_arena_usage(&usage);
     job_synchronise(context);
     if (status != (context->rank == 0 ? SB_ERR_REVOKED : SB_OK))
@@ -475,11 +488,13 @@ static function_t function_of(const char *name)
 
 int main(int argc, char **argv)
 {
-    void *shared = mmap(NULL, sizeof *trial.calls * RANKS, PROT_READ | PROT_WRITE,
+    size_t bytes = sizeof *trial.calls * RANKS;
+    void *shared = mmap(NULL, bytes + sizeof *has_given_up, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     trial_t refused = {.calls = shared};
     const char *segment = argc > 1 ? argv[1] : "auto";
 
+    has_given_up = (_Atomic bool *)((char *)shared + bytes);
     setvbuf(stdout, NULL, _IOLBF, 0);
     setenv("SOBOR_SEGMENT", segment, 1);
     sb_topology_self(); /* once for all ranks of all jobs */
