@@ -376,6 +376,16 @@ def test_mpich_with_more_ranks_than_cores(tester):
     tester.expect_pass(result, served=True)
 
 
+@pytest.mark.host_spins
+@pytest.mark.mpis("m50")
+@pytest.mark.parametrize("words", [["basics", "5000"], ["mixed"]], ids=lambda words: words[0])
+def test_mpich_by_shared_memory(tester, words):
+    """MPICH 5 as users have it: its own collectives go by shared memory, in most tests not."""
+    mpi = usable_mpi("m50")
+    tester.expect_pass(tester.run(mpi, 2, words))
+    tester.expect_pass(tester.run(mpi, 2, words, sobor={}), served=True)
+
+
 @pytest.mark.mpis("o41", "o50")
 def test_binary_of_another_version(tester):
     """A program built with Open MPI 4.1 runs on Open MPI 5, Sobor with it."""
