@@ -76,8 +76,11 @@ static void give_back(sb_comm_t *comm)
     pthread_mutex_unlock(&lock);
 }
 
+/* Within the host's call of a trial, too: its error handler may be the program's, and free the
+ * communicator. */
 static void free_trials(sb_comm_t *comm)
 {
+    comm->trial = NULL;
     while (comm->trials != NULL) {
         sb_tried_t *next = comm->trials->next;
         free(comm->trials);

@@ -165,3 +165,11 @@ def test_programs(tester, key, program):
     """Threads with a communicator each; errors that all ranks make; calls in place."""
     result = tester.run(usable_mpi(key), 3, [program], sobor=OFTEN, timeout=120)
     tester.expect_pass(result)
+
+
+@pytest.mark.parametrize("key", ["o41", "m40"])
+def test_handler_frees(tester, key):
+    """An error handler that frees the communicator, in a call of either side."""
+    words = ["handler_frees", "24"]
+    tester.expect_pass(tester.run(usable_mpi(key), 2, words))
+    tester.expect_pass(tester.run(usable_mpi(key), 2, words, sobor=OFTEN))
