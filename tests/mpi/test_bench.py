@@ -331,7 +331,7 @@ def test_wrong_data_is_noticed(tester, key, side):
     """Every call that gives a wrong result on one side is told, and the bench fails for it."""
     made_up = {f"{side}_WRONG": "1"} if side else {}
     options = ("--collectives", EVERYTHING, "--sizes", "5000", "--variants", "hot")
-    result = between(tester, key, made_up, *options)
+    result = between(tester, key, made_up, *options, "--seconds", "0.001")
     found = objects(result)
     assert [row["collective"] for row in found] == EVERYTHING.split(","), result.tail()
     assert {row["checked"] for row in found} == {not side}, result.tail()
@@ -346,7 +346,7 @@ def test_times_are_those_of_the_side(tester, key, side):
     """A side whose calls all take longer by a known time is shown so, and the other not."""
     made_up = {f"{'HOST' if side == 'host' else 'PROGRAM'}_SLOW": str(SLOWER)}
     options = ("--collectives", EVERYTHING, "--sizes", "64", "--variants", "hot,chain")
-    found = rows(between(tester, key, made_up, *options, "--no-check"))
+    found = rows(between(tester, key, made_up, *options, "--no-check", *QUICK))
     assert len(found) == 1 + 2 * 16
     for row in found:
         assert row[f"{side}_us"] >= SLOWER, row
@@ -439,7 +439,7 @@ def test_sleeps_in_barriers_beside_a_row_do_not_count(tester):
 @pytest.mark.alone
 def test_every_method_checks_the_data(tester):
     """The check belongs to each row, whatever its method."""
-    result = between(tester, "o41", {"PROGRAM_WRONG": "1"}, *FEW)
+    result = between(tester, "m40", {"PROGRAM_WRONG": "1"}, *FEW, "--seconds", "0.001")
     found = objects(result)
     assert len(found) == 4 * 5 and {row["checked"] for row in found} == {False}, result.tail()
     assert result.returncode != 0 and result.stderr.count("wrong calls") == len(found)
