@@ -169,15 +169,12 @@ static void adopt(const sb_team_t *team, const form_t *form)
 {
     const sb_shape_t shape = shape_of(team, &sb_prices_standard);
     sb_workspace_t *space = sb_workspace(team);
-    const sb_resource_t resource = space->resource;
 
-    memset(space, 0, sizeof *space);
-    space->resource = resource;
     space->groups = form->groups;
     space->group = form->group;
     space->depth = form->depth;
     memcpy(space->first, form->first, sizeof space->first);
-    set_ring(team, space, form->ring, resource.bytes - sizeof(sb_workspace_head_t));
+    set_ring(team, space, form->ring, space->resource.bytes - sizeof(sb_workspace_head_t));
     space->out.readers = sb_workspace_peers(team, offsetof(sb_workspace_head_t, taken));
     space->out.published = &sb_workspace_head(team, team->rank)->given.flag;
     space->barrier = best_barrier(&shape);

@@ -228,10 +228,7 @@ static void open_flows(sb_team_t *team, sb_mesh_t *mesh)
 static void adopt(sb_team_t *team, const layout_t *layout)
 {
     sb_mesh_t *mesh = sb_mesh(team);
-    const sb_resource_t resource = mesh->resource;
 
-    memset(mesh, 0, sizeof *mesh);
-    mesh->resource = resource;
     mesh->slots = layout->slots;
     mesh->told = sb_max(mesh->slots / 4, 1u);
     mesh->stride = layout->stride;
@@ -240,7 +237,7 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->annexes = lay_out_annexes(mesh, layout);
     /* Two ranks have few: their pages are not waited for in the first round of messages. */
     if (team->size == 2)
-        sb_arena_touch(&mesh->resource.block, mesh->annexes, resource.bytes);
+        sb_arena_touch(&mesh->resource.block, mesh->annexes, mesh->resource.bytes);
     lay_out_areas(mesh, team->size, mesh->annexes - layout->fixed);
     mesh->sending = (sb_sending_t *)(void *)(mesh->peer + team->size);
     mesh->receiving = (sb_receiving_t *)(void *)(mesh->sending + team->size);
@@ -250,7 +247,7 @@ static void adopt(sb_team_t *team, const layout_t *layout)
     mesh->far_first = (uint32_t *)(void *)(mesh->expose.of + team->size);
     mesh->bounce = (char *)(mesh->far_first + team->size);
     for (uint32_t i = 0; i < team->size; i++)
-        mesh->peer[i].base = resource.bases[i];
+        mesh->peer[i].base = mesh->resource.bases[i];
     mesh->done = &sb_mesh_head(mesh, team->rank)->done.flag;
     mesh->cached_most = sb_copy_cached_most(team);
     open_flows(team, mesh);
