@@ -525,21 +525,21 @@ static void describe(void *context, uint32_t block, uint64_t place, char *text, 
 static char *violation_of(trial_t *trial, sb_sim_end_t end)
 {
     const sb_violation_t *violation = sb_join_violation(trial->join);
-    char *text = malloc(TEXT_BYTES);
+    bool endless = sb_join_endless(trial->join);
 
+    if (violation->kind == SB_VIOLATION_NONE && !endless && end == SB_SIM_COMPLETE)
+        return NULL;
+    char *text = malloc(TEXT_BYTES);
     if (text == NULL)
         abort();
     if (violation->kind != SB_VIOLATION_NONE) {
         sb_violation_text(violation, sb_join_watch(trial->join), text, TEXT_BYTES);
-    } else if (sb_join_endless(trial->join)) {
+    } else if (endless) {
         snprintf(text, TEXT_BYTES, "ranks run in circles: the run does not end\n");
-    } else if (end != SB_SIM_COMPLETE) {
+    } else {
         const char *problem = sb_sim_problem(trial->sim);
         bool ended = problem[0] != '\0' && problem[strlen(problem) - 1] == '\n';
         snprintf(text, TEXT_BYTES, "%s%s", problem, ended ? "" : "\n");
-    } else {
-        free(text);
-        text = NULL;
     }
     return text;
 }

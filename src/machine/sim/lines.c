@@ -109,6 +109,7 @@ static sb_distance_t nearest(const sb_rank_t *rank, const uint64_t *holders)
     return SB_NEAR_MACHINE;
 }
 
+/* Of those that hold the line; the rank's own core counts as near. */
 static sb_distance_t farthest(const sb_rank_t *rank, const uint64_t *holders)
 {
     for (sb_distance_t near = SB_NEAR_MACHINE; near > SB_NEAR_L2; near--) {
@@ -143,24 +144,24 @@ sb_source_t sb_lines_source(const sb_rank_t *rank, const sb_line_place_t *place)
     return (sb_source_t){near, false};
 }
 
+/* Most sets have one core, or none. */
+static uint32_t count_bits(uint64_t set)
+{
+    return (set & (set - 1)) == 0 ? set != 0 : (uint32_t)__builtin_popcountll(set);
+}
+
 sb_source_t sb_lines_rivals(const sb_rank_t *rank, const sb_line_place_t *place, uint32_t *rivals)
 {
-    uint64_t others[sb_sim->words];
-
     *rivals = 0;
-    for (uint32_t i = 0; i < sb_sim->words; i++) {
-        others[i] = place->holders[i];
-        if (rank->core / 64 == i)
-            others[i] &= ~(UINT64_C(1) << (rank->core % 64));
-        if (others[i] != 0)
-            *rivals += (uint32_t)__builtin_popcountll(others[i]);
-    }
+    for (uint32_t i = 0; i < sb_sim->words; i++)
+        *rivals += count_bits(place->holders[i]);
+    *rivals -= has(place->holders, rank->core);
     if (place->line->owner != NOBODY && kept_at_writer(place).memory) {
         *rivals = 0; /* the line has left all caches long ago */
         return (sb_source_t){sb_lines_memory_distance(rank, place->numa), true};
     }
     if (*rivals > 0)
-        return (sb_source_t){farthest(rank, others), false};
+        return (sb_source_t){farthest(rank, place->holders), false};
     if (sb_lines_holds(rank, place))
         return (sb_source_t){SB_NEAR_CORE, false};
     return sb_lines_source(rank, place);

@@ -183,7 +183,8 @@ sb_sim_memory_t sb_sim_take(uint64_t bytes, int numa_node)
     else if (numa >= 0)
         place_all(block, numa);
     if (watch != NULL)
-        watch->take(watch->context, sim->running->number, number, block->bytes, sim->running->site);
+        watch->take(watch->context, sim->running->number, number, block->bytes,
+                    sim->running->spot.site);
     return (sb_sim_memory_t){number, block->base};
 }
 
@@ -215,7 +216,7 @@ void sb_sim_give(uint32_t block)
     const sb_sim_watch_t *watch = sim->options.watch;
 
     if (watch != NULL) {
-        watch->give(watch->context, sim->running->number, block, sim->running->site);
+        watch->give(watch->context, sim->running->number, block, sim->running->spot.site);
         sb_sim_check_failed();
     }
     refuse_spinners(&sim->block[block], block);
@@ -259,8 +260,8 @@ void sb_sim_refuse_dead(const sb_memory_block_t *block, uint32_t number)
     const sb_rank_t *self = sb_sim->running;
 
     sb_sim_stop("rank %u uses block %u of rank %u, which was given back (%s:%d)", self->number,
-                number, block->owner, self->site == NULL ? "?" : self->site->file,
-                self->site == NULL ? 0 : self->site->line);
+                number, block->owner, self->spot.site == NULL ? "?" : self->spot.site->file,
+                self->spot.site == NULL ? 0 : self->spot.site->line);
 }
 
 bool sb_sim_locate(const void *address, uint32_t *block, uint64_t *offset)

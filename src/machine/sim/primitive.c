@@ -13,19 +13,6 @@
 /* Picoseconds that pass for a rank whose guide has it give up a wait: longer than any patience. */
 #define GIVEN_UP UINT64_C(1000000000000)
 
-void sb_sim_enter(const sb_site_t *site)
-{
-    sb_rank_t *self = sb_sim->running;
-
-    if (self->depth++ == 0)
-        self->site = site;
-}
-
-void sb_sim_leave(void)
-{
-    sb_sim->running->depth--;
-}
-
 static void changed(const sb_rank_t *rank)
 {
     if (sb_sim->progress < rank->clock)
@@ -91,7 +78,7 @@ static uint64_t load(const void *address, size_t bytes, sb_order_t order)
     uint64_t value = get_word(address, bytes);
     if (watch != NULL) {
         value = watch->load(watch->context, self->number, word.block, word.offset, value,
-                            (memory_order)order, self->site);
+                            (memory_order)order, self->spot.site);
         sb_sim_check_failed();
     }
     pay_load(self, &word);
@@ -133,7 +120,7 @@ static void store(void *address, size_t bytes, uint64_t value, sb_order_t order)
     sb_sim_step(SB_SIM_WRITES, word.block, word.offset);
     if (watch != NULL) {
         watch->store(watch->context, self->number, word.block, word.offset,
-                     get_word(address, bytes), value, (memory_order)order, self->site);
+                     get_word(address, bytes), value, (memory_order)order, self->spot.site);
         sb_sim_check_failed();
     }
     uint64_t begin = self->clock;
@@ -190,7 +177,7 @@ static uint64_t add(void *address, size_t bytes, uint64_t amount, sb_order_t ord
     uint64_t before = get_word(address, bytes);
     if (word.memory != NULL && watch != NULL) {
         watch->add(watch->context, self->number, word.block, word.offset, before, amount,
-                   (memory_order)order, self->site);
+                   (memory_order)order, self->spot.site);
         sb_sim_check_failed();
     }
     set_word(address, bytes, before + amount);
@@ -227,7 +214,7 @@ static void watch_plain(const void *address, size_t bytes, bool written)
     if (memory == NULL || !memory->shared)
         return;
     (written ? watch->write : watch->read)(watch->context, self->number, block, offset, bytes,
-                                           self->site);
+                                           self->spot.site);
     sb_sim_check_failed();
 }
 
@@ -448,7 +435,7 @@ static uint64_t guided_spin(const sb_word64_t *word, uint64_t value)
         uint64_t seen = *(const uint64_t *)(const void *)(uintptr_t)word;
         if (watch != NULL) {
             seen = watch->load(watch->context, self->number, at.block, at.offset, seen,
-                               memory_order_acquire, self->site);
+                               memory_order_acquire, self->spot.site);
             sb_sim_check_failed();
         }
         if (seen >= value)
@@ -510,7 +497,7 @@ static uint32_t futex_look(sb_rank_t *self, const void *word, uint32_t block, ui
     if (watch != NULL) {
         watch->fence(watch->context, self->number);
         seen = watch->load(watch->context, self->number, block, offset - offset % 8, seen,
-                           memory_order_relaxed, self->site);
+                           memory_order_relaxed, self->spot.site);
         sb_sim_check_failed();
     }
     return (uint32_t)seen;

@@ -10,9 +10,25 @@
 
 #include "machine/sim/site.h"
 
-/* The running rank begins or ends something that reports name by `site`; these nest. */
-void sb_sim_enter(const sb_site_t *site);
-void sb_sim_leave(void);
+/* Where a rank is: what reports name by `site`, of things that nest the outermost. */
+typedef struct sb_sim_spot {
+    const sb_site_t *site;
+    uint32_t depth;
+} sb_sim_spot_t;
+
+/* Of the running rank. */
+extern sb_sim_spot_t *sb_sim_spot;
+
+static inline void sb_sim_enter(const sb_site_t *site)
+{
+    if (sb_sim_spot->depth++ == 0)
+        sb_sim_spot->site = site;
+}
+
+static inline void sb_sim_leave(void)
+{
+    sb_sim_spot->depth--;
+}
 
 #define SB_SITED(call)                                                                             \
     __extension__({                                                                                \

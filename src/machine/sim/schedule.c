@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Who runs next. In a timed run a heap holds every rank whose next step has a time: those that run
- * by their clock, those that spin or sleep by the end of their patience. The earliest is taken; the
+ * Who runs next. In a timed run every rank whose next step has a time has a turn: those that run by
+ * their clock, those that spin or sleep by the end of their patience. The earliest is taken; the
  * running rank goes on without a switch as long as nobody is earlier. Each processor has one
  * current rank and a queue; a rank that spins keeps its processor.
  *
@@ -20,105 +20,86 @@
 #define STREAM_NOISE 2
 #define LIMIT_STANDARD 10000000000u /* ns */
 
-/* --- the heap ------------------------------------------------------------------------------ */
+sb_sim_spot_t *sb_sim_spot;
 
-/* As one number: who is first is as good as random, and no processor guesses right. */
-static bool before(const sb_turn_t *a, const sb_turn_t *b)
-{
-    return ((unsigned __int128)a->time << 64 | a->tie) <
-           ((unsigned __int128)b->time << 64 | b->tie);
-}
+/* --- whose turn it is ---------------------------------------------------------------------- */
 
-static void heap_set(sb_sim_t *sim, uint32_t at, const sb_turn_t *turn)
+/*
+ * A tree of turns: those of the ranks, from `leaves` on, and of each two the earlier one, up to
+ * that of all at 1. No step of a change waits for a guess of the processor: who is earlier is as
+ * good as random.
+ */
+static void set_turn(sb_sim_t *sim, uint32_t rank, sb_turn_t turn)
 {
-    sim->heap[at] = *turn;
-    sim->heap_at[turn->rank] = at;
-}
+    sb_turn_t *turns = sim->turns;
+    uint32_t at = sim->leaves + rank;
 
-static void sift_up(sb_sim_t *sim, uint32_t at, const sb_turn_t *turn)
-{
-    while (at > 0 && before(turn, &sim->heap[(at - 1) / 2])) {
-        heap_set(sim, at, &sim->heap[(at - 1) / 2]);
-        at = (at - 1) / 2;
+    turns[at] = turn;
+    for (; at > 1; at /= 2) {
+        sb_turn_t other = turns[at ^ 1];
+        turn = other < turn ? other : turn;
+        turns[at / 2] = turn;
     }
-    heap_set(sim, at, turn);
-}
-
-static void sift_down(sb_sim_t *sim, uint32_t at, const sb_turn_t *turn)
-{
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= sim->heap_count)
-            break;
-        /* There is room for one behind the last. */
-        child += (child + 1 < sim->heap_count) & before(&sim->heap[child + 1], &sim->heap[child]);
-        if (before(turn, &sim->heap[child]))
-            break;
-        heap_set(sim, at, &sim->heap[child]);
-        at = child;
-    }
-    heap_set(sim, at, turn);
 }
 
 static sb_turn_t turn_of(const sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
 {
-    return (sb_turn_t){time, sim->tie[rank->number], rank->number};
+    return (sb_turn_t)time << 64 | (uint64_t)sim->tie[rank->number] << 32 | rank->number;
 }
 
-static void heap_put(sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
+static uint64_t time_of(sb_turn_t turn)
 {
-    sb_turn_t turn = turn_of(sim, rank, time);
-
-    sift_up(sim, sim->heap_count++, &turn);
+    return (uint64_t)(turn >> 64);
 }
 
-static void heap_remove(sb_sim_t *sim, uint32_t rank)
+static sb_rank_t *rank_of(const sb_sim_t *sim, sb_turn_t turn)
 {
-    uint32_t at = sim->heap_at[rank];
-    sb_turn_t moved = sim->heap[--sim->heap_count];
-
-    sim->heap_at[rank] = NOBODY;
-    if (moved.rank == rank)
-        return;
-    if (at > 0 && before(&moved, &sim->heap[(at - 1) / 2]))
-        sift_up(sim, at, &moved);
-    else
-        sift_down(sim, at, &moved);
+    return &sim->rank[(uint32_t)turn];
 }
 
-static sb_turn_t heap_take(sb_sim_t *sim)
+/* In place of the turn that it has, if any. */
+static void give_turn(sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
 {
-    sb_turn_t first = sim->heap[0];
-
-    heap_remove(sim, first.rank);
-    return first;
+    set_turn(sim, rank->number, turn_of(sim, rank, time));
 }
 
-/* Takes the first turn and puts in one that comes later. */
-static sb_turn_t heap_exchange(sb_sim_t *sim, const sb_turn_t *later)
+static void remove_turn(sb_sim_t *sim, const sb_rank_t *rank)
 {
-    sb_turn_t first = sim->heap[0];
-
-    sim->heap_at[first.rank] = NOBODY;
-    sift_down(sim, 0, later);
-    return first;
+    set_turn(sim, rank->number, NO_TURN);
 }
 
-/* NULL: none. */
-static const sb_turn_t *heap_find(const sb_sim_t *sim, const sb_rank_t *rank)
+/* Whether it has a turn at `time` or before. */
+static bool goes_on_by(const sb_sim_t *sim, const sb_rank_t *rank, uint64_t time)
 {
-    uint32_t at = sim->heap_at[rank->number];
+    sb_turn_t turn = sim->turns[sim->leaves + rank->number];
 
-    return at == NOBODY ? NULL : &sim->heap[at];
+    return turn != NO_TURN && time_of(turn) <= time;
+}
+
+/* The earliest, or NO_TURN. */
+static sb_turn_t first_turn(const sb_sim_t *sim)
+{
+    return sim->turns[1];
+}
+
+static void clear_turns(sb_sim_t *sim)
+{
+    memset(sim->turns, 0xff, 2 * sim->leaves * sizeof *sim->turns);
 }
 
 /* --- the end of a run ---------------------------------------------------------------------- */
+
+static void set_running(sb_sim_t *sim, sb_rank_t *rank)
+{
+    sim->running = rank;
+    sb_sim_spot = rank == NULL ? NULL : &rank->spot;
+}
 
 static void leave(sb_sim_t *sim)
 {
     sb_rank_t *self = sim->running;
 
-    sim->running = NULL;
+    set_running(sim, NULL);
     sb_fibre_switch(&self->fibre, &sim->outside);
 }
 
@@ -189,9 +170,9 @@ static size_t describe_rank(const sb_sim_t *sim, const sb_rank_t *rank, char *te
                            (unsigned long long)rank->awaited.wanted, place,
                            (unsigned long long)word_now(sim, &rank->awaited));
     }
-    if (rank->site != NULL && (size_t)length < size)
-        length += snprintf(text + length, size - (size_t)length, " (%s:%d)", rank->site->file,
-                           rank->site->line);
+    if (rank->spot.site != NULL && (size_t)length < size)
+        length += snprintf(text + length, size - (size_t)length, " (%s:%d)", rank->spot.site->file,
+                           rank->spot.site->line);
     if ((size_t)length < size)
         length += snprintf(text + length, size - (size_t)length, "\n");
     return sb_min((size_t)length, size);
@@ -258,7 +239,7 @@ static void take_processor(sb_sim_t *sim, sb_processor_t *processor, sb_rank_t *
     processor->slice_end = rank->clock + sim->machine.slice;
     rank->state = SB_RANK_RUNS;
     rank->interrupted = true;
-    heap_put(sim, rank, rank->clock);
+    give_turn(sim, rank, rank->clock);
 }
 
 /* The processor is free from `time` on: the first in its queue gets it. */
@@ -293,13 +274,9 @@ static void cut_wait(sb_sim_t *sim, const sb_processor_t *processor, const sb_ra
 {
     uint64_t end = processor->slice_end > time ? processor->slice_end : time;
     bool waits = rank->state == SB_RANK_SPINS || rank->state == SB_RANK_RECEIVES;
-    const sb_turn_t *known = heap_find(sim, rank);
 
-    if (!waits || (known != NULL && known->time <= end))
-        return;
-    if (known != NULL)
-        heap_remove(sim, rank->number);
-    heap_put(sim, rank, end);
+    if (waits && !goes_on_by(sim, rank, end))
+        give_turn(sim, rank, end);
 }
 
 /* The kernel prefers a rank that was asleep to the one that has the processor. */
@@ -310,7 +287,7 @@ static void preempt(sb_sim_t *sim, sb_processor_t *processor, sb_rank_t *rank, u
     enqueue_first(processor, rank);
     if (current->state == SB_RANK_SPINS) {
         leave_line(sim, current);
-        heap_remove(sim, current->number);
+        remove_turn(sim, current);
         enqueue_last(sim, processor, current);
         dispatch(sim, processor, time);
         return;
@@ -376,7 +353,7 @@ static void go_on_with(sb_sim_t *sim, sb_rank_t *rank)
 
     if (rank == self)
         return;
-    sim->running = rank;
+    set_running(sim, rank);
     sb_fibre_switch(&self->fibre, &rank->fibre);
 }
 
@@ -389,7 +366,7 @@ static void end_spin(sb_sim_t *sim, sb_rank_t *rank, uint64_t time)
     rank->expired = time >= rank->deadline;
     if (rank->expired) {
         rank->state = SB_RANK_RUNS;
-        heap_put(sim, rank, time);
+        give_turn(sim, rank, time);
     } else {
         rotate(sim, rank);
     }
@@ -415,15 +392,15 @@ static bool waits(const sb_rank_t *rank)
 /* The rank that is probably next, and where it goes on, come from memory while this one runs. */
 static void fetch_next(const sb_sim_t *sim)
 {
-    const sb_rank_t *next = &sim->rank[sim->heap[0].rank];
-    const char *stack = next->fibre.stack_pointer;
-
+    if (first_turn(sim) == NO_TURN)
+        return;
+    const char *stack = rank_of(sim, first_turn(sim))->fibre.stack_pointer;
     __builtin_prefetch(stack);
     __builtin_prefetch(stack + 64);
     __builtin_prefetch(stack + 128);
     __builtin_prefetch(stack + 192);
-    for (uint32_t i = 1; i < 3 && i < sim->heap_count; i++) {
-        const char *rank = (const char *)&sim->rank[sim->heap[i].rank];
+    for (uint32_t i = 2; i < 4 && sim->turns[i] != NO_TURN; i++) {
+        const char *rank = (const char *)rank_of(sim, sim->turns[i]);
         for (size_t at = 0; at < 192; at += 64)
             __builtin_prefetch(rank + at);
     }
@@ -433,22 +410,23 @@ static void fetch_next(const sb_sim_t *sim)
  * rank has only given up waiting. */
 static bool take_turn(sb_sim_t *sim, sb_turn_t turn)
 {
-    sb_rank_t *rank = &sim->rank[turn.rank];
+    sb_rank_t *rank = rank_of(sim, turn);
+    uint64_t time = time_of(turn);
 
-    if (turn.time > sim->progress + sim->options.limit_ns * 1000 && waits(rank))
+    if (time > sim->progress + sim->options.limit_ns * 1000 && waits(rank))
         stuck(sim, "deadlock: ranks wait, and nothing has changed for long");
     if (rank->state == SB_RANK_SPINS) {
-        end_spin(sim, rank, turn.time);
+        end_spin(sim, rank, time);
         return false;
     }
     if (rank->state == SB_RANK_SLEEPS) {
         remove_sleeper(sim, rank);
         rank->expired = true;
-        make_ready(sim, rank, turn.time, true);
+        make_ready(sim, rank, time, true);
         return false;
     }
-    if (rank->clock < turn.time)
-        rank->clock = rank->serial = turn.time;
+    if (rank->clock < time)
+        rank->clock = rank->serial = time;
     fetch_next(sim);
     go_on_with(sim, rank);
     return true;
@@ -457,10 +435,14 @@ static bool take_turn(sb_sim_t *sim, sb_turn_t turn)
 /* The rank whose step is next. */
 static void run_earliest(sb_sim_t *sim)
 {
+    sb_turn_t first;
+
     do {
-        if (sim->heap_count == 0)
+        first = first_turn(sim);
+        if (first == NO_TURN)
             stuck(sim, "deadlock: no rank can go on");
-    } while (!take_turn(sim, heap_take(sim)));
+        remove_turn(sim, rank_of(sim, first));
+    } while (!take_turn(sim, first));
 }
 
 void sb_sim_reach(void)
@@ -477,12 +459,12 @@ void sb_sim_reach(void)
         run_earliest(sim);
         return;
     }
-    if (sim->heap_count == 0)
+    sb_turn_t own = turn_of(sim, self, self->clock), first = first_turn(sim);
+    if (own < first)
         return;
-    sb_turn_t own = turn_of(sim, self, self->clock);
-    if (before(&own, &sim->heap[0]))
-        return;
-    if (!take_turn(sim, heap_exchange(sim, &own)))
+    remove_turn(sim, rank_of(sim, first));
+    set_turn(sim, self->number, own);
+    if (!take_turn(sim, first))
         run_earliest(sim);
 }
 
@@ -501,7 +483,7 @@ void sb_sim_spin_on(sb_line_t *line, uint64_t deadline)
     self->line = line;
     self->next = line->waiting;
     line->waiting = self->number;
-    heap_put(sim, self, end);
+    give_turn(sim, self, end);
     run_earliest(sim);
     self->serial = self->clock;
 }
@@ -514,12 +496,11 @@ void sb_sim_wake_line(sb_line_t *line, uint64_t time)
         sb_rank_t *rank = &sim->rank[line->waiting];
         line->waiting = rank->next;
         rank->line = NULL;
-        heap_remove(sim, rank->number);
         if (rank->clock < time)
             rank->clock = time;
         rank->state = SB_RANK_RUNS;
         rank->interrupted = true;
-        heap_put(sim, rank, rank->clock);
+        give_turn(sim, rank, rank->clock);
     }
 }
 
@@ -536,7 +517,7 @@ void sb_sim_sleep_on(uint32_t block, uint64_t offset, uint64_t limit)
     self->next = sim->sleepers;
     sim->sleepers = self->number;
     dispatch(sim, processor_of(sim, self), self->clock);
-    heap_put(sim, self, self->deadline);
+    give_turn(sim, self, self->deadline);
     run_earliest(sim);
 }
 
@@ -558,7 +539,7 @@ uint32_t sb_sim_wake_sleepers(uint32_t block, uint64_t offset, uint64_t time)
             sim->pending[rank->number].enabled = true;
             continue;
         }
-        heap_remove(sim, rank->number);
+        remove_turn(sim, rank);
         make_ready(sim, rank, time, true);
     }
     return woken;
@@ -591,7 +572,7 @@ void sb_sim_await_mail(uint64_t arrival)
         run_chosen(sim);
     } else {
         if (arrival != UINT64_MAX)
-            heap_put(sim, self, arrival);
+            give_turn(sim, self, arrival);
         if (processor_of(sim, self)->first != NOBODY)
             cut_wait(sim, processor_of(sim, self), self, self->clock);
         run_earliest(sim);
@@ -615,12 +596,8 @@ void sb_sim_mail_comes(sb_rank_t *rank, uint64_t arrival)
     sim->pending[rank->number].enabled = true;
     if (sim->guided)
         return;
-    const sb_turn_t *known = heap_find(sim, rank);
-    if (known != NULL && known->time <= arrival)
-        return;
-    if (known != NULL)
-        heap_remove(sim, rank->number);
-    heap_put(sim, rank, arrival > rank->clock ? arrival : rank->clock);
+    if (!goes_on_by(sim, rank, arrival))
+        give_turn(sim, rank, arrival > rank->clock ? arrival : rank->clock);
 }
 
 /* --- guided runs --------------------------------------------------------------------------- */
@@ -912,8 +889,7 @@ static void begin_rank(sb_sim_t *sim, sb_rank_t *rank)
 
 void sb_sim_schedule_begin(sb_sim_t *sim)
 {
-    sim->heap_count = 0;
-    memset(sim->heap_at, 0xff, sim->ranks * sizeof *sim->heap_at);
+    clear_turns(sim);
     sim->progress = 0;
     sim->guided = false;
     sim->reached = 0;
@@ -938,8 +914,9 @@ sb_sim_end_t sb_sim_run(sb_sim_t *sim, sb_sim_body_t *body, void *argument)
     sb_sim_net_begin(sim);
     sb_sim_schedule_begin(sim);
     sim->record_count = 0;
-    sb_rank_t *first = &sim->rank[heap_take(sim).rank];
-    sim->running = first;
+    sb_rank_t *first = rank_of(sim, first_turn(sim));
+    remove_turn(sim, first);
+    set_running(sim, first);
     sb_fibre_switch(&sim->outside, &first->fibre);
     return sim->end;
 }
@@ -995,17 +972,17 @@ bool sb_sim_schedule_new(sb_sim_t *sim)
         sim->options.limit_ns = LIMIT_STANDARD;
     sim->processors_per_node = sim->machine.cores * most_threads(sim);
     sim->rank = calloc(ranks, sizeof *sim->rank);
-    sim->heap = calloc(ranks + 1, sizeof *sim->heap);
-    sim->heap_at = calloc(ranks, sizeof *sim->heap_at);
+    for (sim->leaves = 2; sim->leaves < ranks;)
+        sim->leaves *= 2;
+    sim->turns = aligned_alloc(SB_LINE, sb_round_up(2 * sim->leaves * sizeof *sim->turns, SB_LINE));
     sim->tie = calloc(ranks, sizeof *sim->tie);
     sim->pending = calloc(ranks, sizeof *sim->pending);
     sim->processors =
         calloc((size_t)sim->machine.nodes * sim->processors_per_node, sizeof *sim->processors);
     sim->meetings = calloc(sim->machine.nodes + 1, sizeof *sim->meetings);
-    if (sim->rank == NULL || sim->heap == NULL || sim->heap_at == NULL || sim->tie == NULL ||
-        sim->pending == NULL || sim->processors == NULL || sim->meetings == NULL)
+    if (sim->rank == NULL || sim->turns == NULL || sim->tie == NULL || sim->pending == NULL ||
+        sim->processors == NULL || sim->meetings == NULL)
         return false;
-    memset(sim->heap_at, 0xff, ranks * sizeof *sim->heap_at);
     for (uint32_t i = 0; i < ranks; i++) {
         place_rank(sim, i);
         if (!sb_fibre_new(&sim->rank[i].fibre, stack_bytes(ranks)))
@@ -1021,8 +998,7 @@ void sb_sim_schedule_free(sb_sim_t *sim)
     for (uint32_t i = 0; sim->meetings != NULL && i <= sim->machine.nodes; i++)
         free(sim->meetings[i].board);
     free(sim->rank);
-    free(sim->heap);
-    free(sim->heap_at);
+    free(sim->turns);
     free(sim->tie);
     free(sim->pending);
     free(sim->processors);

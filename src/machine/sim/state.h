@@ -69,11 +69,11 @@ typedef struct sb_place_of_line {
 
 typedef enum sb_rank_state {
     SB_RANK_READY, /* waits for its processor */
-    SB_RANK_RUNS,  /* has it; the heap knows its clock, unless it is the running rank */
-    SB_RANK_SPINS, /* has it, looks at a line; the heap knows when it loses patience */
+    SB_RANK_RUNS,  /* has it, and a turn by its clock, unless it is the running rank */
+    SB_RANK_SPINS, /* has it, looks at a line; its turn is when it loses patience */
     SB_RANK_SLEEPS,
     SB_RANK_MEETS,
-    SB_RANK_RECEIVES, /* has its processor; the heap knows when its mail comes, if any is known */
+    SB_RANK_RECEIVES, /* has its processor; its turn is when its mail comes, if any is known */
     SB_RANK_ENDED,
 } sb_rank_state_t;
 
@@ -113,14 +113,13 @@ typedef struct sb_rank {
     bool interrupted; /* its clock was moved while it waited */
     bool copies;      /* what it moves are bytes, for which bandwidths tell, and no flags */
     bool pending_spin;
-    uint32_t depth;
     uint32_t next; /* on the line, or in a processor's queue, or among sleepers */
     uint64_t clock;
     uint64_t drain;  /* its stores are visible from then on */
     uint64_t serial; /* loads cannot have been sent before */
     uint64_t sent;   /* when the last one was */
     sb_fibre_t fibre;
-    const sb_site_t *site;
+    sb_sim_spot_t spot;
     sb_line_t *line; /* that it spins on */
     uint64_t deadline;
     uint32_t loads;
@@ -174,12 +173,10 @@ typedef struct sb_wire {
     sb_sim_messages_t sent;
 } sb_wire_t;
 
-/* When a rank goes on. */
-typedef struct sb_turn {
-    uint64_t time;
-    uint32_t tie;
-    uint32_t rank;
-} sb_turn_t;
+/* When a rank goes on: its time, below that who is first at one time, and the rank. One number: no
+ * processor guesses right which is less. */
+typedef unsigned __int128 sb_turn_t;
+#define NO_TURN (~(sb_turn_t)0)
 
 struct sb_sim {
     sb_sim_options_t options;
@@ -195,10 +192,9 @@ struct sb_sim {
     char problem[16384];
 
     /* Ranks by clock. */
-    sb_turn_t *heap;
-    uint32_t *heap_at; /* of each rank; NOBODY: not in it */
+    sb_turn_t *turns;  /* see set_turn */
+    uint32_t leaves;   /* ranks, rounded up to a power of two, at least 2 */
     uint32_t *tie;     /* of each rank: who is first at one time */
-    uint32_t heap_count;
     uint64_t progress; /* the last time that something changed */
 
     sb_processor_t *processors;
