@@ -116,7 +116,7 @@ def make_objects(
 
 
 @contextlib.contextmanager
-def _alone(target: Path):
+def alone(target: Path):
     """Who else wants the same waits: what is being run must not be put in its place once more."""
     with open(target.with_name(f".{target.name}.lock"), "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -140,7 +140,7 @@ def build(mpi: Mpi, name: str) -> Path:
     engine = [CORE, *FRONT] if inside else []
     sources = [*own, *(PROGRAMS / f"{part}.c" for part in parts)]
     compiler = mpi.compilers[language]
-    with _alone(target):
+    with alone(target):
         if not _is_fresh(target, [*sources, *helpers, *engine], compiler, inside):
             command = [compiler, *flags]
             objects = make_objects(target.parent / "helpers", helpers, [*command, "-O2"])
@@ -167,7 +167,7 @@ def build_plain(name: str) -> Path:
     target = WORK / "programs" / "plain" / name
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
-    with _alone(target):
+    with alone(target):
         if not _is_fresh(target, [source], "cc", False):
             _compile(["cc", "-O1", "-g1", *WARNINGS, str(source), "-ldl"], target)
     return target
@@ -178,7 +178,7 @@ def build_preload(name: str) -> Path:
     target = WORK / "programs" / "plain" / f"{name}.so"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / f"{name}.c"
-    with _alone(target):
+    with alone(target):
         if not _is_fresh(target, [source], "cc", False):
             _compile(
                 ["cc", "-O1", "-g1", "-shared", "-fPIC", *WARNINGS, str(source), "-ldl"], target
@@ -191,7 +191,7 @@ def build_example(mpi: Mpi, name: str) -> Path:
     target = WORK / "programs" / mpi.key / f"example_{name}"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = EXAMPLES / f"{name}.c"
-    with _alone(target):
+    with alone(target):
         if not _is_fresh(target, [source, *EXAMPLES.glob("*.h")], mpi.compilers["c"], False):
             _compile([mpi.compilers["c"], "-std=c17", "-O2", *WARNINGS, str(source)], target)
     return target
@@ -202,7 +202,7 @@ def build_between(mpi: Mpi, side: str) -> Path:
     target = WORK / "programs" / mpi.key / f"between_{side}.so"
     target.parent.mkdir(parents=True, exist_ok=True)
     source = PROGRAMS / "between.c"
-    with _alone(target):
+    with alone(target):
         if not _is_fresh(target, [source], mpi.compilers["c"], False):
             flags = ["-O1", "-shared", "-fPIC", *WARNINGS, f"-DAS_{side.upper()}"]
             _compile([mpi.compilers["c"], *flags, str(source), "-ldl"], target)

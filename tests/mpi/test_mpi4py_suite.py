@@ -131,16 +131,17 @@ def download(version: str, folder: Path) -> None:
 
 
 def suite_folder(python: Path) -> Path:
-    """The unpacked archive, fetched once."""
+    """The unpacked archive, fetched once, by whichever test comes first."""
     version = installed_version(python)
     cache = WORK / "mpi4py"
     folder = cache / f"mpi4py-{version}"
-    if not (folder / "test" / "main.py").exists():
-        cache.mkdir(parents=True, exist_ok=True)
-        archive = cache / f"mpi4py-{version}.tar.gz"
-        if not archive.exists():
-            download(version, cache)
-        shutil.unpack_archive(archive, cache)
+    cache.mkdir(parents=True, exist_ok=True)
+    with building.alone(folder):
+        if not (folder / "test" / "main.py").exists():
+            archive = cache / f"mpi4py-{version}.tar.gz"
+            if not archive.exists():
+                download(version, cache)
+            shutil.unpack_archive(archive, cache)
     return folder
 
 
