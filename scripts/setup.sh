@@ -132,6 +132,9 @@ sys.exit([int(part) for part in pip.__version__.split(".")[:2]] < [22, 3])' 2>/d
         .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input 'pip>=22.3'
 }
 
+# Folders of packages: their own tests, fonts, what builds packages, and languages to colour.
+SELDOM='tests?|fontTools|setuptools|pkg_resources|lexers'
+
 # make_environment FOLDER STAMP REQUIREMENTS: a virtual environment with these packages, beside those of
 # other stamps. A stamp holds what was asked for, so that a change is noticed. Only .venv has a pip of its
 # own: to install one takes longer than most of what is asked for.
@@ -145,8 +148,8 @@ make_environment() {
     # shellcheck disable=SC2086 # the requirements are words
     "${pip[@]}" install --quiet --disable-pip-version-check --no-input --no-compile \
         $requirements || return 1
-    # By all cores, which pip does not; but for the packages' own tests, a quarter of all.
-    "$folder/bin/python" -m compileall -q -j 0 -x 'site-packages/.*/tests?/' "$folder/lib" || true
+    # By all cores, which pip does not; but for what is seldom loaded, half of all.
+    "$folder/bin/python" -m compileall -q -j 0 -x "site-packages/(.*/)?($SELDOM)/" "$folder/lib" || true
     echo "$wanted" >"$stamp"
 }
 
