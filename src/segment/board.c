@@ -243,7 +243,8 @@ void sb_board_tell(const void *text, size_t bytes)
     if (board.memory == NULL)
         return;
     slot_t *own = &board.slot[board.job.rank];
-    memcpy(own->text, text, bytes);
+    if (bytes > 0)
+        memcpy(own->text, text, bytes);
     sb_flag_set_note(&own->told, bytes > 0);
     sb_flag_publish(&own->told, 1);
 }

@@ -28,7 +28,8 @@ typedef struct flow {
     _Alignas(SB_SLOT_BYTES) sb_slot_t slot[];
 } flow_t;
 
-#define HEAD sizeof(sb_mesh_head_t)
+/* Flows begin where slots may: of those at odd halves one in sixteen would go over a page's end. */
+#define HEAD sb_round_up(sizeof(sb_mesh_head_t), SB_SLOT_BYTES)
 
 /* Number of `other` among the flows of `owner`: after that to all. */
 static uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t other)
