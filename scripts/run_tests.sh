@@ -10,6 +10,9 @@ log=$build/Testing/Temporary/LastTest.log
 rm -f "$log"
 # Else each of a hundred runs of pytest compiles what all of them share.
 unset PYTHONDONTWRITEBYTECODE
+# What whoever starts the tests has set for programs is nothing to them.
+# shellcheck disable=SC2046 # names are words
+unset $(env | sed -n 's/^\(SOBOR[A-Z_]*\)=.*/\1/p' | grep -v -e '^SOBOR_TEST_' -e '^SOBOR_PYTHON$')
 ctest --test-dir "$build" --output-on-failure --no-tests=error --repeat until-pass:2 "$@"
 status=$?
 

@@ -76,8 +76,7 @@ static void give_back(sb_comm_t *comm)
     pthread_mutex_unlock(&lock);
 }
 
-/* Within the host's call of a trial, too: its error handler may be the program's, and free the
- * communicator. */
+/* One may be under way, where an error handler frees the communicator. */
 static void free_trials(sb_comm_t *comm)
 {
     comm->trial = NULL;

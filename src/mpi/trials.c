@@ -111,8 +111,6 @@ void sb_trials_turn(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t coll
 
 void sb_trials_end(sb_comm_t *comm)
 {
-    if (comm->trial == NULL)
-        return; /* the communicator was freed meanwhile */
     sb_trial_record(comm->trial, sb_now_ns() - comm->trial_began);
     comm->trial = NULL;
     comm->timed = comm->usage.by_algorithm != NULL;

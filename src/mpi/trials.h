@@ -17,10 +17,12 @@ void sb_trials_turn(sb_comm_t *comm, sb_planned_t *planned, sb_collective_t coll
 /* The call under trial is done. */
 void sb_trials_end(sb_comm_t *comm);
 
-/* The same, by the host. Returns what it returned. */
+/* The same, by the host. Returns what it returned. An error handler may have freed the communicator
+ * meanwhile: there is no trial then. */
 static inline int sb_trials_hosted(sb_comm_t *comm, int error)
 {
-    sb_trials_end(comm);
+    if (comm->trial != NULL)
+        sb_trials_end(comm);
     return error;
 }
 

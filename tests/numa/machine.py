@@ -126,16 +126,15 @@ def _memory_options() -> list[tuple[str, str]]:
 def _command(files: Path, answers: Path) -> list[str]:
     """The emulator's command line. It emulates every instruction: the same on every host.
 
-    Copies by string instructions, byte by byte then, a fifth level of page tables, and a switch at
-    each access of the kernel to a program's memory take a third of all the time: such a processor
-    has none of them. Where programs and libraries lie at the same addresses each time, what was
-    translated of them serves again, and the processor's own clock, which is that of this machine,
-    is read without leaving the translated code.
+    Copies by string instructions, byte by byte then, and a fifth level of page tables take a third
+    of all the time: such a processor has neither. Where programs and libraries lie at the same
+    addresses each time, what was translated of them serves again, and the processor's own clock,
+    which is that of this machine, is read without leaving the translated code.
     """
     options = [
         ("-M", "q35"),
         ("-accel", "tcg,thread=multi"),
-        ("-cpu", "max,erms=off,fsrm=off,la57=off,smap=off"),
+        ("-cpu", "max,erms=off,fsrm=off,la57=off"),
         ("-smp", f"{CORES},sockets={PACKAGES},cores={CORES // PACKAGES},threads=1"),
         ("-m", f"{NODES * NODE_MEGABYTES}M"),
         *_memory_options(),

@@ -67,7 +67,9 @@ def run(tmp_path):
         (tmp_path / "log").write_text("".join(blocks))
         (build / "configure.log").write_text(configured)
         ctest = tmp_path / "ctest"
-        ctest.write_text(f'#!/bin/sh\necho "$@"\ncp {tmp_path}/log {log}\nexit {code}\n')
+        lines = ["#!/bin/sh", 'echo "$@"', f"env | grep ^SOBOR | sort >{tmp_path}/env"]
+        lines += [f"cp {tmp_path}/log {log}", f"exit {code}"]
+        ctest.write_text("\n".join(lines))
         ctest.chmod(0o755)
         done = subprocess.run(
             [ROOT / "scripts" / "run_tests.sh", build, "-j", "7"],
@@ -131,3 +133,12 @@ def test_many_tests_of_one_reason(run):
     assert said.endswith(
         "   20  no network namespaces: not root (mpi.a, mpi.b, mpi.c and 2 more)\n"
     )
+
+
+def test_settings_of_programs_are_not_those_of_tests(run, monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("SOBOR")]:
+        monkeypatch.delenv(name)
+    for name in ("SOBOR", "SOBOR_VERBOSE", "SOBOR_BUILD", "SOBOR_PYTHON", "SOBOR_TEST_LONG"):
+        monkeypatch.setenv(name, "0")
+    run(("unit.one", "fine", "Passed"))
+    assert (tmp_path / "env").read_text() == "SOBOR_PYTHON=0\nSOBOR_TEST_LONG=0\n"

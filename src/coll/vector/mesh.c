@@ -30,6 +30,7 @@ typedef struct flow {
 
 /* Flows begin where slots may: of those at odd halves one in sixteen would go over a page's end. */
 #define HEAD sb_round_up(sizeof(sb_mesh_head_t), SB_SLOT_BYTES)
+_Static_assert(SB_ARENA_GRAIN % SB_SLOT_BYTES == 0, "blocks begin where slots may");
 
 /* Number of `other` among the flows of `owner`: after that to all. */
 static uint32_t index_of(const sb_team_t *team, uint32_t owner, uint32_t other)
