@@ -10,8 +10,9 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The linker's name for the start of the object that this code is in. */
-extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
+/* The linker's name for the start of the object that this code is in. Its headers are read beyond
+ * the first, so it has no size. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static uint64_t hash_notes(const char *at, const char *end)
 {
@@ -28,12 +29,13 @@ static uint64_t hash_notes(const char *at, const char *end)
 
 uint64_t sb_build_id(void)
 {
-    const char *base = (const char *)&__ehdr_start;
-    const ElfW(Phdr) *header = (const ElfW(Phdr) *)(const void *)(base + __ehdr_start.e_phoff);
+    const char *base = __ehdr_start;
+    const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)(const void *)base;
+    const ElfW(Phdr) *header = (const ElfW(Phdr) *)(const void *)(base + file->e_phoff);
     uint64_t found = 0;
 
     /* Notes come first in the file, and what comes first is mapped as it stands there. */
-    for (size_t i = 0; i < __ehdr_start.e_phnum && found == 0; i++) {
+    for (size_t i = 0; i < file->e_phnum && found == 0; i++) {
         const char *notes = base + header[i].p_offset;
         if (header[i].p_type == PT_NOTE)
             found = hash_notes(notes, notes + header[i].p_filesz);
