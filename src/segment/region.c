@@ -131,10 +131,6 @@ void *sb_region_map(int fd, size_t bytes)
     return base;
 }
 
-/* A new region that is no longer is touched at once: the first one, from which the first teams take
- * their blocks. */
-#define TOUCHED ((size_t)512 << 10)
-
 /* As a write does. What is there stays: others may use these pages, and write to them meanwhile. */
 static void touch_page(_Atomic char *first)
 {
@@ -281,7 +277,7 @@ static sb_status_t place(sb_region_t *region, int numa_node, sb_reason_t *reason
         return sb_region_fail(reason, SB_ERR_MEMORY, "reserving %zu KiB of %s: %s", bytes >> 10,
                               kind, strerror(error));
     /* Who asks where pages are, asks of all. */
-    bool all = bytes <= TOUCHED || sb_config()->placement_check.number != 0;
+    bool all = sb_config()->placement_check.number != 0;
     sb_region_touch(region, 0, all ? bytes : SB_REGION_HEADER);
     madvise(region->base, bytes, MADV_NORMAL);
     return SB_OK;

@@ -21,6 +21,8 @@ static void climb(const visit_t *visit, const char *mount, const char *group, bo
 
     if (length >= (int)sizeof folder)
         return;
+    if (strcmp(group, "/") == 0)
+        folder[length - 1] = '\0';
     for (;;) {
         visit->look(visit->context, folder, unified);
         char *slash = strrchr(folder + strlen(visit->root) + strlen(mount), '/');

@@ -158,6 +158,8 @@ bool sb_copy_use(sb_instructions_t set)
 /* Pieces that the two ways of copying are timed with go up to the last class. */
 #define TRIAL_MOST (SB_COPY_LONG << (CLASSES - 1))
 #define TRIALS 4
+/* Half as many of longer ones, which take most of the time and are disturbed less. */
+#define TRIAL_LONG ((size_t)32 << 10)
 /* Of short pieces several are timed at once, of so many bytes together. */
 #define TRIAL_LEAST ((size_t)16 << 10)
 #define TRIAL_BRIEF ((size_t)4 << 10)
@@ -173,9 +175,10 @@ bool sb_copy_use(sb_instructions_t set)
 static uint64_t shortest_time(sb_copy_t *copy, char *to, const char *from, size_t bytes)
 {
     size_t row = bytes < SB_COPY_LONG ? TRIAL_BRIEF : sb_max(bytes, TRIAL_LEAST);
+    int trials = bytes < TRIAL_LONG ? TRIALS : TRIALS / 2;
     uint64_t shortest = UINT64_MAX;
 
-    for (int i = 0; i < TRIALS; i++) {
+    for (int i = 0; i < trials; i++) {
         uint64_t began = sb_now_ns();
         for (size_t copied = 0; copied < row; copied += bytes) {
             copy(to, from, bytes);
