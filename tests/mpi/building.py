@@ -25,13 +25,10 @@ BESIDES_OF = {
     "i21": {"calibrating.c": ["usleep"]},
 }
 SOURCES = Path(__file__).resolve().parents[2] / "src"
-#: Programs that look at the datatype engine from within are built with what it is made of: what
-#: knows no MPI, as it was built for the library, and the front end's sources.
+#: Programs that look at the datatype engine from within are built with what it is made of, as it
+#: was built for the library: what knows no MPI, and the parts of each back end.
 CORE = WORK.resolve().parents[1] / "src" / "libsobor_core.a"
-FRONT = [
-    *(SOURCES / "mpi" / f"{n}.c" for n in ("contents", "datatype", "device", "host", "packer")),
-    *(SOURCES / "mpi" / f"{n}.c" for n in ("predefined", "self")),
-]
+FRONTS = WORK.resolve().parent
 #: Programs that are parts of the program `row` too, their `main` by a name of its own.
 IN_ROW = (
     *("barriers", "basics", "communicators", "datatypes", "early", "intercomm", "mixed"),
@@ -101,15 +98,13 @@ def _compile(command: list[str], target: Path) -> None:
     fresh.replace(target)
 
 
-def make_objects(
-    folder: Path, sources: list[Path], command: list[str], inside: bool = False
-) -> list[str]:
+def make_objects(folder: Path, sources: list[Path], command: list[str]) -> list[str]:
     """Sources that several programs share, each compiled once for all of them."""
     objects = []
     folder.mkdir(parents=True, exist_ok=True)
     for source in sources:
         target = folder / f"{source.stem}.o"
-        if not _is_fresh(target, [source], command[0], inside):
+        if not _is_fresh(target, [source], command[0], False):
             _compile([*command, "-c", str(source)], target)
         objects.append(str(target))
     return objects
@@ -137,7 +132,7 @@ def build(mpi: Mpi, name: str) -> Path:
     besides = functions_besides(mpi) if source.suffix == ".c" else {}
     shared = [*SHARED, *besides] if source.suffix == ".c" else []
     helpers = [PROGRAMS / helper for helper in shared]
-    engine = [CORE, *FRONT] if inside else []
+    engine = [FRONTS / f"libfront_{mpi.backend}.a", CORE] if inside else []
     sources = [*own, *(PROGRAMS / f"{part}.c" for part in parts)]
     compiler = mpi.compilers[language]
     with alone(target):
@@ -149,7 +144,7 @@ def build(mpi: Mpi, name: str) -> Path:
                 objects += make_objects(target.parent / "in_row", [PROGRAMS / f"{part}.c"], renamed)
             if inside:
                 command += _inside_flags(mpi)
-                objects += [*make_objects(folder / mpi.backend, FRONT, command, True), str(CORE)]
+                objects += map(str, engine)
             exported = [
                 f"-Wl,--export-dynamic-symbol={f}"
                 for names in [*besides.values(), EXPORTED.get(name, [])]
