@@ -34,8 +34,11 @@ static inline size_t sb_cpus_count(const uint64_t *cpus)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < SB_CPU_WORDS; i++)
-        count += (size_t)__builtin_popcountll(cpus[i]);
+    /* Most words are empty, and to count the others is a call where not every processor can. */
+    for (size_t i = 0; i < SB_CPU_WORDS; i++) {
+        if (cpus[i] != 0)
+            count += (size_t)__builtin_popcountll(cpus[i]);
+    }
     return count;
 }
 

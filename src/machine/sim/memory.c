@@ -14,7 +14,7 @@
 #define RANGE_BYTES SB_SIM_VIEW
 #define GROW_BYTES ((size_t)64 << 20)
 #define BLOCKS_MOST (1u << 22)
-#define CLEAR_BY_HAND ((size_t)64 << 10)
+#define CLEAR_BY_HAND ((size_t)256 << 10)
 
 /* What is known of pages lies behind the second view of the memory. */
 #define TABLE_BYTES (RANGE_BYTES / SB_SIM_PAGE * sizeof(sb_page_t))
@@ -99,8 +99,6 @@ void sb_sim_memory_free(sb_sim_t *sim)
 {
     if (sim->rank != NULL)
         sb_sim_memory_begin(sim);
-    if (sim->block != NULL)
-        munmap(sim->block, BLOCKS_MOST * sizeof *sim->block);
     free(sim->records);
 }
 
@@ -109,12 +107,15 @@ _Noreturn static void no_memory(void)
     sb_sim_stop("the simulator is out of memory");
 }
 
-/* Blocks stay where they are: ranks hold on to one while others take more. */
+/* Blocks stay where they are: ranks hold on to one while others take more. The room is kept for the
+ * next machine, as the range is. */
 static bool reserve_blocks(sb_sim_t *sim)
 {
-    void *room = mmap(NULL, BLOCKS_MOST * sizeof *sim->block, PROT_READ | PROT_WRITE,
-                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    static void *room = MAP_FAILED;
 
+    if (room == MAP_FAILED)
+        room = mmap(NULL, BLOCKS_MOST * sizeof *sim->block, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     sim->block = room == MAP_FAILED ? NULL : room;
     return sim->block != NULL;
 }
