@@ -66,6 +66,8 @@ REST = 3
 ENOUGH = 2
 #: What is in the libraries of both machines.
 ALIKE = "sobor_alike"
+#: What is in the bench's body of each MPI.
+BENCH_ALIKE = "sobor_bench_alike"
 #: Where Sobor's names are.
 SHARED = Path("/dev/shm")
 #: The back end and the bench's body of each MPI of the tests.
@@ -237,6 +239,8 @@ class Build:
         own = [built for _, built, _ in self.of_target(target)]
         output = self.copy / target
         archives = [self.folder / "src" / f"lib{name}.a" for name in libraries[:2]]
+        if library == "sobor_core":
+            archives.insert(0, self.folder / "tests" / "fork" / "libfork_job.a")
         self.link(output, [*own, *changed, *archives])
         return output
 
@@ -257,6 +261,8 @@ class Build:
             ("sobor", []),
         ):
             objects = self.compile(target, wrong)
+            if target == f"sobor-bench-{abi}":
+                objects |= self.compile(BENCH_ALIKE, wrong)
             if not (any(s in wrong for s in objects) or (core and target == f"sobor-{abi}")):
                 continue
             prefix = "" if target == f"sobor-{abi}" else "lib"
