@@ -12,7 +12,8 @@ A fault is a text: a paragraph that says what is wrong, and lines of these words
     By: sim                     what finds it, see below
     Expect: race|wrong          words of which one is reported
     Seconds: 40                 of a job of an MPI or of forked ranks that does not hang, but takes
-                                long on a busy machine: ended after so many, not after 8
+                                long on a busy machine: ended after so many, not after 8; and
+                                how long tests/unit/test_spread.c waits for a rank that goes
 
 A blank in Find stands for any white space, so that line breaks do not matter; In, Find and Put may
 come again. What may find a fault:
