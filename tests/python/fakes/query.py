@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stands in for sobor-query: few answers, of the same form."""
 
-import json
 import os
 import sys
+
+from plain import dumps, given
 
 VARIABLES = {
     "SOBOR": ("switch", "on", "Kill switch."),
@@ -175,7 +176,7 @@ ANSWERS = {
         "huge_pages_setting": os.environ.get("SOBOR_HUGE_PAGES", "auto"),
     },
     "segment": lambda: (
-        json.loads(os.environ.get("FAKE_SEGMENT", "null"))
+        given("FAKE_SEGMENT")
         or {
             "memfd": {"ok": True, "detail": ""},
             "named": {"ok": True, "detail": ""},
@@ -196,4 +197,4 @@ try:
 except SystemExit as leaving:
     print(leaving.code, file=sys.stderr)
     sys.exit(2)
-print(json.dumps(answer))
+print(dumps(answer))
