@@ -42,7 +42,8 @@ esac
 exec cmake "$@"
 """
 #: All of it happens on an overlay of this system, in a mount namespace of its own. The index of all
-#: manual pages is not made anew there: that takes longer than all the rest.
+#: manual pages is not made anew there: that takes longer than all the rest. Nor is what is
+#: removed again at once compiled by Python.
 INSIDE = """
 set -e
 mkdir $T/upper $T/work $T/root
@@ -70,7 +71,7 @@ cmake -S . -B b >/dev/null && cmake --build b >/dev/null && ./b/user
 du -sm /usr/lib/sobor | cut -f1
 dpkg -r sobor >/dev/null
 ls -d /usr/lib/sobor /usr/bin/sobor 2>/dev/null || echo gone
-dpkg -i *.deb >/dev/null
+PATH=/tmp/u/old:$PATH dpkg -i *.deb >/dev/null
 rm -r /usr/lib/sobor
 dpkg -r sobor >/dev/null
 ls -d /usr/bin/sobor 2>/dev/null || echo gone too
