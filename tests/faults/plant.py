@@ -50,7 +50,6 @@ import struct
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -83,25 +82,26 @@ class Unfit(Exception):
     """The fault cannot be planted, or not be looked for."""
 
 
-@dataclass
+# No data classes: the module for them would be a fourth of what is loaded, for each of 190 faults.
 class Change:
     """One place that becomes wrong."""
 
-    files: str
-    find: str = ""
-    put: str = ""
+    def __init__(self, files: str):
+        self.files = files
+        self.find = ""
+        self.put = ""
 
 
-@dataclass
 class Fault:
     """What is planted, and what finds it."""
 
-    name: str
-    changes: list[Change] = field(default_factory=list)
-    within: str = ""
-    by: list[str] = field(default_factory=list)
-    expect: str = ""
-    seconds: int = HANGS
+    def __init__(self, name: str, by: list[str] | None = None, expect: str = ""):
+        self.name = name
+        self.changes: list[Change] = []
+        self.within = ""
+        self.by = by or []
+        self.expect = expect
+        self.seconds = HANGS
 
 
 def read_fault(path: Path) -> Fault:
