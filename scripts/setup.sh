@@ -283,6 +283,8 @@ fi
     fetch_sysroot
 } &
 fetching=$!
+# Later ones look through the index in half the time, which is most of what an installation takes.
+make_environment .venv .pip 'pip>=26' || true
 make_command_environment
 make_peers &
 peers=$!
