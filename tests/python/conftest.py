@@ -88,10 +88,8 @@ def write_program(path: Path, text: str) -> Path:
 
 
 def python_program(path: Path, source: Path) -> Path:
-    """Installs one of the fakes under another name, run by this Python, which compiles it once."""
-    folder, name = str(source.parent), source.stem
-    text = f"import sys\nsys.path.insert(0, {folder!r})\nimport {name}\n"
-    return write_program(path, f"#!{sys.executable} -IS\n{text}")
+    """Installs one of the fakes under another name, run by this Python."""
+    return write_program(path, f"#!{sys.executable} -IS\n{source.read_text()}")
 
 
 @pytest.fixture

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Stands in for sobor-bench: rows with made-up times, and the troubles that FAKE_BENCH names."""
 
+import json
 import os
 import sys
 import time
-
-from plain import dumps
 
 words = dict(zip(sys.argv[1::2], sys.argv[2::2], strict=False))
 options = os.environ["FAKE_LAUNCHER_OPTIONS"].split()
@@ -75,7 +74,7 @@ def ways(collective, variant):
 
 if os.environ.get("FAKE_ARGUMENTS"):
     with open(os.environ["FAKE_ARGUMENTS"], "a") as file:
-        file.write(dumps(sys.argv[1:]) + "\n")
+        file.write(json.dumps(sys.argv[1:]) + "\n")
 print("a line of the launcher that is no row")
 for collective in words["--collectives"].split(","):
     points = [(0, "hot")]
@@ -83,7 +82,7 @@ for collective in words["--collectives"].split(","):
         variants = words["--variants"].split(",")
         points = [(int(s), v) for s in words["--sizes"].split(",") for v in variants]
     for point in [(*each, *way) for each in points for way in ways(collective, each[1])]:
-        print(dumps(row(collective, *point)), flush=True)
+        print(json.dumps(row(collective, *point)), flush=True)
         if trouble == "fail":
             sys.exit("sobor-bench: bcast: wrong data")
         if trouble == "hang":
