@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import functools
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -37,8 +36,6 @@ IN_ROW = (
 )
 INSIDE = {"flatten": [PROGRAMS / "typemap.c"], "pack_speed": [], "devices": []}
 WARNINGS = ["-Wall", "-Wextra", "-Werror", "-Wno-error=deprecated-declarations"]
-#: Another linker takes half the time. Examples and programs of other languages have the usual one.
-LINKER = ["-fuse-ld=gold"] if shutil.which("ld.gold") and not EMULATOR else []
 LANGUAGES = {
     ".c": ("c", ["-std=gnu17", "-O1", "-g1", *WARNINGS]),
     ".cpp": ("c++", ["-std=c++17", "-O1", "-g1", "-Wall", "-Wextra"]),
@@ -155,7 +152,7 @@ def build(mpi: Mpi, name: str) -> Path:
             ]
             if name in IN_ROW:
                 exported.append(f"-Wl,--defsym=main={name}_main")
-            libraries = ["-ldl", "-lpthread", "-lm", *(LINKER if language == "c" else [])]
+            libraries = ["-ldl", "-lpthread", "-lm"]
             _compile([*command, *map(str, own), *objects, *exported, *libraries], target)
     return target
 
