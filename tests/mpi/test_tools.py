@@ -193,7 +193,7 @@ def test_what_communicators_cost_is_shown_beside_the_host():
     for row in rows:
         host, ours, _, more = row.rsplit(maxsplit=4)[1:]
         assert float(more) == pytest.approx(float(ours) - float(host), abs=0.02), row
-    assert "200 without it" in run_tool(sys.executable, tool, "--help").stdout
+    assert "800 without it" in run_tool(sys.executable, tool, "--help").stdout
 
 
 COPIES = BUILD / "bin" / "sobor-bench-copy"
