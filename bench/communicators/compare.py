@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What communicators cost with Sobor, beside the host MPI alone.
 
-usage: compare.py PRELOAD [--mpicc mpicc] [--mpiexec "mpirun -np 2"] [--runs 7] [--broadcasts 800]
+usage: compare.py PRELOAD [--mpicc mpicc] [--mpiexec "mpirun -np 2"] [--runs 7] [--broadcasts COUNT]
 
 PRELOAD is libsobor.so. Runs with and without it take turns; shown are medians of rank 0. Without
 --broadcasts each of 1,000 communicators that live has twice as many as SOBOR_SERVE_AFTER says: the

@@ -87,6 +87,13 @@ def test_variables_exist(real_native):
         assert not unknown, page
 
 
+def test_the_call_that_is_served_first(real_native):
+    """The newcomer's page names the default."""
+    rows = {variable["name"]: variable["default"] for variable in real_native.query("variables")}
+    usual = rows["SOBOR_SERVE_AFTER"]
+    assert f"from its {usual}th\n  (`SOBOR_SERVE_AFTER`)" in PAGES[0].read_text()
+
+
 def test_names_of_code_exist():
     """Identifiers and files that pages name are there."""
     files = subprocess.run(

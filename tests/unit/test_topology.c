@@ -614,6 +614,26 @@ static void assert_cpus(double expected)
         fail_msg("expected a quota of %g processors, found %g", expected, found);
 }
 
+static void count_look(void *looks, const char *folder, bool unified)
+{
+    assert_true(unified && folder[strlen(folder) - 1] != '/');
+    ++*(int *)looks;
+}
+
+/* Where both may be mounted: the root once, and a group and what it is in. */
+static void each_group_is_looked_at_once(void **state)
+{
+    int looks = 0;
+
+    (void)state;
+    write_file("/proc/self/cgroup", "0::/\n");
+    sb_cgroup_each(root, "cpu", count_look, &looks);
+    assert_int_equal(looks, 2);
+    write_file("/proc/self/cgroup", "0::/a/b\n");
+    sb_cgroup_each(root, "cpu", count_look, &looks);
+    assert_int_equal(looks, 2 + 6);
+}
+
 static void no_control_group_no_limit(void **state)
 {
     (void)state;
@@ -1363,6 +1383,7 @@ static const struct CMUnitTest machines[] = {
 };
 
 static const struct CMUnitTest places[] = {
+    FILES(each_group_is_looked_at_once),
     FILES(no_control_group_no_limit),
     FILES(quota_of_unified_groups),
     FILES(quota_of_legacy_groups),

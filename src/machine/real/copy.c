@@ -27,15 +27,6 @@
 /* So many are held in registers at once. */
 #define VECTORS_MOST 8
 
-/* Whether what a round loads has the place in the page of what was stored two rounds before, and
- * may still wait to be written (AMD Zen 1). Then lines are copied one by one. */
-static inline bool copy_lags(const void *to, const void *from, size_t round)
-{
-    size_t above = ((uintptr_t)to - (uintptr_t)from) % SB_PAGE;
-
-    return above > 2 * round - 2 * SB_LINE && above < 2 * round + SB_LINE;
-}
-
 #define VECTOR_BYTES 16
 #define COPY_VECTORS vectors_baseline
 #define COPY_END end_baseline

@@ -44,7 +44,7 @@ COPY_TARGET static void COPY_LOOP(void *restrict to, const void *restrict from, 
 
     COPY_VECTORS(ends[0], from, SB_LINE);
     COPY_VECTORS(ends[1], (const char *)from + bytes - SB_LINE, SB_LINE);
-    for (size_t most = copy_lags(to, from, round) ? 0 : bytes; at + round <= most; at += round)
+    for (; at + round <= bytes; at += round)
         COPY_VECTORS((char *)to + at, (const char *)from + at, round);
     for (; at + SB_LINE <= bytes; at += SB_LINE)
         COPY_VECTORS((char *)to + at, (const char *)from + at, SB_LINE);
