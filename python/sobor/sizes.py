@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sizes in bytes as people write them: 8, 1K, 64KiB, 1M."""
+"""Sizes in bytes as people write them: 8, 1K, 64KiB, 1M; and counts of things."""
 
 import re
 
@@ -53,3 +53,8 @@ def human_size(size: float) -> str:
             return f"{size:.0f} {unit}" if size >= 10 or size == int(size) else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} TiB"
+
+
+def counted(number: int, thing: str) -> str:
+    """So many of a thing: 1 rank, 2 ranks."""
+    return f"{number} {thing}" if number == 1 else f"{number} {thing}s"

@@ -22,7 +22,7 @@ from sobor.native import Native, find_native
 from sobor.platform import machine_file
 from sobor.platform.run import Wanted as Platform
 from sobor.platform.run import measure as measure_platform
-from sobor.sizes import parse_counts
+from sobor.sizes import counted, parse_counts
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 from sobor.tuning import VARIABLE, measured_rule
@@ -129,7 +129,7 @@ def _keep_rules(native: Native, wanted: Wanted, ranks: int) -> dict[str, Any]:
         status, found = measure(request, native, cores)
         if status != 0:
             raise SoborError(
-                f"--full: {ranks} ranks could not be measured; no rule of them is kept"
+                f"--full: {counted(ranks, 'rank')} could not be measured; no rule of them is kept"
             )
         rows += found
         if (nodes := nodes_of(rows)) > 1:
@@ -188,7 +188,7 @@ def _write(answer: dict[str, Any], out: Console) -> None:
 
 
 def _write_network(network: dict[str, Any], out: Console) -> None:
-    console.heading(out, f"Network of {network['nodes']} nodes")
+    console.heading(out, f"Network of {counted(network['nodes'], 'node')}")
     if network["file"] is None:
         out.print("  the launcher gives one node: there is nothing to measure between nodes")
     else:
@@ -203,4 +203,6 @@ def _write_rules(entries: list[dict[str, Any]], out: Console) -> None:
             text = measured_rule({**rule, **sizes, "mpi": entry["mpi"]})
             out.print(Text(f"  {text}  (host time / Sobor's: {rule['note']})"))
         if not entry["rules"]:
-            out.print(Text(f"  {entry['mpi']}, {entry['ranks']} ranks: Sobor serves all"))
+            out.print(
+                Text(f"  {entry['mpi']}, {counted(entry['ranks'], 'rank')}: Sobor serves all")
+            )

@@ -7,7 +7,7 @@ from typing import Any
 
 from sobor.errors import SoborError
 from sobor.native import Native
-from sobor.sizes import short_size
+from sobor.sizes import counted, short_size
 
 VARIABLE = "SOBOR_TUNING"
 # As many as the library takes (SB_RULES_MOST).
@@ -68,5 +68,5 @@ def measured_rule(rule: Mapping[str, Any]) -> str:
     """A rule of the file of what was measured: "Open MPI 4.1.4: bcast, 1K to 4K bytes, ..."."""
     sizes = _range({"from": rule["from"], "to": rule["to"]}, "bytes", short_size)
     cores = "ranks share cores" if rule["oversubscribed"] else "a core for each rank"
-    words = [rule["collective"], sizes, f"{rule['ranks']} ranks", cores]
+    words = [rule["collective"], sizes, counted(rule["ranks"], "rank"), cores]
     return f"{rule['mpi']}: {', '.join(filter(None, words))}: {rule['algorithm']}"

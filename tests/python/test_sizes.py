@@ -4,7 +4,7 @@
 import pytest
 
 from sobor.errors import SoborError
-from sobor.sizes import human_size, parse_counts, parse_size, parse_sizes, short_size
+from sobor.sizes import counted, human_size, parse_counts, parse_size, parse_sizes, short_size
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,7 @@ def test_short_size(size, text):
 )
 def test_human_size(size, text):
     assert human_size(size) == text
+
+
+def test_counted():
+    assert [counted(number, "rank") for number in (0, 1, 2)] == ["0 ranks", "1 rank", "2 ranks"]

@@ -275,7 +275,7 @@ def test_what_is_missing_is_said(tmp_path):
     assert notes == [
         "1 files of other jobs are left out",
         "no file of rank 1: killed, on another host, or without Sobor",
-        "the first 3 of 4 calls of rank 0 are lost (1 ranks lost some): SOBOR_TRACE_BUFFER is too"
+        "the first 3 of 4 calls of rank 0 are lost (1 rank lost some): SOBOR_TRACE_BUFFER is too"
         " small for all",
         "rank 2 ended by SIGTERM",
     ]

@@ -27,7 +27,7 @@ from sobor.machines import find_machine
 from sobor.native import Native
 from sobor.progress import bar
 from sobor.simulate.engine import check_engine, run_engine
-from sobor.sizes import parse_sizes, short_size
+from sobor.sizes import counted, parse_sizes, short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 from sobor.times import parse_time
@@ -79,7 +79,7 @@ def run_arrival(wanted: Any, native: Native) -> int:
     place = (_simulated if simulated else _here)(wanted, [0] if sizeless else sizes, native)
     points = _measure(widths, place)
     where = f"simulated {place.name}" if simulated else place.name
-    title = f"{wanted.collectives}, {place.ranks} ranks, {where}"
+    title = f"{wanted.collectives}, {counted(place.ranks, 'rank')}, {where}"
     files = [folder / f"{NAME}{suffix}" for suffix in (".csv", ".svg")]
     _write_csv(points, wanted.collectives, place, files[0])
     from sobor.bench.arrival_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second

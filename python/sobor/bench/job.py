@@ -17,6 +17,7 @@ from sobor.bench.target import Target
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import Native
 from sobor.run import HEAP, environment
+from sobor.sizes import counted
 
 Row = dict[str, Any]
 
@@ -47,7 +48,7 @@ class Job:
     @property
     def title(self) -> str:
         """What to call it in messages."""
-        return f"{self.target.launcher.label}, {self.ranks} ranks"
+        return f"{self.target.launcher.label}, {counted(self.ranks, 'rank')}"
 
 
 @dataclass(frozen=True)

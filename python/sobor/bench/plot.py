@@ -7,7 +7,7 @@ from typing import Any
 from sobor.bench.figures import way
 from sobor.bench.job import Row
 from sobor.drawing import new_figure, plain_microseconds, save
-from sobor.sizes import short_size
+from sobor.sizes import counted, short_size
 
 _WIDTH, _HEIGHT = 7.5, 4.2
 
@@ -39,7 +39,7 @@ def _curves(axes: Any, rows: list[Row], axis: str) -> None:
     several = len({row["launcher"] for row in rows}) > 1
     curves: dict[str, list[Row]] = {}
     for row in rows:
-        ranks = f"{row['ranks']} ranks{turns[row['ranks']]}" if axis == "bytes" else ""
+        ranks = f"{counted(row['ranks'], 'rank')}{turns[row['ranks']]}" if axis == "bytes" else ""
         words = (ranks, row.get("forced"), row["launcher"] if several else "")
         curves.setdefault(", ".join(filter(None, words)), []).append(row)
     for number, (name, chosen) in enumerate(curves.items()):

@@ -14,6 +14,7 @@ from rich.text import Text
 from sobor import console
 from sobor.bench.figures import figure, point_cells, way
 from sobor.bench.job import Row
+from sobor.sizes import counted
 
 SIDES = {"host": "host", "sobor": "Sobor"}
 # A part of the call that is no more noise, and a difference that is none.
@@ -75,7 +76,7 @@ def write(rows: list[Row], out: Console) -> None:
     """A table of what was explained, for people."""
     chosen = [row for row in rows if row.get("sync")]
     for ranks in dict.fromkeys(row["ranks"] for row in chosen):
-        console.heading(out, f"{ranks} ranks: how much of it is skew")
+        console.heading(out, f"{counted(ranks, 'rank')}: how much of it is skew")
         numbers = ("slowest µs", "apart µs", "first to last µs", "hidden")
         columns = ("collective", "bytes", "buffers", "method", "side", *numbers, "explains")
         grid = console.table(out, *columns, right=("bytes", *numbers))

@@ -21,7 +21,7 @@ from sobor.machines import Machine, find_machine
 from sobor.native import Native
 from sobor.progress import bar
 from sobor.simulate.engine import check_engine
-from sobor.sizes import parse_sizes, short_size
+from sobor.sizes import counted, parse_sizes, short_size
 from sobor.study.place import Bench, Case, Times, simulate
 
 
@@ -97,7 +97,7 @@ def run_study(wanted: Wanted, native: Native) -> int:
     _write_csv(points, study, wanted, place, files[0])
     from sobor.bench.study_plot import draw  # noqa: PLC0415 - loading Matplotlib takes a second
 
-    title = f"{wanted.collectives}, {place.ranks} ranks, {place.title}"
+    title = f"{wanted.collectives}, {counted(place.ranks, 'rank')}, {place.title}"
     answer = {
         "study": study.name,
         "collective": wanted.collectives,
@@ -225,7 +225,9 @@ def _write_table(
 ) -> None:
     """A row for each place on the axis, a column for each curve; times in µs."""
     curves = list(dict.fromkeys(point.curve for point in points))
-    title = f"{study.title}: {wanted.collectives}, {place.ranks} ranks, {place.title}; µs"
+    title = (
+        f"{study.title}: {wanted.collectives}, {counted(place.ranks, 'rank')}, {place.title}; µs"
+    )
     console.heading(out, title)
     grid = console.table(out, study.axis, *curves, right=(study.axis, *curves))
     rows: dict[str, dict[str, Point]] = {}

@@ -16,6 +16,7 @@ from sobor.bench.peers import is_named
 from sobor.bench.request import PASSTHROUGH
 from sobor.bench.schedule import point_of
 from sobor.bench.skew import SIDES, is_skewed
+from sobor.sizes import counted
 
 # A ratio this near to 1 is noise.
 _NOISE = 0.05
@@ -48,7 +49,7 @@ def title(rows: list[Row]) -> str:
     ranks, nodes, processors = (rows[0][name] for name in ("ranks", "nodes", "processors"))
     turns = ": ranks take turns" if take_turns(rows) else ""
     place = f"{processors} processors" + (f" of {nodes} nodes" if nodes > 1 else "")
-    return f"{ranks} ranks on {place}{turns}"
+    return f"{counted(ranks, 'rank')} on {place}{turns}"
 
 
 def take_turns(rows: list[Row]) -> bool:

@@ -10,7 +10,7 @@ from sobor.errors import SoborError
 from sobor.info import picture, views
 from sobor.machines import network_file_of, processor_of, topology_of
 from sobor.native import Native, find_native
-from sobor.sizes import parse_size
+from sobor.sizes import counted, parse_size
 from sobor.version import __version__
 
 MAPS = ("core", "numa", "socket", "none")
@@ -57,7 +57,7 @@ def info(wanted: Wanted, json_file: str | None) -> None:
 
 def _draw(answers: dict[str, Any], wanted: Wanted) -> None:
     """Writes the pictures of the groups."""
-    title = f"{wanted.ranks} ranks by {wanted.mapping or 'core'}"
+    title = f"{counted(wanted.ranks, 'rank')} by {wanted.mapping or 'core'}"
     title += f" on {wanted.machine}" if wanted.machine else ""
     if wanted.dot:
         outputs.write_text("--dot", wanted.dot, picture.dot(answers["groups"]))

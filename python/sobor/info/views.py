@@ -10,7 +10,7 @@ from rich.text import Text
 
 from sobor import console, tuning
 from sobor.info.picture import ranks_of
-from sobor.sizes import human_size, short_size
+from sobor.sizes import counted, human_size, short_size
 from sobor.variables import kind_of
 
 _line = partial(console.line, width=12)
@@ -192,13 +192,16 @@ def _choice(choice: dict[str, Any], out: Console) -> None:
 
 def _question(choice: dict[str, Any]) -> str:
     size = f" of {short_size(choice['bytes'])} bytes" if choice["bytes"] else ""
-    return f"{choice['collective']}{size} on {choice['ranks']} ranks"
+    return f"{choice['collective']}{size} on {counted(choice['ranks'], 'rank')}"
 
 
 def _spanning(spanning: dict[str, Any], out: Console) -> None:
     dealt = "dealt round" if spanning["dealt"] else "in blocks on"
     ranks, nodes = spanning["ranks"], spanning["nodes"]
-    console.heading(out, f"{spanning['collective']} of {ranks} ranks {dealt} {nodes} nodes")
+    console.heading(
+        out,
+        f"{spanning['collective']} of {counted(ranks, 'rank')} {dealt} {counted(nodes, 'node')}",
+    )
     network = spanning["network"]
     out.print(
         f"  a message takes {network['latency_ns']:g} ns, {network['overhead_ns']:g} ns at each end"

@@ -9,7 +9,7 @@ from sobor import console
 from sobor.bench.figures import figure
 from sobor.model.allgather import SWITCHES, Link
 from sobor.model.allgather_answers import advice
-from sobor.sizes import short_size
+from sobor.sizes import counted, short_size
 
 _WIDTH = 34
 _GIGA = 1e9
@@ -24,7 +24,9 @@ def _line(out: Console, name: str, spread: dict[str, Any], unit: str, factor: fl
 def write(answers: dict[str, Any], out: Console) -> None:
     """Every part of the answers."""
     job = answers["job"]
-    console.heading(out, f"{job['host']}, {job['ranks']} ranks, {job['nodes']} nodes")
+    console.heading(
+        out, f"{job['host']}, {counted(job['ranks'], 'rank')}, {counted(job['nodes'], 'node')}"
+    )
     for how in ("dependent", "independent"):
         for cores in ("one", "all"):
             name = f"FLOPS, {how}, {cores} core{'' if cores == 'one' else 's'}"

@@ -10,6 +10,7 @@ from typing import Any
 
 from sobor.errors import SoborError
 from sobor.profile.sums import Call, Sums
+from sobor.sizes import counted
 
 #: In the order of src/base/collectives.h.
 COLLECTIVES = (
@@ -172,7 +173,7 @@ def _host(library: str) -> str:
 def label(entry: tuple) -> str:
     """A communicator as people know it: by its name, else by its ranks."""
     name, size, between = _text(entry[6]), entry[4], entry[5]
-    return name or f"of {size} ranks" + (" between two groups" if between else "")
+    return name or f"of {counted(size, 'rank')}" + (" between two groups" if between else "")
 
 
 def _cell_of(cell: tuple, labels: list[str]) -> tuple[str, int, str, bool]:

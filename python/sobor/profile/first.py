@@ -13,6 +13,7 @@ from sobor.errors import SoborError
 from sobor.launchers import Forward, Launch, plan_launch
 from sobor.native import Native
 from sobor.run import HEAP
+from sobor.sizes import counted
 
 Row = dict[str, Any]
 #: Operations of a kind of communicator, each with the bytes of its longest call.
@@ -88,7 +89,9 @@ def _price(ranks: int, uses: Uses, target: Target, native: Native, cores: int) -
         outcome = run_launch(launch, _SECONDS, lambda _row: None)
         if outcome.problem or len(outcome.rows) < len(uses):
             problem = outcome.problem or "it ended before everything was measured"
-            console.print_error(SoborError(f"{target.launcher.label}, {ranks} ranks: {problem}"))
+            console.print_error(
+                SoborError(f"{target.launcher.label}, {counted(ranks, 'rank')}: {problem}")
+            )
             return None
         sums.append(sum(max(0.0, row["first_us"] - row["usual_us"]) for row in outcome.rows))
     return statistics.median(sums)

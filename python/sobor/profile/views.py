@@ -10,7 +10,7 @@ from rich.text import Text
 from sobor import console, outputs
 from sobor.bench.figures import figure, in_collectives, percent, plain
 from sobor.profile.sums import of_any_rank
-from sobor.sizes import human_size
+from sobor.sizes import counted, human_size
 from sobor.times import short_time
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -31,7 +31,7 @@ def kind_of(result: dict[str, Any]) -> str | None:
 
 def ranks_on(result: dict[str, Any]) -> str:
     """How many ranks, on which MPI."""
-    return f"{result['ranks']} ranks on {result['host']}"
+    return f"{counted(result['ranks'], 'rank')} on {result['host']}"
 
 
 def call_name(row: dict[str, Any]) -> str:
@@ -89,8 +89,8 @@ def _of_comparison(result: dict[str, Any]) -> list[str]:
     return [
         f"{first[0].upper()}{first[1:]}: host over Sobor, wall time of the whole command,"
         f" {result['ratio']:.3f}{within}.",
-        f"{ranks_on(result)}, {result['rounds']} rounds in turn: {host:.3f} s with the host alone,"
-        f" {sobor:.3f} s with Sobor.",
+        f"{ranks_on(result)}, {counted(result['rounds'], 'round')} in turn: {host:.3f} s with the"
+        f" host alone, {sobor:.3f} s with Sobor.",
     ]
 
 

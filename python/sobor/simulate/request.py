@@ -10,7 +10,7 @@ from sobor.machines import Machine, find_machine
 from sobor.native import Native
 from sobor.outputs import check_writable
 from sobor.profile.files import COLLECTIVES
-from sobor.sizes import parse_counts, parse_sizes
+from sobor.sizes import counted, parse_counts, parse_sizes
 from sobor.variables import parse_settings
 
 # Those whose parts may differ in size.
@@ -67,7 +67,7 @@ class Job:
     @property
     def title(self) -> str:
         """What is shown while it runs."""
-        return f"{self.ranks} ranks by {self.mapping}"
+        return f"{counted(self.ranks, 'rank')} by {self.mapping}"
 
 
 @dataclass(frozen=True)

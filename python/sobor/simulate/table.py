@@ -13,7 +13,7 @@ from sobor import console
 from sobor.bench.table import figure
 from sobor.machines import Machine
 from sobor.simulate.engine import Row
-from sobor.sizes import short_size
+from sobor.sizes import counted, short_size
 
 # From near to far, as the simulator counts them.
 DISTANCES = ("l2", "l3", "numa", "package", "machine", "memory")
@@ -56,7 +56,8 @@ def _title(row: Row, machine: Machine, ranks: int, size: int) -> str:
     nodes = row.get("nodes", 1)
     turns = TURNS if row.get("oversubscribed") else ""
     where = f"{nodes} of " if 1 < nodes < machine.nodes else ""
-    return f"{row['collective']}{of_size}, {ranks} ranks on {where}{machine.title}{late}{turns}"
+    of_ranks = f"{counted(ranks, 'rank')} on {where}{machine.title}{late}{turns}"
+    return f"{row['collective']}{of_size}, {of_ranks}"
 
 
 #: What a program feels of uneven arrival: each rank's own mean, of all ranks.

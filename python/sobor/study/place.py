@@ -14,6 +14,7 @@ from sobor.errors import SoborError
 from sobor.machines import Machine, find_machine
 from sobor.native import Native
 from sobor.simulate.engine import check_engine, run_engine
+from sobor.sizes import counted
 from sobor.study.figure import HERE, Run, Setting, number, text
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
@@ -50,7 +51,9 @@ class Case:
     @property
     def title(self) -> str:
         """What to call it in messages."""
-        return f"{self.collective} {self.algorithm}, {self.ranks} ranks by {self.mapping}"
+        return (
+            f"{self.collective} {self.algorithm}, {counted(self.ranks, 'rank')} by {self.mapping}"
+        )
 
 
 def simulate(native: Native, machine: Machine, case: Case, seed: int) -> Times:

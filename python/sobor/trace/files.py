@@ -11,6 +11,7 @@ import numpy as np
 
 from sobor.errors import SoborError
 from sobor.profile.files import CELL_BYTES, COLLECTIVES, COUNT_BYTES, MAGIC, VERSION
+from sobor.sizes import counted
 from sobor.trace.sites import Sites
 
 _NAME = 40
@@ -239,7 +240,7 @@ def _incomplete(files: list[File]) -> list[str]:
         most = max(lost, key=lambda file: file.lost)
         notes.append(
             f"the first {most.lost} of {most.calls} calls of rank {most.rank} are lost"
-            f" ({len(lost)} ranks lost some): SOBOR_TRACE_BUFFER is too small for all"
+            f" ({counted(len(lost), 'rank')} lost some): SOBOR_TRACE_BUFFER is too small for all"
         )
     notes.extend(f"rank {file.rank} {file.ending}" for file in files if file.ending)
     return notes
@@ -319,7 +320,9 @@ class _Tables:
             name = entry["name"].decode(errors="replace")
             size, between = int(entry["size"]), bool(entry["between"])
             self._numbers[key] = len(self.comms)
-            self.comms.append(Comm(name or f"of {size} ranks, #{len(self.comms)}", size, between))
+            self.comms.append(
+                Comm(name or f"of {counted(size, 'rank')}, #{len(self.comms)}", size, between)
+            )
         return self._numbers[key]
 
     def algorithm(self, name: str) -> int:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from sobor import console
 from sobor.bench.figures import figure, in_collectives, percent
-from sobor.sizes import short_size
+from sobor.sizes import counted, short_size
 from sobor.trace.otherwise import WAYS
 
 Table = tuple[str, list[str], list[list[str]]]
@@ -18,8 +18,8 @@ def summary(report: dict[str, Any]) -> list[str]:
     """What there is to say first."""
     share, waiting = report["share"], report["waiting_share"]
     lines = [
-        f"{report['ranks']} ranks on {_hosts(report['hosts'])} ran for {report['seconds']:.3f} s"
-        f" and made {report['calls']} calls (counted on each rank).",
+        f"{counted(report['ranks'], 'rank')} on {_hosts(report['hosts'])} ran for"
+        f" {report['seconds']:.3f} s and made {report['calls']} calls (counted on each rank).",
         f"They spent {percent(share)} of that time {in_collectives(share)}:"
         f" {percent(waiting)} waiting for the last to come, {percent(share - waiting)} moving"
         " data.",
