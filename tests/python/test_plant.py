@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""tests/faults/plant.py: a machine that is too slow, or has too few processors, finds no fault; and
-what a fault leaves in /dev/shm is removed."""
+"""tests/faults/plant.py: a machine that is too slow, or has too few processors, finds no fault;
+what a fault leaves in /dev/shm is removed; and of several that are not found each is named."""
 
 import importlib.util
 import os
@@ -65,9 +65,8 @@ def test_programs_that_fork_run_on_two_processors(plant, monkeypatch, allowed, p
     build = SimpleNamespace(copy=Path(), folder=Path(), program=lambda *_: Path("program"))
     fault = plant.Fault("made-up", by=["fork", "parts", "1", "rows"], expect="FAILED")
     if len(allowed) == 1:
-        with pytest.raises(SystemExit) as skipped:
+        with pytest.raises(plant.LeftOut):
             plant.look_for(fault, build, [])
-        assert skipped.value.code == plant.SKIPPED
     else:
         assert plant.look_for(fault, build, []) is finds
     assert bound[0] <= allowed and len(bound[0]) == min(len(allowed), 2)
@@ -120,3 +119,47 @@ def test_names_of_the_dead_are_removed(plant, monkeypatch, tmp_path):
     plant.sweep()
     left = {path.name for path in tmp_path.iterdir()}
     assert before - left == {f"sobor.board.{here}.dead", f"sobor.{ended.pid}.{here}.dead"}
+
+
+@pytest.mark.parametrize("long", [None, "0", "1"])
+@pytest.mark.parametrize(
+    ("faults", "code"),
+    [
+        (["found", "also-found"], 0),
+        (["found", "skipped", "found-long"], 0),
+        (["skipped", "skipped-too"], 77),
+        (["skipped", "found-long"], {"1": 0}),
+        (["skipped", "missed", "unfit", "found"], 1),
+        (["found", "missed-long"], {"1": 1, "0": 0}),
+    ],
+)
+def test_several_faults(plant, monkeypatch, capsys, tmp_path, faults, code, long):
+    """Only what is not found is an error, and is named; only where all are left out, all are."""
+    monkeypatch.setattr(plant, "Build", lambda folder: SimpleNamespace(folder=folder))
+    monkeypatch.delenv("SOBOR_TEST_LONG", raising=False)
+    if long is not None:
+        monkeypatch.setenv("SOBOR_TEST_LONG", long)
+
+    def find_planted(fault, _build):
+        if fault.name.startswith("skipped"):
+            raise plant.LeftOut("no such MPI")
+        if fault.name == "unfit":
+            raise plant.Unfit("expected once")
+        return not fault.name.startswith("missed")
+
+    monkeypatch.setattr(plant, "find_planted", find_planted)
+    paths = [tmp_path / f"{name}.fault" for name in faults]
+    for path in paths:
+        form = "Form: long\n" if path.stem.endswith("long") else ""
+        path.write_text(f"Wrong.\n\nIn: a.c\nFind: a\nPut: b\nBy: sim\nExpect: race\n{form}")
+    monkeypatch.setattr(sys, "argv", ["plant.py", *map(str, paths), "--build", str(tmp_path)])
+    if isinstance(code, dict):
+        code = code.get(long or "0", 77)
+    assert plant.main() == code
+    said = capsys.readouterr().out
+    for path in paths:
+        missed = path.stem in ("missed", "unfit") or (path.stem == "missed-long" and long == "1")
+        assert (f"plant.py {path} --build" in said) == missed
+        assert (f"{path.name}: left out: " in said) == (
+            path.stem.startswith("skipped") or (path.stem.endswith("long") and long != "1")
+        )
