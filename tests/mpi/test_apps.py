@@ -25,12 +25,12 @@ SCALAPACK = Path("/usr/lib/x86_64-linux-gnu/scalapack/openmpi-tests")
 PETSC_MODULES = ("/usr/lib/petscdir", "/usr/lib/slepcdir")
 HPCC_EXAMPLE = Path("/usr/share/doc/hpcc/examples/_hpccinf.txt")
 RANKS = (2, 4)
-#: Ranks and settings of the two that every run of the tests has.
-JOBS = [*(pytest.param(ranks, {}, id=str(ranks)) for ranks in RANKS)]
-JOBS += [pytest.param(2, AS_USERS, id="2-as-users")]
+#: Settings by ranks, of the two programs that every run of the tests has.
+SETTINGS = {2: ({}, AS_USERS), 4: ({},)}
 #: Lines of hpccinf.txt that are changed: the size of the problem and the grid of ranks.
 SIZE_LINE, ROWS_LINE, COLUMNS_LINE = 5, 10, 11
-PROBLEM_SIZE = 600
+#: By whether it is the long form.
+PROBLEM_SIZES = {False: 300, True: 600}
 
 
 def need(program: str) -> str:
@@ -49,7 +49,7 @@ def check_world_served(result) -> None:
     assert barrier > 0, result.tail()
 
 
-def write_hpcc_input(folder: Path, ranks: int, size: int = PROBLEM_SIZE) -> None:
+def write_hpcc_input(folder: Path, ranks: int, size: int) -> None:
     """The distribution's example, smaller and for this number of ranks."""
     if not HPCC_EXAMPLE.exists():
         pytest.skip(f"{HPCC_EXAMPLE} is not there")
@@ -71,17 +71,24 @@ def check_hpcc_output(text: str) -> None:
     assert "FAILED" not in text
 
 
-@pytest.mark.parametrize(("ranks", "settings"), JOBS)
-def test_hpcc(tester, ranks, settings):
+def check_hpcc(tester, ranks: int, size: int, all_settings) -> None:
+    """HPCC finds all right under each of the settings."""
+    mpi, program = usable_mpi("o41"), need("hpcc")
+    write_hpcc_input(tester.folder, ranks, size)
+    output = tester.folder / "hpccoutf.txt"
+    for settings in (None,) if tester.bare_only else all_settings:
+        output.unlink(missing_ok=True)
+        result = tester.run_command(mpi, ranks, [program], sobor=settings, timeout=180)
+        assert result.returncode == 0 and not result.timed_out, result.tail()
+        check_hpcc_output(output.read_text())
+        if settings is not None:
+            check_world_served(result)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_hpcc(tester, long_run, ranks):
     """HPCC: PTRANS, HPL, DGEMM, RandomAccess, FFT, and its measurements."""
-    program = need("hpcc")
-    write_hpcc_input(tester.folder, ranks)
-    sobor = None if tester.bare_only else settings
-    result = tester.run_command(usable_mpi("o41"), ranks, [program], sobor=sobor, timeout=180)
-    assert result.returncode == 0 and not result.timed_out, result.tail()
-    check_hpcc_output((tester.folder / "hpccoutf.txt").read_text())
-    if sobor is not None:
-        check_world_served(result)
+    check_hpcc(tester, ranks, PROBLEM_SIZES[long_run], SETTINGS[ranks])
 
 
 def thermodynamics(result) -> list[str]:
@@ -92,18 +99,24 @@ def thermodynamics(result) -> list[str]:
     return table.group(1).splitlines()
 
 
-@pytest.mark.parametrize(("ranks", "settings"), JOBS)
-def test_lammps(tester, ranks, settings):
-    """LAMMPS prints the same thermodynamic lines with Sobor and without."""
+def check_lammps(tester, ranks: int, all_settings) -> None:
+    """LAMMPS prints on the bare host what it prints under each of the settings."""
     mpi = usable_mpi("o41")
     command = [need("lmp"), "-in", MELT, "-log", "none"]
     bare = thermodynamics(tester.run_command(mpi, ranks, command, timeout=120))
     assert len(bare) >= 6
     if tester.bare_only:
         return
-    result = tester.run_command(mpi, ranks, command, sobor=settings, timeout=120)
-    assert thermodynamics(result) == bare, result.tail()
-    check_world_served(result)
+    for settings in all_settings:
+        result = tester.run_command(mpi, ranks, command, sobor=settings, timeout=120)
+        assert thermodynamics(result) == bare, result.tail()
+        check_world_served(result)
+
+
+@pytest.mark.parametrize("ranks", RANKS)
+def test_lammps(tester, ranks):
+    """LAMMPS prints the same thermodynamic lines with Sobor and without."""
+    check_lammps(tester, ranks, SETTINGS[ranks])
 
 
 def prepare(words: list[str], folder: Path, **more) -> None:

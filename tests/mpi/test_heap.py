@@ -79,7 +79,7 @@ def test_lammps(tester, long_run, monkeypatch, way):
     if way != "half" and not long_run:
         pytest.skip("only with SOBOR_TEST_LONG=1")
     monkeypatch.setattr(jobs, "WITH_HEAP", way)
-    test_apps.test_lammps(tester, 2, {})
+    test_apps.check_lammps(tester, 2, [{}])
 
 
 @pytest.mark.usefixtures("only_long")
@@ -87,7 +87,7 @@ def test_lammps(tester, long_run, monkeypatch, way):
 def test_hpcc(tester, monkeypatch, way):
     """HPCC's own checks."""
     monkeypatch.setattr(jobs, "WITH_HEAP", way)
-    test_apps.test_hpcc(tester, 2, {})
+    test_apps.check_hpcc(tester, 2, test_apps.PROBLEM_SIZES[True], [{}])
 
 
 @pytest.mark.usefixtures("only_long")
