@@ -152,8 +152,9 @@ MPIS = {
 #: The teams and their groups are described, too.
 TOLD = {"SOBOR_VERBOSE": "2"}
 
+#: In the short form ranks are bound to cores with one MPI, and to nodes with the other.
 RUNS = {
-    "mpich-core": Run("mpich", "core", TOLD, barriers=BARRIERS),
+    "mpich-core": Run("mpich", "core", TOLD, barriers=BARRIERS, long_only=True),
     "mpich-numa": Run(
         "mpich", "numa", {**TOLD, "SOBOR_SEGMENT": "named"}, policy=INTERLEAVE, barriers=BARRIERS
     ),
