@@ -13,7 +13,7 @@ import jobs
 import pytest
 from mpis import BUILD
 
-from conftest import usable_mpi
+from conftest import need_debian, usable_mpi
 
 BENCH = BUILD / "bin" / "sobor-bench"
 FIELDS = {
@@ -48,8 +48,9 @@ def rows(result) -> list[dict]:
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
-def test_host_only(tester, key):
+def test_host_only(tester, long_run, key):
     """The host alone: one object for each point, in the order asked for."""
+    need_debian(key, long_run)
     result = bench(tester, usable_mpi(key), 2, "--host-only", "--sizes", "8,64K")
     found = rows(result)
     points = [(r["collective"], r["bytes"], r["variant"]) for r in found]
@@ -68,8 +69,9 @@ def test_host_only(tester, key):
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21", "a50"])
-def test_both_sides(tester, key):
+def test_both_sides(tester, long_run, key):
     """Host and Sobor in one job, and which algorithm Sobor took."""
+    need_debian(key, long_run, "a50")
     result = bench(
         tester,
         usable_mpi(key),

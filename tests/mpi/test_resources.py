@@ -10,7 +10,7 @@ from pathlib import Path
 import jobs
 import pytest
 
-from conftest import usable_mpi
+from conftest import need_debian, usable_mpi
 
 LOOP = 2000
 ALIVE = 500
@@ -40,6 +40,7 @@ def memory_bound(query) -> int:
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
 def test_many_communicators(tester, query, long_run, key):
     """Many made, used and freed, 500 alive at once: bounded memory, no descriptor lost."""
+    need_debian(key, long_run)
     mpi, ranks = usable_mpi(key), 2
     alive = min(ALIVE, ALIVE_MOST.get(key, ALIVE))
     words = ["many", str(LOOP if long_run else LOOP // 4), str(alive)]

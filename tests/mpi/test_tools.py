@@ -14,7 +14,7 @@ import building
 import pytest
 from mpis import BUILD, LAUNCH_ENVIRONMENT, PRELOAD, REPOSITORY, WORK, YIELDING
 
-from conftest import usable_mpi
+from conftest import need_debian, usable_mpi
 
 
 def build_tool(mpi, name: str = "tool"):
@@ -59,9 +59,10 @@ def test_both_see_every_barrier(tester, key):
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
-def test_tool_that_goes_past(tester, key):
+def test_tool_that_goes_past(tester, long_run, key):
     """Darshan takes the host's MPI_Init from behind itself, also where Sobor stands before it: as
     where a program is linked with it."""
+    need_debian(key, long_run)
     mpi = usable_mpi(key)
     program = [tester.program(mpi, "basics"), "1000"]
     tool = build_tool(mpi, "tool_past")
@@ -77,9 +78,10 @@ def test_tool_that_goes_past(tester, key):
 
 
 @pytest.mark.parametrize("key", ["o41", "m40", "o50", "m50", "i21"])
-def test_tool_that_frees_past(tester, key):
+def test_tool_that_frees_past(tester, long_run, key):
     """Communicators end though Sobor's own function for that is passed by: their handles come
     again, not on every rank for a communicator of as many."""
+    need_debian(key, long_run)
     mpi = usable_mpi(key)
     tool = build_tool(mpi, "tool_past")
     for preload in tool, f"{PRELOAD}:{tool}":
