@@ -511,8 +511,13 @@ def ranks_on(job: jobs.Job, program: Path, hosts: Hosts) -> dict[str, list[int]]
 @pytest.mark.parametrize("segment", ["memfd", "named"])
 @pytest.mark.parametrize("victim", ["node1", "node2"])
 @pytest.mark.parametrize("key", ["o41", "m40"])
-def test_killed(tester, hosts, key, victim, segment):
-    """Where a rank is killed the job ends as without Sobor, and no host has anything left."""
+def test_killed(tester, hosts, long_run, key, victim, segment):
+    """Where a rank is killed the job ends as without Sobor, and no host has anything left.
+
+    In the short form on one host with each kind of memory.
+    """
+    if not long_run and (victim, segment) not in (("node1", "memfd"), ("node2", "named")):
+        pytest.skip("only with SOBOR_TEST_LONG=1")
     mpi = usable_mpi(key)
     if tester.bare_only:
         pytest.skip("only the bare MPI is asked for")
