@@ -22,7 +22,7 @@ import pytest
 from aftermath import wait_until
 from mpis import PRELOAD
 
-from conftest import usable_mpi
+from conftest import need_debian, usable_mpi
 
 AS = Path(__file__).resolve().parent / "hosts" / "as.sh"
 #: For each kind of segment; four times as many in the long form.
@@ -221,8 +221,9 @@ def survivors(folder: Path, expected: int, timeout: float) -> list[dict[str, flo
 
 @pytest.mark.parametrize("case", ["inside", "absent", "root", "reader", "contributor"])
 @pytest.mark.parametrize("key", ["o41", "m40", "m50", "i21"])
-def test_one_killed(tester, key, case):
+def test_one_killed(tester, long_run, key, case):
     """The others get an MPI error within 5 s, wherever the rank died."""
+    need_debian(key, long_run)
     mpi, ranks = usable_mpi(key), 3
     program = tester.program(mpi, "fault")
     job = tester.start(mpi, ranks, ["fault", case], sobor=WHOLE_RINGS)
