@@ -616,7 +616,8 @@ def test_errors(tester, long_run, mpi, kind):
 
     Not all in one job: a launcher that passes on much output at once cuts its lines.
     """
-    need_turn(mpi.key, long_run, list(WRONG).index(kind))
+    if mpi.key != "a50":  # which alone has the standard ABI's constants
+        need_turn(mpi.key, long_run, list(WRONG).index(kind))
     unchecked = {*NOT_SURVIVED[mpi.key], *(ROOT_ALIAS_CASES if mpi.open_mpi else ())}
     cases = [case for case in WRONG[kind] if case not in unchecked]
     bare = tester.run(mpi, 2, ["errors", *cases])
