@@ -115,7 +115,7 @@ def need_bare(tester, key: str, long_run: bool) -> None:
 def need_debian(key: str, long_run: bool, *besides: str) -> None:
     """Leaves out in the short form an MPI that pip installs: Debian's are of the same families."""
     if not long_run and key not in ("o41", "m40", *besides):
-        pytest.skip("left out: under Debian's MPIs; all with SOBOR_TEST_LONG=1")
+        pytest.skip("under Debian's MPIs; all with SOBOR_TEST_LONG=1")
 
 
 @pytest.fixture(scope="session")

@@ -177,7 +177,7 @@ class Program:
 def need_turn(key: str, long_run: bool, turn: int) -> None:
     """Leaves a test out in the short form where it is the other pair's turn."""
     if not long_run and key in PAIRS[(turn + 1) % len(PAIRS)]:
-        pytest.skip("left out: under two of the others; all with SOBOR_TEST_LONG=1")
+        pytest.skip("under two of the others; all with SOBOR_TEST_LONG=1")
 
 
 PROGRAMS = [
