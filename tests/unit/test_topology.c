@@ -570,12 +570,15 @@ static void sets_of_processors(void **state)
 
 /* --- Where this process may run --- */
 
-static char root[] = "/tmp/sobor-test-XXXXXX";
+#define ROOT "/tmp/sobor-test-XXXXXX"
+#define PROCESSOR "/tmp/sobor-processor-XXXXXX"
+
+static char root[] = ROOT;
 
 static int make_root(void **state)
 {
     (void)state;
-    strcpy(root, "/tmp/sobor-test-XXXXXX");
+    strcpy(root, ROOT);
     return mkdtemp(root) == NULL;
 }
 
@@ -1278,7 +1281,7 @@ static void write_machine_that_says(const char *path, const char *const said[][2
 
 static sb_processor_t processor_that_says(const char *const said[][2], size_t count)
 {
-    char path[] = "/tmp/sobor-processor-XXXXXX";
+    char path[] = PROCESSOR;
     int file = mkstemp(path);
 
     assert_true(file >= 0);
@@ -1325,7 +1328,7 @@ static void goes_by_no_processor(void)
 /* Prices that are the same on every machine are not those of its processor. */
 static void built_in_prices_are_of_no_processor(void **state)
 {
-    char path[] = "/tmp/sobor-processor-XXXXXX";
+    char path[] = PROCESSOR;
     int file = mkstemp(path);
 
     (void)state;

@@ -19,7 +19,7 @@ from sobor.bench.target import Target, make_target
 from sobor.errors import SoborError
 from sobor.native import Native
 from sobor.progress import counter
-from sobor.sizes import short_size
+from sobor.sizes import counted, short_size
 from sobor.system.cpus import read_cpus
 from sobor.system.files import Files
 from sobor.tuning import RULES_MOST, VARIABLE
@@ -205,5 +205,4 @@ def _write_tuning(rows: list[Row], file: str, status: int) -> None:
     says_all = status == 0 and tuning.nodes_of(rows) == 1
     best = ": what Sobor chooses is best everywhere" if says_all else ""
     use = f"; use it by --set TUNING={shlex.quote(file)}" if rules else best
-    count = "1 rule" if len(rules) == 1 else f"{len(rules)} rules"
-    print(f"\n{count} written to {file}{use}", file=sys.stderr)
+    print(f"\n{counted(len(rules), 'rule')} written to {file}{use}", file=sys.stderr)

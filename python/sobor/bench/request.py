@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sobor.errors import SoborError
 from sobor.native import Native
-from sobor.sizes import parse_counts, parse_sizes
+from sobor.sizes import counted, parse_counts, parse_sizes
 
 VARIANTS = ("hot", "cold", "chain")
 # An unbroken row whose root goes round: a form of the first method.
@@ -218,8 +218,8 @@ def _algorithm(
 def _check_seconds(seconds: float, rounds: int) -> None:
     if seconds < SECONDS_LEAST * rounds:
         raise SoborError(
-            f"--seconds: expected at least {SECONDS_LEAST:g} for each of {rounds} rounds, "
-            f"found {seconds:g}"
+            f"--seconds: expected at least {SECONDS_LEAST:g} for each of "
+            f"{counted(rounds, 'round')}, found {seconds:g}"
         )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sobor.doctor.finding import Finding, Patient, Status
-from sobor.sizes import human_size
+from sobor.sizes import counted, human_size
 
 SECTION = "Leftovers"
 _SHM = "/dev/shm"
@@ -112,8 +112,7 @@ def _names(files: list[tuple[str, int]]) -> list[str]:
 
 
 def _summary(files: list[tuple[str, int]]) -> str:
-    plural = "" if len(files) == 1 else "s"
-    return f"{len(files)} file{plural}, {human_size(sum(size for _, size in files))}"
+    return f"{counted(len(files), 'file')}, {human_size(sum(size for _, size in files))}"
 
 
 def _removal(files: list[tuple[str, int]]) -> str:

@@ -6,7 +6,7 @@ import platform
 from collections.abc import Iterator
 
 from sobor.doctor.finding import Finding, Patient, Status
-from sobor.sizes import human_size
+from sobor.sizes import counted, human_size
 from sobor.system.cpus import Cpus, read_cpus, read_nodes
 from sobor.system.files import format_list, parse_list
 
@@ -61,13 +61,15 @@ def _quota(cpus: Cpus) -> Finding:
     if cpus.quota >= cpus.cores:
         return Finding(SECTION, "CPU quota", Status.OK, value, data=data)
     ranks = max(1, math.floor(cpus.quota))
-    remedy = f"run at most {ranks} ranks, or raise the quota: waiting ranks use it up too"
+    remedy = (
+        f"run at most {counted(ranks, 'rank')}, or raise the quota: waiting ranks use it up too"
+    )
     return Finding(SECTION, "CPU quota", Status.WARN, value, remedy, data)
 
 
 def _oversubscription(cpus: Cpus) -> Finding:
     value = (
-        f"up to {cpus.usable} ranks have a core each; with more, ranks take turns "
+        f"a core each for up to {counted(cpus.usable, 'rank')}; with more, ranks take turns "
         "and Sobor yields instead of spinning"
     )
     return Finding(SECTION, "ranks", Status.OK, value, data={"ranks": cpus.usable})

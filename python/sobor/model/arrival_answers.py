@@ -14,7 +14,7 @@ from sobor.bench.figures import figure
 from sobor.errors import SoborError
 from sobor.machines import find_machine
 from sobor.model.arrival import Job, rows
-from sobor.sizes import parse_size
+from sobor.sizes import counted, parse_size
 from sobor.times import parse_time
 
 TITLES = {
@@ -97,7 +97,8 @@ def _transfer(wanted: Wanted) -> float:
 def _write(answers: list[dict[str, Any]], width: float, transfer: float, out: Console) -> None:
     first = answers[0]
     title = f"Width {figure(width)} us, t(m) {figure(transfer)} us: psi {figure(first['psi'])}"
-    console.heading(out, f"{title}; {first['nodes']} nodes of {first['ranks_per_node']} ranks")
+    nodes, ranks = counted(first["nodes"], "node"), counted(first["ranks_per_node"], "rank")
+    console.heading(out, f"{title}; {nodes} of {ranks}")
     numbers = ("E(W) us", "gamma", "T us")
     grid = console.table(out, "method", *numbers, "", right=numbers)
     for row in answers:

@@ -18,7 +18,7 @@ from sobor.machines import network_file_of, read_machine
 from sobor.model.efficiency import Call, Costs, Program, rows
 from sobor.native import find_native
 from sobor.profile.files import COLLECTIVES
-from sobor.sizes import parse_counts, parse_size
+from sobor.sizes import counted, parse_counts, parse_size
 from sobor.times import parse_time
 
 _ADDED = "is that of calls that all enter at once; waiting for late ranks is not in it"
@@ -122,7 +122,7 @@ def _traced(place: str) -> Program:
 
 
 def _write(program: Program, answers: list[dict[str, Any]], out: Console) -> None:
-    console.heading(out, f"T_1 {figure(program.t1)} s, {program.per_node} ranks a node")
+    console.heading(out, f"T_1 {figure(program.t1)} s, {counted(program.per_node, 'rank')} a node")
     for call in program.calls:
         out.print(f"  {call.count:.0f} {call.collective} of {call.size} bytes")
     numbers = ("ranks", "nodes", "T_comp s", "T_comm s", "S", "E", "host's T_comm s", "S ", "E ")

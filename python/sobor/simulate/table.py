@@ -87,7 +87,9 @@ def _times(rows: list[Row], out: Console) -> None:
             cells.append(Text(figure(row.get("rank_mean_us"))))
         grid.add_row(*cells, *([Text(str(row.get("messages", 0)))] if messages else []))
     out.print(console.indented(grid))
-    out.print(f"  ranks by {rows[0]['map']}, {rows[0]['calls']} calls, seed {rows[0]['seed']}")
+    out.print(
+        f"  ranks by {rows[0]['map']}, {counted(rows[0]['calls'], 'call')}, seed {rows[0]['seed']}"
+    )
 
 
 def _by_map(rows: list[Row], maps: list[str], out: Console) -> None:
@@ -100,7 +102,7 @@ def _by_map(rows: list[Row], maps: list[str], out: Console) -> None:
         cells = [_time(times.get(mapping), best[mapping]) for mapping in maps]
         grid.add_row(Text(algorithm), *cells, Text(_variation(list(times.values()))))
     out.print(console.indented(grid))
-    out.print(f"  medians of {rows[0]['calls']} calls, seed {rows[0]['seed']}")
+    out.print(f"  medians of {counted(rows[0]['calls'], 'call')}, seed {rows[0]['seed']}")
 
 
 def _variation(times: list[float | None]) -> str:
